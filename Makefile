@@ -1,0 +1,45 @@
+# make crawl   a whole crawl of a generated web on this machine
+# make test    the tests
+# make lint    format, lint, types
+# make bench   the benchmarks
+# Each does all the set-up it needs; only Python 3.11 or newer and make must be there.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := demo
+
+.PHONY: crawl test lint bench clean
+
+# Debian's Python comes without ensurepip: its package is asked for only when it is missing.
+$(BIN)/python:
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "Installing python3-venv …"; \
+	  if [ "$$(id -u)" = 0 ]; then sudo=; else sudo=sudo; fi; \
+	  $$sudo apt-get update -qq && $$sudo apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); }
+
+$(VENV)/crawl.ready: requirements.txt pyproject.toml | $(BIN)/python
+	@echo "Installing rdfaspider into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/test.ready: requirements.txt pyproject.toml | $(BIN)/python
+	@echo "Installing rdfaspider and its test tools into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint]'
+	@touch $@
+
+crawl: $(VENV)/crawl.ready
+	@BIN=$(BIN) DEMO=$(DEMO) sh tests/demo.sh
+
+test: $(VENV)/test.ready
+	@$(BIN)/python -m pytest --numprocesses=auto
+
+lint: $(VENV)/test.ready
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/test.ready
+	@$(BIN)/python -m pytest tests/benchmarks -s
+
+clean:
+	rm -rf $(VENV) $(DEMO) build *.egg-info

@@ -1,0 +1,56 @@
+"""`scrapy crawl`, with one sentence instead of a traceback where the user can mend it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+from scrapy.commands.crawl import Command as CrawlCommand
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+# Their lists of enabled components are for those who ask for a log level.
+_CHATTERERS = ("scrapy.addons", "scrapy.crawler", "scrapy.middleware", "scrapy.utils.log")
+
+
+class Command(CrawlCommand):
+    def long_desc(self) -> str:
+        return (
+            "Crawl from the seeds and store the triples found: scrapy crawl rdfa"
+            " -a seeds=URL[,URL…]|FILE|- [-a depth=N] [-a scope=host|domain|all]"
+            " [-s JOBDIR=DIRECTORY]. The same command again resumes a stopped crawl."
+        )
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        from scrapy.crawler import AsyncCrawlerProcess
+
+        process = self.crawler_process
+        if len(args) != 1 or not isinstance(process, AsyncCrawlerProcess):
+            super().run(args, opts)
+            return
+        if not opts.loglevel:
+            for name in _CHATTERERS:
+                logging.getLogger(name).setLevel(logging.WARNING)
+        crawl = process.crawl(self._create_crawler(args[0]), **opts.spargs)
+        process.start()
+        # Not done: stopped by force, a second Ctrl-C.
+        error = crawl.exception() if crawl.done() and not crawl.cancelled() else None
+        refusal = _refusal(error)
+        if refusal:
+            print(f"scrapy crawl: {refusal}", file=sys.stderr)
+        elif error:
+            raise error
+        self.exitcode = int(process.bootstrap_failed)
+
+
+def _refusal(error: BaseException | None) -> BaseException | None:
+    """Return the exception that tells the user what to do, which others may have followed."""
+    from rdfaspider.frontier import FrontierUnavailable
+    from rdfaspider.stores import StoreUnavailable
+
+    while error and not isinstance(error, UsageError | FrontierUnavailable | StoreUnavailable):
+        error = error.__context__
+    return error

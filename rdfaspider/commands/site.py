@@ -1,0 +1,146 @@
+"""`scrapy site`: serve a generated web, or say what a crawl of it must find."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rdfaspider.site.web import Web
+
+# Up to so many pages are counted one by one before serving; that takes a moment.
+_COUNTED = 10_000
+
+
+class Command(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[options]"
+
+    def short_desc(self) -> str:
+        return "Serve a generated web whose pages and triples are known"
+
+    def long_desc(self) -> str:
+        return (
+            "Serve a generated web on loopback: each page is a function of the seed and its URL,"
+            " so any number of hosts costs no memory. With --proxy it answers for all of them as"
+            " an HTTP proxy; with --oracle it serves nothing and prints what a crawl must find."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        from rdfaspider.site.options import add_options
+
+        super().add_options(parser)
+        group = parser.add_argument_group("what to do")
+        group.add_argument("--port", type=int, default=8000, help="0 takes any (default 8000)")
+        group.add_argument("--proxy", action="store_true", help="tell how to crawl all hosts")
+        group.add_argument("--access-log", type=Path, metavar="FILE", help="a line per request")
+        group.add_argument(
+            "--oracle",
+            choices=("counts", "urls", "triples"),
+            help="do not serve, but print what a crawl from the first root must find",
+        )
+        group.add_argument("--depth", type=int, help="links the oracle follows (default levels)")
+        add_options(parser)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        from rdfaspider.site.options import read
+        from rdfaspider.site.web import Web
+
+        if args:
+            raise UsageError("scrapy site takes options only")
+        try:
+            web = Web(read(opts))
+        except ValueError as error:
+            raise UsageError(str(error), print_help=False) from error
+        if opts.oracle:
+            self._tell(web, opts)
+        else:
+            self._serve(web, opts)
+
+    def _serve(self, web: Web, opts: argparse.Namespace) -> None:
+        import asyncio
+        import errno
+
+        try:
+            asyncio.run(_serve(web, opts))
+        except KeyboardInterrupt:
+            print()
+        except (OSError, OverflowError) as error:
+            self.exitcode = 1
+            reason = str(error)
+            if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+                reason = f"port {opts.port} is taken; choose another, --port 0 takes any free one"
+            print(f"scrapy site: {reason}", file=sys.stderr)
+
+    def _tell(self, web: Web, opts: argparse.Namespace) -> None:
+        import os
+
+        try:
+            _tell(web, opts)
+            sys.stdout.flush()
+        except BrokenPipeError:  # `| head` has seen enough, also of what is left to flush
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+async def _serve(web: Web, opts: argparse.Namespace) -> None:
+    import asyncio
+    from contextlib import ExitStack
+
+    from rdfaspider.site.server import serve
+
+    with ExitStack() as stack:
+        log = opts.access_log and stack.enter_context(opts.access_log.open("a", buffering=1))
+        async with serve(web, port=opts.port, log=log) as url:
+            print(_greeting(web, url, opts.proxy), flush=True)
+            await asyncio.Event().wait()
+
+
+def _greeting(web: Web, url: str, proxy: bool) -> str:
+    """Say what is served, where, and how to crawl it."""
+    from rdfaspider.site.oracle import Oracle
+
+    hosts, expected = web.parameters.hosts, web.parameters.hosts * web.tree.count
+    if expected <= _COUNTED:
+        pages, triples = Oracle(web).counts()
+        size = f"{pages:,} pages with {triples:,} triples"
+    else:
+        size = f"up to {expected:,} pages"
+    places = f" on {hosts:,} hosts" if hosts > 1 else ""
+    command = f"scrapy crawl rdfa -a seeds={web.url(0, 0) if proxy else url + '/'}"
+    if proxy:
+        command = f"http_proxy={url} {command}"
+    return f"{url} serves {size}{places}. Ctrl-C stops it. To crawl it:\n\n    {command}\n"
+
+
+def _tell(web: Web, opts: argparse.Namespace) -> None:
+    """Print what a crawl from the first host's root gets, the links `depth` deep, under robots."""
+    from pyoxigraph import RdfFormat, serialize
+
+    from rdfaspider.site.oracle import Oracle
+
+    oracle = Oracle(web)
+    seed = web.url(0, 0) if opts.proxy else f"http://127.0.0.1:{opts.port}/"
+    depth = web.parameters.levels if opts.depth is None else opts.depth
+    reach = oracle.reachable([seed], depth, agent=web.parameters.agent or "*")
+    if opts.oracle == "urls":
+        for url in reach.pages:
+            print(url)
+    elif opts.oracle == "triples":
+        for url in reach.pages:
+            sys.stdout.flush()
+            quads = sorted(oracle.triples(url), key=str)
+            serialize(quads, sys.stdout.buffer, RdfFormat.N_QUADS)
+    else:
+        pages, triples = oracle.counts()
+        found = sum(len(oracle.triples(url)) for url in reach.pages)
+        print(f"exist: {pages} pages, {triples} triples")
+        print(f"within {depth} links of {seed}: {len(reach.pages)} pages, {found} triples")

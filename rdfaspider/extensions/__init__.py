@@ -1,0 +1,1 @@
+"""Extensions: they watch the crawl and take no part in it."""

@@ -1,0 +1,60 @@
+"""Stops the crawl before the disk is full, while everything can still be written."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from typing import TYPE_CHECKING, Self
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.defer import deferred_from_coro
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+# Seconds between two looks: a crawl writes some megabytes meanwhile.
+_INTERVAL = 5.0
+
+
+class DiskGuard:
+    """Looks at the free space of the crawl's disk every few seconds."""
+
+    def __init__(self, crawler: Crawler, directory: str, least: int) -> None:
+        self.crawler = crawler
+        self.directory = directory
+        self.least = least
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        least = crawler.settings.getint("FRONTIER_MIN_FREE_MB")
+        if not least or not crawler.settings["JOBDIR"]:
+            raise NotConfigured
+        guard = cls(crawler, crawler.settings["JOBDIR"], least)
+        crawler.signals.connect(guard.spider_opened, signals.spider_opened)
+        crawler.signals.connect(guard.spider_closed, signals.spider_closed)
+        return guard
+
+    def spider_opened(self) -> None:
+        self._task = create_looping_call(self._look)
+        self._task.start(_INTERVAL)
+
+    def spider_closed(self) -> None:
+        if self._task.running:
+            self._task.stop()
+
+    def _look(self) -> None:
+        free = shutil.disk_usage(self.directory).free >> 20
+        if free < self.least:
+            logger.error(
+                "Only %d MB are free on the disk of %s, less than FRONTIER_MIN_FREE_MB=%d: the crawl"
+                " stops. Make room and run the same command to resume.",
+                free,
+                self.directory,
+                self.least,
+            )
+            self._task.stop()
+            deferred_from_coro(self.crawler.engine.close_spider_async(reason="disk_full"))

@@ -1,0 +1,103 @@
+"""What an element hands down to its children, and how declarations change it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rdfaspider.extract.contexts import RDFA, TERMS, XHTML_TERMS
+from rdfaspider.extract.graph import Graph
+from rdfaspider.extract.iris import Base
+from rdfaspider.extract.literals import language_suffix
+from rdfaspider.extract.names import Labels, Names, Warnings, declared
+
+DECLARATIONS = frozenset(("vocab", "prefix", "lang", "xml:lang", "xml:base"))
+_USES_VOCABULARY = f"<{RDFA}usesVocabulary>"
+
+Lists = tuple[str, dict[str, list[str]]]
+"""A subject, and for each predicate the items that will become its list."""
+
+Incomplete = tuple[str, str, list[str]]
+"""A direction (forward, reverse, listed), a predicate, and the list if it is one."""
+
+
+@dataclass(slots=True)
+class Context:
+    """The evaluation context of RDFa Core, section 7.2; terms are N-Quads strings."""
+
+    subject: str
+    target: str  # the parent object
+    incomplete: list[Incomplete]
+    lists: Lists
+    language: str  # as a suffix, such as @en, or empty
+    names: Names
+
+
+class Declarations:
+    """Reads the attributes that declare a base, prefixes, a vocabulary or a language."""
+
+    __slots__ = ("_graph", "_has_base", "_has_lang", "_prefixes_left", "_warnings")
+
+    def __init__(self, host: str, graph: Graph, warnings: Warnings) -> None:
+        self._graph = graph
+        self._warnings = warnings
+        self._has_base = host in ("svg", "xml", "xhtml5")
+        self._has_lang = host in ("html5", "xhtml1", "xhtml5")
+        self._prefixes_left = graph.limits.prefixes
+
+    def initial(self, host: str, url: str, base: str, labels: Labels) -> Context | None:
+        """Returns the context that the root element starts from, None when there is no base."""
+        terms = XHTML_TERMS if host == "xhtml1" else TERMS
+        limit = self._graph.limits.iri
+        names = Names(Base(base, limit), Base(url, limit), terms, labels, self._warnings, limit)
+        subject = names.base.term("")
+        return (subject and Context(subject, subject, [], (subject, {}), "", names)) or None
+
+    def entered(self, context: Context, attributes: dict[str, str], is_root: bool) -> Context:
+        """Returns the context inside an element that declares something."""
+        context = replace(context, names=self._names(context.names, attributes))
+        language = attributes.get("xml:lang")
+        if language is None and self._has_lang:
+            language = attributes.get("lang")
+        if language is not None:
+            context.language = language_suffix(language.strip())
+        if is_root and "xml:base" in attributes:
+            subject = context.names.base.term("") or context.subject
+            context.subject = context.target = subject
+            context.lists = (subject, context.lists[1])
+        return context
+
+    def _names(self, names: Names, attributes: dict[str, str]) -> Names:
+        if self._has_base and "xml:base" in attributes:
+            base = names.base.resolve(attributes["xml:base"].strip())
+            names = names.changed(base=Base(base, self._graph.limits.iri))
+        if prefixes := self._prefixes(attributes):
+            names = names.changed(prefixes=prefixes)
+        vocabulary = attributes.get("vocab")
+        if vocabulary is not None:
+            names = names.changed(vocabulary=self._vocabulary(names.base, vocabulary.strip()))
+        return names
+
+    def _vocabulary(self, base: Base, value: str) -> str:
+        term = base.term(value) if value else None
+        document = base.term("")
+        if term is None or document is None:
+            return ""
+        self._graph.add(document, _USES_VOCABULARY, term)
+        return term[1:-1]
+
+    def _prefixes(self, attributes: dict[str, str]) -> dict[str, str]:
+        found = {
+            name[6:].lower(): value.strip()
+            for name, value in attributes.items()
+            if name.startswith("xmlns:") and name not in ("xmlns:", "xmlns:_")
+        }
+        if "prefix" in attributes:
+            more, malformed = declared(attributes["prefix"])
+            found |= more
+            if malformed:
+                self._warnings["Warning"] += malformed
+        if len(found) > self._prefixes_left:
+            self._graph.cuts["prefixes"] += len(found)
+            return {}
+        self._prefixes_left -= len(found)
+        return found

@@ -1,0 +1,17 @@
+"""The initial contexts of RDFa 1.1: the prefixes and terms that need no declaration."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+_DATA = json.loads(files("rdfaspider.extract").joinpath("data/initial-context.json").read_text())
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFA = "http://www.w3.org/ns/rdfa#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+XHTML_VOCABULARY = "http://www.w3.org/1999/xhtml/vocab#"
+
+PREFIXES: dict[str, str] = _DATA["prefixes"]
+TERMS: dict[str, str] = _DATA["terms"]
+XHTML_TERMS: dict[str, str] = {**TERMS, **_DATA["xhtml_terms"]}

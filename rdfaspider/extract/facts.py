@@ -1,0 +1,62 @@
+"""What a page says about itself: language, base, canonical address, wishes to robots."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from rdfaspider.extract.iris import Base
+from rdfaspider.extract.tree import Document
+from rdfaspider.urls import MAX_LENGTH
+
+ATTRIBUTES = frozenset(("href", "rel", "name", "lang", "xml:lang"))
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is known about a page besides its links and quads.
+
+    ``cuts`` counts what was left out, by the name of the limit or the reason; ``warnings`` counts
+    what RDFa's processor graph would hold, by the local name of its class.
+    """
+
+    encoding: str = ""
+    host: str = ""  # the host language: html5, xhtml1, xhtml5, svg or xml
+    title: str = ""
+    language: str = ""
+    canonical: str = ""
+    base: str = ""
+    noindex: bool = False
+    nofollow: bool = False
+    quads: Counter[str] = field(default_factory=Counter)  # by format
+    cuts: Counter[str] = field(default_factory=Counter)
+    warnings: Counter[str] = field(default_factory=Counter)
+
+
+def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:
+    """Fills in what the root, base, meta and link elements say."""
+    root = document.elements[0][2]
+    facts.language = (root.get("xml:lang") or root.get("lang", "")).strip()
+    base = canonical = ""
+    for _, tag, attributes, _ in document.elements:
+        if tag == "meta":
+            if attributes.get("name", "").strip().lower() in ("robots", agent.lower()):
+                _read_robots(attributes.get("content", ""), facts)
+        elif tag == "base":
+            base = base or attributes.get("href", "").strip()
+        elif tag == "link" and "canonical" in attributes.get("rel", "").lower().split():
+            canonical = canonical or attributes.get("href", "").strip()
+    facts.base = _resolved(url, base) or url.partition("#")[0]
+    facts.canonical = _resolved(facts.base, canonical) if canonical else ""
+
+
+def _resolved(base: str, reference: str) -> str:
+    """Returns the absolute IRI without its fragment, empty when it would not be a valid one."""
+    term = Base(base, MAX_LENGTH).term(reference) or "<>"
+    return term[1:-1].partition("#")[0]
+
+
+def _read_robots(content: str, facts: Facts) -> None:
+    rules = set(content.lower().replace(",", " ").split())
+    facts.noindex = facts.noindex or not rules.isdisjoint(("noindex", "none"))
+    facts.nofollow = facts.nofollow or not rules.isdisjoint(("nofollow", "none"))

@@ -1,0 +1,55 @@
+"""The triples of one page while they are being found.
+
+Terms are N-Quads strings (``<iri>``, ``_:label``, ``"text"@en``) and a triple is a tuple of three.
+Strings make equality cheap, and pyoxigraph parses a page's worth of N-Quads three times faster than
+its constructors build the same quads one by one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pyoxigraph import Quad, RdfFormat, parse
+
+from rdfaspider.extract.limits import Limits
+
+Triple = tuple[str, str, str]
+
+
+class Full(Exception):
+    """Says that the page has used up what it may bring out; its message names the limit."""
+
+
+class Graph:
+    """An insertion-ordered set of triples that never outgrows its limits."""
+
+    __slots__ = ("_quads", "_room", "cuts", "limits", "triples")
+
+    def __init__(self, limits: Limits, cuts: Counter[str]) -> None:
+        self.triples: dict[Triple, None] = {}
+        self.limits = limits
+        self.cuts = cuts
+        self._quads = limits.quads
+        self._room = limits.output
+
+    def add(self, subject: str, predicate: str, value: str) -> None:
+        """Adds a triple; raises Full at the limits of the page."""
+        triple = (subject, predicate, value)
+        self._room -= len(subject) + len(predicate) + len(value)
+        if self._room < 0:
+            raise Full("output")
+        if len(self.triples) >= self._quads and triple not in self.triples:
+            raise Full("quads")
+        self.triples[triple] = None
+
+    def spend(self, characters: int) -> None:
+        """Counts characters that were copied out of the page; raises Full when too many were."""
+        self._room -= characters
+        if self._room < 0:
+            raise Full("output")
+
+    def quads(self, graph_name: str) -> list[Quad]:
+        """Returns the triples as quads of the named graph, itself given as a term."""
+        tail = f" {graph_name} .\n"
+        lines = "".join([f"{s} {p} {o}{tail}" for s, p, o in self.triples])
+        return list(parse(lines.encode(), RdfFormat.N_QUADS, lenient=True))

@@ -1,0 +1,114 @@
+"""HTML to a document, through lexbor, which builds the tree that browsers build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from operator import methodcaller
+from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser
+
+from rdfaspider.extract.tree import XHTML, Element, escaped, start_tag
+
+_NAMESPACE = re.compile(rb"xmlns:[^\s=>/]++")
+
+
+def namespaces(body: bytes) -> frozenset[str]:
+    """Returns the attributes named xmlns:… of a page, which is given in lower case."""
+    if b"xmlns:" not in body:  # much faster than the search
+        return frozenset()
+    return frozenset(name.decode() for name in _NAMESPACE.findall(body))
+
+
+class HtmlDocument:
+    """A page of HTML; its tree lives as long as the document."""
+
+    __slots__ = ("_tree", "elements", "embedded", "host", "is_cut", "namespaces", "text", "title")
+
+    def __init__(
+        self,
+        body: bytes,
+        names: frozenset[str],
+        limit: int,
+        namespaces: frozenset[str] = frozenset(),
+    ) -> None:
+        self._tree = LexborHTMLParser(body)
+        self.host = "html5"
+        self.text: Callable[[Any], str] = methodcaller("text")
+        self.namespaces = namespaces
+        self.embedded: list[tuple[str, bytes]] = []
+        self.elements = self._listed(names | namespaces, limit)
+        self.is_cut = len(self.elements) >= limit
+        title = self._tree.css_first("title")
+        self.title = "" if title is None else title.text()
+
+    def _listed(self, names: frozenset[str], limit: int) -> list[Element]:
+        root: Any = self._tree.root
+        elements: list[Element] = [(-1, "html", _filled(root.attributes), root)]
+        places: dict[int, int] = {root.mem_id: 0}
+        nodes = root.traverse()
+        next(nodes)
+        for node in nodes:
+            attributes = node.attributes
+            if names.isdisjoint(attributes):
+                continue
+            above = node.parent
+            parent = places.get(above.mem_id)
+            if parent is None:
+                parent = _place(above, places)
+            places[node.mem_id] = len(elements)
+            if None in attributes.values():
+                attributes = _filled(attributes)
+            elements.append((parent, node.tag, attributes, node))
+            if len(elements) >= limit:
+                break
+        return elements
+
+    def html(self, node: Any) -> str:
+        """Returns the content of an element as HTML."""
+        return node.inner_html or ""
+
+    def xml(self, node: Any, namespaces: Mapping[str, str]) -> str:
+        """Returns the content of an element as XML that stands on its own."""
+        inherited = {"xmlns": XHTML, **{f"xmlns:{key}": iri for key, iri in namespaces.items()}}
+        written: list[str] = []
+        pending: list[tuple[Any, bool]] = [(child, True) for child in _children(node)]
+        while pending:
+            child, outermost = pending.pop()
+            if isinstance(child, str):
+                written.append(child)
+            elif child.is_text_node:
+                written.append(escaped(child.text()))
+            elif child.is_element_node:
+                written.append(_start(child, inherited if outermost else {}))
+                pending.append((f"</{child.tag}>", False))
+                pending.extend((inner, False) for inner in _children(child))
+        return "".join(written)
+
+
+def _filled(attributes: dict[str, str | None]) -> dict[str, str]:
+    """Returns the attributes with an empty string for those that have no value."""
+    return {name: value or "" for name, value in attributes.items()}
+
+
+def _place(node: Any, places: dict[int, int]) -> int:
+    """Returns the index of a node or its nearest listed ancestor; no way up is walked twice."""
+    passed: list[int] = []
+    while (place := places.get(node.mem_id)) is None:
+        passed.append(node.mem_id)
+        node = node.parent
+    for identity in passed:
+        places[identity] = place
+    return place
+
+
+def _children(node: Any) -> list[Any]:
+    """Returns the child nodes, the last one first."""
+    return list(node.iter(include_text=True))[::-1]
+
+
+def _start(node: Any, inherited: dict[str, str]) -> str:
+    own = {name: value or "" for name, value in node.attributes.items()}
+    namespaces = inherited | {name: own.pop(name) for name in list(own) if name.startswith("xmlns")}
+    return start_tag(node.tag, [*sorted(namespaces.items()), *sorted(own.items())])

@@ -1,0 +1,97 @@
+"""The links of a page: what a crawler may follow from it.
+
+Links are the @href of ``a`` and ``area``, the @src of ``iframe`` and ``frame``, and the @href of
+``link`` elements that lead to a page or to data (``FOLLOWED``) rather than to a style sheet or an
+icon. A link with ``rel=nofollow`` is left out and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from rdfaspider.extract.tree import Document
+from rdfaspider.urls import Joiner
+
+ATTRIBUTES = frozenset(("href", "src"))
+
+FOLLOWED = frozenset(
+    (
+        "alternate",
+        "canonical",
+        "chapter",
+        "contents",
+        "describedby",
+        "first",
+        "index",
+        "last",
+        "meta",
+        "next",
+        "prev",
+        "previous",
+        "section",
+        "start",
+        "up",
+    )
+)
+_LINKING = frozenset(("a", "area", "frame", "iframe", "link"))
+_ANCHOR = 200  # characters kept of an anchor text
+
+
+@dataclass(slots=True)
+class Links:
+    """Three parallel lists in document order, and the number of links left out by reason."""
+
+    urls: list[str] = field(default_factory=list)
+    relations: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    cuts: Counter[str] = field(default_factory=Counter)
+
+
+def links(document: Document, base: str, limit: int) -> Links:
+    """Collects the first different links of a page, normalised."""
+    found = Links()
+    try:
+        join = Joiner(base)
+    except ValueError:
+        return found
+    seen: set[str] = set()  # references and URLs
+    for _, tag, attributes, node in document.elements:
+        if tag not in _LINKING:
+            continue
+        reference = _reference(tag, attributes)
+        if not reference or reference in seen:
+            continue
+        relation = attributes.get("rel", "")
+        if "nofollow" in relation.lower().split():
+            found.cuts["links nofollow"] += 1
+            continue
+        seen.add(reference)
+        if len(found.urls) >= limit:
+            found.cuts["links"] += 1
+        else:
+            try:
+                url = join(reference)
+            except ValueError:
+                found.cuts["links invalid"] += 1
+                continue
+            if url.startswith("http") and (url == reference or url not in seen):
+                seen.add(url)
+                found.urls.append(url)
+                found.relations.append(relation)
+                found.texts.append(_anchor(document, tag, node))
+    return found
+
+
+def _reference(tag: str, attributes: dict[str, str]) -> str | None:
+    if tag in ("iframe", "frame"):
+        return attributes.get("src")
+    if tag == "link" and FOLLOWED.isdisjoint(attributes.get("rel", "").lower().split()):
+        return None
+    return attributes.get("href")
+
+
+def _anchor(document: Document, tag: str, node: object) -> str:
+    if tag != "a":
+        return ""
+    return " ".join(document.text(node)[: 4 * _ANCHOR].split())[:_ANCHOR]

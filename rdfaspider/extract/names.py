@@ -1,0 +1,188 @@
+"""How the attribute values of RDFa name things: terms, CURIEs, safe CURIEs, IRIs.
+
+A ``Names`` is what is in scope at an element: prefixes, vocabulary, base. Elements that declare
+nothing share their parent's, so that each distinct attribute value is worked out once per scope.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from rdfaspider.extract import iris
+from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
+
+Warnings = Counter[str]
+"""How often each class of the processor graph would have been raised, by its local name."""
+
+_TERM = re.compile(r"[^\W\d][\w.\-·/]*")
+_NCNAME = re.compile(r"[^\W\d][\w.\-·]*")
+
+
+class Labels:
+    """Blank node labels of one page: unique through the page's digest, the same on every run."""
+
+    __slots__ = ("_named", "_next", "_prefix")
+
+    def __init__(self, digest: str) -> None:
+        self._prefix = f"_:b{digest}x"
+        self._next = 0
+        self._named: dict[str, str] = {}
+
+    def fresh(self) -> str:
+        """Returns a blank node that nobody else has."""
+        self._next += 1
+        return f"{self._prefix}{self._next}"
+
+    def named(self, name: str) -> str:
+        """Returns the blank node that the page calls ``_:name``."""
+        label = self._named.get(name)
+        if label is None:
+            label = self._named[name] = self.fresh()
+        return label
+
+
+class Names:
+    """The prefixes, the vocabulary and the base in scope, and what values mean under them."""
+
+    __slots__ = (
+        "_document",
+        "_labels",
+        "_limit",
+        "_predicates",
+        "_resources",
+        "_terms",
+        "_values",
+        "base",
+        "prefixes",
+        "vocabulary",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        base: iris.Base,
+        document: iris.Base,
+        terms: dict[str, str],
+        labels: Labels,
+        warnings: Warnings,
+        limit: int,
+    ) -> None:
+        self.base = base
+        self._document = document
+        self.prefixes: dict[str, str] = {}
+        self.vocabulary = ""
+        self.warnings = warnings
+        self._terms = terms
+        self._labels = labels
+        self._limit = limit
+        self._values: dict[str, tuple[str, ...]] = {}
+        self._predicates: dict[str, tuple[str, ...]] = {}
+        self._resources: dict[str, str | None] = {}
+
+    def changed(
+        self,
+        *,
+        base: iris.Base | None = None,
+        prefixes: dict[str, str] | None = None,
+        vocabulary: str | None = None,
+    ) -> Names:
+        """Returns the scope of an element that declares something of its own."""
+        base = base or self.base
+        names = Names(base, self._document, self._terms, self._labels, self.warnings, self._limit)
+        names.prefixes = {**self.prefixes, **prefixes} if prefixes else self.prefixes
+        names.vocabulary = self.vocabulary if vocabulary is None else vocabulary
+        return names
+
+    def values(self, value: str) -> tuple[str, ...]:
+        """Returns the terms that a list of terms, CURIEs and absolute IRIs names."""
+        try:
+            return self._values[value]
+        except KeyError:
+            found = [name for token in value.split() if (name := self._name(token)) is not None]
+            answer = self._values[value] = tuple(found)
+            return answer
+
+    def predicates(self, value: str) -> tuple[str, ...]:
+        """Returns the values that can be predicates: those that are not blank nodes."""
+        try:
+            return self._predicates[value]
+        except KeyError:
+            answer = tuple(name for name in self.values(value) if name[0] == "<")
+            self._predicates[value] = answer
+            return answer
+
+    def resource(self, value: str) -> str | None:
+        """Returns the term that @about or @resource names, or None when it must be ignored."""
+        try:
+            return self._resources[value]
+        except KeyError:
+            answer = self._resources[value] = self._resource(value.strip())
+            return answer
+
+    def _resource(self, value: str) -> str | None:
+        if value.startswith("["):
+            curie = self._curie(value[1:-1]) if value.endswith("]") else None
+            if curie is None and value != "[]":
+                self.warnings["UnresolvedCURIE"] += 1
+            return curie
+        curie = self._curie(value)
+        return self.base.term(value) if curie is None else curie
+
+    def _name(self, token: str) -> str | None:
+        if _TERM.fullmatch(token):
+            return self._term(token)
+        curie = self._curie(token)
+        if curie is not None:
+            return curie
+        if iris.is_absolute(token):
+            return iris.term(token, self._limit)
+        self.warnings["UnresolvedCURIE"] += 1
+        return None
+
+    def _term(self, token: str) -> str | None:
+        if self.vocabulary:
+            return iris.term(self.vocabulary + token, self._limit)
+        iri = self._terms.get(token) or self._terms.get(token.lower())
+        if iri is None:
+            self.warnings["UnresolvedTerm"] += 1
+            return None
+        return f"<{iri}>"
+
+    def _curie(self, value: str) -> str | None:
+        prefix, colon, reference = value.partition(":")
+        if not colon or reference.startswith("//"):
+            return None
+        if prefix == "_":
+            return self._labels.named(reference)
+        namespace = self._namespace(prefix.lower())
+        if namespace is None:
+            return None
+        iri = namespace + reference
+        found = iris.term(iri, self._limit)
+        return self._document.term(iri) if found is None and not iris.is_absolute(iri) else found
+
+    def _namespace(self, prefix: str) -> str | None:
+        if not prefix:
+            return XHTML_VOCABULARY
+        return self.prefixes.get(prefix) or PREFIXES.get(prefix)
+
+
+def declared(value: str) -> tuple[dict[str, str], int]:
+    """Reads @prefix: returns its mappings and how many declarations were malformed."""
+    tokens = value.split()
+    found: dict[str, str] = {}
+    malformed = 0
+    position = 0
+    while position < len(tokens):
+        prefix = tokens[position]
+        if not prefix.endswith(":") or position + 1 == len(tokens):
+            malformed += 1
+            position += 1
+            continue
+        if _NCNAME.fullmatch(prefix[:-1]) and prefix != "_:":
+            found[prefix[:-1].lower()] = tokens[position + 1]
+        else:
+            malformed += 1
+        position += 2
+    return found, malformed

@@ -1,0 +1,65 @@
+"""The one view of a parsed page that every reader of it shares.
+
+A document is a flat list of elements in document order. Each is a tuple of the index of the nearest
+listed ancestor (-1 for the root), the tag, the attributes and the parser's own node. Only elements
+that carry an attribute somebody asked for are listed, and always the root, which comes first.
+Readers walk the list once, front to back, and keep what they know about an element under its index:
+nothing recurses, and a page may be nested as deep as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+XHTML = "http://www.w3.org/1999/xhtml"
+
+Element = tuple[int, str, dict[str, str], Any]
+
+
+class Document(Protocol):
+    """A parsed page, whichever parser read it."""
+
+    host: str  # the host language: html5, xhtml1, xhtml5, svg or xml
+    title: str
+    elements: list[Element]
+    embedded: list[tuple[str, bytes]]  # base and bytes of subtrees in RDF/XML
+    namespaces: frozenset[str]  # the attributes named xmlns:… that occur
+    is_cut: bool  # whether the tree does not hold the whole page
+    text: Callable[[Any], str]  # the text inside a node, without comments
+
+    def html(self, node: Any) -> str:
+        """Returns the content of an element as HTML."""
+        ...
+
+    def xml(self, node: Any, namespaces: Mapping[str, str]) -> str:
+        """Returns the content of an element as XML that stands on its own."""
+        ...
+
+
+def escaped(text: str) -> str:
+    """Returns character data with the characters that XML reserves escaped."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def start_tag(name: str, attributes: Iterable[tuple[str, str]]) -> str:
+    """Returns a start tag of XML, its attributes in the order given."""
+    written = [f' {key}="{_quoted(value)}"' for key, value in attributes]
+    return f"<{name}{''.join(written)}>"
+
+
+def _quoted(value: str) -> str:
+    for character, reference in _REFERENCES:
+        value = value.replace(character, reference)
+    return value
+
+
+# What Canonical XML escapes in attribute values, the ampersand first.
+_REFERENCES = (
+    ("&", "&amp;"),
+    ("<", "&lt;"),
+    ('"', "&quot;"),
+    ("\t", "&#x9;"),
+    ("\n", "&#xA;"),
+    ("\r", "&#xD;"),
+)

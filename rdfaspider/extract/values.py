@@ -1,0 +1,82 @@
+"""The value of a property: step 11 of the processing sequence, and what HTML adds to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdfaspider.extract.context import Context
+from rdfaspider.extract.contexts import RDF
+from rdfaspider.extract.graph import Graph
+from rdfaspider.extract.literals import quoted, time_suffix
+from rdfaspider.extract.tree import Document
+
+_XML_LITERAL = f"^^<{RDF}XMLLiteral>"
+_HTML_LITERAL = f"^^<{RDF}HTML>"
+_ASKING = frozenset(("content", "datatype", "datetime"))  # asking for a literal
+_UNTYPABLE = frozenset((f"^^<{RDF}langString>", f"^^<{RDF}dirLangString>"))
+
+
+class Values:
+    """Makes literals out of attributes and text, within the limits of the graph."""
+
+    __slots__ = ("_document", "_graph", "_has_times", "_limit")
+
+    def __init__(self, document: Document, graph: Graph) -> None:
+        self._document = document
+        self._graph = graph
+        self._limit = graph.limits.literal
+        self._has_times = document.host in ("html5", "xhtml5")
+
+    def value(
+        self,
+        context: Context,
+        tag: str,
+        attributes: dict[str, str],
+        node: Any,
+        resource: str | None = None,
+    ) -> str:
+        """Returns the value of @property; the resource, if any, is what it is for want of a literal.
+
+        An empty string means that the literal is too long to be kept.
+        """
+        if _ASKING.isdisjoint(attributes) and tag != "time":
+            return resource or self._quoted(self._document.text(node), context.language)
+        text = attributes.get("content")
+        datatype = attributes.get("datatype")
+        if text is None and self._has_times:
+            text = attributes.get("datetime")
+            if text is None and tag == "time":
+                text = self._document.text(node)
+            if text is not None and datatype is None:
+                return self._quoted(text, time_suffix(text) or context.language)
+        if datatype is not None:
+            return self._typed(context, datatype, text, node)
+        if text is None:
+            return resource or self._quoted(self._document.text(node), context.language)
+        return self._quoted(text, context.language)
+
+    def _typed(self, context: Context, datatype: str, text: str | None, node: Any) -> str:
+        suffix = self._datatype(context, datatype)
+        return self._quoted(self._content(context, suffix, node) if text is None else text, suffix)
+
+    def _datatype(self, context: Context, datatype: str) -> str:
+        for kind in context.names.values(datatype):
+            if kind[0] == "<" and (suffix := f"^^{kind}") not in _UNTYPABLE:
+                return suffix
+        return context.language
+
+    def _content(self, context: Context, suffix: str, node: Any) -> str:
+        if suffix == _XML_LITERAL:
+            text = self._document.xml(node, context.names.prefixes)
+            self._graph.spend(4 * len(text))  # writing mark-up takes longer than reading text
+            return text
+        if suffix == _HTML_LITERAL:
+            return self._document.html(node)
+        return self._document.text(node)
+
+    def _quoted(self, text: str, suffix: str) -> str:
+        if len(text) > self._limit:
+            self._graph.cuts["literal"] += 1
+            self._graph.spend(len(text))
+            return ""
+        return quoted(text) + suffix

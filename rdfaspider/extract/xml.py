@@ -1,0 +1,182 @@
+"""XML (XHTML, SVG and other vocabularies), and HTML that is unsafe for others, through libxml2.
+
+No DTD is loaded, no entity is expanded but the named characters of XHTML, nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import html.entities
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from lxml import etree
+
+from rdfaspider.extract.tree import XHTML, Element, escaped, start_tag
+
+_XML = "{http://www.w3.org/XML/1998/namespace}"
+_RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}RDF"
+_SVG = "{http://www.w3.org/2000/svg}svg"
+_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
+_PREDEFINED = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
+_EVENTS = ("start", "end", "start-ns")
+_text = etree.XPath("string()")
+
+
+class XmlDocument:
+    """A page in libxml2's tree."""
+
+    __slots__ = ("elements", "embedded", "host", "is_cut", "namespaces", "text", "title")
+
+    def __init__(self, root: Any, host: str, names: frozenset[str], limit: int) -> None:
+        self.host = host
+        self.text = _text
+        self.embedded: list[tuple[str, bytes]] = []
+        self.elements = self._listed(root, names, limit)
+        self.namespaces = frozenset(
+            name for element in self.elements for name in element[2] if name[:6] == "xmlns:"
+        )
+        self.is_cut = len(self.elements) >= limit
+        title = next(root.iter("title", f"{{{XHTML}}}title"), None)
+        self.title = "" if title is None else _text(title)
+
+    def _listed(self, root: Any, names: frozenset[str], limit: int) -> list[Element]:
+        elements: list[Element] = []
+        above = [-1]
+        declared: dict[str, str] = {}
+        walk = etree.iterwalk(root, events=_EVENTS)
+        for event, node in walk:
+            if event == "end":
+                above.pop()
+            elif event == "start-ns":
+                if node[0]:
+                    declared[f"xmlns:{node[0]}"] = node[1]
+            elif node.tag == _RDF:
+                self.embedded.append((node.base or "", etree.tostring(node, with_tail=False)))
+                walk.skip_subtree()
+                above.append(-1)
+            else:
+                attributes = declared | _attributes(node)
+                if not elements or declared or _matters(attributes, names):
+                    elements.append((above[-1], _local(node.tag), attributes, node))
+                    above.append(len(elements) - 1)
+                else:
+                    above.append(above[-1])
+                declared = {}
+                if len(elements) >= limit:
+                    break
+        return elements
+
+    def html(self, node: Any) -> str:
+        """Returns the content of an element as HTML."""
+        return self.xml(node, {})
+
+    def xml(self, node: Any, namespaces: Mapping[str, str]) -> str:
+        """Returns the content of an element as XML that stands on its own."""
+        inherited = {f"xmlns:{prefix}": iri for prefix, iri in namespaces.items()}
+        for prefix, iri in node.nsmap.items():
+            inherited[f"xmlns:{prefix}" if prefix else "xmlns"] = iri
+        written = [escaped(node.text or "")]
+        for child in node:
+            _write(child, inherited, written)
+            written.append(escaped(child.tail or ""))
+        return "".join(written)
+
+
+def parsed_xml(body: bytes, media_type: str) -> tuple[Any, str]:
+    """Returns the root and the host language; raises ValueError when it is not well-formed."""
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        root = etree.fromstring(_ENTITY.sub(_character, body), parser)
+    except etree.XMLSyntaxError as error:
+        raise ValueError(str(error)) from error
+    return root, _host(root, media_type)
+
+
+def parsed_soup(body: bytes) -> tuple[Any, bool]:
+    """Returns the root of any HTML, and whether it was too deep to be read to its end."""
+    parser = etree.HTMLParser(
+        encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(body, parser)
+    except etree.XMLSyntaxError:
+        root = None
+    is_cut = any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)
+    return (etree.Element("html") if root is None else root), is_cut
+
+
+def _host(root: Any, media_type: str) -> str:
+    if root.tag == _SVG or media_type == "image/svg+xml":
+        return "svg"
+    if root.tag != f"{{{XHTML}}}html" and media_type != "application/xhtml+xml":
+        return "xml"
+    public = root.getroottree().docinfo.public_id or ""
+    return "xhtml1" if "XHTML" in public or "XHTML" in root.get("version", "") else "xhtml5"
+
+
+def _character(match: re.Match[bytes]) -> bytes:
+    """Returns a named character of HTML as numeric references; other entities stay as they are."""
+    text = html.entities.html5.get(f"{match[1].decode()};")
+    if text is None or match[1] in _PREDEFINED:
+        return match[0]
+    return "".join(f"&#{ord(character)};" for character in text).encode()
+
+
+def _attributes(node: Any) -> dict[str, str]:
+    return {
+        name.replace(_XML, "xml:") if name[0] == "{" else name: value
+        for name, value in node.items()
+    }
+
+
+def _matters(attributes: dict[str, str], names: frozenset[str]) -> bool:
+    return not names.isdisjoint(attributes) or any(name[:6] == "xmlns:" for name in attributes)
+
+
+def _local(tag: str) -> str:
+    return tag.removeprefix(f"{{{XHTML}}}")
+
+
+def _write(top: Any, inherited: dict[str, str], written: list[str]) -> None:
+    """Writes an element in document order, without recursion and without its tail."""
+    declared = inherited
+    for event, node in etree.iterwalk(top, events=_EVENTS):
+        if event == "start-ns":
+            declared = declared | {f"xmlns:{node[0]}" if node[0] else "xmlns": node[1]}
+        elif event == "start":
+            attributes = [*sorted(_declared(declared)), *_written(node)]
+            written.append(start_tag(_qualified(node), attributes))
+            written.append(escaped(node.text or ""))
+            declared = {}
+        else:
+            written.append(f"</{_qualified(node)}>")
+            if node is not top:
+                written.append(escaped(node.tail or ""))
+
+
+def _declared(namespaces: dict[str, str]) -> list[tuple[str, str]]:
+    return [(name, iri) for name, iri in namespaces.items() if name != "xmlns:xml"]
+
+
+def _qualified(node: Any) -> str:
+    local = node.tag.rpartition("}")[2]
+    return f"{node.prefix}:{local}" if node.prefix else local
+
+
+def _written(node: Any) -> list[tuple[str, str]]:
+    """Returns the attributes in the order of Canonical XML: by namespace, then by name."""
+    prefixes = {iri: prefix for prefix, iri in node.nsmap.items() if prefix}
+    prefixes[_XML[1:-1]] = "xml"
+    pairs: list[tuple[str, str]] = []
+    for name, value in sorted(node.items(), key=lambda item: item[0].rpartition("}")):
+        namespace, _, local = name.rpartition("}")
+        pairs.append((f"{prefixes[namespace[1:]]}:{local}" if namespace else local, value))
+    return pairs

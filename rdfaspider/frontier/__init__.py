@@ -1,0 +1,140 @@
+"""The frontier: which URLs are known, which are to be fetched, and which may be fetched now.
+
+A URL is unknown, waiting, in flight, or finished: done, failed or denied. The guarantees, each held
+by tests over every implementation (tests/frontier/test_contract.py):
+
+G1  Nothing is lost. A URL that `put` or `finish` took in is taken, or ends in a named state, through
+    `kill -9` at any instant. What is beyond a limit is not taken in; it is counted by reason.
+G2  Nothing twice. A URL is handed out again only after a crash, an expired lease, a retry that was
+    asked for, or when a shorter way to it was found whose links are not on record any more.
+G3  Polite. Two fetches of one host are never closer than its delay, from the end of one to the start
+    of the next, nor more at once than its limit; across restarts too.
+G4  Ready head. `take` answers with a URL if and only if one is ready, in O(log hosts), and `wait` says
+    when the next will be.
+G5  Bounded memory. Memory grows with the hosts that have URLs waiting, not with the URLs.
+G6  Order-free depth. Which pages a depth-limited crawl visits does not depend on timing. A page found
+    again by a shorter way passes its better depth on to its links.
+G7  It adds up: seen = waiting + in flight + done + failed + denied, at any moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = [
+    "Counts",
+    "Frontier",
+    "FrontierUnavailable",
+    "HostView",
+    "State",
+    "Taken",
+    "open_frontier",
+]
+
+State = Literal["done", "failed", "denied"]
+
+
+class FrontierUnavailable(OSError):
+    """Says in a sentence why a frontier cannot be opened and what to do about it."""
+
+
+@dataclass(slots=True, eq=False)
+class Taken:
+    """A URL in flight: what `take` hands out and `finish` or `retry` takes back.
+
+    `depth` gets smaller while the URL is in flight if a shorter way to it is found. `number` is the
+    URL's number for life; `host` identifies its host within the frontier.
+    """
+
+    url: str
+    depth: int
+    attempts: int
+    number: int
+    host: int
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many URLs are in each state, and how many were turned away, by reason."""
+
+    waiting: int
+    in_flight: int
+    done: int
+    failed: int
+    denied: int
+    rejected: Mapping[str, int]
+
+    @property
+    def seen(self) -> int:
+        return self.waiting + self.in_flight + self.done + self.failed + self.denied
+
+
+@dataclass(slots=True)
+class HostView:
+    """One host as people see it; `ready` is when it may be asked next and `why` it waits."""
+
+    name: str
+    waiting: int
+    in_flight: int
+    done: int
+    failed: int
+    delay: float
+    ready: float
+    why: str
+
+
+class Frontier(Protocol):
+    """What a crawl needs of a frontier. All times are seconds, of whatever clock the caller keeps."""
+
+    def put(self, urls: Iterable[str], depth: int = 0) -> None:
+        """Take in normalised URLs found at a depth; known ones keep the smaller depth."""
+
+    def take(self, now: float) -> Taken | None:
+        """Hand out a URL whose host is ready, None if there is none."""
+
+    def wait(self, now: float) -> float | None:
+        """Return the seconds until a URL will be ready, None if none waits."""
+
+    def finish(
+        self,
+        taken: Taken,
+        state: State,
+        now: float,
+        links: Iterable[str] = (),
+        *,
+        deeper: int = 1,
+    ) -> None:
+        """End a URL and take in its links, `deeper` than it, in one step."""
+
+    def retry(self, taken: Taken, now: float, after: float = 0.0) -> None:
+        """Put a URL back, to be handed out again no sooner than `after` seconds from now."""
+
+    def slow_down(
+        self, host: int, *, delay: float | None = None, until: float | None = None
+    ) -> None:
+        """Give a host a delay of its own, or leave it alone until a time."""
+
+    def counts(self) -> Counts: ...
+
+    def hosts(self, now: float) -> Iterator[HostView]: ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+def open_frontier(url: str, **options: Any) -> Frontier:
+    """Open the frontier that `url` names: so far a directory, which is a local one on RocksDB."""
+    if "://" in url:
+        raise FrontierUnavailable(
+            f"The frontier {url} is not one this version can open: give the path of a directory."
+        )
+    from rdfaspider.frontier.local import LocalFrontier
+
+    return LocalFrontier(url, **options)

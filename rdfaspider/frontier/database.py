@@ -1,0 +1,166 @@
+"""The RocksDB database of a local frontier.
+
+One directory, these column families (numbers are big-endian, so that they sort):
+
+    urls      key of a URL                    → state, depth, attempts (a byte each), number (5 bytes)
+    numbers   first number of a block         → the keys of the block, a line each, in number order
+    waiting   host (4), rank, number (5)      → nothing; the rank is the order's business
+    later     time (8), number (5)            → nothing: a waiting URL that may not be tried before
+    inbox     sequence (8)                    → depth (1), URLs found there, a line each
+    links     depth (1), number (5)           → the links of a finished page whose depth may still improve
+    hosts     key of a host                   → its record (hosts.py)
+    meta      name                            → format version, counters, the order's pointers
+
+Every change of state is one write batch over all of them. A batch that was written survives the
+death of the process whole or not at all; `close` makes it survive the death of the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from rocksdict import (
+    AccessType,
+    BlockBasedOptions,
+    Cache,
+    DBCompressionType,
+    Options,
+    Rdict,
+    RdictIter,
+    WriteBatch,
+)
+
+from rdfaspider.frontier import FrontierUnavailable
+
+VERSION = b"1"
+
+FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta")
+
+_MEGABYTE = 1 << 20
+# For all families together: blocks, filters and indexes that are read again and again.
+_CACHE = 64 * _MEGABYTE
+_WRITE_BUFFER = 16 * _MEGABYTE
+
+
+class Family:
+    """One column family: sorted bytes to bytes. `handle` names it in a batch.
+
+    RocksDB lets go of its directory when the last handle and cursor are gone, so nobody else keeps them.
+    """
+
+    def __init__(self, database: Rdict, name: str) -> None:
+        self.handle = database.get_column_family_handle(name)
+        self._family: Any = database.get_column_family(name)
+        self.get: Callable[[bytes], bytes | None] = self._family.get
+        self.cursor: Callable[[], RdictIter] = self._family.iter
+
+    def get_all(self, keys: list[bytes]) -> list[bytes | None]:
+        """Return the value of each key; sorted keys are the fastest."""
+        values: list[bytes | None] = self._family.get(keys)
+        return values
+
+    def __setitem__(self, key: bytes, value: bytes) -> None:
+        self._family[key] = value
+
+    def items(self) -> Iterator[tuple[bytes, bytes]]:
+        cursor = self.cursor()
+        cursor.seek_to_first()
+        while cursor.valid():
+            yield cursor.key(), cursor.value()
+            cursor.next()
+
+    def close(self) -> None:
+        self._family.close()
+        del self.handle, self.get, self.cursor, self._family
+
+
+class Database:
+    """The column families of a frontier, and batches over them."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        if not read_only:
+            path.mkdir(parents=True, exist_ok=True)
+        elif not (path / "CURRENT").exists():
+            raise FrontierUnavailable(
+                f"There is no frontier in {path}: run a crawl first, or name the crawl's directory"
+                " with -s JOBDIR=DIRECTORY."
+            )
+        try:
+            self._database = _open(path, read_only)
+        except Exception as error:  # rocksdict raises nothing more special
+            raise FrontierUnavailable(_explain(path, error)) from error
+        self._families = [Family(self._database, name) for name in FAMILIES]
+        self.urls, self.numbers, self.waiting, self.later = self._families[:4]
+        self.inbox, self.links, self.hosts, self.meta = self._families[4:]
+        self._check_version(path, read_only)
+
+    def _check_version(self, path: Path, read_only: bool) -> None:
+        version = self.meta.get(b"version")
+        if version is None and not read_only:
+            self.meta[b"version"] = VERSION
+        elif version != VERSION:
+            self.close()
+            raise FrontierUnavailable(
+                f"The frontier {path} has format {version.decode() if version else 'none'}, and this"
+                f" version of rdfaspider reads format {VERSION.decode()}: finish that crawl with the"
+                " version that began it, or begin a new one with -s JOBDIR=DIRECTORY."
+            )
+
+    def batch(self) -> WriteBatch:
+        return WriteBatch(raw_mode=True)
+
+    def write(self, batch: WriteBatch) -> None:
+        self._database.write(batch)
+
+    def close(self) -> None:
+        for family in self._families:
+            family.close()
+        self._database.close()
+
+
+def _open(path: Path, read_only: bool) -> Rdict:
+    cache = Cache(_CACHE)
+    options = _options(cache)
+    options.create_if_missing(True)
+    options.create_missing_column_families(True)
+    options.set_max_background_jobs(2)
+    options.set_db_write_buffer_size(4 * _WRITE_BUFFER)
+    options.set_max_total_wal_size(8 * _WRITE_BUFFER)
+    options.set_max_open_files(256)
+    options.set_keep_log_file_num(2)
+    families = {name: _options(cache) for name in FAMILIES}
+    if not read_only:
+        return Rdict(str(path), options, column_families=families)
+    # Beside a crawl that runs, only a secondary sees a whole state; its own logs need a place. It
+    # keeps all files open, so that none can be compacted away under it.
+    options.set_max_open_files(-1)
+    access = AccessType.secondary(mkdtemp(prefix="rdfaspider-"))
+    return Rdict(str(path), options, column_families=families, access_type=access)
+
+
+def _options(cache: Cache) -> Options:
+    options = Options(raw_mode=True)
+    blocks = BlockBasedOptions()
+    blocks.set_block_cache(cache)
+    # A URL that was never seen is answered by the filter, without reading a block.
+    blocks.set_bloom_filter(10, False)
+    blocks.set_cache_index_and_filter_blocks(True)
+    blocks.set_block_size(16 * 1024)
+    blocks.set_format_version(5)
+    options.set_block_based_table_factory(blocks)
+    options.set_compression_type(DBCompressionType.zstd())
+    options.set_write_buffer_size(_WRITE_BUFFER)
+    options.set_level_compaction_dynamic_level_bytes(True)
+    return options
+
+
+def _explain(path: Path, error: Exception) -> str:
+    if "lock" in str(error).lower():
+        return (
+            f"The frontier {path} is in use by another crawl: wait until that one ends,"
+            " or give this one a directory of its own with -s JOBDIR=DIRECTORY."
+        )
+    return f"The frontier {path} cannot be opened: {error}"

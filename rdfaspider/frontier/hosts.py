@@ -1,0 +1,232 @@
+"""The host heap: which hosts have URLs waiting, and when each may be asked again.
+
+Layout. `Host` objects are in memory for hosts with something waiting or in flight, and only for those.
+A host that may be asked in future is in the heap of sleepers, by time; one that may be asked now and was
+given a place in a queue page is in the heap of ready ones, by urgency and place. An entry of a heap is
+valid while its stamp is the host's latest, so a host is moved by a new entry and nothing is searched.
+
+Invariant. A host with a URL that can be handed out (waiting, not in flight, with room under its limit)
+has exactly one valid entry in one heap. Hence the head is ready if and only if any host is.
+
+What survives a kill. Each record is written with the change of state that altered it. After a kill
+nobody knows which hosts were just being asked, so all wait for their delay once more.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import struct
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier import HostView
+from rdfaspider.frontier.keys import to_url
+
+if TYPE_CHECKING:
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier import Taken
+    from rdfaspider.frontier.database import Database
+
+# id, taken in, waiting, done, failed, own delay (NaN: none), clock, blocked until
+_RECORD = struct.Struct(">IIIIIfdd")
+
+
+class Host:
+    """One host: its counts, its clock, the URLs at hand and the numbers of those in flight.
+
+    `waiting` counts all of its URLs that are not finished, those in flight included; those put off until
+    a time of their own are not among them. `queue` holds (place in a page, URL), the next one last, and is
+    at most a page's quota long.
+    """
+
+    __slots__ = (
+        "blocked",
+        "clock",
+        "delay",
+        "done",
+        "failed",
+        "id",
+        "in_flight",
+        "key",
+        "queue",
+        "stamp",
+        "taken_in",
+        "waiting",
+    )
+
+    def __init__(self, key: bytes, number: int) -> None:
+        self.key = key
+        self.id = number
+        self.taken_in = self.waiting = self.done = self.failed = 0
+        self.delay: float | None = None
+        self.clock = self.blocked = 0.0
+        self.in_flight: tuple[int, ...] = ()
+        self.stamp = -1
+        self.queue: list[tuple[int, Taken]] = []
+
+    @property
+    def name(self) -> str:
+        return to_url(self.key + b"/").rstrip("/")
+
+    @property
+    def prefix(self) -> bytes:
+        """Return what the keys of its waiting URLs begin with."""
+        return self.id.to_bytes(4, "big")
+
+    def pack(self) -> bytes:
+        return _RECORD.pack(
+            self.id,
+            self.taken_in,
+            self.waiting,
+            self.done,
+            self.failed,
+            math.nan if self.delay is None else self.delay,
+            self.clock,
+            self.blocked,
+        )
+
+    @classmethod
+    def unpack(cls, key: bytes, data: bytes) -> Host:
+        number, taken_in, waiting, done, failed, delay, clock, blocked = _RECORD.unpack(data)
+        host = cls(key, number)
+        host.taken_in, host.waiting, host.done, host.failed = taken_in, waiting, done, failed
+        host.delay = None if math.isnan(delay) else delay
+        host.clock, host.blocked = clock, blocked
+        return host
+
+
+class Hosts:
+    """All hosts with work, by key and by id, and the two heaps."""
+
+    def __init__(self, database: Database, *, delay: float, at_once: int) -> None:
+        self.delay = delay
+        self.at_once = at_once
+        self._family = database.hosts
+        self._by_key: dict[bytes, Host] = {}
+        self._by_id: dict[int, Host] = {}
+        self._sleeping: list[tuple[float, int, int]] = []
+        self._ready: list[tuple[int, int, int, int]] = []
+        self._stamps = 0
+
+    def restore(self, now: float, *, killed: bool) -> None:
+        """Bring back the hosts that have URLs waiting."""
+        for key, data in self._family.items():
+            host = Host.unpack(key, data)
+            if host.waiting:
+                if killed:
+                    host.clock = max(host.clock, now + self.delay_of(host))
+                self._remember(host)
+                self.schedule(host)
+
+    def find(self, key: bytes) -> Host | None:
+        """Return the host of a key, from memory or from disk, None if it is unknown."""
+        host = self._by_key.get(key)
+        if host is None and (data := self._family.get(key)) is not None:
+            host = self._remember(Host.unpack(key, data))
+        return host
+
+    def create(self, key: bytes, number: int) -> Host:
+        return self._remember(Host(key, number))
+
+    def __getitem__(self, number: int) -> Host:
+        return self._by_id[number]
+
+    def save(self, batch: WriteBatch, host: Host) -> None:
+        batch.put(host.key, host.pack(), self._family.handle)
+
+    def delay_of(self, host: Host) -> float:
+        return self.delay if host.delay is None else host.delay
+
+    def ready_at(self, host: Host) -> float:
+        return max(host.clock, host.blocked)
+
+    def schedule(self, host: Host) -> None:
+        """Put a host where it belongs: asleep until its time, or out of memory if it has no work."""
+        self._stamps += 1
+        host.stamp = self._stamps
+        if host.waiting > len(host.in_flight):
+            if len(host.in_flight) < self.at_once:
+                heapq.heappush(self._sleeping, (self.ready_at(host), host.stamp, host.id))
+        elif not host.in_flight:
+            del self._by_key[host.key], self._by_id[host.id]
+
+    def wake(self, now: float) -> Host | None:
+        """Return a sleeper whose time has come; the caller makes it ready or schedules it again."""
+        while self._sleeping:
+            time, stamp, number = self._sleeping[0]
+            host = self._by_id.get(number)
+            if host is None or host.stamp != stamp:
+                heapq.heappop(self._sleeping)
+            elif time > now:
+                return None
+            else:
+                heapq.heappop(self._sleeping)
+                return host
+        return None
+
+    def make_ready(self, host: Host, urgency: int) -> None:
+        """Put a host with URLs at hand among the ready ones, at the place of its first URL."""
+        self._stamps += 1
+        host.stamp = self._stamps
+        heapq.heappush(self._ready, (urgency, host.queue[-1][0], host.stamp, host.id))
+
+    def next_ready(self, now: float) -> Host | None:
+        """Return the ready host that is first in turn."""
+        while self._ready:
+            _, _, stamp, number = heapq.heappop(self._ready)
+            host = self._by_id.get(number)
+            if host is not None and host.stamp == stamp:
+                if self.ready_at(host) <= now:
+                    return host
+                self.schedule(host)  # it was told to wait meanwhile
+        return None
+
+    def next_time(self, now: float) -> float | None:
+        """Return when the first host will be ready, None if none has work that can be handed out."""
+        if self._has_ready():
+            return now
+        while self._sleeping:
+            time, stamp, number = self._sleeping[0]
+            if self._is_valid(stamp, number):
+                return time
+            heapq.heappop(self._sleeping)
+        return None
+
+    def view(self, host: Host, now: float) -> HostView:
+        """Return a host as people see it."""
+        ready = self.ready_at(host)
+        if len(host.in_flight) >= self.at_once:
+            why = "is being fetched from"
+        elif not host.waiting:
+            why = "has nothing waiting"
+        elif ready <= now:
+            why = "is ready"
+        else:
+            why = "was told to wait" if host.blocked > host.clock else "keeps its delay"
+        return HostView(
+            name=host.name,
+            waiting=host.waiting - len(host.in_flight),
+            in_flight=len(host.in_flight),
+            done=host.done,
+            failed=host.failed,
+            delay=self.delay_of(host),
+            ready=ready,
+            why=why,
+        )
+
+    def _has_ready(self) -> bool:
+        while self._ready:
+            _, _, stamp, number = self._ready[0]
+            if self._is_valid(stamp, number):
+                return True
+            heapq.heappop(self._ready)
+        return False
+
+    def _is_valid(self, stamp: int, number: int) -> bool:
+        host = self._by_id.get(number)
+        return host is not None and host.stamp == stamp
+
+    def _remember(self, host: Host) -> Host:
+        self._by_key[host.key] = self._by_id[host.id] = host
+        return host

@@ -1,0 +1,79 @@
+"""URLs as keys of the trie: the host first and turned round, so that a site is a prefix.
+
+    https://www.example.org/a/b?q      org,example,www)/a/b?q
+    http://www.example.org/            org,example,www:80)/
+    http://example.org:8000/           org,example:8000)/
+    https://example.org:8000/          org,example:8000s)/
+    http://127.0.0.1:8000/             127.0.0.1:8000)/
+    https://user:word@example.org/     org,example@user:word)/
+
+A key has everything its URL has, and the way back is exact. The part up to and including `)` is the
+host's key; scheme and port stand at its end, so that all of a host's services are neighbours.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+_DEFAULT_PORT = {"http": "80", "https": ""}
+
+# Pages link mostly within a few hosts, so the turning round is done once for each.
+_REMEMBERED = 65_536
+
+
+def to_key(url: str) -> bytes:
+    """Return the key of a normalised URL."""
+    # The shortest scheme is http://, and a host has at least one character.
+    slash = url.index("/", 8)
+    return _host_key(url[:slash]) + url[slash:].encode("ascii")
+
+
+def to_url(key: bytes) -> str:
+    """Return the URL of a key."""
+    slash = key.index(b"/")
+    return _origin(key[:slash]) + key[slash:].decode("ascii")
+
+
+def host_of(key: bytes) -> bytes:
+    """Return the host's part of a key, with the `)` at its end."""
+    return key[: key.index(b"/")]
+
+
+def is_dynamic(key: bytes) -> bool:
+    """Tell whether the page is made by a query."""
+    return b"?" in key
+
+
+@lru_cache(_REMEMBERED)
+def _host_key(origin: str) -> bytes:
+    scheme, _, authority = origin.partition("://")
+    user, at, place = authority.rpartition("@")
+    name, colon, port = place.rpartition(":")
+    if not colon or place.endswith("]"):
+        name, port = place, ""
+    tag = port + ("s" if scheme == "https" else "") if port else _DEFAULT_PORT[scheme]
+    return f"{_turn(name)}{':' + tag if tag else ''}{at}{user})".encode("ascii")
+
+
+@lru_cache(_REMEMBERED)
+def _origin(host: bytes) -> str:
+    place, at, user = host[:-1].decode("ascii").partition("@")
+    name, colon, tag = place.rpartition(":")
+    if not colon or place.endswith("]"):
+        name, tag = place, ""
+    scheme = "https" if not tag or tag.endswith("s") else "http"
+    port = "" if tag in ("", "80") else ":" + tag.removesuffix("s")
+    return f"{scheme}://{user}{at}{_turn_back(name)}{port}"
+
+
+def _turn(name: str) -> str:
+    # An address has its root first already. A comma is legal in a host, so it is escaped.
+    if name.startswith("[") or name.replace(".", "").isdecimal():
+        return name
+    return ",".join(reversed(name.replace(",", "%2C").split(".")))
+
+
+def _turn_back(name: str) -> str:
+    if "," not in name:
+        return name.replace("%2C", ",")
+    return ".".join(reversed(name.split(","))).replace("%2C", ",")

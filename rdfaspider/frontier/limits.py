@@ -1,0 +1,20 @@
+"""How much a crawl takes in (row W8); what is beyond is counted by reason and not kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierLimits:
+    """Depths count links from a seed; the numbers of WIRE are the defaults."""
+
+    depth: int = 15
+    dynamic_depth: int = 5  # of URLs with a query: they can be made without end
+    host_urls: int = 25_000  # taken in of one host, over the whole crawl
+    host_waiting: int = 25_000  # waiting of one host at a time
+
+    def __post_init__(self) -> None:
+        for name in ("depth", "dynamic_depth"):
+            if not 0 <= getattr(self, name) <= 250:
+                raise ValueError(f"{name} must be between 0 and 250, not {getattr(self, name)}")

@@ -1,0 +1,146 @@
+"""The paged queue: links are gathered in pages, sieved in pages, and handed out in pages.
+
+In. New links go to the inbox, one entry for each page they were found on. When enough have gathered,
+or somebody is waiting for them, they are sieved against the trie in one batch, in key order, which
+makes the cost of a look-up small and constant (IRLbot's DRUM, BUbiNG's sieve).
+
+Out. When hosts that are ready have nothing at hand, a queue page is made for them: each gives as many
+URLs as the diversity threshold allows, and the page is spread so that the URLs of one host are as far
+apart as they can be. The page says in which order hosts that are ready are served.
+
+The threshold is the RDFa Web Spider's: the reciprocal of the URLs taken a second since the last page,
+so that at a steady rate no host is asked more often than once a second whatever its share.
+
+What survives a kill. The inbox is written with the state change that filled it. A queue page is not
+written: its URLs count as waiting until they are finished, so the next page finds them again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier.database import Database
+
+Host = TypeVar("Host", bound="Hashable")
+
+# So many links are worth a sieve of their own accord.
+INBOX_PAGE = 20_000
+
+# URLs of a queue page, and the most of one host in it (row K4).
+QUEUE_PAGE = 2_000
+MOST_OF_A_HOST = 20
+
+
+class Inbox:
+    """Links that were found and not yet looked up.
+
+    `entries` mirrors what is on disk; its size is bounded because a full inbox is emptied. `floor` is the
+    smallest depth of an entry, 256 if there is none.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._family = database.inbox
+        self.entries: list[tuple[bytes, int, list[str]]] = []
+        self.size = 0
+        self.floor = 256
+        self._next = 0
+        for key, value in database.inbox.items():
+            self._remember(key, value[0], value[1:].decode("ascii").split("\n"))
+            self._next = int.from_bytes(key, "big") + 1
+
+    def add(self, batch: WriteBatch, depth: int, urls: list[str]) -> None:
+        """Add an entry, in the batch and in memory: the batch must be written."""
+        if urls:
+            key = self._next.to_bytes(8, "big")
+            self._next += 1
+            batch.put(key, bytes((depth,)) + "\n".join(urls).encode("ascii"), self._family.handle)
+            self._remember(key, depth, urls)
+
+    def empty(self, batch: WriteBatch) -> list[tuple[int, list[str]]]:
+        """Remove all entries, likewise, and return them as (depth, URLs)."""
+        for key, _, _ in self.entries:
+            batch.delete(key, self._family.handle)
+        found = [(depth, urls) for _, depth, urls in self.entries]
+        self.entries, self.size, self.floor = [], 0, 256
+        return found
+
+    def _remember(self, key: bytes, depth: int, urls: list[str]) -> None:
+        self.entries.append((key, depth, urls))
+        self.size += len(urls)
+        self.floor = min(self.floor, depth)
+
+
+class Diversity:
+    """Measures the rate of takes and derives how many URLs one host may have in a page."""
+
+    def __init__(self) -> None:
+        self._takes = 0
+        self._since: float | None = None
+        self.threshold = 1.0
+
+    def taken(self) -> None:
+        self._takes += 1
+
+    def quota(self, now: float) -> int:
+        """Set the threshold by the takes since the last page, and return its share of a page."""
+        if self._since is not None and now > self._since and self._takes:
+            self.threshold = min(1.0, (now - self._since) / self._takes)
+        self._takes, self._since = 0, now
+        return max(1, min(MOST_OF_A_HOST, int(QUEUE_PAGE * self.threshold)))
+
+
+def spread(hosts: Sequence[Host]) -> list[int]:
+    """Return the indexes of a page in an order that puts each host's entries far apart.
+
+    The most frequent host goes first and takes every n/f-th place of the n, each next one the first
+    free places at or after its own even steps. Entries of one host keep their order.
+    """
+    places: list[int | None] = [None] * len(hosts)
+    free = _Free(len(hosts))
+    entries: dict[Host, list[int]] = {}
+    for index, host in enumerate(hosts):
+        entries.setdefault(host, []).append(index)
+    for host, count in _by_frequency(hosts):
+        step = len(hosts) / count
+        start = free.first(0)
+        own = sorted(free.take(int(start + turn * step)) for turn in range(count))
+        for place, index in zip(own, entries[host], strict=True):
+            places[place] = index
+    return [place for place in places if place is not None]
+
+
+def _by_frequency(hosts: Iterable[Host]) -> list[tuple[Host, int]]:
+    return Counter(hosts).most_common()
+
+
+class _Free:
+    """Finds the first free place at or after a given one, wrapping round, in almost constant time."""
+
+    def __init__(self, size: int) -> None:
+        # next[p] is p if it is free, else a place nearer to the next free one; next[size] is the end.
+        self._next = list(range(size + 1))
+
+    def first(self, place: int) -> int:
+        end = len(self._next) - 1
+        found = self._find(min(place, end))
+        return found if found < end else self._find(0)
+
+    def take(self, place: int) -> int:
+        """Take the first free place at or after a given one and return it."""
+        found = self.first(place)
+        self._next[found] = found + 1
+        return found
+
+    def _find(self, place: int) -> int:
+        root = place
+        while self._next[root] != root:
+            root = self._next[root]
+        while self._next[place] != root:
+            self._next[place], place = root, self._next[place]
+        return root

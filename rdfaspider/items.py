@@ -1,0 +1,39 @@
+"""The one type that travels from the spider through the pipelines to the scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pyoxigraph import Quad
+
+Outcome = Literal["done", "failed", "denied"]
+
+
+@dataclass(slots=True, repr=False)
+class Page:
+    """What became of one URL that was taken from the frontier.
+
+    Every URL taken yields exactly one Page, whatever happened to it, so that the counts add up:
+    `done` was answered (with a page, a redirect, or something that is not a page), `failed` was
+    not, `denied` was not asked for because robots.txt forbids it. `reason` labels the counter. A failure
+    that is `transient` is worth another try.
+    A page that is to be read comes with a `body`, which the extract pipeline turns into links
+    and quads.
+    """
+
+    url: str
+    depth: int
+    outcome: Outcome = "done"
+    reason: str = "page"
+    transient: bool = False
+    content_type: str = ""
+    robots_header: list[str] = field(default_factory=list)
+    body: bytes = b""
+    links: list[str] = field(default_factory=list)
+    quads: list[Quad] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        """Keep the body and the quads out of logs."""
+        return f"<Page {self.url} {self.outcome} {self.reason} depth {self.depth}>"

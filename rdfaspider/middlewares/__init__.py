@@ -1,0 +1,1 @@
+"""Downloader middlewares: what may be fetched, and when to stop fetching."""

@@ -1,0 +1,48 @@
+"""Stops a download at its headers when what comes is not a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from scrapy import signals
+from scrapy.exceptions import StopDownload
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http.headers import Headers
+
+# Any text may hold mark-up that somebody mislabelled; the rest are the XML hosts of RDFa.
+_WANTED = ("text/", "application/xhtml+xml", "application/xml", "image/svg+xml")
+
+
+def header_text(headers: Headers, name: str) -> str:
+    """Return a header as text; headers are Latin-1 where they are not ASCII."""
+    value = headers.get(name)
+    return value.decode("latin-1").strip() if value else ""
+
+
+def unwanted(headers: Headers) -> bool:
+    """Tell whether the headers announce something that is not a page."""
+    content_type = header_text(headers, "Content-Type").lower()
+    # HTML without any type is still common.
+    return bool(content_type) and not content_type.startswith(_WANTED)
+
+
+class ContentTypeMiddleware:
+    """Hangs up on images, archives and the like instead of downloading them (row R5).
+
+    It is a downloader middleware by its place and purpose; the headers reach it by signal, since
+    a middleware's own `process_response` is called only when the whole body is there.
+    """
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        middleware = cls()
+        crawler.signals.connect(middleware.headers_received, signals.headers_received)
+        return middleware
+
+    def headers_received(self, headers: Headers, request: Request) -> None:
+        # Only pages have a depth: robots.txt may come as anything.
+        if "depth" in request.meta and unwanted(headers):
+            raise StopDownload(fail=False)

@@ -1,0 +1,1 @@
+"""Item pipelines, in the order a page passes them: extract, store."""

@@ -1,0 +1,150 @@
+"""Every setting of the crawler with its default and its reason, and all the wiring.
+
+To add one: put it under its component, prefix it by the component's name, give the unit in the name
+where it is not seconds, say why the default is what it is, and describe it in docs/settings.md.
+Settings of Scrapy that are changed here are in the second half.
+"""
+
+from rdfaspider import __version__
+from rdfaspider.urls import defaults as urls
+
+# --- extract ---
+
+# The first so many links of a page are followed (row R6): pages with more are mostly link farms.
+EXTRACT_MAX_LINKS = 100
+
+# --- frontier ---
+
+# Where the frontier is. {jobdir} is the crawl's directory; a path is a local one on RocksDB.
+FRONTIER_URL = "{jobdir}/frontier"
+# Which of the waiting URLs come next: breadth, roundrobin. A crawl keeps the one it began with.
+FRONTIER_ORDER = "breadth"
+# Seconds after which a URL in flight is taken for lost: well above any download.
+FRONTIER_LEASE = 600.0
+# Links from a seed to a page, and to one with a query, which can be made without end (row W8).
+FRONTIER_DEPTH = 15
+FRONTIER_DYNAMIC_DEPTH = 5
+# URLs taken in of one host over the whole crawl, and waiting at a time (row W8).
+FRONTIER_HOST_URLS = 25_000
+FRONTIER_HOST_WAITING = 25_000
+# How often a URL is tried again that failed in a way that may pass, and the seconds before the first
+# time; they double each time.
+FRONTIER_RETRIES = 2
+FRONTIER_RETRY_DELAY = 30.0
+# The crawl stops cleanly when the disk has less than this left.
+FRONTIER_MIN_FREE_MB = 500
+
+# --- politeness ---
+
+# Seconds from the end of one fetch of a host to the start of the next.
+POLITENESS_DELAY = 1.0
+# Fetches of one host at a time.
+POLITENESS_AT_ONCE = 1
+
+# --- progress ---
+
+# Seconds between two lines of progress in a log; a terminal has a line that renews itself.
+PROGRESS_INTERVAL = 60.0
+
+# --- store ---
+
+# Where the triples go. {jobdir} is the crawl's directory; a path is an embedded Oxigraph store.
+STORE_URL = "{jobdir}/store"
+
+# --- urls: which of the links found are followed, and in which form ---
+
+# Rules of which one must match; none accepts all: "suffix:example.org", "extension:html",
+# "keyword:article", "regex:^https://…".
+URLS_ACCEPT: list[str] = []
+# Rules of which none may match. By default what is never a page, by its extension.
+URLS_REJECT = list(urls.NO_PAGES)
+# Pairs of a regular expression and what replaces it.
+URLS_TRANSFORMS: list[tuple[str, str]] = []
+# Query parameters that never choose a page; a * at the end is any rest.
+URLS_DROP_PARAMETERS = list(urls.TRACKING)
+# A session id makes one page many (row W6).
+URLS_DROP_SESSIONS = True
+# Off: the order of a query may matter to a server.
+URLS_SORT_QUERY = False
+# Limits beyond which a URL is taken for a trap, where they differ from those of
+# rdfaspider.urls.Traps; 0 switches a rule off: {"repeats": 0}.
+URLS_TRAPS: dict[str, int] = {}
+
+# --- Scrapy: the project ---
+
+BOT_NAME = "rdfaspider"
+SPIDER_MODULES = ["rdfaspider.spiders"]
+COMMANDS_MODULE = "rdfaspider.commands"
+
+# All local data of a crawl; the same directory again resumes it.
+JOBDIR = "crawl"
+
+# --- Scrapy: identity and politeness ---
+
+# Who asks. Add a way to reach you: -s "USER_AGENT=rdfaspider/… (+mailto:you@example.org)".
+USER_AGENT = f"rdfaspider/{__version__}"
+# Rules are for the product token alone, not for whatever else the header says.
+ROBOTSTXT_USER_AGENT = "rdfaspider"
+ROBOTSTXT_OBEY = True
+# Politeness is the frontier's: it hands out a URL when its host may be asked.
+DOWNLOAD_DELAY = 0
+CONCURRENT_REQUESTS_PER_DOMAIN = 64
+CONCURRENT_REQUESTS = 64
+COOKIES_ENABLED = False
+
+# --- Scrapy: what is downloaded ---
+
+# As the RDFa Web Spider did (row R5).
+DOWNLOAD_TIMEOUT = 30
+# The largest HTML pages of the web have a few megabytes.
+DOWNLOAD_MAXSIZE = 16 * 1024 * 1024
+DOWNLOAD_WARNSIZE = 0
+# Pages are retried and redirected by the frontier; these two are for robots.txt (RFC 9309: five hops).
+RETRY_GIVE_UP_LOG_LEVEL = "DEBUG"
+REDIRECT_MAX_TIMES = 5
+METAREFRESH_ENABLED = False
+
+DOWNLOADER_MIDDLEWARES = {
+    "rdfaspider.middlewares.contenttype.ContentTypeMiddleware": 860,
+    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
+    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
+    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
+}
+
+# The spider itself looks at status and depth.
+SPIDER_MIDDLEWARES = {
+    "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,
+    "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,
+    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
+    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,
+    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,
+}
+
+# --- Scrapy: what becomes of a page ---
+
+ITEM_PIPELINES = {
+    "rdfaspider.pipelines.extract.ExtractPipeline": 100,
+    "rdfaspider.pipelines.store.StorePipeline": 900,
+}
+# The spider yields one item a response; a pool of workers for it costs more than the item.
+CONCURRENT_ITEMS = 1
+
+# --- Scrapy: order ---
+
+SCHEDULER = "rdfaspider.scheduler.Scheduler"
+
+# --- Scrapy: what the user sees ---
+
+EXTENSIONS = {
+    "rdfaspider.extensions.diskguard.DiskGuard": 100,
+    "rdfaspider.extensions.progress.Progress": 100,
+}
+LOGSTATS_INTERVAL = 0  # Progress does it
+LOG_LEVEL = "INFO"
+LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+LOG_DATEFORMAT = "%H:%M:%S"
+LOG_VERSIONS: list[str] = []
+STATS_DUMP = False  # the summary says it in words
+# Nothing listens unless asked.
+TELNETCONSOLE_ENABLED = False
+REMOTE_CONTROL_ENABLED = False

@@ -1,0 +1,156 @@
+"""URL -> HTTP answer: pages, robots.txt, sitemaps, and the faults of a real server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from email.utils import formatdate
+from functools import lru_cache
+from math import log
+from typing import NamedTuple
+
+from rdfaspider.site import robots
+from rdfaspider.site.draws import draw, whole
+from rdfaspider.site.markup import render
+from rdfaspider.site.pages import Place
+from rdfaspider.site.sitemaps import sitemap
+from rdfaspider.site.web import Web
+
+HTML = "text/html; charset=utf-8"
+TEXT = "text/plain; charset=utf-8"
+
+_MOVED = (301, 302, 307, 308)
+
+# When the web began, for Last-Modified: 2026-01-01. Any fixed day does.
+_BEGINNING = 1767225600
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer, and how to deliver it.
+
+    It begins after `delay` seconds, its body trickles over `trickle` seconds, and if `cut` the
+    connection ends in mid-body.
+    """
+
+    status: int
+    body: bytes
+    content_type: str = TEXT
+    headers: tuple[tuple[str, str], ...] = ()
+    delay: float = 0.0
+    trickle: float = 0.0
+    cut: bool = False
+
+
+class Conditions(NamedTuple):
+    """What a client says it has already."""
+
+    etag: str = ""
+    modified: str = ""
+
+
+_NONE = Conditions()
+
+
+def answer(web: Web, url: str, at: float = 0.0, conditions: Conditions = _NONE) -> Answer:
+    """Return the answer to a request for a URL at a time."""
+    try:
+        place = web.place(url)
+    except ValueError as error:
+        return Answer(404, f"{error}\n".encode())
+    result = _robots(web, place) or _passing(web, place, at) or _lasting(web, place, at, conditions)
+    delay = latency(web, place.host)
+    return replace(result, delay=delay) if delay else result
+
+
+def latency(web: Web, host: int) -> float:
+    """Return the seconds before each answer of a host: exponential over hosts."""
+    mean = web.parameters.latency
+    return -mean * log(1 - draw(web.parameters.seed, "latency", host)) if mean else 0.0
+
+
+def _robots(web: Web, place: Place) -> Answer | None:
+    if place.path != "/robots.txt" or place.query:
+        return None
+    status = robots.status(web, place.host)
+    body = robots.text(web, place.host, place.origin) if status == 200 else f"{status}\n"
+    return Answer(status, body.encode())
+
+
+def _passing(web: Web, place: Place, at: float) -> Answer | None:
+    """Return the fault of this time slot, if it has one, and how long it stays."""
+    parameters = web.parameters
+    if not parameters.throttled and not parameters.unavailable:
+        return None
+    slot = int(at // parameters.slot)
+    wait = max(1, -int(-((slot + 1) * parameters.slot - at) // 1))
+    retry = (("Retry-After", str(wait)),)
+    if draw(parameters.seed, "throttled", place.host, slot) < parameters.throttled:
+        return Answer(429, b"Too many requests\n", headers=retry)
+    target = place.path + place.query
+    if draw(parameters.seed, "unavailable", place.host, target, slot) < parameters.unavailable:
+        return Answer(503, b"Service unavailable\n", headers=retry)
+    return None
+
+
+def _lasting(web: Web, place: Place, at: float, conditions: Conditions) -> Answer:
+    location = web.redirect(place)
+    if location is not None:
+        # Servers redirect in several ways, and a crawler takes them alike.
+        choice = whole(web.parameters.seed, "status", place.host, place.path) % len(_MOVED)
+        return Answer(_MOVED[choice], b"Moved\n", headers=(("Location", location),))
+    try:
+        index, session = web.find(place)
+    except ValueError:
+        return _special(web, place)
+    fate = web.fate(place.host, index)
+    if fate == "missing":
+        return Answer(404, b"Not found\n")
+    if fate == "broken":
+        return Answer(500, b"Internal error\n")
+    return _page(web, place, index, session, fate, at, conditions)
+
+
+def _special(web: Web, place: Place) -> Answer:
+    """Answer for a place outside the tree: a sitemap, a trap, or nothing."""
+    xml = sitemap(web, place)
+    if xml is not None:
+        kind = "application/gzip" if place.path.endswith(".gz") else "application/xml"
+        return Answer(200, xml, kind)
+    trap = web.traps.page(place)
+    return Answer(200, render(trap), HTML) if trap else Answer(404, b"Not found\n")
+
+
+@lru_cache
+def _date(at: int) -> str:
+    """Return a time as an HTTP date."""
+    return formatdate(_BEGINNING + at, usegmt=True)
+
+
+def _page(
+    web: Web,
+    place: Place,
+    index: int,
+    session: str,
+    fate: str,
+    at: float,
+    conditions: Conditions,
+) -> Answer:
+    parameters, host = web.parameters, place.host
+    shown = web.original(host, index) if fate == "duplicated" else index
+    revision = web.revision(host, shown, at)
+    etag = f'"{whole(parameters.seed, "etag", place.origin, shown, session, revision):016x}"'
+    modified = _date(int(web.changed(host, shown, revision)) if revision else 0)
+    headers = (("ETag", etag), ("Last-Modified", modified))
+    known = etag in conditions.etag if conditions.etag else conditions.modified == modified
+    if known:
+        return Answer(304, b"", HTML, headers)
+    page = web.show(place, shown, session, revision)
+    slow = index and parameters.slow and draw(parameters.seed, "slow", host, index)
+    return Answer(
+        200,
+        render(page),
+        HTML,
+        headers,
+        trickle=parameters.slow_seconds if slow and slow < parameters.slow else 0.0,
+        cut=fate == "dropped",
+    )

@@ -1,0 +1,156 @@
+"""What a crawl of the generated web must find, said without fetching anything."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from rdfaspider.site import robots
+from rdfaspider.site.facts import Fact, full
+from rdfaspider.site.pages import Page
+from rdfaspider.site.parameters import FORMATS
+from rdfaspider.site.web import Web
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a crawl asks for and gets; the values are depths, seeds having depth 0.
+
+    `fetched` are all URLs it asks for: pages, redirects, errors and broken-off bodies.
+    `pages` are those of them that answer with a whole page, 200.
+    `denied` are the URLs it meets but may not ask for under robots.txt.
+    """
+
+    fetched: dict[str, int] = field(default_factory=dict)
+    pages: dict[str, int] = field(default_factory=dict)
+    denied: dict[str, int] = field(default_factory=dict)
+
+
+class Oracle:
+    """Knows a web's URLs, links and triples. Faults that pass (429, 503) are past for it."""
+
+    def __init__(self, web: Web) -> None:
+        self.web = web
+
+    def exists(self, url: str) -> bool:
+        """Tell whether a URL answers with a whole page: no redirect, no error, not cut off."""
+        return self.page(url) is not None
+
+    def page(self, url: str, at: float = 0.0) -> Page | None:
+        """Return the page at a URL, None if it shows none (also for URLs that are malformed)."""
+        try:
+            return self.web.page(url, at)
+        except ValueError:
+            return None
+
+    def urls(self, host: int = 0, origin: str = "") -> Iterator[str]:
+        """Yield every page of a host that exists, breadth first, without traps and sessions.
+
+        `origin` is for a server at an address of its own, such as `http://127.0.0.1:8000`.
+        """
+        origin = origin or self.web.origin(host)
+        for index in range(self.web.tree.count):
+            if self.web.fate(host, index) in ("", "duplicated"):
+                yield origin + self.web.path(index)
+
+    def counts(self) -> tuple[int, int]:
+        """Count the pages of all hosts that exist, and their triples. It looks at every page."""
+        pages = triples = 0
+        for host in range(self.web.parameters.hosts):
+            for index in range(self.web.tree.count):
+                fate = self.web.fate(host, index)
+                if fate in ("", "duplicated"):
+                    shown = self.web.original(host, index) if fate else index
+                    pages += 1
+                    triples += self.web.parameters.triples * bool(self.web.format(host, shown))
+        return pages, triples
+
+    def links(self, url: str) -> list[str]:
+        """Return the absolute URLs that a page links to, each once, in document order."""
+        page = self.page(url)
+        if page is None:
+            return []
+        return [page.origin + link if link[0] == "/" else link for link in page.links]
+
+    def redirect(self, url: str) -> str | None:
+        """Return the absolute URL that a URL redirects to, None if it does not."""
+        try:
+            place = self.web.place(url)
+        except ValueError:
+            return None
+        location = self.web.redirect(place)
+        return place.origin + location if location and location[0] == "/" else location
+
+    def reachable(
+        self,
+        seeds: Iterable[str],
+        depth: int,
+        *,
+        agent: str = "*",
+        obey_robots: bool = True,
+        accept: Callable[[str], bool] | None = None,
+        max_links: int = 100,
+    ) -> Reach:
+        """Crawl breadth first, `depth` links deep, following the first `max_links` of each page.
+
+        A redirect leads on at the same depth. `accept` tells which links and redirects to follow
+        (scope, traps); seeds are always asked for. `agent` is the name robots.txt is read for.
+        """
+        reach = Reach()
+        waiting = deque((url, 0) for url in seeds)
+        while waiting:
+            url, level = waiting.popleft()
+            if url in reach.fetched or url in reach.denied:
+                continue
+            if obey_robots and not self._allowed(url, agent):
+                reach.denied[url] = level
+                continue
+            reach.fetched[url] = level
+            target = self.redirect(url)
+            if target is not None:
+                if accept is None or accept(target):
+                    waiting.appendleft((target, level))  # before anything that is deeper
+            elif self.exists(url):
+                reach.pages[url] = level
+                if level < depth:
+                    links = filter(accept, self.links(url)[:max_links])
+                    waiting.extend((link, level + 1) for link in links)
+        return reach
+
+    def _allowed(self, url: str, agent: str) -> bool:
+        try:
+            return robots.allows(self.web, url, agent)
+        except ValueError:
+            return True
+
+    def triples(
+        self, url: str, formats: Collection[str] = FORMATS, at: float = 0.0
+    ) -> frozenset[Quad]:
+        """Return the triples of a page in a graph named by its URL, of the formats asked for."""
+        page = self.page(url, at)
+        if page is None or page.format not in formats:
+            return frozenset()
+        graph = NamedNode(url)
+        quads = []
+        for thing in page.things:
+            subject = NamedNode(thing.subject)
+            quads.append(Quad(subject, _TYPE, NamedNode(full(thing.type)), graph))
+            quads += (
+                Quad(subject, NamedNode(full(fact.predicate)), _term(fact, page.language), graph)
+                for fact in thing.facts
+            )
+        return frozenset(quads)
+
+
+def _term(fact: Fact, language: str) -> NamedNode | Literal:
+    if fact.shape == "iri":
+        return NamedNode(fact.value)
+    if fact.shape == "text":
+        return Literal(fact.value, language=language)
+    return Literal(fact.value, datatype=NamedNode(_XSD + fact.shape))

@@ -1,0 +1,32 @@
+"""What a URL points to, and what a page shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rdfaspider.site.facts import Thing
+
+
+class Place(NamedTuple):
+    """Where a URL points to: a host by number, its port (`:8000` or none), path and query."""
+
+    origin: str
+    host: int
+    port: str
+    path: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything that markup shows. `links` are as written: paths inside, URLs across hosts."""
+
+    origin: str
+    path: str
+    language: str
+    title: str
+    format: str
+    links: list[str]
+    things: list[Thing]
+    sentences: list[str]

@@ -1,0 +1,139 @@
+"""The spider: seeds in, one Page out for every URL that was taken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import Request, Spider
+from scrapy.exceptions import IgnoreRequest, UsageError
+
+from rdfaspider.items import Page
+from rdfaspider.middlewares.contenttype import header_text, unwanted
+from rdfaspider.spiders.rules import read_filters
+from rdfaspider.spiders.scope import Scope
+from rdfaspider.spiders.seeds import read_seeds
+from rdfaspider.urls import Filters, normalise
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+# As many as RFC 9309 asks for robots.txt; longer chains are traps.
+MAX_REDIRECTS = 5
+
+# Statuses that may be others the next time; what fails without any may be too.
+_TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524))
+
+
+class RdfaSpider(Spider):
+    """Crawls from `seeds` to `depth` links away, within `scope`.
+
+    seeds  URL[,URL…], a file with a URL a line, or - for standard input
+    depth  how many links away from a seed a page may be; no limit when left out
+    scope  host: the hosts of the seeds (default); domain: their registered domains; all: the web
+    """
+
+    name = "rdfa"
+
+    def __init__(
+        self, seeds: str | None = None, depth: str | None = None, scope: str = "host", **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.seeds = read_seeds(seeds)
+        self.depth = _depth(depth)
+        self.scope = Scope(scope, self.seeds.urls)
+        self.filters = Filters()
+        # How many redirects led to a URL, while it is not fetched yet.
+        self._hops: dict[str, int] = {}
+        # Kept in the crawl's directory by Scrapy's SpiderState extension.
+        self.state: dict[str, Any] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.filters = read_filters(crawler.settings)
+        return spider
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.state.get("moved", ()):
+            self.scope.add(url)
+        for url in self.seeds.urls:
+            yield Request(url, meta={"depth": 0, "verbatim_url": True})
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Page]:
+        request = response.request
+        assert request is not None
+        page = Page(request.url, request.meta["depth"])
+        status = response.status
+        if 300 <= status < 400 and "Location" in response.headers:
+            self._redirect(page, header_text(response.headers, "Location"))
+        elif not 200 <= status < 300:
+            page.outcome, page.reason = "failed", str(status)
+            page.transient = status in _TRANSIENT
+        elif unwanted(response.headers):
+            page.reason = "type"
+        else:
+            page.content_type = header_text(response.headers, "Content-Type")
+            tags = response.headers.getlist("X-Robots-Tag")
+            page.robots_header = [tag.decode("latin-1") for tag in tags]
+            page.body = response.body
+        yield page
+
+    def failed(self, failure: Failure) -> Iterator[Page]:
+        request: Request = failure.request  # type: ignore[attr-defined]
+        page = Page(request.url, request.meta["depth"])
+        if failure.check(IgnoreRequest):
+            page.outcome, page.reason = "denied", "robots"
+        else:
+            page.outcome, page.reason = "failed", type(failure.value).__name__
+            page.transient = True
+        yield page
+
+    def follow(self, page: Page) -> list[str]:
+        """Return the links of a page that the crawl may follow, as they are to be fetched."""
+        if page.reason == "redirect" and page.depth == 0:
+            # A seed that has moved takes the scope with it.
+            for url in page.links:
+                self.scope.add(url)
+                self.state.setdefault("moved", []).append(url)
+        rejected: Counter[str] = Counter()
+        links = []
+        for link in page.links:
+            url, reason = self.filters.admit(link)
+            if not reason and url not in self.scope:
+                reason = "scope"
+            if reason:
+                rejected[reason] += 1
+            else:
+                links.append(url)
+        for reason, count in rejected.items():
+            self.crawler.stats.inc_value(f"urls/rejected/{reason}", count)
+        return links
+
+    def _redirect(self, page: Page, location: str) -> None:
+        """Make the page a redirect to `location`, or a failure if that leads nowhere."""
+        page.reason = "redirect"
+        hops = self._hops.pop(page.url, 0) + 1
+        try:
+            target = normalise(location, page.url)
+        except ValueError:
+            target = ""
+        if target and hops <= MAX_REDIRECTS:
+            page.links = [target]
+            self._hops[target] = hops
+        else:
+            page.outcome = "failed"
+
+
+def _depth(argument: str | None) -> int | None:
+    if argument is None:
+        return None
+    if not argument.isdecimal():
+        raise UsageError(
+            f"depth={argument} is not a number: 0 is the seeds alone, 1 the pages they link to."
+        )
+    return int(argument)

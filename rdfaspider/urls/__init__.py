@@ -1,0 +1,25 @@
+"""URLs: one normal form, what to crawl of them, and what to guess from them."""
+
+from rdfaspider.urls.defaults import DIRECTORY_INDEX, NO_PAGES, TRACKING, WWW
+from rdfaspider.urls.filters import Filters
+from rdfaspider.urls.hosts import authority, host, registered_domain
+from rdfaspider.urls.mining import neighbours, parents
+from rdfaspider.urls.normalise import MAX_LENGTH, Joiner, normalise
+from rdfaspider.urls.traps import Traps
+
+__all__ = [
+    "DIRECTORY_INDEX",
+    "MAX_LENGTH",
+    "NO_PAGES",
+    "TRACKING",
+    "WWW",
+    "Filters",
+    "Joiner",
+    "Traps",
+    "authority",
+    "host",
+    "neighbours",
+    "normalise",
+    "parents",
+    "registered_domain",
+]

@@ -1,0 +1,127 @@
+"""Speed of extraction on real pages, beside pyRdfa3 and raptor's C parser.
+
+    pytest -s tests/benchmarks/test_extract.py
+
+prints the table of docs/extraction.md. Everything runs in turns in one process, and the least CPU
+time counts, so that a busy machine slows all of them alike.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import gc
+import io
+import logging
+import resource
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rdfaspider.extract import extract
+
+ROUNDS = 5
+PAGES = 20_000
+BASE = "http://site.example/"
+
+
+def test_extract_outruns_the_others(vectors: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [_measured(path) for path in sorted((vectors / "pages").glob("*.html"))]
+    ours = sum(row[2] for row in rows)
+    theirs = sum(row[3] for row in rows)
+    with capsys.disabled():
+        print("\n| page | quads | extract ms | pyRdfa3 ms | ratio | raptor ms |")
+        print("|---|--:|--:|--:|--:|--:|")
+        for name, quads, own, reference, native in rows:
+            raptor = f"{native:.2f}" if native else "stops early"
+            print(
+                f"| {name} | {quads} | {own:.2f} | {reference:.1f} | {reference / own:.0f} | {raptor} |"
+            )
+        print(f"| all | | {ours:.1f} | {theirs:.0f} | {theirs / ours:.0f} | |")
+    assert theirs / ours >= 30
+    assert min(row[3] / row[2] for row in rows) >= 20
+    assert all(row[2] <= row[4] for row in rows if row[4])
+
+
+def test_memory_stays_flat(vectors: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = [path.read_bytes() for path in sorted((vectors / "pages").glob("*.html"))]
+    small = [page for page in pages if len(page) < 100_000]
+    for _ in range(PAGES // 10):
+        _run(small)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for number in range(PAGES // len(small)):
+        for page in small:
+            extract(page, f"{BASE}{number}")
+        if number % 100 == 0:
+            _run(pages)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with capsys.disabled():
+        print(f"\n{PAGES:,} pages: {before / 1024:.0f} MB before, {after / 1024:.0f} MB after")
+    assert after - before < 8 * 1024
+
+
+def _run(pages: list[bytes]) -> None:
+    for page in pages:
+        extract(page, BASE)
+
+
+def _measured(path: Path) -> tuple[str, int, float, float, float | None]:
+    body = path.read_bytes()
+    own: list[float] = []
+    reference: list[float] = []
+    native: list[float | None] = []
+    for _ in range(ROUNDS):
+        gc.collect()  # nobody pays for another's garbage
+        own += [_milliseconds(lambda: extract(body, BASE + path.name)) for _ in range(10)]
+        reference.append(_milliseconds(lambda: _pyrdfa(body, BASE + path.name)))
+        native += [_raptor(body, BASE + path.name) for _ in range(5)]
+    quads = len(extract(body, BASE + path.name).quads)
+    finished = [value for value in native if value is not None]
+    return path.stem, quads, min(own), min(reference), min(finished) if finished else None
+
+
+def _milliseconds(task: Callable[[], object]) -> float:
+    start = time.process_time()
+    task()
+    return (time.process_time() - start) * 1000
+
+
+def _pyrdfa(body: bytes, base: str) -> object:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pyRdfa import pyRdfa
+
+        logging.getLogger("rdflib").setLevel(logging.CRITICAL)
+        return pyRdfa(base=base, media_type="text/html").graph_from_source(io.BytesIO(body))
+
+
+def _raptor(body: bytes, base: str) -> float | None:
+    """Returns the milliseconds raptor needs in C alone, None when it gives up or is not there."""
+    name = ctypes.util.find_library("raptor2")
+    if name is None:
+        return None
+    library = ctypes.CDLL(name)
+    pointer = ctypes.c_void_p
+    for function in ("raptor_new_world_internal", "raptor_new_parser", "raptor_new_uri"):
+        getattr(library, function).restype = pointer
+    world = pointer(library.raptor_new_world_internal(20015))
+    handler = ctypes.CFUNCTYPE(None, pointer, pointer)
+    silent = handler(lambda _data, _message: None)
+    library.raptor_world_set_log_handler(world, None, silent)
+    parser = pointer(library.raptor_new_parser(world, b"rdfa"))
+    uri = pointer(library.raptor_new_uri(world, base.encode()))
+    failed = 0
+
+    def parse() -> None:
+        nonlocal failed
+        library.raptor_parser_parse_start(parser, uri)
+        failed = library.raptor_parser_parse_chunk(parser, body, ctypes.c_size_t(len(body)), 1)
+
+    spent = _milliseconds(parse)
+    library.raptor_free_parser(parser)
+    library.raptor_free_uri(uri)
+    library.raptor_free_world(world)
+    return None if failed else spent

@@ -1,0 +1,102 @@
+"""What tests share: the external vectors, and running the crawler as a user does."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyoxigraph import Quad
+
+from rdfaspider.stores.oxigraph import OxigraphStore
+
+PROJECT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def vectors() -> Path:
+    """Return the folder of external test vectors, or skip where there is none."""
+    path = Path(os.environ.get("RDFASPIDER_VECTORS", PROJECT.parent / "shared" / "vectors"))
+    if not path.is_dir():
+        pytest.skip(f"no external vectors in {path}: set RDFASPIDER_VECTORS to their folder")
+    return path
+
+
+Scrapy = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def scrapy(tmp_path: Path) -> Scrapy:
+    """Run `scrapy …` in an empty directory, as somebody who installed the project would."""
+
+    def run(
+        *arguments: str, stdin: str = "", **settings: object
+    ) -> subprocess.CompletedProcess[str]:
+        options = [word for k, v in settings.items() for word in ("-s", f"{k}={v}")]
+        return subprocess.run(
+            [sys.executable, "-m", "rdfaspider", *arguments, *options],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+
+    return run
+
+
+@dataclass(frozen=True)
+class Crawl:
+    """What a crawl left behind: its output, the fate of each URL, and its quads."""
+
+    output: str
+    fates: dict[str, str]
+    quads: frozenset[Quad]
+
+    @property
+    def pages(self) -> set[str]:
+        return {url for url, fate in self.fates.items() if fate == "done/page"}
+
+
+Crawler = Callable[..., Crawl]
+
+
+@pytest.fixture
+def crawl(scrapy: Scrapy, tmp_path: Path) -> Crawler:
+    """Crawl without pauses, as one does on a server of one's own, and collect what came of it."""
+
+    def run(seeds: str, *arguments: str, **settings: object) -> Crawl:
+        # JOBDIR may be given to crawl twice; the fates are of the last run only.
+        options = {
+            "POLITENESS_DELAY": 0,
+            "POLITENESS_AT_ONCE": 16,
+            "FRONTIER_RETRIES": 0,
+            "JOBDIR": "crawl",
+            "FEED_EXPORT_FIELDS": "url,outcome,reason",
+            **settings,
+        }
+        result = scrapy(
+            "crawl", "rdfa", "-a", f"seeds={seeds}", *arguments, "-O", "fates.csv", **options
+        )
+        assert result.returncode == 0, result.stderr
+        with (tmp_path / "fates.csv").open(newline="") as file:
+            rows = [
+                (row["url"], f"{row['outcome']}/{row['reason']}") for row in csv.DictReader(file)
+            ]
+        fates = dict(rows)
+        assert len(fates) == len(rows), "a URL was taken twice"
+        with OxigraphStore(
+            str(tmp_path / str(options["JOBDIR"]) / "store"), read_only=True
+        ) as store:
+            found = store.query("SELECT ?s ?p ?o ?g { GRAPH ?g { ?s ?p ?o } }")
+            quads = frozenset(Quad(row["s"], row["p"], row["o"], row["g"]) for row in found)
+        return Crawl(result.stderr, fates, quads)
+
+    return run

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import builtins
+import pickle
+import socket
+from typing import NoReturn
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdfaspider.extract import Limits, Options, extract
+
+URL = "http://site.example/dir/page.html"
+NAME = '<p property="http://schema.org/name">Ada</p>'
+
+
+def test_quads_are_in_the_graph_of_the_page() -> None:
+    (quad,) = extract(NAME.encode(), URL).quads
+    assert str(quad) == f'<{URL}> <http://schema.org/name> "Ada" <{URL}>'
+
+
+def test_lexical_forms_stay_as_written() -> None:
+    page = b'<p property="schema:price" content="01.50" datatype="xsd:decimal">'
+    assert extract(page, URL).quads[0].object.value == "01.50"  # type: ignore[union-attr]
+
+
+def test_blank_nodes_are_the_same_on_every_run_and_differ_between_pages() -> None:
+    page = b'<p typeof="foaf:Person"><b about="_:x" property="foaf:name">y</b></p>'
+    labels = [{str(q.subject) for q in extract(page, url).quads} for url in (URL, URL, URL + "2")]
+    assert labels[0] == labels[1]
+    assert len(labels[0] | labels[2]) == 4
+
+
+def test_facts_of_the_head() -> None:
+    page = b"""<html lang=en><title> A
+      title </title><base href="/root/"><link rel="canonical" href="this">
+      <meta name=robots content="NoIndex, follow"><meta name=otherbot content=nofollow>"""
+    facts = extract(page, URL).facts
+    assert (facts.title, facts.language) == ("A title", "en")
+    assert facts.base == "http://site.example/root/"
+    assert facts.canonical == "http://site.example/root/this"
+    assert (facts.noindex, facts.nofollow) == (True, False)
+
+
+@pytest.mark.parametrize("name", ["robots", "RDFaSpider", "rdfaspider"])
+def test_nofollow_page_has_no_links_but_its_quads(name: str) -> None:
+    extraction = extract(f'<meta name={name} content=none><a href="/x">x</a>{NAME}'.encode(), URL)
+    assert extraction.links == []
+    assert extraction.facts.nofollow
+    assert len(extraction.quads) == 1
+
+
+def test_title_of_a_picture_is_not_the_title_of_the_page() -> None:
+    page = b"<body><svg><title>icon</title></svg>"
+    assert extract(b"<title>page</title>" + page, URL).facts.title == "page"
+
+
+def test_formats_can_be_left_out() -> None:
+    assert extract(NAME.encode(), URL, options=Options(formats=frozenset())).quads == []
+
+
+def test_one_bad_reference_does_not_lose_the_page() -> None:
+    page = f'<base href="http://[bad/"><a rel="dc:x" href="http://[bad/">x</a>{NAME}'
+    assert len(extract(page.encode(), URL).quads) == 1
+
+
+def test_extraction_travels_between_processes() -> None:
+    extraction = extract(f'<a href="/x">x</a>{NAME}'.encode(), URL)
+    assert pickle.loads(pickle.dumps(extraction)) == extraction
+    assert pickle.loads(pickle.dumps(Options(limits=Limits(links=1)))).limits.links == 1
+
+
+def test_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    def deny(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("extract opened something")
+
+    monkeypatch.setattr(socket, "socket", deny)
+    monkeypatch.setattr(builtins, "open", deny)
+    page = b"""<!DOCTYPE html [<!ENTITY x SYSTEM "file:///etc/hostname">
+      <!ENTITY % p SYSTEM "http://127.0.0.1:9/"> %p;]><html xmlns="http://www.w3.org/1999/xhtml"
+      vocab="http://127.0.0.1:9/v#"><p property="t">a&x;b</p></html>"""
+    quads = extract(page, URL, "application/xhtml+xml").quads
+    assert {q.object.value for q in quads} == {"http://127.0.0.1:9/v#", "ab"}  # type: ignore[union-attr]
+
+
+@given(
+    st.binary(max_size=300), st.sampled_from(["text/html", "application/xml", "image/svg+xml", ""])
+)
+def test_no_bytes_raise(body: bytes, content_type: str) -> None:
+    extract(body, URL, content_type)
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_no_url_and_no_content_type_raise(url: str, content_type: str) -> None:
+    extract(f'<base href="x"><a href="y" rel="dc:z">z</a>{NAME}'.encode(), url, content_type)
+
+
+VALUES = st.text(alphabet='ab:/_[]#?%. \n\t-<>\\"é\ue000\x00', max_size=12)
+ATTRIBUTES = st.sampled_from(
+    [
+        "about",
+        "resource",
+        "href",
+        "src",
+        "property",
+        "rel",
+        "rev",
+        "typeof",
+        "vocab",
+        "prefix",
+        "datatype",
+        "content",
+        "inlist",
+        "lang",
+    ]
+)
+
+
+@given(st.lists(st.tuples(ATTRIBUTES, VALUES), max_size=12))
+def test_no_attribute_raises(pairs: list[tuple[str, str]]) -> None:
+    escaped = [(n, v.replace("&", "&amp;").replace('"', "&quot;")) for n, v in pairs]
+    page = "".join(f'<div {name}="{value}">x' for name, value in escaped)
+    extract(page.encode(), URL)

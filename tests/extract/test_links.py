@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from rdfaspider.extract import Limits, Options, extract
+
+URL = "http://site.example/dir/page.html"
+XHTML = "application/xhtml+xml"
+
+DOCTYPES = {
+    "XHTML 1.0 Transitional": (
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" '
+        '"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">'
+        '<html xmlns="http://www.w3.org/1999/xhtml">'
+    ),
+    "HTML 4.01 Strict": (
+        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" '
+        '"http://www.w3.org/TR/html4/strict.dtd"><html>'
+    ),
+    "XHTML + RDFa": (
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML+RDFa 1.0//EN" '
+        '"http://www.w3.org/MarkUp/DTD/xhtml-rdfa-1.dtd">'
+        '<html xmlns="http://www.w3.org/1999/xhtml" version="XHTML+RDFa 1.0">'
+    ),
+}
+
+
+def anchors(first: int, last: int) -> str:
+    return "".join(f'<p><a href="page{number}">{number}</a></p>' for number in range(first, last))
+
+
+def valid(doctype: str, count: int) -> str:
+    head = f"{doctype}<head><title>links</title></head>"
+    return f"{head}<body><div>{anchors(0, count)}</div></body></html>"
+
+
+def invalid(doctype: str) -> str:
+    """One hundred links: in the head, in the body, between bad tags and outside html."""
+    return (
+        f"{anchors(0, 10)}{doctype}<head>{anchors(10, 30)}<title>x</title>{anchors(30, 40)}</head>"
+        f"<body><div><table>{anchors(40, 60)}</div></i><b><p>{anchors(60, 80)}</body></html>"
+        f"{anchors(80, 100)}"
+    )
+
+
+@pytest.mark.parametrize("content_type", ["text/html", XHTML])
+@pytest.mark.parametrize("doctype", DOCTYPES.values(), ids=DOCTYPES.keys())
+@pytest.mark.parametrize(("count", "found"), [(1, 1), (100, 100), (200, 100)])
+def test_valid_pages_of_table_5(doctype: str, count: int, found: int, content_type: str) -> None:
+    extraction = extract(valid(doctype, count).encode(), URL, content_type)
+    assert extraction.links == [f"http://site.example/dir/page{n}" for n in range(found)]
+    assert extraction.facts.cuts["links"] == count - found
+
+
+@pytest.mark.parametrize("content_type", ["text/html", XHTML])
+@pytest.mark.parametrize("doctype", DOCTYPES.values(), ids=DOCTYPES.keys())
+def test_invalid_pages_of_table_5(doctype: str, content_type: str) -> None:
+    links = extract(invalid(doctype).encode(), URL, content_type).links
+    assert sorted(links) == sorted(f"http://site.example/dir/page{n}" for n in range(100))
+
+
+def test_relations_and_texts_run_in_parallel() -> None:
+    page = b'<a href="/a" rel="next">go  <b>on</b></a><area href="/b"><iframe src="/c"></iframe>'
+    extraction = extract(page, URL)
+    assert extraction.links == [f"http://site.example/{name}" for name in "abc"]
+    assert extraction.relations == ["next", "", ""]
+    assert extraction.texts == ["go on", "", ""]
+
+
+def test_links_are_unique_and_leave_the_page() -> None:
+    page = b'<a href="/a"></a><a href="/a#x"></a><a href="http://site.example/a"></a>'
+    assert extract(page, URL).links == ["http://site.example/a"]
+
+
+def test_only_the_web_is_linked() -> None:
+    page = b'<a href="mailto:a@b.example"><a href="javascript:void(0)"><a href="http://[bad/"><a>'
+    assert extract(page, URL).links == []
+
+
+def test_links_are_joined_to_the_base() -> None:
+    assert extract(b'<base href="/root/"><a href="x">', URL).links == ["http://site.example/root/x"]
+
+
+def test_nofollow_links_are_counted() -> None:
+    extraction = extract(b'<a href="/a" rel="external NoFollow"></a><a href="/b"></a>', URL)
+    assert extraction.links == ["http://site.example/b"]
+    assert extraction.facts.cuts["links nofollow"] == 1
+
+
+@pytest.mark.parametrize(("relation", "followed"), [("alternate", True), ("stylesheet", False)])
+def test_link_elements_that_lead_to_pages_are_followed(relation: str, followed: bool) -> None:
+    assert bool(extract(f'<link rel={relation} href="/x">'.encode(), URL).links) is followed
+
+
+def test_limit_is_an_option() -> None:
+    options = Options(limits=Limits(links=3))
+    assert len(extract(anchors(0, 9).encode(), URL, options=options).links) == 3
+
+
+def test_a_link_is_followed_when_one_of_its_anchors_allows_it() -> None:
+    page = b'<a href="/a" rel="nofollow"></a><a href="/a"></a>'
+    assert extract(page, URL).links == ["http://site.example/a"]

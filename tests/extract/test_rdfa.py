@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdfaspider.extract import _ATTRIBUTES, Limits, extract
+from rdfaspider.extract.graph import Graph
+from rdfaspider.extract.html import HtmlDocument, namespaces
+from rdfaspider.extract.names import Labels
+from rdfaspider.extract.rdfa import Processor, is_worth
+from rdfaspider.extract.vocabulary import bundled
+
+Triples = Callable[..., set[str]]
+
+URL = "http://site.example/dir/page.html"
+PAGE = f"<{URL}>"
+DC = "<http://purl.org/dc/terms/"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+XHTML = "http://www.w3.org/1999/xhtml"
+
+
+@pytest.mark.parametrize(
+    ("text", "datatype"),
+    [
+        ("2012-03-18", "date"),
+        ("2012-03-18Z", "date"),
+        ("12:30:00", "time"),
+        ("2012-03-18T00:00:00.5+01:00", "dateTime"),
+        ("2012-03", "gYearMonth"),
+        ("2012", "gYear"),
+        ("P1Y2M3DT4H5M6S", "duration"),
+        ("-PT1H", "duration"),
+        ("P", ""),
+        ("P1DT", ""),
+        ("2012-03-18T00:00", ""),
+        ("\u0662\u0660\u0661\u0662", ""),
+        ("soon", ""),
+    ],
+)
+def test_times_have_the_datatype_of_their_form(text: str, datatype: str, triples: Triples) -> None:
+    suffix = f"^^<http://www.w3.org/2001/XMLSchema#{datatype}>" if datatype else ""
+    expected = {f'{PAGE} {DC}date> "{text}"{suffix}'}
+    assert triples(f'<time property="dc:date">{text}</time>') == expected
+    assert triples(f'<time property="dc:date" datetime="{text}">x</time>') == expected
+
+
+def test_content_beats_datetime_beats_text(triples: Triples) -> None:
+    page = '<time property="dc:date" datetime="2012" content="c">t</time>'
+    assert triples(page) == {f'{PAGE} {DC}date> "c"'}
+
+
+def test_xml_literal_in_html_carries_its_namespaces(triples: Triples) -> None:
+    page = (
+        '<p prefix="x: http://x/" property="x:y" datatype="rdf:XMLLiteral">a<b>&amp;<br>c</b></p>'
+    )
+    expected = f'a<b xmlns=\\"{XHTML}\\" xmlns:x=\\"http://x/\\">&amp;<br></br>c</b>'
+    assert triples(page) == {f'{PAGE} <http://x/y> "{expected}"^^<{RDF}XMLLiteral>'}
+
+
+def test_xml_literal_in_xml_carries_its_namespaces(triples: Triples) -> None:
+    page = (
+        '<r xmlns="http://r/" xmlns:s="http://s/"><p property="s:y" datatype="rdf:XMLLiteral">'
+        '<!-- no --><s:b z="1" s:a="2"><c xmlns="" xml:lang="en">d</c>e</s:b> f</p></r>'
+    )
+    inner = '<c xmlns=\\"\\" xml:lang=\\"en\\">d</c>e'
+    start = '<s:b xmlns=\\"http://r/\\" xmlns:s=\\"http://s/\\" z=\\"1\\" s:a=\\"2\\">'
+    expected = f'{PAGE} <http://s/y> "{start}{inner}</s:b> f"^^<{RDF}XMLLiteral>'
+    assert triples(page, "application/xml") == {expected}
+
+
+def test_html_literal_is_html(triples: Triples) -> None:
+    page = '<p property="dc:x" datatype="rdf:HTML">a<br>&lt;</p>'
+    assert triples(page) == {f'{PAGE} {DC}x> "a<br>&lt;"^^<{RDF}HTML>'}
+
+
+def test_malformed_language_is_dropped(triples: Triples) -> None:
+    assert triples('<p lang="en_US" property="dc:x">a</p>') == {f'{PAGE} {DC}x> "a"'}
+
+
+def test_roles_are_an_option(triples: Triples) -> None:
+    page = '<p id="i" role="note">a</p>'
+    vocabulary = "http://www.w3.org/1999/xhtml/vocab#"
+    assert triples(page) == set()
+    expected = {f"<{URL}#i> <{vocabulary}role> <{vocabulary}note>"}
+    assert triples(page, role=True) == expected
+
+
+def test_named_characters_of_xhtml_survive(triples: Triples) -> None:
+    page = f'<html xmlns="{XHTML}"><p property="dc:x">caf&eacute;&nbsp;&amp;</p></html>'
+    expected = {f'{PAGE} {DC}x> "caf\u00e9\u00a0&"'}
+    assert triples(page, "application/xhtml+xml") == expected
+    broken = page.replace("</p>", "<br></p>")
+    assert triples(broken, "application/xhtml+xml") == expected
+    assert extract(broken.encode(), URL, "application/xhtml+xml").facts.warnings["DocumentError"]
+
+
+def test_unresolved_names_are_counted() -> None:
+    page = b'<p property="nope" about="[no:pe]"><b rel="no/colon(" resource="#x">'
+    assert extract(page, URL).facts.warnings == {"UnresolvedTerm": 1, "UnresolvedCURIE": 2}
+
+
+def test_properties_that_copy_in_a_circle(triples: Triples) -> None:
+    page = """<p resource="#a" typeof="rdfa:Pattern"><b property="rdfa:copy" resource="#b"></b>
+      <i property="dc:x">1</i></p><p resource="#b" typeof="rdfa:Pattern"><b property="rdfa:copy"
+      resource="#a"></b><i property="dc:y">2</i></p><p about="#s"><b property="rdfa:copy"
+      resource="#a"></b></p>"""
+    assert triples(page) == {f'<{URL}#s> {DC}x> "1"', f'<{URL}#s> {DC}y> "2"'}
+
+
+def test_expansion_follows_chains_and_circles(triples: Triples) -> None:
+    rdfs = (
+        "prefix='rdfs: http://www.w3.org/2000/01/rdf-schema# owl: http://www.w3.org/2002/07/owl#'"
+    )
+    vocabulary = f"""<p {rdfs} about="http://v/a" rel="rdfs:subPropertyOf" resource="http://v/b"></p>
+      <p about="http://v/b" rel="rdfs:subPropertyOf" resource="http://v/c"></p>
+      <p about="http://v/C" rel="owl:equivalentClass" resource="http://v/D"></p>"""
+    page = '<p vocab="http://v/" typeof="D" resource="#x"><b property="a">1</b></p>'
+    quads = extract(vocabulary.encode(), "http://v/").quads
+    plain = triples(page)
+    found = triples(page, vocabularies={"http://v/": quads}) - plain
+    assert found == {
+        f'<{URL}#x> <http://v/b> "1"',
+        f'<{URL}#x> <http://v/c> "1"',
+        f"<{URL}#x> <{RDF}type> <http://v/C>",
+    }
+    assert triples(page, vocabularies={"http://other/": quads}) == plain
+
+
+def test_bundled_vocabularies_expand(triples: Triples) -> None:
+    page = '<p vocab="http://xmlns.com/foaf/0.1/" typeof="Person" resource="#x"></p>'
+    found = triples(page, vocabularies=bundled())
+    assert f"<{URL}#x> <{RDF}type> <http://xmlns.com/foaf/0.1/Agent>" in found
+    assert f"<{URL}#x> <{RDF}type> <http://schema.org/Person>" in found
+
+
+MARKUP = st.sampled_from(
+    [
+        "<p>",
+        "</p>",
+        "<a href='/x'>",
+        "</a>",
+        "<a rel='nofollow' href=y>",
+        "<a rel='license' href=y>",
+        "<a rev='ex:z' href=y>",
+        "<div prefix='ex: http://e/'>",
+        "</div>",
+        "<div vocab='http://v/'>",
+        "<b about='#b'>",
+        "<i property='dc:title'>",
+        "<i typeof='Q'>",
+        "<img src=z>",
+        "<A REL=LICENSE HREF=q>",
+        "<p xmlns:ex='http://e/' rel='nope' resource='#r'>",
+        "text",
+    ]
+)
+
+
+@given(st.lists(MARKUP, max_size=8))
+def test_the_cheap_test_never_loses_a_triple(parts: list[str]) -> None:
+    body = "".join(parts).encode()
+    document = HtmlDocument(body, _ATTRIBUTES, 1000, namespaces(body.lower()))
+    graph = Graph(Limits(), Counter())
+    Processor(document, Labels("0"), graph, Counter()).run(URL, URL, False, {})
+    assert is_worth(document) or not graph.triples
+
+
+def test_the_cheap_test_saves_the_walk() -> None:
+    page = (
+        b"<a href=x rel='nofollow noopener'>y</a><link rel=preload href=z><meta name=a content=b>"
+    )
+    assert not is_worth(HtmlDocument(page, _ATTRIBUTES, 1000))

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.provisional import urls
+
+from rdfaspider.frontier.keys import host_of, is_dynamic, to_key, to_url
+from rdfaspider.urls import normalise
+
+EXAMPLES = {
+    "https://www.example.org/a/b?q": b"org,example,www)/a/b?q",
+    "http://www.example.org/": b"org,example,www:80)/",
+    "http://example.org:8000/": b"org,example:8000)/",
+    "https://example.org:8000/": b"org,example:8000s)/",
+    "https://example.org:80/": b"org,example:80s)/",
+    "http://example.org:443/": b"org,example:443)/",
+    "http://127.0.0.1:8000/": b"127.0.0.1:8000)/",
+    "http://[::1]/": b"[::1]:80)/",
+    "https://[::1]:8443/x": b"[::1]:8443s)/x",
+    "https://user:word@example.org/": b"org,example@user:word)/",
+    "http://a,b.test/": b"test,a%2Cb:80)/",
+    "https://localhost/": b"localhost)/",
+}
+
+
+@pytest.mark.parametrize("url", EXAMPLES)
+def test_examples(url: str) -> None:
+    assert to_key(url) == EXAMPLES[url]
+    assert to_url(EXAMPLES[url]) == url
+
+
+@given(urls())
+def test_the_way_back_is_exact(url: str) -> None:
+    try:
+        url = normalise(url)
+    except ValueError:
+        return
+    assert to_url(to_key(url)) == url
+
+
+@given(
+    st.sampled_from(["http", "https"]),
+    st.sampled_from(["", "u@", "u:p@", "a)b@"]),
+    st.from_regex(r"[a-z,]{1,3}(\.[a-z,]{1,3}){0,2}|\[::1\]|1\.2\.3\.4", fullmatch=True),
+    st.sampled_from(["", ":1", ":80", ":443", ":8080"]),
+    st.sampled_from(["/", "/a", "/a)/b", "/?q=a/b,c"]),
+)
+def test_no_two_urls_share_a_key(scheme: str, user: str, host: str, port: str, path: str) -> None:
+    try:
+        url = normalise(f"{scheme}://{user}{host}{port}{path}")
+    except ValueError:
+        return
+    assert to_url(to_key(url)) == url
+
+
+def test_a_site_is_a_prefix() -> None:
+    site = to_key("https://example.org/")[:-2]
+    assert to_key("https://www.example.org/a").startswith(site)
+    assert to_key("http://example.org/a").startswith(site)
+    assert host_of(to_key("https://example.org/a/b")) == b"org,example)"
+
+
+def test_a_query_makes_a_page_dynamic() -> None:
+    assert is_dynamic(to_key("https://example.org/?a"))
+    assert not is_dynamic(to_key("https://example.org/a"))

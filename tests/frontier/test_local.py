@@ -1,0 +1,123 @@
+"""The local frontier on disk: kills, formats, and readers beside a running crawl."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from rdfaspider.frontier import FrontierUnavailable, open_frontier
+from rdfaspider.frontier.database import Database
+from rdfaspider.frontier.keys import to_url
+from rdfaspider.frontier.local import LocalFrontier
+
+COUNT = 400
+
+
+def links_of(url: str) -> list[str]:
+    """A graph in which every page can be reached: each links to its two children and somewhere."""
+    number = int(url.rpartition("/")[2])
+    return [f"http://h{n % 7}.test/{n}" for n in (2 * number + 1, 2 * number + 2) if n < COUNT]
+
+
+def crawl(path: str, log: Connection) -> None:
+    """Crawl, and say what is taken before it is finished, until killed or done."""
+    with open_frontier(path, delay=0.0, at_once=3, now=time.time()) as frontier:
+        frontier.put(["http://h0.test/0"])
+        flying = []
+        while True:
+            taken = frontier.take(time.time())
+            if taken is not None:
+                log.send(("taken", taken.url))
+                flying.append(taken)
+            if flying and (taken is None or len(flying) == 5):
+                ended = flying.pop(0)
+                frontier.finish(ended, "done", time.time(), links_of(ended.url))
+                log.send(("done", ended.url))
+            elif taken is None:
+                log.send(("end", ""))
+                log.recv()
+                return
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_lost_by_kills(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    context = multiprocessing.get_context("spawn")
+    path = str(tmp_path / "frontier")
+    done: list[str] = []
+    taken_again = allowed = 0
+    for _ in range(200):
+        ours, theirs = context.Pipe()
+        process = context.Process(target=crawl, args=(path, theirs))
+        process.start()
+        theirs.close()
+        steps = chance.randrange(40, 300)
+        flying: set[str] = set()
+        event = ""
+        for _ in range(steps):
+            event, url = ours.recv()
+            if event == "end":
+                break
+            if event == "taken":
+                taken_again += url in done
+                flying.add(url)
+            else:
+                flying.discard(url)
+                done.append(url)
+        if event == "end":
+            ours.send("stop")
+            process.join(10)
+            break
+        os.kill(process.pid or 0, signal.SIGKILL)
+        process.join(10)
+        # What it did between our last look and its death:
+        try:
+            while True:
+                event, url = ours.recv()
+                (flying.add if event == "taken" else flying.discard)(url)
+                if event == "done":
+                    done.append(url)
+        except EOFError:
+            pass
+        allowed += len(flying) + 1  # one may have been finished and not told
+    assert taken_again <= allowed
+    expected = {f"http://h{n % 7}.test/{n}" for n in range(COUNT)}
+    assert set(done) <= expected
+    with LocalFrontier(path) as frontier:
+        counts = frontier.counts()
+        assert (counts.done, counts.seen) == (COUNT, COUNT)
+        assert {to_url(key) for key, _ in frontier.trie.subtree()} == expected
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    database = Database(tmp_path / "frontier")
+    database.meta[b"version"] = b"0"
+    database.close()
+    with pytest.raises(FrontierUnavailable, match="has format 0, and this version"):
+        open_frontier(str(tmp_path / "frontier"))
+
+
+def test_a_running_crawl_can_be_read(tmp_path: Path) -> None:
+    with LocalFrontier(str(tmp_path / "frontier")) as frontier:
+        frontier.put(["http://a.test/"])
+        frontier.wait(0.0)
+        reader = Database(tmp_path / "frontier", read_only=True)
+        assert [key for key, _ in reader.urls.items()] == [b"test,a:80)/"]
+        reader.close()
+
+
+def test_there_is_nothing_to_read_where_nothing_is(tmp_path: Path) -> None:
+    with pytest.raises(FrontierUnavailable, match="run a crawl first"):
+        Database(tmp_path / "nowhere", read_only=True)
+
+
+def test_a_url_of_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(FrontierUnavailable, match="directory"):
+        open_frontier("gopher://frontier")

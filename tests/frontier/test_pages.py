@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdfaspider.frontier.database import Database
+from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.pages import MOST_OF_A_HOST, QUEUE_PAGE, Diversity, Inbox, spread
+
+
+def test_the_example_of_the_paper_is_spread() -> None:
+    """Section 5.1.2 of the RDFa Web Spider: twenty URLs of five hosts."""
+    hosts = [int(digit) for digit in "11111112222233334445"]
+    page = [hosts[index] for index in spread(hosts)]
+    first = [place for place, host in enumerate(page) if host == 1]
+    assert {after - before for before, after in pairwise(first)} == {2, 3}, "20 / 7 = 2.86"
+    assert all(one != other for one, other in pairwise(page))
+
+
+@given(st.lists(st.integers(0, 6), max_size=60))
+def test_a_page_keeps_every_entry_once_and_each_host_in_order(hosts: list[int]) -> None:
+    page = spread(hosts)
+    assert sorted(page) == list(range(len(hosts)))
+    for host in set(hosts):
+        own = [index for index in page if hosts[index] == host]
+        assert own == sorted(own)
+
+
+@given(st.integers(1, 30), st.integers(1, 8))
+def test_hosts_of_one_size_take_turns(count: int, each: int) -> None:
+    hosts = [host for host in range(count) for _ in range(each)]
+    page = [hosts[index] for index in spread(hosts)]
+    for start in range(0, len(page), count):
+        assert len(set(page[start : start + count])) == count
+
+
+def test_the_threshold_is_the_reciprocal_of_the_rate() -> None:
+    diversity = Diversity()
+    diversity.quota(0.0)
+    for _ in range(1000):
+        diversity.taken()
+    assert diversity.quota(5.0) == QUEUE_PAGE // 200
+    assert diversity.threshold == pytest.approx(1 / 200)
+
+
+def test_a_quota_is_at_least_one_and_at_most_twenty() -> None:
+    diversity = Diversity()
+    assert diversity.quota(0.0) == MOST_OF_A_HOST
+    for _ in range(10 * QUEUE_PAGE):
+        diversity.taken()
+    assert diversity.quota(1.0) == 1
+
+
+def test_the_inbox_is_on_disk(tmp_path: Path) -> None:
+    database = Database(tmp_path / "frontier")
+    inbox = Inbox(database)
+    batch = database.batch()
+    inbox.add(batch, 3, ["http://a.test/", "http://b.test/"])
+    inbox.add(batch, 2, [])
+    inbox.add(batch, 1, ["http://c.test/"])
+    database.write(batch)
+    again = Inbox(database)
+    assert (again.size, again.floor) == (3, 1)
+    batch = database.batch()
+    assert again.empty(batch) == [
+        (3, ["http://a.test/", "http://b.test/"]),
+        (1, ["http://c.test/"]),
+    ]
+    database.write(batch)
+    assert (again.size, again.floor) == (0, 256)
+    assert Inbox(database).size == 0
+    database.close()
+
+
+# URLs, takes a second; the rows of a million take longer and run with the benchmarks.
+TABLE_2 = [(100, 10), (1_000, 50), (10_000, 100), (100_000, 1_000)]
+
+
+@pytest.mark.parametrize(("count", "rate"), TABLE_2)
+def test_table_2(tmp_path: Path, count: int, rate: int) -> None:
+    """All that goes in comes out once, and no host twice among the URLs of one second."""
+    urls = [f"http://h{number % rate}.test/{number // rate}" for number in range(count)]
+    with LocalFrontier(str(tmp_path / "frontier"), delay=1.0) as frontier:
+        frontier.put(urls)
+        out, seconds = [], -1.0
+        while len(out) < count:
+            seconds += 1.0
+            page = []
+            for _ in range(rate):
+                taken = frontier.take(seconds)
+                assert taken is not None
+                frontier.finish(taken, "done", seconds)
+                page.append(taken.url)
+            hosts = Counter(url.split("/")[2] for url in page)
+            assert max(hosts.values()) / len(page) == 1 / rate, "the expected peak diversity"
+            out += page
+    assert sorted(out) == sorted(urls)

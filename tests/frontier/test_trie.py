@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rdfaspider.frontier.database import Database
+from rdfaspider.frontier.keys import to_key, to_url
+from rdfaspider.frontier.trie import Record, Trie, cut, pack, parent_of, unpack
+
+URLS = [
+    "https://example.org/",
+    "https://example.org/a",
+    "https://example.org/a/",
+    "https://example.org/a/1",
+    "https://example.org/a/2",
+    "https://example.org/ab",
+    "https://example.org/b/c?x=1&y=2",
+    "https://www.example.org/a",
+    "https://example.com/",
+]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(tmp_path / "trie")
+    yield opened
+    opened.close()
+
+
+def add(database: Database, trie: Trie, urls: list[str], first: int = 0) -> list[bytes]:
+    keys = sorted({to_key(url) for url in urls})
+    batch = database.batch()
+    trie.add(batch, keys, [1] * len(keys), first)
+    database.write(batch)
+    return keys
+
+
+@pytest.fixture
+def trie(database: Database) -> Trie:
+    trie = Trie(database)
+    add(database, trie, URLS)
+    return trie
+
+
+def test_seen(trie: Trie) -> None:
+    assert all(url in trie for url in URLS)
+    assert "https://example.org/c" not in trie
+    assert trie.record("https://example.org/c") is None
+    assert trie.number("https://example.org/c") is None
+
+
+def test_numbers_lead_both_ways(trie: Trie) -> None:
+    numbers = {url: trie.number(url) for url in URLS}
+    assert sorted(numbers.values()) == list(range(len(URLS)))  # type: ignore[type-var]
+    for url, number in numbers.items():
+        assert number is not None
+        assert trie.url(number) == url
+    with pytest.raises(IndexError):
+        trie.url(len(URLS))
+
+
+def test_children_are_one_step_below(trie: Trie) -> None:
+    assert list(trie.children()) == [b"com,", b"org,"]
+    assert list(trie.children(b"org,")) == [b"org,example)", b"org,example,"]
+    assert list(trie.children(b"org,example)/")) == [
+        b"org,example)/a",
+        b"org,example)/a/",
+        b"org,example)/ab",
+        b"org,example)/b/",
+    ]
+    assert list(trie.children(b"org,example)/b/")) == [b"org,example)/b/c?"]
+    assert list(trie.children(b"org,nobody)")) == []
+
+
+def test_siblings(trie: Trie) -> None:
+    assert trie.next_sibling(b"com,") == b"org,"
+    assert trie.next_sibling(b"org,") is None
+    assert trie.next_sibling(b"org,example)/a") == b"org,example)/a/"
+    assert trie.next_sibling(b"org,example)/a/") == b"org,example)/ab"
+    assert trie.next_sibling(b"org,example)/b/") is None
+
+
+def test_subtree_and_count(trie: Trie) -> None:
+    assert trie.count() == len(URLS)
+    assert trie.count(b"org,example)/a/") == 3
+    below = [to_url(key) for key, _ in trie.subtree(b"org,example,www)")]
+    assert below == ["https://www.example.org/a"]
+    after = [key for key, _ in trie.subtree(b"org,example)/a/", after=b"org,example)/a/1")]
+    assert after == [b"org,example)/a/2"]
+
+
+def test_leaves_are_continued_by_no_other(trie: Trie) -> None:
+    assert [to_url(key) for key in trie.leaves(b"org,example)")] == [
+        "https://example.org/a/1",
+        "https://example.org/a/2",
+        "https://example.org/ab",
+        "https://example.org/b/c?x=1&y=2",
+    ]
+
+
+def test_parents_are_known_urls_above(trie: Trie) -> None:
+    key = to_key("https://example.org/a/1")
+    assert [to_url(above) for above in trie.parents(key)] == [
+        "https://example.org/a/",
+        "https://example.org/a",
+        "https://example.org/",
+    ]
+
+
+def test_cuts() -> None:
+    key = b"org,example)/a/b?q"
+    steps = [key]
+    while parent := parent_of(steps[-1]):
+        steps.append(parent)
+    assert steps == [
+        b"org,example)/a/b?q",
+        b"org,example)/a/b?",
+        b"org,example)/a/",
+        b"org,example)/",
+        b"org,example)",
+        b"org,",
+    ]
+    assert cut(key, 0) == b"org,"
+    assert cut(key, 4) == b"org,example)"
+
+
+@given(st.builds(Record, *[st.integers(0, 255)] * 3, st.integers(0, 2**40 - 1)))
+def test_records_round_trip(record: Record) -> None:
+    assert unpack(pack(record)) == record
+
+
+PATHS = st.lists(st.from_regex(r"(/[ab]{0,2}){1,4}(\?[ab]{1,2})?", fullmatch=True), max_size=40)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(st.lists(PATHS, min_size=1, max_size=4))
+def test_it_agrees_with_a_set(
+    tmp_path_factory: pytest.TempPathFactory, waves: list[list[str]]
+) -> None:
+    database = Database(tmp_path_factory.mktemp("trie") / "trie")
+    trie = Trie(database)
+    model: dict[bytes, int] = {}
+    for wave in waves:
+        keys = {to_key(f"https://a.test{path}") for path in wave}
+        new = sorted(keys - model.keys())
+        assert [data is None for data in trie.records(sorted(keys))] == [
+            key in new for key in sorted(keys)
+        ]
+        batch = database.batch()
+        trie.add(batch, new, [0] * len(new), len(model))
+        database.write(batch)
+        model |= {key: number for number, key in enumerate(new, start=len(model))}
+    assert {key: record.number for key, record in trie.subtree()} == model
+    assert trie.keys(model.values()) == list(model)
+    for prefix in {parent_of(key) for key in model}:
+        below = [key for key in sorted(model) if key.startswith(prefix) and key != prefix]
+        assert list(trie.children(prefix)) == list(
+            dict.fromkeys(cut(k, len(prefix)) for k in below)
+        )
+    database.close()

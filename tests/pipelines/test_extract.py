@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+from scrapy.statscollectors import MemoryStatsCollector
+from scrapy.utils.test import get_crawler
+
+from rdfaspider.extract import Limits, Options
+from rdfaspider.items import Page
+from rdfaspider.pipelines.extract import ExtractPipeline, header_directives
+
+BODY = """<!DOCTYPE html><html><head>{head}</head>
+<body typeof="schema:Book"><span property="schema:name">A</span> <a href="/b">b</a></body></html>"""
+
+
+@pytest.fixture
+def pipeline() -> ExtractPipeline:
+    stats = MemoryStatsCollector(get_crawler())
+    return ExtractPipeline(stats, Options(limits=Limits(links=100), agent="rdfaspider"))
+
+
+def page(head: str = "", header: str = "") -> Page:
+    return Page(
+        "http://a.test/",
+        depth=0,
+        content_type="text/html",
+        robots_header=[header] if header else [],
+        body=BODY.format(head=head).encode(),
+    )
+
+
+def test_a_page_gives_links_and_quads(pipeline: ExtractPipeline) -> None:
+    read = pipeline.process_item(page())
+    assert read.links == ["http://a.test/b"]
+    assert len(read.quads) == 2
+    assert pipeline.stats.get_value("extract/quads/rdfa") == 2
+    assert pipeline.stats.get_value("extract/pages/rdfa") == 1
+
+
+@pytest.mark.parametrize(
+    ("head", "header", "quads", "links"),
+    [
+        ('<meta name="robots" content="noindex">', "", 0, 1),
+        ('<meta name="ROBOTS" content="NoFollow, noarchive">', "", 2, 0),
+        ('<meta name="robots" content="none">', "", 0, 0),
+        ('<meta name="rdfaspider" content="noindex">', "", 0, 1),
+        ('<meta name="otherbot" content="none">', "", 2, 1),
+        ("", "noindex", 0, 1),
+        ("", "NOFOLLOW", 2, 0),
+        ("", "otherbot: none", 2, 1),
+        ("", "rdfaspider: none", 0, 0),
+        ("", "unavailable_after: 25 Jun 2030 15:00:00 PST, nofollow", 2, 0),
+        ('<meta name="robots" content="noindex">', "nofollow", 0, 0),
+    ],
+)
+def test_robots_directives(
+    pipeline: ExtractPipeline, head: str, header: str, quads: int, links: int
+) -> None:
+    read = pipeline.process_item(page(head, header))
+    assert (len(read.quads), len(read.links)) == (quads, links)
+    assert pipeline.stats.get_value("extract/noindex", 0) == (quads == 0)
+    assert pipeline.stats.get_value("extract/nofollow", 0) == (links == 0)
+
+
+def test_a_name_holds_for_what_follows_it() -> None:
+    assert header_directives(["noindex, otherbot: nofollow, none"], "us") == {"noindex"}
+    assert header_directives(["otherbot: none", "us: nofollow"], "us") == {"nofollow"}
+
+
+def test_what_has_no_body_passes_by(pipeline: ExtractPipeline) -> None:
+    redirect = Page("http://a.test/", 0, reason="redirect", links=["http://a.test/b"])
+    assert pipeline.process_item(redirect).links == ["http://a.test/b"]

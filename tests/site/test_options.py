@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import argparse
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdfaspider.site.options import add_options, read, write
+from rdfaspider.site.parameters import Parameters
+
+PARAMETERS = st.builds(
+    Parameters,
+    seed=st.integers(),
+    hosts=st.integers(1, 10**9),
+    levels=st.integers(0, 60),
+    skew=st.floats(0, 1),
+    looping=st.floats(0, 1),
+    languages=st.sampled_from([("en",), ("ja", "de")]),
+    sitemaps=st.booleans(),
+    agent=st.sampled_from(["", "rdfaspider"]),
+)
+
+
+def parse(*words: str) -> Parameters:
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    return read(parser.parse_args(words))
+
+
+def test_no_options_are_the_defaults() -> None:
+    assert parse() == Parameters()
+    assert write(Parameters()) == []
+
+
+@given(PARAMETERS)
+def test_options_lead_back_to_the_parameters(parameters: Parameters) -> None:
+    assert parse(*write(parameters)) == parameters
+
+
+@pytest.mark.parametrize("knob", fields(Parameters), ids=lambda knob: knob.name)
+def test_every_parameter_has_an_option(knob: Any) -> None:
+    others: dict[type, Any] = {bool: False, int: 7, float: 0.01, str: "abc", tuple: ("ja",)}
+    parameters = Parameters(**{knob.name: others[type(knob.default)]})
+    assert parameters != Parameters()
+    assert parse(*write(parameters)) == parameters
+
+
+def test_help_tells_defaults_and_reasons() -> None:
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    text = " ".join(parser.format_help().split())
+    assert "--links-across N links from each page to pages of other hosts" in text
+    assert "(default en,de,fr)" in text

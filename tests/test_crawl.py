@@ -1,0 +1,159 @@
+"""Whole crawls of the generated web, seen as a user sees them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rdfaspider.site.oracle import Oracle
+from rdfaspider.site.parameters import Parameters
+from rdfaspider.site.process import running
+from rdfaspider.site.web import Web
+
+if TYPE_CHECKING:
+    from tests.conftest import Crawler, Scrapy
+
+PROJECT = Path(__file__).parent.parent
+
+# Everything a web does to a crawler that does not pass by itself, and no traps.
+ROUGH = Parameters(
+    seed=1,
+    levels=3,
+    pages=5,
+    rdfa=1,
+    jsonld=0,
+    microdata=0,
+    missing=0.05,
+    broken=0.05,
+    dropped=0.05,
+    redirected=0.1,
+    looping=0.05,
+    duplicated=0.05,
+    disallowed=0.25,
+)
+
+
+def test_a_rough_site_gives_what_the_oracle_says(crawl: Crawler) -> None:
+    oracle = Oracle(Web(ROUGH))
+    with running(ROUGH) as origin:
+        found = crawl(f"{origin}/")
+    reach = oracle.reachable([f"{origin}/"], depth=99, agent="rdfaspider")
+    assert reach.denied
+    assert found.pages == reach.pages.keys()
+    assert found.fates.keys() == reach.fetched.keys() | reach.denied.keys()
+    assert {u for u, fate in found.fates.items() if fate == "denied/robots"} == reach.denied.keys()
+    assert found.quads == {quad for url in reach.pages for quad in oracle.triples(url)}
+    failures = set(found.fates.values()) - {"done/page", "done/redirect", "denied/robots"}
+    assert failures >= {"failed/404", "failed/500"}
+
+
+def test_the_summary_adds_up(crawl: Crawler) -> None:
+    with running(ROUGH) as origin:
+        found = crawl(f"{origin}/")
+    sentence = r"([\d,]+) URLs = (\d+) done \+ (\d+) failed \+ (\d+) denied \+ (\d+) waiting"
+    match = re.search(sentence, found.output)
+    assert match
+    seen, done, failed, denied, waiting = (int(n.replace(",", "")) for n in match.groups())
+    assert seen == done + failed + denied + waiting == len(found.fates)
+    fates = list(found.fates.values())
+    assert failed == sum(fate.startswith("failed/") for fate in fates)
+    assert denied == fates.count("denied/robots")
+    assert waiting == 0
+    assert f"{len(found.quads):,} triples" in found.output
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_depth(crawl: Crawler, depth: int) -> None:
+    parameters = Parameters(seed=3, levels=3, pages=4)
+    with running(parameters) as origin:
+        found = crawl(f"{origin}/", "-a", f"depth={depth}")
+    reach = Oracle(Web(parameters)).reachable([f"{origin}/"], depth)
+    assert found.pages == reach.pages.keys()
+
+
+def test_scope_across_hosts(crawl: Crawler, monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = Parameters(seed=3, hosts=4, levels=1, pages=3, links_across=2)
+    web = Web(parameters)
+    oracle = Oracle(web)
+    seed = web.url(0, 0)
+    with running(parameters) as proxy:
+        monkeypatch.setenv("http_proxy", proxy)
+        here = crawl(seed, JOBDIR="host")
+        everywhere = crawl(seed, "-a", "scope=all", JOBDIR="all")
+    origin = web.origin(0)
+    inside = oracle.reachable([seed], 99, accept=lambda url: url.startswith(f"{origin}/"))
+    assert here.pages == inside.pages.keys()
+    assert everywhere.pages == oracle.reachable([seed], 99).pages.keys()
+    assert len(everywhere.pages) > len(here.pages)
+
+
+def interrupt_after(pages: int, command: list[str], directory: Path) -> str:
+    """Start a crawl, press Ctrl-C when the server has seen so many requests, return its output."""
+    log = directory / "access.log"
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    with subprocess.Popen(
+        command, cwd=directory, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while process.poll() is None and log.read_text().count("\n") < pages:
+            pass
+        process.send_signal(signal.SIGINT)
+        _, output = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+    return output
+
+
+def test_one_interrupt_stops_cleanly_and_the_crawl_resumes(crawl: Crawler, tmp_path: Path) -> None:
+    parameters = Parameters(seed=5, levels=4, pages=4, rdfa=1, jsonld=0, microdata=0)
+    oracle = Oracle(Web(parameters))
+    (tmp_path / "access.log").touch()
+    with running(parameters, log=tmp_path / "access.log") as origin:
+        command = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-a", f"seeds={origin}/"]
+        options = ["-s", "POLITENESS_DELAY=0", "-s", "POLITENESS_AT_ONCE=4"]
+        output = interrupt_after(100, [*command, *options], tmp_path)
+        assert "Crawl shutdown" in output
+        assert re.search(r"[1-9]\d* waiting", output)
+        assert "Resume it by the same command" in output
+        rest = crawl(f"{origin}/")
+    assert "+ 0 waiting" in rest.output
+    assert "341 URLs = 341 done" in rest.output
+    assert len(rest.fates) < 341
+    fetched = [line.split()[3] for line in (tmp_path / "access.log").read_text().splitlines()]
+    pages = [url for url in fetched if not url.endswith("/robots.txt")]
+    assert sorted(pages) == sorted(oracle.urls(origin=origin)), "each page exactly once"
+    assert rest.quads == {q for url in oracle.urls(origin=origin) for q in oracle.triples(url)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "No seeds: say where to start with -a seeds="),
+        (["-a", "seeds=missing.txt"], "missing.txt is neither a URL"),
+        (["-a", "seeds=http://a.test/", "-a", "depth=deep"], "depth=deep is not a number"),
+        (["-a", "seeds=http://a.test/", "-a", "scope=planet"], "choose host, domain or all"),
+        (["-a", "seeds=http://a.test/", "-s", "URLS_REJECT=colour:red"], "Not a rule"),
+    ],
+)
+def test_a_mistake_is_answered_by_a_sentence(
+    scrapy: Scrapy, arguments: list[str], sentence: str
+) -> None:
+    result = scrapy("crawl", "rdfa", *arguments)
+    assert result.returncode == 1
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_store_in_use_stops_a_second_crawl_at_once(scrapy: Scrapy, tmp_path: Path) -> None:
+    from rdfaspider.stores import open_store
+
+    with open_store(str(tmp_path / "crawl" / "store")):
+        result = scrapy("crawl", "rdfa", "-a", "seeds=http://a.test/")
+    assert result.returncode == 1
+    assert "is in use by another crawl" in result.stderr
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,120 @@
+"""The docs speak of everything that is there, and of nothing else."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rdfaspider import __version__, settings
+
+PROJECT = Path(__file__).parent.parent
+PACKAGE = PROJECT / "rdfaspider"
+SOURCES = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+
+PREFIXES = (
+    "FRONTIER_",
+    "ROBOTS_",
+    "POLITENESS_",
+    "RESOLVER_",
+    "EXTRACT_",
+    "FILTER_",
+    "STORE_",
+    "ARCHIVE_",
+    "LINKGRAPH_",
+    "CONSOLE_",
+    "METRICS_",
+    "PROGRESS_",
+    "URLS_",
+)
+OWN = [name for name in dir(settings) if name.startswith(PREFIXES)]
+SCRAPYS = [name for name in dir(settings) if name.isupper() and name not in OWN]
+COMMANDS = [path.stem for path in (PACKAGE / "commands").glob("[a-z]*.py")]
+STAT = re.compile(r"(frontier|extract|store|robots|resolver|urls|filter|seeds)/[a-z]+(/[a-z{]*)?")
+
+
+def text(name: str) -> str:
+    return (PROJECT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_setting_is_documented_with_its_default_and_used(name: str) -> None:
+    docs = text("docs/settings.md")
+    assert f"`{name}`" in docs
+    elsewhere = [path for path in SOURCES if path.name != "settings.py"]
+    assert any(f'"{name}"' in SOURCES[path] for path in elsewhere), f"{name} is read nowhere"
+
+
+@pytest.mark.parametrize("name", SCRAPYS)
+def test_a_changed_setting_of_scrapy_is_documented(name: str) -> None:
+    assert f"`{name}`" in text("docs/settings.md")
+
+
+def test_every_documented_setting_exists() -> None:
+    documented = set(re.findall(r"^\| `([A-Z_]+)`", text("docs/settings.md"), re.MULTILINE))
+    assert documented <= {*OWN, *SCRAPYS}
+
+
+def stats_in(source: str) -> Iterator[str]:
+    """Yield each stat name of a module; what is filled in at run time becomes LABEL."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            literal = node.value
+        elif isinstance(node, ast.JoinedStr):
+            parts = (p.value if isinstance(p, ast.Constant) else "LABEL" for p in node.values)
+            literal = "".join(map(str, parts))
+        else:
+            continue
+        if re.fullmatch(r"(frontier|extract|store|urls)/[a-zA-Z/]+", literal):
+            yield literal
+
+
+PLUGS = ("scheduler", "spiders", "middlewares", "pipelines", "extensions")
+STATS = sorted(
+    {
+        stat
+        for path, source in SOURCES.items()
+        if path.relative_to(PACKAGE).parts[0].removesuffix(".py") in PLUGS
+        for stat in stats_in(source)
+        if "rdfaspider" not in stat
+    }
+)
+
+
+@pytest.mark.parametrize("name", STATS)
+def test_a_stat_is_documented(name: str) -> None:
+    family = name.split("LABEL")[0]
+    assert f"`{family}" in text("docs/stats.md"), f"{name} is not in docs/stats.md"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_documented(name: str) -> None:
+    everything = text("README.md") + text("docs/operations.md")
+    assert f"scrapy {name}" in everything
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_describes_itself(name: str) -> None:
+    source = SOURCES[PACKAGE / "commands" / f"{name}.py"]
+    assert "short_desc" in source or "long_desc" in source
+
+
+def test_every_row_of_the_papers_is_accounted_for() -> None:
+    documented = set(re.findall(r"^\| ([RTPKWB]\d+) \|", text("docs/papers.md"), re.MULTILINE))
+    sizes = {"R": 20, "T": 10, "P": 7, "K": 8, "W": 11, "B": 8}
+    assert documented == {f"{k}{n}" for k, count in sizes.items() for n in range(1, count + 1)}
+
+
+def test_files_named_in_the_docs_exist() -> None:
+    for name in ("README.md", *(str(p.relative_to(PROJECT)) for p in PROJECT.glob("docs/*.md"))):
+        for path in re.findall(
+            r"`((?:rdfaspider|tests|docs)/[\w./-]+\.(?:py|md|json))`", text(name)
+        ):
+            assert (PROJECT / path).exists(), f"{name} names {path}, which is not there"
+
+
+def test_the_changelog_knows_this_version() -> None:
+    assert f"## {__version__}" in text("CHANGELOG.md")

@@ -1,0 +1,56 @@
+"""Imports go down the layers, never sideways, and the lower half knows nothing of Scrapy."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "rdfaspider"
+
+# From the top down, as drawn in docs/architecture.md.
+LAYERS = (
+    ("__main__", "commands", "spiders", "settings"),
+    ("scheduler", "resolver", "middlewares", "pipelines", "extensions"),
+    ("frontier", "linkgraph", "site"),
+    ("extract", "stores", "archive", "robots"),
+    ("urls", "items", "signals"),
+)
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+PLUGS = 1  # the lowest layer that may import Scrapy
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def part(module: Path) -> str:
+    """Return the folder or file of the package that a module belongs to."""
+    return module.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(module: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} has a relative import"
+            assert node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def test_every_part_of_the_package_has_a_layer() -> None:
+    parts = {part(module) for module in MODULES} - {"__init__"}
+    assert parts <= LEVEL.keys()
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_down(module: Path) -> None:
+    here = part(module)
+    for name in imports(module):
+        top, *rest = name.split(".")
+        if top == "rdfaspider" and rest and rest[0] in LEVEL and rest[0] != here:
+            assert here != "__init__", f"the package itself imports {name}"
+            assert LEVEL[rest[0]] > LEVEL[here], f"{here} imports {name}: up or sideways"
+        if top in ("scrapy", "twisted"):
+            assert LEVEL[here] <= PLUGS, f"{here} imports {name}: the lower half is without Scrapy"

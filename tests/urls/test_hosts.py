@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from rdfaspider.urls import authority, host, normalise, registered_domain
+
+
+@pytest.mark.parametrize(
+    ("url", "expected_authority", "expected_host"),
+    [
+        ("http://example.org", "example.org", "example.org"),
+        ("http://example.org/a:1@b/c", "example.org", "example.org"),
+        ("https://example.org:8080/a", "example.org:8080", "example.org"),
+        ("https://us@er:p:w@example.org:8080/a", "example.org:8080", "example.org"),
+        ("http://[2001:DB8::1]/", "[2001:db8::1]", "[2001:db8::1]"),
+        ("http://u@[::1]:81/", "[::1]:81", "[::1]"),
+        ("http://0x7f.1:81/", "127.0.0.1:81", "127.0.0.1"),
+    ],
+)
+def test_authority_and_host(url: str, expected_authority: str, expected_host: str) -> None:
+    assert authority(normalise(url)) == expected_authority
+    assert host(normalise(url)) == expected_host
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("example.org", "example.org"),
+        ("a.b.example.org:81", "example.org"),
+        ("a.b.example.co.uk", "example.co.uk"),
+        ("www.bücher.de", "xn--bcher-kva.de"),
+        ("someone.github.io", "github.io"),  # a private suffix is one owner's
+        ("co.uk", "co.uk"),
+        ("localhost", "localhost"),
+        ("server.internal-only", "server.internal-only"),
+        ("127.0.0.1:8000", "127.0.0.1"),
+        ("[::1]:8000", "[::1]"),
+    ],
+)
+def test_registered_domain(name: str, expected: str) -> None:
+    assert registered_domain(normalise(f"http://{name}/a")) == expected
