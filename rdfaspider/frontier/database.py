@@ -65,7 +65,8 @@ class Family:
     def __setitem__(self, key: bytes, value: bytes) -> None:
         self._family[key] = value
 
-    def items(self) -> Iterator[tuple[bytes, bytes]]:
+    def pairs(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield all keys with their values, in order."""
         cursor = self.cursor()
         cursor.seek_to_first()
         while cursor.valid():

@@ -23,6 +23,8 @@ from rdfaspider.frontier import HostView
 from rdfaspider.frontier.keys import to_url
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier import Taken
@@ -111,7 +113,7 @@ class Hosts:
 
     def restore(self, now: float, *, killed: bool) -> None:
         """Bring back the hosts that have URLs waiting."""
-        for key, data in self._family.items():
+        for key, data in self._family.pairs():
             host = Host.unpack(key, data)
             if host.waiting:
                 if killed:
@@ -193,8 +195,12 @@ class Hosts:
             heapq.heappop(self._sleeping)
         return None
 
-    def view(self, host: Host, now: float) -> HostView:
-        """Return a host as people see it."""
+    def views(self, now: float) -> Iterator[HostView]:
+        """Yield every known host as people see it."""
+        for key, data in self._family.pairs():
+            yield self._view(self._by_key.get(key) or Host.unpack(key, data), now)
+
+    def _view(self, host: Host, now: float) -> HostView:
         ready = self.ready_at(host)
         if len(host.in_flight) >= self.at_once:
             why = "is being fetched from"

@@ -290,7 +290,7 @@ class LocalFrontier:
     def _wake_later(self, now: float) -> None:
         batch = self._database.batch()
         due: list[int] = []
-        for key, _ in self._database.later.items():
+        for key, _ in self._database.later.pairs():
             if _TIME.unpack(key[:8])[0] > now or len(due) == QUEUE_PAGE:
                 break
             due.append(unpack_number(key[8:]))
@@ -314,7 +314,7 @@ class LocalFrontier:
             self._hosts.schedule(host)
 
     def _first_due(self) -> float | None:
-        for key, _ in self._database.later.items():
+        for key, _ in self._database.later.pairs():
             due: float = _TIME.unpack(key[:8])[0]
             return due
         return None
@@ -333,10 +333,7 @@ class LocalFrontier:
         )
 
     def hosts(self, now: float) -> Iterator[HostView]:
-        for key, _ in self._database.hosts.items():
-            host = self._hosts.find(key)
-            assert host is not None
-            yield self._hosts.view(host, now)
+        return self._hosts.views(now)
 
     def close(self) -> None:
         """Write everything to disk. What is in flight will be handed out again."""

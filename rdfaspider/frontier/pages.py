@@ -50,7 +50,7 @@ class Inbox:
         self.size = 0
         self.floor = 256
         self._next = 0
-        for key, value in database.inbox.items():
+        for key, value in database.inbox.pairs():
             self._remember(key, value[0], value[1:].decode("ascii").split("\n"))
             self._next = int.from_bytes(key, "big") + 1
 

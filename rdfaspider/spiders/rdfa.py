@@ -86,7 +86,7 @@ class RdfaSpider(Spider):
     def failed(self, failure: Failure) -> Iterator[Page]:
         request: Request = failure.request  # type: ignore[attr-defined]
         page = Page(request.url, request.meta["depth"])
-        if failure.check(IgnoreRequest):
+        if isinstance(failure.value, IgnoreRequest):
             page.outcome, page.reason = "denied", "robots"
         else:
             page.outcome, page.reason = "failed", type(failure.value).__name__

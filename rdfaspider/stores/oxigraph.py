@@ -87,7 +87,7 @@ class OxigraphStore:
 
 def _insert(graph: NamedNode, quads: Iterable[Quad]) -> str:
     triples = (Triple(quad.subject, quad.predicate, quad.object) for quad in quads)
-    body = pyoxigraph.serialize(triples, format=RdfFormat.N_TRIPLES)
+    body: bytes = pyoxigraph.serialize(triples, format=RdfFormat.N_TRIPLES) or b""
     return f"INSERT DATA {{ GRAPH {graph} {{ {body.decode()} }} }}"
 
 

@@ -1,4 +1,4 @@
-"""What every frontier guarantees (G1–G7 of rdfaspider.frontier), whatever its order."""
+"""What every frontier guarantees (G1 to G7 of rdfaspider.frontier), whatever its order."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_a_running_crawl_can_be_read(tmp_path: Path) -> None:
         frontier.put(["http://a.test/"])
         frontier.wait(0.0)
         reader = Database(tmp_path / "frontier", read_only=True)
-        assert [key for key, _ in reader.urls.items()] == [b"test,a:80)/"]
+        assert [key for key, _ in reader.urls.pairs()] == [b"test,a:80)/"]
         reader.close()
 
 

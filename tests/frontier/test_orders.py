@@ -65,7 +65,8 @@ def test_round_robin_goes_on_where_it_stopped(tmp_path: Path) -> None:
             taken = order.take(0.0)
             assert taken
             order.finish(taken, "done", 0.0)
-        assert taken.url == "http://x.test/b/06"
+            last = taken.url
+        assert last == "http://x.test/b/06"
     with frontier(tmp_path, "roundrobin") as order:
         taken = order.take(0.0)
         assert taken

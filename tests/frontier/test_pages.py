@@ -87,7 +87,8 @@ def test_table_2(tmp_path: Path, count: int, rate: int) -> None:
     urls = [f"http://h{number % rate}.test/{number // rate}" for number in range(count)]
     with LocalFrontier(str(tmp_path / "frontier"), delay=1.0) as frontier:
         frontier.put(urls)
-        out, seconds = [], -1.0
+        out: list[str] = []
+        seconds = -1.0
         while len(out) < count:
             seconds += 1.0
             page = []
