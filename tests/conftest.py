@@ -10,12 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import pytest
 from pyoxigraph import Quad
 
 from rdfaspider.stores.oxigraph import OxigraphStore
 
 PROJECT = Path(__file__).parent.parent
+
+# A property is about what is computed; how long that takes depends on what else runs.
+hypothesis.settings.register_profile("rdfaspider", deadline=None)
+hypothesis.settings.load_profile("rdfaspider")
 
 
 @pytest.fixture(scope="session")

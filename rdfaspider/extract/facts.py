@@ -11,6 +11,8 @@ from rdfaspider.urls import MAX_LENGTH
 
 ATTRIBUTES = frozenset(("href", "rel", "name", "lang", "xml:lang"))
 
+_SPEAKING = frozenset(("base", "link", "meta"))
+
 
 @dataclass(slots=True)
 class Facts:
@@ -39,12 +41,14 @@ def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:
     facts.language = (root.get("xml:lang") or root.get("lang", "")).strip()
     base = canonical = ""
     for _, tag, attributes, _ in document.elements:
+        if tag not in _SPEAKING:
+            continue
         if tag == "meta":
             if attributes.get("name", "").strip().lower() in ("robots", agent.lower()):
                 _read_robots(attributes.get("content", ""), facts)
         elif tag == "base":
             base = base or attributes.get("href", "").strip()
-        elif tag == "link" and "canonical" in attributes.get("rel", "").lower().split():
+        elif "canonical" in attributes.get("rel", "").lower().split():
             canonical = canonical or attributes.get("href", "").strip()
     facts.base = _resolved(url, base) or url.partition("#")[0]
     facts.canonical = _resolved(facts.base, canonical) if canonical else ""

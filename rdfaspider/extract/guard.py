@@ -18,8 +18,10 @@ import re
 from collections.abc import Iterator
 
 _TAG = re.compile(rb"<(/?[a-z][a-z0-9]*)")
-# Formatting elements with attributes: only of those can many be left open at a time.
-_ATTRIBUTED = re.compile(rb"<(?:b(?:ig)?|i|u|s(?:mall|tr(?:ike|ong))?|em|tt|font|code|nobr)[\s/]")
+# Formatting elements with attributes, for only of those can many be left open at a time; options.
+_RISKS = re.compile(
+    rb"<(?:(?:b(?:ig)?|i|u|s(?:mall|tr(?:ike|ong))?|em|tt|font|code|nobr)[\s/]|option)"
+)
 # All formatting elements, and the elements that hide those around them from an end tag inside.
 _FORMATTING = re.compile(
     rb"<(/?(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u"
@@ -51,11 +53,13 @@ def is_tame(body: bytes, depth: int) -> bool:
     count = body.count(b"<")
     if count <= _SMALL:
         return True
-    if body.count(b"<option") > _OPTIONS:
+    risks = _RISKS.findall(body)
+    options = risks.count(b"<option")
+    if options > _OPTIONS:
         return False
     if count > _FLAT and _mistakes(_TAG.findall(body), depth) * count > _PRODUCT:
         return False
-    if (len(_ATTRIBUTED.findall(body)) + _ALIKE) * count <= _PRODUCT:
+    if (len(risks) - options + _ALIKE) * count <= _PRODUCT:
         return True
     return _mistakes(_FORMATTING.findall(body), _FORMATS) * count <= _PRODUCT
 

@@ -47,21 +47,24 @@ class HtmlDocument:
         root: Any = self._tree.root
         elements: list[Element] = [(-1, "html", _filled(root.attributes), root)]
         places: dict[int, int] = {root.mem_id: 0}
+        append, place_of, is_dull = elements.append, places.get, names.isdisjoint
         nodes = root.traverse()
         next(nodes)
+        index = 1
         for node in nodes:
             attributes = node.attributes
-            if names.isdisjoint(attributes):
+            if is_dull(attributes):
                 continue
             above = node.parent
-            parent = places.get(above.mem_id)
+            parent = place_of(above.mem_id)
             if parent is None:
                 parent = _place(above, places)
-            places[node.mem_id] = len(elements)
+            places[node.mem_id] = index
             if None in attributes.values():
                 attributes = _filled(attributes)
-            elements.append((parent, node.tag, attributes, node))
-            if len(elements) >= limit:
+            append((parent, node.tag, attributes, node))
+            index += 1
+            if index >= limit:
                 break
         return elements
 

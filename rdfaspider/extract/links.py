@@ -64,7 +64,7 @@ def links(document: Document, base: str, limit: int) -> Links:
             continue
         relation = attributes.get("rel", "")
         if "nofollow" in relation.lower().split():
-            found.cuts["links nofollow"] += 1
+            found.cuts["nofollow"] += 1
             continue
         seen.add(reference)
         if len(found.urls) >= limit:
@@ -73,7 +73,7 @@ def links(document: Document, base: str, limit: int) -> Links:
             try:
                 url = join(reference)
             except ValueError:
-                found.cuts["links invalid"] += 1
+                found.cuts["invalid_links"] += 1
                 continue
             if url.startswith("http") and (url == reference or url not in seen):
                 seen.add(url)

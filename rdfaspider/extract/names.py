@@ -99,8 +99,8 @@ class Names:
         try:
             return self._values[value]
         except KeyError:
-            found = [name for token in value.split() if (name := self._name(token)) is not None]
-            answer = self._values[value] = tuple(found)
+            named = [name for token in value.split() if (name := self._name(token)) is not None]
+            answer = self._values[value] = tuple(dict.fromkeys(named))
             return answer
 
     def predicates(self, value: str) -> tuple[str, ...]:

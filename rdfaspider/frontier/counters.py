@@ -30,14 +30,22 @@ class Counters:
             : len(_NAMES)
         ]
         self.unfinished = list(stored[len(_NAMES) :])
+        self._news = False  # whether there are rejections that are not on disk
         self.rejected = Counter(json.loads(database.meta.get(b"rejected") or b"{}"))
 
     def save(self, batch: WriteBatch) -> None:
         numbers = [getattr(self, name) for name in _NAMES]
         batch.put(b"counters", array("Q", numbers + self.unfinished).tobytes(), self._meta.handle)
 
-    def save_rejected(self, batch: WriteBatch) -> None:
-        batch.put(b"rejected", json.dumps(self.rejected).encode(), self._meta.handle)
+        if self._news:
+            batch.put(b"rejected", json.dumps(self.rejected).encode(), self._meta.handle)
+            self._news = False
+
+    def reject(self, reason: str, count: int) -> None:
+        """Count URLs that were not taken in."""
+        if count:
+            self.rejected[reason] += count
+            self._news = True
 
     def begin(self, depth: int, count: int = 1) -> None:
         """Count URLs that became unfinished at a depth."""

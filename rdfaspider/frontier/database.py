@@ -17,6 +17,7 @@ death of the process whole or not at all; `close` makes it survive the death of 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import mkdtemp
@@ -24,6 +25,7 @@ from typing import Any
 
 from rocksdict import (
     AccessType,
+    BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
     DBCompressionType,
@@ -41,7 +43,7 @@ FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "m
 
 _MEGABYTE = 1 << 20
 # For all families together: blocks, filters and indexes that are read again and again.
-_CACHE = 64 * _MEGABYTE
+_CACHE = 48 * _MEGABYTE
 _WRITE_BUFFER = 16 * _MEGABYTE
 
 
@@ -89,8 +91,9 @@ class Database:
                 f"There is no frontier in {path}: run a crawl first, or name the crawl's directory"
                 " with -s JOBDIR=DIRECTORY."
             )
+        self._scratch = mkdtemp(prefix="rdfaspider-") if read_only else ""
         try:
-            self._database = _open(path, read_only)
+            self._database = _open(path, self._scratch)
         except Exception as error:  # rocksdict raises nothing more special
             raise FrontierUnavailable(_explain(path, error)) from error
         self._families = [Family(self._database, name) for name in FAMILIES]
@@ -120,25 +123,29 @@ class Database:
         for family in self._families:
             family.close()
         self._database.close()
+        if self._scratch:
+            shutil.rmtree(self._scratch, ignore_errors=True)
 
 
-def _open(path: Path, read_only: bool) -> Rdict:
+def _open(path: Path, scratch: str) -> Rdict:
     cache = Cache(_CACHE)
     options = _options(cache)
     options.create_if_missing(True)
     options.create_missing_column_families(True)
     options.set_max_background_jobs(2)
-    options.set_db_write_buffer_size(4 * _WRITE_BUFFER)
-    options.set_max_total_wal_size(8 * _WRITE_BUFFER)
+    options.set_db_write_buffer_size(3 * _WRITE_BUFFER)
+    options.set_max_total_wal_size(6 * _WRITE_BUFFER)
     options.set_max_open_files(256)
     options.set_keep_log_file_num(2)
     families = {name: _options(cache) for name in FAMILIES}
-    if not read_only:
+    # Waiting URLs go as fast as they come; what is left of them must not slow down the seeks.
+    families["waiting"].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
+    if not scratch:
         return Rdict(str(path), options, column_families=families)
     # Beside a crawl that runs, only a secondary sees a whole state; its own logs need a place. It
     # keeps all files open, so that none can be compacted away under it.
     options.set_max_open_files(-1)
-    access = AccessType.secondary(mkdtemp(prefix="rdfaspider-"))
+    access = AccessType.secondary(scratch)
     return Rdict(str(path), options, column_families=families, access_type=access)
 
 
@@ -146,9 +153,15 @@ def _options(cache: Cache) -> Options:
     options = Options(raw_mode=True)
     blocks = BlockBasedOptions()
     blocks.set_block_cache(cache)
-    # A URL that was never seen is answered by the filter, without reading a block.
+    # A URL that was never seen is answered by a filter, without reading a block. Filters and indexes live
+    # in the cache, so that memory does not grow with the URLs, and in parts: whole ones outgrow it.
     blocks.set_bloom_filter(10, False)
     blocks.set_cache_index_and_filter_blocks(True)
+    blocks.set_index_type(BlockBasedIndexType.two_level_index_search())
+    blocks.set_partition_filters(True)
+    blocks.set_metadata_block_size(16 * 1024)
+    blocks.set_pin_top_level_index_and_filter(True)
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
     blocks.set_block_size(16 * 1024)
     blocks.set_format_version(5)
     options.set_block_based_table_factory(blocks)

@@ -39,7 +39,8 @@ class Host:
 
     `waiting` counts all of its URLs that are not finished, those in flight included; those put off until
     a time of their own are not among them. `queue` holds (place in a page, URL), the next one last, and is
-    at most a page's quota long.
+    at most a page's quota long. `low` is where its waiting keys begin, as far as is known: before it there
+    may be the remains of many that are gone, which RocksDB would have to step over.
     """
 
     __slots__ = (
@@ -51,6 +52,7 @@ class Host:
         "id",
         "in_flight",
         "key",
+        "low",
         "queue",
         "stamp",
         "taken_in",
@@ -65,6 +67,7 @@ class Host:
         self.clock = self.blocked = 0.0
         self.in_flight: tuple[int, ...] = ()
         self.stamp = -1
+        self.low = b""
         self.queue: list[tuple[int, Taken]] = []
 
     @property

@@ -8,6 +8,7 @@ are made anew, host heaps are filled from the hosts' records.
 from __future__ import annotations
 
 import heapq
+import re
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -159,7 +160,7 @@ class LocalFrontier:
         picked = [
             (host, number)
             for host in hosts
-            for number in self._order.pick(host.id, quota, set(host.in_flight))
+            for number in self._order.pick(host, quota, set(host.in_flight))
         ]
         keys = self.trie.keys(number for _, number in picked)
         records = self.trie.records(keys)
@@ -218,7 +219,7 @@ class LocalFrontier:
         if depth <= max(self._limits.depth, self._limits.dynamic_depth):
             self._inbox.add(batch, depth, links)
         else:
-            self._counters.rejected["depth"] += len(links)
+            self._counters.reject("depth", len(links))
         if taken.depth > min(self._counters.floor, self._inbox.floor):
             self._outlinks.keep(batch, taken.depth, taken.number, deeper, links)
 
@@ -233,6 +234,21 @@ class LocalFrontier:
         )
         self._next_due = min(now + after, self._next_due or now + after)
         self._write(batch, host)
+
+    def requeue(self, pattern: str) -> int:
+        """Let failed URLs wait again in which a regular expression is found; return how many."""
+        wanted = re.compile(pattern)
+        count = 0
+        for key, record in self.trie.subtree():
+            if record.state == FAILED and wanted.search(to_url(key)):
+                batch = self._database.batch()
+                waiting = record._replace(state=WAITING, attempts=0)
+                host = self._sieve.wait_again(batch, key, waiting)
+                host.failed -= 1
+                self._counters.failed -= 1
+                self._write(batch, host)
+                count += 1
+        return count
 
     def slow_down(
         self, host: int, *, delay: float | None = None, until: float | None = None
@@ -304,7 +320,7 @@ class LocalFrontier:
             host = self._hosts.find(host_of(key))
             assert host is not None
             rank = self._order.rank(key, record.depth)
-            batch.put(host.prefix + rank + pack_number(number), b"", self._database.waiting.handle)
+            self._sieve.wait(batch, host, rank + pack_number(number))
             host.waiting += 1
             self._hosts.save(batch, host)
             hosts[host.id] = host

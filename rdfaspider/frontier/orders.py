@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier.database import Database, Family
+    from rdfaspider.frontier.hosts import Host
 
 _NUMBER = 5
 
@@ -24,9 +25,13 @@ _NUMBER = 5
 class Waiting:
     """The waiting URLs of one host, in order of rank; a cursor over part of a column family."""
 
-    def __init__(self, family: Family, host: int) -> None:
-        self._prefix = host.to_bytes(4, "big")
+    def __init__(self, family: Family, host: Host) -> None:
+        self._host = host
+        self._prefix = host.prefix
         self._cursor = family.cursor()
+        self._cursor.seek(self._prefix + host.low)
+        if self._cursor.valid() and self._cursor.key().startswith(self._prefix):
+            host.low = self._cursor.key()[4:]
 
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
         """Yield (rank, number) from the first on."""
@@ -35,7 +40,7 @@ class Waiting:
     def beginning(self, rank: bytes) -> Iterator[tuple[bytes, int]]:
         """Yield (rank, number) from the first whose rank is at least this one."""
         cursor, prefix = self._cursor, self._prefix
-        cursor.seek(prefix + rank)
+        cursor.seek(prefix + max(rank, self._host.low))
         while cursor.valid():
             key = cursor.key()
             if not key.startswith(prefix):
@@ -52,7 +57,7 @@ class Order(Protocol):
     def rank(self, key: bytes, depth: int) -> bytes:
         """Return the bytes by which a waiting URL is sorted among those of its host."""
 
-    def pick(self, host: int, count: int, skip: set[int]) -> list[int]:
+    def pick(self, host: Host, count: int, skip: set[int]) -> list[int]:
         """Return up to `count` numbers of a host's waiting URLs, the next ones first."""
 
     def urgency(self, depth: int) -> int:
@@ -74,7 +79,7 @@ class Breadth:
     def rank(self, key: bytes, depth: int) -> bytes:
         return bytes((depth,))
 
-    def pick(self, host: int, count: int, skip: set[int]) -> list[int]:
+    def pick(self, host: Host, count: int, skip: set[int]) -> list[int]:
         picked: list[int] = []
         for _, number in Waiting(self._family, host):
             if number not in skip:
@@ -109,11 +114,11 @@ class RoundRobin:
     def rank(self, key: bytes, depth: int) -> bytes:
         return key[key.index(b"/") :]
 
-    def pick(self, host: int, count: int, skip: set[int]) -> list[int]:
+    def pick(self, host: Host, count: int, skip: set[int]) -> list[int]:
         picked: list[int] = []
         waiting = Waiting(self._family, host)
         passed = set(skip)
-        while len(picked) < count and (number := self._next(waiting, host, passed)) is not None:
+        while len(picked) < count and (number := self._next(waiting, host.id, passed)) is not None:
             picked.append(number)
             passed.add(number)
         return picked

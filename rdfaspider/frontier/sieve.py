@@ -8,6 +8,7 @@ way, whatever the order in which they were found (guarantee G6).
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,6 @@ class Sieve:
             idle += self._add(batch, new, found)
             self._outlinks.prune(batch, min(self._counters.floor, self._inbox.floor))
             self._counters.save(batch)
-            self._counters.save_rejected(batch)
             self._database.write(batch)
             for host in idle:
                 self._hosts.schedule(host)
@@ -80,41 +80,69 @@ class Sieve:
         """Take in new URLs as far as the limits allow; return the hosts that were without work."""
         accepted: list[bytes] = []
         idle: list[Host] = []
-        number = first = self._counters.next_number
-        put, rank, waiting = batch.put, self._order.rank, self._waiting.handle
-        for host_key, group in groupby(keys, host_of):
+        first = self._counters.next_number
+        for host_key, group in groupby(self._within_depth(keys, depths), host_of):
             host = self._hosts.find(host_key) or self._create(host_key)
-            prefix = host.prefix
-            chosen = self._within_limits(host, group, depths)
-            if chosen and host.waiting == len(host.in_flight):
-                idle.append(host)
-            for key in chosen:
-                put(prefix + rank(key, depths[key]) + number.to_bytes(5, "big"), b"", waiting)
-                self._counters.begin(depths[key])
-                number += 1
-            accepted += chosen
-            host.waiting += len(chosen)
-            host.taken_in += len(chosen)
-            self._hosts.save(batch, host)
+            chosen = self._within_limits(host, list(group))
+            if chosen:
+                if host.waiting == len(host.in_flight):
+                    idle.append(host)
+                self._wait_all(batch, host, chosen, depths, first + len(accepted))
+                accepted += chosen
             if not host.waiting:
-                self._hosts.schedule(host)  # all was refused: it need not stay in memory
+                self._hosts.schedule(host)  # it need not stay in memory
         self._trie.add(batch, accepted, [depths[key] for key in accepted], first)
-        self._counters.next_number = number
+        self._counters.next_number = first + len(accepted)
+        for depth, count in Counter(map(depths.__getitem__, accepted)).items():
+            self._counters.begin(depth, count)
         return idle
 
-    def _within_limits(
-        self, host: Host, keys: Iterable[bytes], depths: Mapping[bytes, int]
-    ) -> list[bytes]:
-        limits, rejected = self._limits, self._counters.rejected
+    def _wait_all(
+        self,
+        batch: WriteBatch,
+        host: Host,
+        keys: list[bytes],
+        depths: Mapping[bytes, int],
+        first: int,
+    ) -> None:
+        """Let new URLs of a host wait, with the numbers from `first` on."""
+        rank, put, handle, prefix = self._order.rank, batch.put, self._waiting.handle, host.prefix
+        places = [
+            rank(key, depths[key]) + number.to_bytes(5, "big")
+            for number, key in enumerate(keys, start=first)
+        ]
+        for place in places:
+            put(prefix + place, b"", handle)
+        host.low = min(host.low, *places)
+        host.waiting += len(keys)
+        host.taken_in += len(keys)
+        self._hosts.save(batch, host)
+
+    def wait(self, batch: WriteBatch, host: Host, place: bytes) -> None:
+        """Let one URL wait among those of its host, at its rank and number."""
+        batch.put(host.prefix + place, b"", self._waiting.handle)
+        host.low = min(host.low, place)
+
+    def _within_depth(self, keys: list[bytes], depths: Mapping[bytes, int]) -> list[bytes]:
+        limits = self._limits
+        deepest = max(map(depths.__getitem__, keys), default=0)
+        if deepest <= min(limits.depth, limits.dynamic_depth):
+            return keys
+        chosen = [
+            key
+            for key in keys
+            if depths[key] <= (limits.dynamic_depth if is_dynamic(key) else limits.depth)
+        ]
+        self._counters.reject("depth", len(keys) - len(chosen))
+        return chosen
+
+    def _within_limits(self, host: Host, keys: list[bytes]) -> list[bytes]:
+        limits = self._limits
         room = min(limits.host_urls - host.taken_in, limits.host_waiting - host.waiting)
-        chosen: list[bytes] = []
-        for key in keys:
-            if depths[key] > (limits.dynamic_depth if is_dynamic(key) else limits.depth):
-                rejected["depth"] += 1
-            elif len(chosen) >= room:
-                rejected["host"] += 1
-            else:
-                chosen.append(key)
+        if room >= len(keys):
+            return keys
+        chosen = keys[: max(room, 0)]
+        self._counters.reject("host", len(keys) - len(chosen))
         return chosen
 
     def _create(self, key: bytes) -> Host:
@@ -140,7 +168,9 @@ class Sieve:
             if not passed_on:
                 # Only new seeds can do that. The page is fetched again for its links.
                 better = better._replace(state=WAITING)
-                again = (self._wait_again(batch, key, better),)
+                again = (self.wait_again(batch, key, better),)
+                again[0].done -= 1
+                self._counters.done -= 1
         self._trie.update(batch, key, better)
         return again
 
@@ -152,20 +182,20 @@ class Sieve:
         batch.delete(
             host.prefix + self._order.rank(key, record.depth) + number, self._waiting.handle
         )
-        batch.put(host.prefix + self._order.rank(key, depth) + number, b"", self._waiting.handle)
+        self.wait(batch, host, self._order.rank(key, depth) + number)
         if taken := self._loaded.get(record.number):
             taken.depth = depth
 
-    def _wait_again(self, batch: WriteBatch, key: bytes, record: Record) -> Host:
+    def wait_again(self, batch: WriteBatch, key: bytes, record: Record) -> Host:
+        """Let a finished URL wait again, with the record it is to have from now on."""
         host = self._hosts.find(host_of(key))
         assert host is not None
-        rank = self._order.rank(key, record.depth)
-        batch.put(host.prefix + rank + pack_number(record.number), b"", self._waiting.handle)
-        host.waiting += 1
-        host.done -= 1
-        self._hosts.save(batch, host)
-        self._counters.done -= 1
+        self.wait(batch, host, self._order.rank(key, record.depth) + pack_number(record.number))
+        self._trie.update(batch, key, record)
         self._counters.begin(record.depth)
+        self._counters.save(batch)
+        host.waiting += 1
+        self._hosts.save(batch, host)
         return host
 
 

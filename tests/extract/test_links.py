@@ -84,7 +84,7 @@ def test_links_are_joined_to_the_base() -> None:
 def test_nofollow_links_are_counted() -> None:
     extraction = extract(b'<a href="/a" rel="external NoFollow"></a><a href="/b"></a>', URL)
     assert extraction.links == ["http://site.example/b"]
-    assert extraction.facts.cuts["links nofollow"] == 1
+    assert extraction.facts.cuts["nofollow"] == 1
 
 
 @pytest.mark.parametrize(("relation", "followed"), [("alternate", True), ("stylesheet", False)])

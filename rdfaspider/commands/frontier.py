@@ -1,0 +1,127 @@
+"""`scrapy frontier`: what a crawl knows, what waits and why."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rdfaspider.frontier import HostView
+    from rdfaspider.frontier.reader import FrontierReader
+
+
+class Command(ScrapyCommand):
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[options]"
+
+    def short_desc(self) -> str:
+        return "Show what a crawl knows, what waits and why; try failed URLs again"
+
+    def long_desc(self) -> str:
+        return (
+            "Show the frontier of the crawl in JOBDIR: URLs by state, and the hosts with the most"
+            " waiting. It reads a running crawl without disturbing it. With --url show one URL's"
+            " record, with --failed list failed URLs, with --requeue let failed ones wait again."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--hosts", type=int, default=10, help="how many hosts (default: 10)")
+        parser.add_argument("--url", metavar="URL", help="show what is known of one URL")
+        parser.add_argument("--failed", metavar="REGEX", help="list the failed URLs that match")
+        parser.add_argument(
+            "--requeue", metavar="REGEX", help="let the failed URLs that match wait again"
+        )
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if args:
+            raise UsageError("scrapy frontier takes options only")
+        import re
+
+        from rdfaspider.frontier import FrontierUnavailable
+
+        try:
+            self._run(opts)
+        except (FrontierUnavailable, ValueError) as error:
+            print(f"scrapy frontier: {error}", file=sys.stderr)
+            self.exitcode = 1
+        except re.error as error:
+            print(f"scrapy frontier: not a regular expression: {error}", file=sys.stderr)
+            self.exitcode = 1
+
+    def _run(self, opts: argparse.Namespace) -> None:
+        from rdfaspider.frontier.reader import FrontierReader
+        from rdfaspider.scheduler import frontier_url
+
+        assert self.settings is not None
+        path = frontier_url(self.settings)
+        if opts.requeue is not None:
+            self._requeue(path, opts.requeue)
+            return
+        delay = self.settings.getfloat("POLITENESS_DELAY")
+        with FrontierReader(path, delay=delay) as reader:
+            if opts.url:
+                _show_url(reader, opts.url)
+            elif opts.failed is not None:
+                for url, _ in reader.failed(opts.failed):
+                    print(url)
+            else:
+                _show_all(reader, opts.hosts)
+
+    def _requeue(self, path: str, pattern: str) -> None:
+        from rdfaspider.frontier.local import LocalFrontier
+
+        assert self.settings is not None
+        with LocalFrontier(path, order=self.settings["FRONTIER_ORDER"]) as frontier:
+            count = frontier.requeue(pattern)
+        print(f"{count:,} failed URLs wait again; run the crawl's command to fetch them.")
+
+
+def _show_url(reader: FrontierReader, text: str) -> None:
+    from rdfaspider.frontier.reader import STATES
+    from rdfaspider.urls import normalise
+
+    url = normalise(text)
+    record = reader.record(url)
+    if record is None:
+        print(f"{url} is not known to this crawl.")
+    else:
+        print(f"{url}\n  state     {STATES[record.state]}\n  depth     {record.depth}")
+        print(f"  attempts  {record.attempts}\n  number    {record.number}")
+
+
+def _show_all(reader: FrontierReader, count: int) -> None:
+    import heapq
+    import time
+
+    counts = reader.counts()
+    print(
+        f"{counts.seen:,} URLs = {counts.done:,} done + {counts.failed:,} failed"
+        f" + {counts.denied:,} denied + {counts.waiting:,} waiting (those being fetched included)"
+    )
+    for reason, number in sorted(counts.rejected.items()):
+        print(f"{number:,} not taken in: {reason}")
+    now = time.time()
+    hosts = heapq.nlargest(count, reader.hosts(now), key=lambda host: (host.waiting, host.done))
+    if hosts:
+        print(f"\n{'waiting':>9} {'done':>9} {'failed':>7} {'delay':>6} {'next':>7}  host")
+    for host in hosts:
+        print(
+            f"{host.waiting:>9,} {host.done:>9,} {host.failed:>7,} {host.delay:>5.1f}s"
+            f" {_next(host, now):>7}  {host.name}: {host.why}"
+        )
+
+
+def _next(host: HostView, now: float) -> str:
+    if not host.waiting:
+        return "-"
+    return "now" if host.ready <= now else f"{host.ready - now:.0f}s"

@@ -1,0 +1,94 @@
+"""The values of Microdata's properties, other than items: links, numbers, times and texts.
+
+The attribute that holds the value depends on the element. Where it is missing, @content stands in,
+which HTML grants to ``meta`` alone but pages use on any element, and then the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rdfaspider.extract.contexts import XSD
+from rdfaspider.extract.graph import Graph
+from rdfaspider.extract.iris import Base
+from rdfaspider.extract.literals import quoted, time_suffix
+from rdfaspider.extract.tree import Document
+
+_LINKS = {
+    "a": "href",
+    "area": "href",
+    "audio": "src",
+    "embed": "src",
+    "iframe": "src",
+    "img": "src",
+    "link": "href",
+    "object": "data",
+    "source": "src",
+    "track": "src",
+    "video": "src",
+}
+_NUMBERS = frozenset(("data", "meter"))
+_SOURCES = {**_LINKS, "data": "value", "meter": "value", "time": "datetime"}
+_INTEGER = re.compile(r"-?\d+", re.A)
+_DOUBLE = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?", re.A)
+
+
+class ItemValues:
+    """Makes terms out of attributes and text, each element's once, within the graph's limits."""
+
+    __slots__ = ("_base", "_document", "_graph", "_known", "_languages")
+
+    def __init__(
+        self, document: Document, base: Base, languages: Sequence[str], graph: Graph
+    ) -> None:
+        self._document = document
+        self._base = base
+        self._languages = languages
+        self._graph = graph
+        self._known: dict[int, str | None] = {}
+
+    def value(self, index: int) -> str | None:
+        """Returns the value that an element has; None means that there is none worth keeping."""
+        if index not in self._known:
+            self._known[index] = self._value(index)
+        return self._known[index]
+
+    def link(self, reference: str) -> str | None:
+        """Returns the term for a reference; one that is not a valid IRI is counted."""
+        term = self._base.term(reference)
+        if term is None:
+            self._graph.cuts["iri"] += 1
+        return term
+
+    def _value(self, index: int) -> str | None:
+        _, tag, attributes, node = self._document.elements[index]
+        text = attributes.get(_SOURCES.get(tag, "content"))
+        if tag in _LINKS and text is not None:
+            return self.link(text)
+        if text is None:
+            text = attributes.get("content")
+        if text is None:
+            text = self._document.text(node)
+        if tag in _LINKS and not text:
+            return None  # such as an image that a script will load
+        return self._literal(text, self._suffix(tag, text, self._languages[index]))
+
+    def _suffix(self, tag: str, text: str, language: str) -> str:
+        if tag in _NUMBERS:
+            return number_suffix(text)
+        return (tag == "time" and time_suffix(text)) or language
+
+    def _literal(self, text: str, suffix: str) -> str | None:
+        if len(text) > self._graph.limits.literal:
+            self._graph.cuts["literal"] += 1
+            self._graph.spend(len(text))
+            return None
+        return quoted(text) + suffix
+
+
+def number_suffix(text: str) -> str:
+    """Returns the datatype of a number as a suffix, or an empty string."""
+    if _INTEGER.fullmatch(text):
+        return f"^^<{XSD}integer>"
+    return f"^^<{XSD}double>" if _DOUBLE.fullmatch(text) else ""

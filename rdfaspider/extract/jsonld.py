@@ -1,0 +1,191 @@
+"""JSON-LD 1.1: the blocks in the script elements of a page, and whole documents.
+
+pyoxigraph expands JSON-LD to statements. Here a block is made ready for it: JSON that only a strict
+parser refuses is repaired, contexts are put in place of links to them, and what would make the
+parser slow or overflow its stack is turned away. Each block stands alone: a bad one is counted in
+``Facts.cuts`` ("jsonld syntax", "jsonld invalid", "jsonld depth", "jsonld contexts") and costs no
+other block anything; of an invalid block the statements without a fault are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pyoxigraph import RdfFormat, parse
+
+from rdfaspider.extract import iris, jsontext
+from rdfaspider.extract.graph import Full, Graph
+from rdfaspider.extract.jsonldcontexts import UNKNOWN, Contexts, Inliner, Place, references
+from rdfaspider.extract.names import Labels, Warnings
+from rdfaspider.extract.statements import Statements
+from rdfaspider.extract.tree import Document
+
+ATTRIBUTES = frozenset(("type",))
+MEDIA_TYPE = "application/ld+json"
+
+_DEPTH = 64  # brackets inside each other; the parser needs the square of it, and its stack
+_ASIDE = frozenset(("@context", "@value"))
+_ADDRESS = re.compile(r"\s*+(?:https?:|/)", re.I)
+_NO_CONTEXTS: Contexts = {}
+
+
+def is_worth(body: bytes) -> bool:
+    """Tells, from its bytes alone, whether a page can hold JSON-LD in the way that authors write it."""
+    return b"json" in body or b"json" in body.lower()
+
+
+def blocks(document: Document) -> Iterator[tuple[str, str]]:
+    """Yields the @id and the text of each script element that holds JSON-LD."""
+    for _, tag, attributes, node in document.elements:
+        if tag == "script" and "type" in attributes:
+            media_type = attributes["type"].partition(";")[0].strip().lower()
+            if media_type == MEDIA_TYPE:
+                yield attributes.get("id", ""), document.text(node)
+
+
+def read_blocks(
+    document: Document,
+    base: str,
+    labels: Labels,
+    graph: Graph,
+    warnings: Warnings,
+    contexts: Contexts = _NO_CONTEXTS,
+) -> None:
+    """Adds the statements of all blocks of a page to its graph, or as many as the limits allow."""
+    try:
+        for _, text in blocks(document):
+            value = _value(text, graph, warnings)
+            if value is not None:
+                _read(value, base, labels, graph, contexts, is_page=True)
+    except Full as full:
+        graph.cuts[str(full)] += 1
+
+
+def read_document(
+    text: str, base: str, labels: Labels, graph: Graph, contexts: Contexts = _NO_CONTEXTS
+) -> None:
+    """Adds the statements of a JSON-LD document, which is not repaired; raises Full."""
+    try:
+        value = jsontext.loads(text)
+    except ValueError:
+        graph.cuts["jsonld syntax"] += 1
+    else:
+        _read(value, base, labels, graph, contexts)
+
+
+def _value(text: str, graph: Graph, warnings: Warnings) -> Any:
+    """Returns the JSON value of a block, None when there is none to be had."""
+    try:
+        return jsontext.loads(text)
+    except ValueError:
+        pass
+    try:
+        value = jsontext.loads(jsontext.repaired(text), strict=False)
+    except ValueError:
+        if text.strip():
+            graph.cuts["jsonld syntax"] += 1
+        return None
+    warnings["RepairedJson"] += 1
+    return value
+
+
+def _read(
+    value: Any, base: str, labels: Labels, graph: Graph, contexts: Contexts, is_page: bool = False
+) -> None:
+    try:
+        nodes, names = _surveyed(value)
+        missing = _inline(nodes, names, base, contexts)
+    except ValueError as error:
+        graph.cuts[f"jsonld {error}"] += 1
+        return
+    if is_page:
+        _encode(nodes)
+    if missing:
+        graph.cuts["jsonld unknown context"] += missing
+        value = {"@context": {"@vocab": UNKNOWN}, "@graph": value}
+    quads = parse(jsontext.dumps(value), RdfFormat.JSON_LD, base_iri=base)
+    errors = Statements(labels, graph).add(quads, UNKNOWN if missing else "")
+    if errors:
+        graph.cuts["jsonld invalid"] += errors
+
+
+def _surveyed(value: Any) -> tuple[list[dict[str, Any]], set[str]]:
+    """Returns the objects of a block and all words that may be terms; raises ValueError."""
+    names: set[str] = set()
+    nodes, aside = _objects(value, names, _ASIDE)
+    definitions, _ = _objects(aside, names, frozenset())
+    if "@json" in names:
+        nodes, _ = _objects(value, names, _ASIDE.union(_literals(definitions)))
+    names.update([name.partition(":")[0] for name in names if ":" in name])
+    return nodes, names
+
+
+def _inline(nodes: list[dict[str, Any]], names: set[str], base: str, contexts: Contexts) -> int:
+    """Replaces links to contexts and returns how many were unknown; raises ValueError."""
+    inliner = Inliner(names, contexts)
+    place = Place(base)
+    for node in nodes:
+        if "@context" in node:
+            node["@context"] = inliner.inlined(node["@context"], place)
+    if not inliner.is_cheap(len(nodes)):
+        raise ValueError("contexts")
+    return inliner.missing
+
+
+def _encode(nodes: list[dict[str, Any]]) -> None:
+    """Encodes what no IRI may hold in addresses, as a browser does: the parser would drop them."""
+    keys = references()
+    for node in nodes:
+        if not keys.isdisjoint(node):
+            for key in keys.intersection(node):
+                value = node[key]
+                if isinstance(value, str):
+                    node[key] = _address(value)
+                elif isinstance(value, list):
+                    node[key] = [_address(v) if isinstance(v, str) else v for v in value]
+
+
+def _address(value: str) -> str:
+    return iris.encoded(value.strip()) if _ADDRESS.match(value) else value
+
+
+def _objects(
+    value: Any, names: set[str], passed: frozenset[str]
+) -> tuple[list[dict[str, Any]], list[Any]]:
+    """Returns the objects of a value, and the values under names to be passed over.
+
+    Contexts and literals are passed over, since an ``@context`` in there is not one of the block.
+    All words that may be terms are added to the names. Raises ValueError when the value is nested
+    too deep.
+    """
+    objects: list[dict[str, Any]] = []
+    aside: list[Any] = []
+    level = [value]
+    for _ in range(_DEPTH):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                objects.append(item)
+                names.update(item)
+                for name, inner in item.items():
+                    (aside if name in passed else below).append(inner)
+            elif isinstance(item, list):
+                below.extend(item)
+            elif isinstance(item, str):
+                names.add(item)
+        if not below:
+            return objects, aside
+        level = below
+    raise ValueError("depth")
+
+
+def _literals(definitions: list[dict[str, Any]]) -> list[str]:
+    """Returns the terms whose values are JSON literals."""
+    return [
+        name
+        for context in definitions
+        for name, definition in context.items()
+        if isinstance(definition, dict) and definition.get("@type") == "@json"
+    ]

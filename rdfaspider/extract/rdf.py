@@ -1,0 +1,105 @@
+"""RDF documents by media type: Turtle, TriG, N-Triples, N-Quads, RDF/XML and JSON-LD.
+
+The syntax is taken strictly, but a fault costs only the statements around it: what can be read
+before and after it is kept, and faults are counted in ``Facts.cuts`` as "rdf invalid" (for JSON-LD
+as ``jsonld`` does). All statements become statements of the document's graph. Links in a document
+are terms, not invitations: none is followed.
+"""
+
+from __future__ import annotations
+
+from lxml import etree
+from pyoxigraph import RdfFormat, parse
+
+from rdfaspider.extract import jsonld
+from rdfaspider.extract.graph import Full, Graph
+from rdfaspider.extract.jsonldcontexts import Contexts
+from rdfaspider.extract.names import Labels
+from rdfaspider.extract.statements import Statements
+
+MEDIA_TYPES: dict[str, RdfFormat] = {
+    "text/turtle": RdfFormat.TURTLE,
+    "application/turtle": RdfFormat.TURTLE,
+    "application/x-turtle": RdfFormat.TURTLE,
+    "text/n3": RdfFormat.TURTLE,  # what is published as N3 is nearly always Turtle
+    "text/rdf+n3": RdfFormat.TURTLE,
+    "application/n-triples": RdfFormat.N_TRIPLES,
+    "text/ntriples": RdfFormat.N_TRIPLES,
+    "application/n-quads": RdfFormat.N_QUADS,
+    "text/nquads": RdfFormat.N_QUADS,
+    "text/x-nquads": RdfFormat.N_QUADS,
+    "application/trig": RdfFormat.TRIG,
+    "application/x-trig": RdfFormat.TRIG,
+    "application/rdf+xml": RdfFormat.RDF_XML,
+    "text/rdf+xml": RdfFormat.RDF_XML,
+    jsonld.MEDIA_TYPE: RdfFormat.JSON_LD,
+    "application/activity+json": RdfFormat.JSON_LD,
+}
+"""What a response may be called, without parameters and in lower case, and how to read it."""
+
+ACCEPT = (
+    "text/turtle;q=0.9,application/rdf+xml;q=0.8,application/ld+json;q=0.8,"
+    "application/n-triples;q=0.8,application/trig;q=0.8,application/n-quads;q=0.8"
+)
+"""The part of an Accept header that asks for RDF where a server has no HTML."""
+
+_NO_CONTEXTS: Contexts = {}
+_QUOTED = 1_000  # triple terms may stand inside each other, and the parser has but one stack
+
+
+def read_document(
+    body: bytes,
+    media_type: str,
+    base: str,
+    labels: Labels,
+    graph: Graph,
+    contexts: Contexts = _NO_CONTEXTS,
+) -> None:
+    """Adds the statements of a document in UTF-8 to a graph, or as many as its limits allow.
+
+    RDF/XML must come as it was sent, since it names its encoding itself.
+    """
+    rdf_format = MEDIA_TYPES[media_type]
+    try:
+        if rdf_format == RdfFormat.JSON_LD:
+            text = body.decode("utf-8", "replace").removeprefix("\ufeff")
+            jsonld.read_document(text, base, labels, graph, contexts)
+        else:
+            _read(body, rdf_format, base, labels, graph)
+    except Full as full:
+        graph.cuts[str(full)] += 1
+
+
+def _read(body: bytes, rdf_format: RdfFormat, base: str, labels: Labels, graph: Graph) -> None:
+    errors = 0
+    if rdf_format == RdfFormat.RDF_XML:
+        body, errors = _tamed(body)
+    elif body.count(b"<<") > _QUOTED:
+        graph.cuts["triple terms"] += 1
+        return
+    try:
+        errors += Statements(labels, graph).add(parse(body, rdf_format, base_iri=base))
+    finally:
+        if errors:
+            graph.cuts["rdf invalid"] += errors
+
+
+def _tamed(body: bytes) -> tuple[bytes, int]:
+    """Returns XML without entities and without more depth than libxml2 allows, and its faults.
+
+    The RDF/XML parser alone expands entities without end and needs the square of the depth.
+    """
+    parser = etree.XMLParser(
+        resolve_entities="internal",
+        no_network=True,
+        load_dtd=False,
+        recover=True,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        root = etree.fromstring(body, parser)
+    except etree.XMLSyntaxError:
+        root = None
+    errors = sum(entry.level >= etree.ErrorLevels.ERROR for entry in parser.error_log)
+    return (b"", errors or 1) if root is None else (etree.tostring(root), errors)

@@ -1,0 +1,68 @@
+"""The registry of Microdata: where vocabularies begin, and which properties imply others.
+
+A registry is written in the JSON of the W3C's own, http://www.w3.org/ns/md: for each prefix of
+types the properties that imply others, as ``subPropertyOf`` or ``equivalentProperty``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+_FOLDER = re.compile(r"[^:/?#]+:(?://[^/?#]*+)?+[^?#]*/")
+_RELATIONS = ("subPropertyOf", "equivalentProperty")
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The known vocabularies; a predicate of theirs maps to those that it implies, as terms."""
+
+    prefixes: tuple[str, ...]
+    implied: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def loads(cls, text: str | bytes) -> Registry:
+        """Reads a registry in JSON; raises ValueError when it is malformed."""
+        entries = json.loads(text)
+        implied: dict[str, tuple[str, ...]] = {}
+        try:
+            for prefix, entry in entries.items():
+                if prefix[:1] == "@":  # a comment
+                    continue
+                for name, relations in entry.get("properties", {}).items():
+                    implied[f"<{_separated(prefix)}{name}>"] = _related(relations)
+        except AttributeError as error:
+            raise ValueError("a registry maps prefixes to properties") from error
+        return cls(tuple(prefix for prefix in entries if prefix[:1] != "@"), implied)
+
+    def namespace(self, kind: str) -> str:
+        """Returns what the names of properties are appended to in an item of this type."""
+        for prefix in self.prefixes:
+            if kind.startswith(prefix):
+                return _separated(prefix)
+        start, mark, _ = kind.partition("#")
+        if mark:
+            return start + mark
+        folder = _FOLDER.match(kind)
+        return folder[0] if folder else f"{kind.partition('?')[0]}#"
+
+
+def _separated(prefix: str) -> str:
+    return prefix if prefix.endswith(("/", "#")) else f"{prefix}#"
+
+
+def _related(relations: Mapping[str, Any]) -> tuple[str, ...]:
+    found: list[str] = []
+    for relation in _RELATIONS:
+        value = relations.get(relation, [])
+        found += [value] if isinstance(value, str) else value
+    return tuple(f"<{iri}>" for iri in found)
+
+
+REGISTRY = Registry.loads(
+    files("rdfaspider.extract").joinpath("data/microdata/registry.json").read_bytes()
+)

@@ -1,0 +1,87 @@
+"""Parsed statements into the graph of a page.
+
+A page has one graph: statements of named graphs inside it become statements of the page. Blank
+nodes get labels of the page in the order of their appearance, anew for each document or block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
+
+from rdfaspider.extract.graph import Graph
+from rdfaspider.extract.names import Labels
+
+Term = NamedNode | BlankNode | Literal | Triple
+
+_ERRORS = 100  # after so many it is not the format that it claims to be
+
+
+class Statements:
+    """Writes the terms of one document or block; what exceeds a limit is left out and counted."""
+
+    __slots__ = ("_graph", "_known", "_labels")
+
+    def __init__(self, labels: Labels, graph: Graph) -> None:
+        self._labels = labels
+        self._graph = graph
+        self._known: dict[str, str] = {}
+
+    def add(self, quads: Iterator[Quad], unwanted: str = "") -> int:
+        """Adds what the parser finds, going on after errors, and returns how many there were.
+
+        A statement with a term that starts with the unwanted prefix is left out. Raises Full at
+        the limits of the page.
+        """
+        errors = 0
+        while errors < _ERRORS:
+            try:
+                for quad in quads:
+                    self._add(quad, unwanted)
+                return errors
+            except (SyntaxError, ValueError):
+                errors += 1
+        return errors
+
+    def _add(self, quad: Quad, unwanted: str) -> None:
+        predicate, value = quad.predicate, quad.object
+        if unwanted and _iri(predicate).startswith(unwanted):
+            return
+        if unwanted and _iri(value).startswith(unwanted):
+            return
+        triple = (self._written(quad.subject), self._written(predicate), self._written(value))
+        if "" not in triple:
+            self._graph.add(*triple)
+
+    def _written(self, term: Term) -> str:
+        """Returns the term as N-Quads writes it, empty when it must be left out."""
+        limits = self._graph.limits
+        if isinstance(term, NamedNode):
+            return str(term) if len(term.value) <= limits.iri else self._cut("iri")
+        if isinstance(term, BlankNode):
+            return self._relabelled(term.value)
+        if isinstance(term, Triple):
+            return self._cut("triple terms")  # of RDF 1.2, which few stores know
+        if len(term.value) > limits.literal:
+            return self._cut("literal")
+        if term.direction is not None:  # of RDF 1.2 as well
+            term = Literal(term.value, language=term.language)
+        return str(term)
+
+    def _relabelled(self, name: str) -> str:
+        label = self._known.get(name)
+        if label is None:
+            label = self._known[name] = self._labels.fresh()
+        return label
+
+    def _cut(self, reason: str) -> str:
+        self._graph.cuts[reason] += 1
+        return ""
+
+
+def _iri(term: Term) -> str:
+    """Returns the IRI of a node or of a literal's datatype, empty for what has none."""
+    if isinstance(term, NamedNode):
+        return term.value
+    return term.datatype.value if isinstance(term, Literal) else ""
