@@ -19,8 +19,8 @@ class Page:
     `done` was answered (with a page, a redirect, or something that is not a page), `failed` was
     not, `denied` was not asked for because robots.txt forbids it. `reason` labels the counter. A failure
     that is `transient` is worth another try.
-    A page that is to be read comes with a `body`, which the extract pipeline turns into links
-    and quads.
+    A page that is to be read (`is_read`) comes with a `body`, which the extract pipeline turns into
+    links and quads.
     """
 
     url: str
@@ -33,6 +33,11 @@ class Page:
     body: bytes = b""
     links: list[str] = field(default_factory=list)
     quads: list[Quad] = field(default_factory=list)
+
+    @property
+    def is_read(self) -> bool:
+        """Tell whether this is a page, with a body to read, rather than a redirect or a failure."""
+        return self.outcome == "done" and self.reason == "page"
 
     def __repr__(self) -> str:
         """Keep the body and the quads out of logs."""

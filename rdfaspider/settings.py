@@ -5,13 +5,39 @@ where it is not seconds, say why the default is what it is, and describe it in d
 Settings of Scrapy that are changed here are in the second half.
 """
 
+import os
+
 from rdfaspider import __version__
 from rdfaspider.urls import defaults as urls
 
 # --- extract ---
 
+# What is looked for in a page.
+EXTRACT_FORMATS = ["rdfa", "jsonld", "microdata", "rdf"]
+# Processes that read pages beside the one that fetches them; 0 reads them there.
+EXTRACT_PROCESSES = max(1, (os.cpu_count() or 2) - 1)
+# What a page may cost a process before it is given up: seconds, and memory of the process.
+EXTRACT_TIMEOUT = 30.0
+EXTRACT_MEMORY_MB = 2048
 # The first so many links of a page are followed (row R6): pages with more are mostly link farms.
 EXTRACT_MAX_LINKS = 100
+# The rest of a page, and further quads, are left out.
+EXTRACT_MAX_BYTES = 5_000_000
+EXTRACT_MAX_QUADS = 100_000
+# ARIA roles as triples: half of all RDFa on real pages, and of little use.
+EXTRACT_ROLE = False
+# RDFa's vocabulary expansion, by the vocabularies that are bundled.
+EXTRACT_EXPAND = False
+
+# --- filter ---
+
+# Triples that pages imply without meaning them, as "label: SUBJECT PREDICATE OBJECT"; * is anything.
+FILTER_DROP = [
+    f"{term}: * <http://www.w3.org/1999/xhtml/vocab#{term}> *"
+    for term in ("stylesheet", "icon", "shortcut", "apple-touch-icon", "role", "p3pv1")
+]
+# Literals with more characters are dropped.
+FILTER_LITERAL_LENGTH = 100_000
 
 # --- frontier ---
 
@@ -91,6 +117,12 @@ DOWNLOAD_DELAY = 0
 CONCURRENT_REQUESTS_PER_DOMAIN = 64
 CONCURRENT_REQUESTS = 64
 COOKIES_ENABLED = False
+# A page where there is one, else RDF.
+DEFAULT_REQUEST_HEADERS = {
+    "Accept": "text/html,application/xhtml+xml,text/turtle;q=0.9,application/rdf+xml;q=0.8,"
+    "application/ld+json;q=0.8,application/n-triples;q=0.8,application/trig;q=0.8,*/*;q=0.5",
+    "Accept-Language": "en,*;q=0.5",
+}
 
 # --- Scrapy: what is downloaded ---
 
@@ -124,6 +156,7 @@ SPIDER_MIDDLEWARES = {
 
 ITEM_PIPELINES = {
     "rdfaspider.pipelines.extract.ExtractPipeline": 100,
+    "rdfaspider.pipelines.filter.FilterPipeline": 500,
     "rdfaspider.pipelines.store.StorePipeline": 900,
 }
 # The spider yields one item a response; a pool of workers for it costs more than the item.

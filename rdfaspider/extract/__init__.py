@@ -2,7 +2,8 @@
 
 ``extract`` is a pure function: it opens no file and no connection, keeps nothing between pages and
 never raises, whatever the bytes are. HTML is parsed once, to a flat list of elements (``tree``),
-and each reader walks that list: ``facts``, ``links``, ``rdfa``.
+and each reader walks that list: ``facts``, ``links``, ``rdfa``, ``jsonld``, ``microdata``. RDF
+documents go to ``rdf``. All statements of a page end up in one graph, each once.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from hashlib import blake2b
 from pyoxigraph import Quad
 
 from rdfaspider.extract import facts as heads
-from rdfaspider.extract import iris, rdfa
+from rdfaspider.extract import iris, jsonld, microdata, rdf, rdfa
 from rdfaspider.extract import links as anchors
 from rdfaspider.extract.encoding import to_utf8
 from rdfaspider.extract.facts import Facts
@@ -27,7 +28,7 @@ from rdfaspider.extract.vocabulary import Vocabularies
 
 __all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "extract"]
 
-FORMATS = frozenset(("rdfa",))
+FORMATS = frozenset(("rdfa", "jsonld", "microdata", "rdf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,7 @@ class Options:
 
     formats: frozenset[str] = FORMATS
     limits: Limits = field(default_factory=Limits)
-    role: bool = (
-        False  # off: ARIA roles were 48 % of the triples of 104 real pages, and mean little
-    )
+    role: bool = True  # @role gives triples, as the Role Attribute specification says
     vocabularies: Vocabularies = field(default_factory=dict)  # IRI -> quads to expand terms with
     agent: str = "rdfaspider"  # the name that a meta element may address us by
 
@@ -75,22 +74,58 @@ def extract(
 
 def _extracted(body: bytes, url: str, content_type: str, options: Options) -> Extraction:
     extraction = Extraction()
-    facts = extraction.facts
-    limits = options.limits
+    facts, limits = extraction.facts, options.limits
     if len(body) > limits.body:
         facts.cuts["body"] += 1
         body = body[: limits.body]
-    body, facts.encoding = to_utf8(body, content_type)
-    names = _ATTRIBUTES | {"role"} if options.role else _ATTRIBUTES
+    graph = Graph(limits, facts.cuts)
+    labels = Labels(blake2b(url.encode("utf-8", "replace"), digest_size=8).hexdigest())
     media_type = content_type.partition(";")[0].strip().lower()
-    document = parse(body, media_type, names, limits, facts)
+    if "rdf" in options.formats and media_type in rdf.MEDIA_TYPES:
+        rdf.read_document(body, media_type, url, labels, graph)
+        facts.quads["rdf"] = len(graph.triples)
+    else:
+        _read_page(body, url, content_type, options, extraction, graph, labels)
+    name = iris.term(url.partition("#")[0], limits.iri)
+    if name is None:
+        facts.cuts["url"] += 1
+    elif graph.triples:
+        extraction.quads = graph.quads(name)
+    return extraction
+
+
+def _read_page(
+    body: bytes,
+    url: str,
+    content_type: str,
+    options: Options,
+    extraction: Extraction,
+    graph: Graph,
+    labels: Labels,
+) -> None:
+    facts, limits, formats = extraction.facts, options.limits, options.formats
+    body, facts.encoding = to_utf8(body, content_type)
+    lowered = body.lower()  # the cheap tests before the parse look at this
+    items = microdata.attributes(lowered) if "microdata" in formats else frozenset[str]()
+    scripts = "jsonld" in formats and jsonld.is_worth(lowered)
+    names = _ATTRIBUTES | items
+    names |= jsonld.ATTRIBUTES if scripts else frozenset()
+    names |= {"role"} if options.role else frozenset()
+    media_type = content_type.partition(";")[0].strip().lower()
+    document = parse(body, lowered, media_type, names, limits, facts)
     heads.read_head(document, url, options.agent, facts)
     if not facts.nofollow:
         _read_links(document, limits, extraction)
-    if "rdfa" in options.formats:
-        extraction.quads = _rdfa(document, url, options, facts)
-        facts.quads["rdfa"] = len(extraction.quads)
-    return extraction
+    if "rdfa" in formats and rdfa.is_worth(document, options.role):
+        processor = rdfa.Processor(document, labels, graph, facts.warnings)
+        processor.run(url, facts.base, options.role, options.vocabularies)
+    facts.quads["rdfa"] = len(graph.triples)
+    if scripts:
+        jsonld.read_blocks(document, facts.base, labels, graph, facts.warnings)
+        facts.quads["jsonld"] = len(graph.triples) - facts.quads.total()
+    if items:
+        microdata.read(document, facts.base, labels, graph, facts.warnings)
+        facts.quads["microdata"] = len(graph.triples) - facts.quads.total()
 
 
 def _read_links(document: Document, limits: Limits, extraction: Extraction) -> None:
@@ -99,17 +134,3 @@ def _read_links(document: Document, limits: Limits, extraction: Extraction) -> N
     extraction.relations = found.relations
     extraction.texts = found.texts
     extraction.facts.cuts.update(found.cuts)
-
-
-def _rdfa(document: Document, url: str, options: Options, facts: Facts) -> list[Quad]:
-    name = iris.term(url.partition("#")[0], options.limits.iri)
-    if name is None:
-        facts.cuts["url"] += 1
-        return []
-    if not (options.role or rdfa.is_worth(document)):
-        return []
-    labels = Labels(blake2b(url.encode("utf-8", "replace"), digest_size=8).hexdigest())
-    graph = Graph(options.limits, facts.cuts)
-    processor = rdfa.Processor(document, labels, graph, facts.warnings)
-    processor.run(url, facts.base, options.role, options.vocabularies)
-    return graph.quads(name)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 from rdfaspider.extract.iris import Base
 from rdfaspider.extract.tree import Document
@@ -33,6 +34,14 @@ class Facts:
     quads: Counter[str] = field(default_factory=Counter)  # by format
     cuts: Counter[str] = field(default_factory=Counter)
     warnings: Counter[str] = field(default_factory=Counter)
+
+    def to_json(self) -> dict[str, Any]:
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    @classmethod
+    def from_json(cls, given: dict[str, Any]) -> Self:
+        counters = {name: Counter(given[name]) for name in ("quads", "cuts", "warnings")}
+        return cls(**{**given, **counters})
 
 
 def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:

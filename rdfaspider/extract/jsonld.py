@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pyoxigraph import RdfFormat, parse
+from pyoxigraph import RdfFormat
 
 from rdfaspider.extract import iris, jsontext
 from rdfaspider.extract.graph import Full, Graph
@@ -32,8 +32,8 @@ _NO_CONTEXTS: Contexts = {}
 
 
 def is_worth(body: bytes) -> bool:
-    """Tells, from its bytes alone, whether a page can hold JSON-LD in the way that authors write it."""
-    return b"json" in body or b"json" in body.lower()
+    """Tells from its bytes, given in lower case, whether a page may hold JSON-LD."""
+    return b"json" in body
 
 
 def blocks(document: Document) -> Iterator[tuple[str, str]]:
@@ -96,19 +96,24 @@ def _read(
 ) -> None:
     try:
         nodes, names = _surveyed(value)
-        missing = _inline(nodes, names, base, contexts)
+        inliner = _inlined(nodes, names, base, contexts)
     except ValueError as error:
         graph.cuts[f"jsonld {error}"] += 1
         return
     if is_page:
         _encode(nodes)
-    if missing:
-        graph.cuts["jsonld unknown context"] += missing
+    unwanted = ""
+    if inliner.missing:
+        graph.cuts["jsonld unknown context"] += inliner.missing
+        unwanted = UNKNOWN
         value = {"@context": {"@vocab": UNKNOWN}, "@graph": value}
-    quads = parse(jsontext.dumps(value), RdfFormat.JSON_LD, base_iri=base)
-    errors = Statements(labels, graph).add(quads, UNKNOWN if missing else "")
-    if errors:
-        graph.cuts["jsonld invalid"] += errors
+    body = jsontext.dumps(value)
+    if not inliner.is_cheap(body.count(b'"')):
+        graph.cuts["jsonld contexts"] += 1
+        return
+    faults = Statements(labels, graph).read(body, RdfFormat.JSON_LD, base, unwanted)
+    if faults:
+        graph.cuts["jsonld invalid"] += faults
 
 
 def _surveyed(value: Any) -> tuple[list[dict[str, Any]], set[str]]:
@@ -122,16 +127,16 @@ def _surveyed(value: Any) -> tuple[list[dict[str, Any]], set[str]]:
     return nodes, names
 
 
-def _inline(nodes: list[dict[str, Any]], names: set[str], base: str, contexts: Contexts) -> int:
-    """Replaces links to contexts and returns how many were unknown; raises ValueError."""
+def _inlined(
+    nodes: list[dict[str, Any]], names: set[str], base: str, contexts: Contexts
+) -> Inliner:
+    """Replaces the links to contexts in all nodes; raises ValueError when they are too big."""
     inliner = Inliner(names, contexts)
     place = Place(base)
     for node in nodes:
         if "@context" in node:
             node["@context"] = inliner.inlined(node["@context"], place)
-    if not inliner.is_cheap(len(nodes)):
-        raise ValueError("contexts")
-    return inliner.missing
+    return inliner
 
 
 def _encode(nodes: list[dict[str, Any]]) -> None:

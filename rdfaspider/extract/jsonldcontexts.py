@@ -35,6 +35,8 @@ _FILES = {
 }
 _NAMESPACES = frozenset(PREFIXES.values())
 _INLINED = 50_000  # terms that a block may pull in
+_TERMS = 1_000  # that a block may define; the parser recurses from term to term
+_COSTS = 100  # terms whose copying costs as much as the rest of a change of context
 _WORK = 3_000_000  # terms times changes of context: what the parser copies, half a second of it
 
 Terms = dict[str, Any]
@@ -61,11 +63,11 @@ class Place(NamedTuple):
 class Inliner:
     """Replaces the links of one block's contexts; ``names`` are the words that the block uses."""
 
-    __slots__ = ("_contexts", "_left", "_names", "_switches", "_terms", "has_scoped", "missing")
+    __slots__ = ("_contexts", "_has_scoped", "_left", "_names", "_switches", "_terms", "missing")
 
     def __init__(self, names: set[str], contexts: Contexts) -> None:
         self.missing = 0
-        self.has_scoped = False
+        self._has_scoped = False
         self._names = names
         self._contexts = contexts
         self._left = _INLINED
@@ -78,9 +80,14 @@ class Inliner:
         self._switches += len(found)
         return found[0] if len(found) == 1 else found
 
-    def is_cheap(self, nodes: int) -> bool:
-        """Tells whether the parser can afford the changes of context in a block of many nodes."""
-        return len(self._terms) * (self._switches + self.has_scoped * nodes) <= _WORK
+    def is_cheap(self, words: int) -> bool:
+        """Tells whether the parser can afford the changes of context in a block of many words.
+
+        The parser copies all terms at each change, and any word may be one with a scoped context.
+        """
+        terms = len(self._terms)
+        changes = self._switches + self._has_scoped * words
+        return terms <= _TERMS and (_COSTS + terms) * changes <= _WORK
 
     def _flat(self, value: Any, place: Place) -> list[Any]:
         if isinstance(value, list):
@@ -126,7 +133,7 @@ class Inliner:
         }
         if not scoped:
             return context
-        self.has_scoped = True
+        self._has_scoped = True
         inner = Place(place.base, frozenset(), place.chain | place.around)
         replaced = {
             name: {**definition, "@context": self.inlined(definition["@context"], inner)}

@@ -69,17 +69,17 @@ def links(document: Document, base: str, limit: int) -> Links:
         seen.add(reference)
         if len(found.urls) >= limit:
             found.cuts["links"] += 1
-        else:
-            try:
-                url = join(reference)
-            except ValueError:
-                found.cuts["invalid_links"] += 1
-                continue
-            if url.startswith("http") and (url == reference or url not in seen):
-                seen.add(url)
-                found.urls.append(url)
-                found.relations.append(relation)
-                found.texts.append(_anchor(document, tag, node))
+            break
+        try:
+            url = join(reference)
+        except ValueError:
+            found.cuts["invalid_links"] += 1
+            continue
+        if url == reference or url not in seen:
+            seen.add(url)
+            found.urls.append(url)
+            found.relations.append(relation)
+            found.texts.append(_anchor(document, tag, node))
     return found
 
 

@@ -28,13 +28,12 @@ _HOSTS = frozenset(("html5", "xhtml1", "xhtml5"))
 _VISIT = 20  # characters that a property costs, so that items sharing useless ones end too
 
 
-def attributes(body: bytes) -> frozenset[str]:
-    """Returns the attributes that make an element of a page worth listing.
+def attributes(lowered: bytes) -> frozenset[str]:
+    """Returns the attributes that make an element of a page, in lower case, worth listing.
 
     There are none when the page has no item; then ``read`` would find nothing. Elements that are
     remarkable only for their @id are left out unless an item may refer to them.
     """
-    lowered = body.lower()
     if b"itemscope" not in lowered:
         return frozenset()
     return ATTRIBUTES | {"id"} if b"itemref" in lowered else ATTRIBUTES

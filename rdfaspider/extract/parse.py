@@ -11,13 +11,22 @@ from rdfaspider.extract.xml import XmlDocument, parsed_soup, parsed_xml
 
 
 def parse(
-    body: bytes, media_type: str, names: frozenset[str], limits: Limits, facts: Facts
+    body: bytes,
+    lowered: bytes,
+    media_type: str,
+    names: frozenset[str],
+    limits: Limits,
+    facts: Facts,
 ) -> Document:
-    """Reads a page in UTF-8; ``names`` are the attributes that make an element worth listing."""
+    """Reads a page in UTF-8, given as it is and in lower case.
+
+    ``names`` are the attributes that make an element worth listing.
+    """
     body, excess = guard.without_excess(body, limits.attributes)
     if excess:
         facts.cuts["attributes"] += excess
-    document = _parsed(body, media_type, names, limits, facts)
+        lowered = body.lower()
+    document = _parsed(body, lowered, media_type, names, limits, facts)
     facts.host = document.host
     facts.title = " ".join(document.title[:2000].split())
     if document.is_cut:
@@ -26,7 +35,12 @@ def parse(
 
 
 def _parsed(
-    body: bytes, media_type: str, names: frozenset[str], limits: Limits, facts: Facts
+    body: bytes,
+    lowered: bytes,
+    media_type: str,
+    names: frozenset[str],
+    limits: Limits,
+    facts: Facts,
 ) -> Document:
     if media_type.endswith("xml"):
         try:
@@ -35,7 +49,6 @@ def _parsed(
             facts.warnings["DocumentError"] += 1
         else:
             return XmlDocument(root, host, names, limits.elements)
-    lowered = body.lower()
     if guard.is_tame(lowered, limits.depth):
         return HtmlDocument(body, names, limits.elements, namespaces(lowered))
     root, is_cut = parsed_soup(body)

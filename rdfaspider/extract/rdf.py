@@ -8,8 +8,10 @@ are terms, not invitations: none is followed.
 
 from __future__ import annotations
 
+import codecs
+
 from lxml import etree
-from pyoxigraph import RdfFormat, parse
+from pyoxigraph import RdfFormat
 
 from rdfaspider.extract import jsonld
 from rdfaspider.extract.graph import Full, Graph
@@ -62,7 +64,7 @@ def read_document(
     rdf_format = MEDIA_TYPES[media_type]
     try:
         if rdf_format == RdfFormat.JSON_LD:
-            text = body.decode("utf-8", "replace").removeprefix("\ufeff")
+            text = body.decode("utf-8-sig", "replace")
             jsonld.read_document(text, base, labels, graph, contexts)
         else:
             _read(body, rdf_format, base, labels, graph)
@@ -71,17 +73,16 @@ def read_document(
 
 
 def _read(body: bytes, rdf_format: RdfFormat, base: str, labels: Labels, graph: Graph) -> None:
-    errors = 0
+    faults = 0
     if rdf_format == RdfFormat.RDF_XML:
-        body, errors = _tamed(body)
+        body, faults = _tamed(body)
     elif body.count(b"<<") > _QUOTED:
         graph.cuts["triple terms"] += 1
         return
-    try:
-        errors += Statements(labels, graph).add(parse(body, rdf_format, base_iri=base))
-    finally:
-        if errors:
-            graph.cuts["rdf invalid"] += errors
+    body = body.removeprefix(codecs.BOM_UTF8)
+    faults += Statements(labels, graph).read(body, rdf_format, base)
+    if faults:
+        graph.cuts["rdf invalid"] += faults
 
 
 def _tamed(body: bytes) -> tuple[bytes, int]:
@@ -101,5 +102,5 @@ def _tamed(body: bytes) -> tuple[bytes, int]:
         root = etree.fromstring(body, parser)
     except etree.XMLSyntaxError:
         root = None
-    errors = sum(entry.level >= etree.ErrorLevels.ERROR for entry in parser.error_log)
-    return (b"", errors or 1) if root is None else (etree.tostring(root), errors)
+    faults = sum(entry.level >= etree.ErrorLevels.ERROR for entry in parser.error_log)
+    return (b"", faults or 1) if root is None else (etree.tostring(root), faults)

@@ -36,12 +36,13 @@ _REST = f"<{RDF}rest>"
 _ROLE = f"<{XHTML_VOCABULARY}role>"
 
 
-def is_worth(document: Document) -> bool:
+def is_worth(document: Document, role: bool = False) -> bool:
     """Tells, without the walk, whether a document can hold a triple; it never says no wrongly."""
     if document.embedded:
         return True
+    sources = _SOURCES | {"role"} if role else _SOURCES
     for _, _, attributes, _ in document.elements:
-        if not _SOURCES.isdisjoint(attributes):
+        if not sources.isdisjoint(attributes):
             return True
         for name in ("rel", "rev"):
             value = attributes.get(name)

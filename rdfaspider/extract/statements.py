@@ -6,16 +6,14 @@ nodes get labels of the page in the order of their appearance, anew for each doc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from rdfaspider.extract.graph import Graph
 from rdfaspider.extract.names import Labels
 
 Term = NamedNode | BlankNode | Literal | Triple
 
-_ERRORS = 100  # after so many it is not the format that it claims to be
+_FAULTS = 100  # after so many it is not the format that it claims to be
 
 
 class Statements:
@@ -28,21 +26,25 @@ class Statements:
         self._graph = graph
         self._known: dict[str, str] = {}
 
-    def add(self, quads: Iterator[Quad], unwanted: str = "") -> int:
-        """Adds what the parser finds, going on after errors, and returns how many there were.
+    def read(self, body: bytes, rdf_format: RdfFormat, base: str, unwanted: str = "") -> int:
+        """Adds what the parser finds, going on after faults, and returns how many there were.
 
         A statement with a term that starts with the unwanted prefix is left out. Raises Full at
         the limits of the page.
         """
-        errors = 0
-        while errors < _ERRORS:
+        faults = 0
+        try:
+            quads = parse(body, rdf_format, base_iri=base)
+        except ValueError:
+            return 1  # the base is none
+        while faults < _FAULTS:
             try:
                 for quad in quads:
                     self._add(quad, unwanted)
-                return errors
+                return faults
             except (SyntaxError, ValueError):
-                errors += 1
-        return errors
+                faults += 1
+        return faults
 
     def _add(self, quad: Quad, unwanted: str) -> None:
         predicate, value = quad.predicate, quad.object

@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Self
 from scrapy import signals
 from scrapy.exceptions import StopDownload
 
+from rdfaspider.extract.rdf import MEDIA_TYPES
+
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http.headers import Headers
 
-# Any text may hold mark-up that somebody mislabelled; the rest are the XML hosts of RDFa.
-_WANTED = ("text/", "application/xhtml+xml", "application/xml", "image/svg+xml")
+# Any text may hold mark-up that somebody mislabelled; the rest are the XML hosts of RDFa, and RDF.
+_WANTED = (
+    "text/",
+    "application/xhtml+xml",
+    "application/xml",
+    "image/svg+xml",
+    *(name for name in MEDIA_TYPES if name.startswith("application/")),
+)
 
 
 def header_text(headers: Headers, name: str) -> str:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from rdfaspider.extract import Limits, Options, extract
+from scrapy.exceptions import UsageError
+
+from rdfaspider.extract import FORMATS, Limits, Options, extract
+from rdfaspider.extract.pool import ExtractionFailed, Pool
+from rdfaspider.extract.vocabulary import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
-    from rdfaspider.extract import Facts
+    from rdfaspider.extract import Extraction, Facts
     from rdfaspider.items import Page
 
 # Directives with a value: what stands before their colon is no agent.
@@ -20,31 +25,52 @@ _WITH_VALUE = ("unavailable_after", "max-snippet", "max-image-preview", "max-vid
 
 
 class ExtractPipeline:
-    """Reads each page once.
+    """Reads each page once, in a process of the pool or, without one, here.
 
     A page that says `noindex`, in its head or by the header X-Robots-Tag, gives no quads; one that
-    says `nofollow` no links (row R16).
+    says `nofollow` no links (row R16). A page that no worker can read fails.
     """
 
-    def __init__(self, stats: StatsCollector, options: Options) -> None:
+    def __init__(self, stats: StatsCollector, options: Options, pool: Pool | None = None) -> None:
         self.stats = stats
         self.options = options
+        self.pool = pool
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        limits = Limits(links=crawler.settings.getint("EXTRACT_MAX_LINKS"))
-        return cls(crawler.stats, Options(limits=limits, agent=crawler.settings["BOT_NAME"]))
+        settings = crawler.settings
+        options = _options(settings)
+        pool = None
+        if processes := settings.getint("EXTRACT_PROCESSES"):
+            timeout = settings.getfloat("EXTRACT_TIMEOUT")
+            memory = settings.getint("EXTRACT_MEMORY_MB")
+            pool = Pool(processes, options, timeout=timeout, memory=memory)
+        return cls(crawler.stats, options, pool)
 
-    def process_item(self, page: Page) -> Page:
-        if page.body:
-            extraction = extract(page.body, page.url, page.content_type, self.options)
-            header = header_directives(page.robots_header, self.options.agent)
-            noindex = extraction.facts.noindex or not header.isdisjoint(("noindex", "none"))
-            nofollow = extraction.facts.nofollow or not header.isdisjoint(("nofollow", "none"))
-            page.quads = [] if noindex else extraction.quads
-            page.links = [] if nofollow else extraction.links
-            self._count(extraction.facts, noindex, nofollow)
+    async def process_item(self, page: Page) -> Page:
+        if not page.is_read:
+            return page
+        try:
+            extraction = await self._extract(page)
+        except ExtractionFailed as failure:
+            page.outcome, page.reason = "failed", f"extract-{failure}"
+            return page
+        header = header_directives(page.robots_header, self.options.agent)
+        noindex = extraction.facts.noindex or not header.isdisjoint(("noindex", "none"))
+        nofollow = extraction.facts.nofollow or not header.isdisjoint(("nofollow", "none"))
+        page.quads = [] if noindex else extraction.quads
+        page.links = [] if nofollow else extraction.links
+        self._count(extraction.facts, noindex, nofollow)
         return page
+
+    async def _extract(self, page: Page) -> Extraction:
+        if self.pool is None:
+            return extract(page.body, page.url, page.content_type, self.options)
+        return await self.pool.extract(page.body, page.url, page.content_type)
+
+    async def close_spider(self) -> None:
+        if self.pool is not None:
+            await self.pool.close()
 
     def _count(self, facts: Facts, noindex: bool, nofollow: bool) -> None:
         count = self.stats.inc_value
@@ -54,10 +80,31 @@ class ExtractPipeline:
                 count(f"extract/quads/{name}", quads)
         for name in facts.cuts:
             count(f"extract/cut/{name}")
+        for name in facts.warnings:
+            count(f"extract/warning/{name}")
         if noindex:
             count("extract/noindex")
         if nofollow:
             count("extract/nofollow")
+
+
+def _options(settings: BaseSettings) -> Options:
+    limits = Limits(
+        links=settings.getint("EXTRACT_MAX_LINKS"),
+        body=settings.getint("EXTRACT_MAX_BYTES"),
+        quads=settings.getint("EXTRACT_MAX_QUADS"),
+    )
+    formats = frozenset(settings.getlist("EXTRACT_FORMATS"))
+    if unknown := formats - FORMATS:
+        known = ", ".join(sorted(FORMATS))
+        raise UsageError(f"EXTRACT_FORMATS has {', '.join(unknown)}: choose among {known}.")
+    return Options(
+        formats=formats,
+        limits=limits,
+        role=settings.getbool("EXTRACT_ROLE"),
+        vocabularies=bundled() if settings.getbool("EXTRACT_EXPAND") else {},
+        agent=settings["BOT_NAME"],
+    )
 
 
 def header_directives(values: Iterable[str], agent: str) -> set[str]:

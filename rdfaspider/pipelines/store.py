@@ -37,7 +37,7 @@ class StorePipeline:
         return cls(open_store(store_url(crawler.settings)), crawler.stats)
 
     def process_item(self, page: Page) -> Page:
-        if page.body:
+        if page.is_read:
             self.store.replace(page.url, page.quads)
             if page.quads:
                 self.stats.inc_value("store/graphs")

@@ -44,7 +44,7 @@ def graphs() -> Iterator[Graphs]:
 
 
 def _graphs(body: bytes, url: str, content_type: str) -> tuple[set[str], set[str]]:
-    quads = extract(body, url, content_type, Options(role=True)).quads
+    quads = extract(body, url, content_type, Options(formats=frozenset({"rdfa"}))).quads
     own = Dataset(Quad(*quad.triple) for quad in quads)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

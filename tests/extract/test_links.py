@@ -49,7 +49,7 @@ def invalid(doctype: str) -> str:
 def test_valid_pages_of_table_5(doctype: str, count: int, found: int, content_type: str) -> None:
     extraction = extract(valid(doctype, count).encode(), URL, content_type)
     assert extraction.links == [f"http://site.example/dir/page{n}" for n in range(found)]
-    assert extraction.facts.cuts["links"] == count - found
+    assert bool(extraction.facts.cuts["links"]) == (count > found)
 
 
 @pytest.mark.parametrize("content_type", ["text/html", XHTML])

@@ -84,9 +84,9 @@ def test_malformed_language_is_dropped(triples: Triples) -> None:
 def test_roles_are_an_option(triples: Triples) -> None:
     page = '<p id="i" role="note">a</p>'
     vocabulary = "http://www.w3.org/1999/xhtml/vocab#"
-    assert triples(page) == set()
+    assert triples(page, role=False) == set()
     expected = {f"<{URL}#i> <{vocabulary}role> <{vocabulary}note>"}
-    assert triples(page, role=True) == expected
+    assert triples(page) == expected
 
 
 def test_named_characters_of_xhtml_survive(triples: Triples) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.test import get_crawler
@@ -29,7 +31,7 @@ def page(head: str = "", header: str = "") -> Page:
 
 
 def test_a_page_gives_links_and_quads(pipeline: ExtractPipeline) -> None:
-    read = pipeline.process_item(page())
+    read = asyncio.run(pipeline.process_item(page()))
     assert read.links == ["http://a.test/b"]
     assert len(read.quads) == 2
     assert pipeline.stats.get_value("extract/quads/rdfa") == 2
@@ -55,7 +57,7 @@ def test_a_page_gives_links_and_quads(pipeline: ExtractPipeline) -> None:
 def test_robots_directives(
     pipeline: ExtractPipeline, head: str, header: str, quads: int, links: int
 ) -> None:
-    read = pipeline.process_item(page(head, header))
+    read = asyncio.run(pipeline.process_item(page(head, header)))
     assert (len(read.quads), len(read.links)) == (quads, links)
     assert pipeline.stats.get_value("extract/noindex", 0) == (quads == 0)
     assert pipeline.stats.get_value("extract/nofollow", 0) == (links == 0)
@@ -68,4 +70,4 @@ def test_a_name_holds_for_what_follows_it() -> None:
 
 def test_what_has_no_body_passes_by(pipeline: ExtractPipeline) -> None:
     redirect = Page("http://a.test/", 0, reason="redirect", links=["http://a.test/b"])
-    assert pipeline.process_item(redirect).links == ["http://a.test/b"]
+    assert asyncio.run(pipeline.process_item(redirect)).links == ["http://a.test/b"]

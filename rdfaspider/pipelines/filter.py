@@ -1,0 +1,101 @@
+"""Drops triples that nobody asked for (row R12): implied ones, broken ones, monstrous ones."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Self
+
+from pyoxigraph import BlankNode, Literal, NamedNode
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyoxigraph import Quad
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+    from rdfaspider.items import Page
+
+# What no IRI may contain, and without which none is absolute (RFC 3987). Stores refuse a whole batch
+# for one such IRI.
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
+
+
+class Rule:
+    """A pattern of a triple, `label: SUBJECT PREDICATE OBJECT`, with * for any part of a term.
+
+    Terms are written as in N-Triples: `stylesheet: * <http://www.w3.org/1999/xhtml/vocab#stylesheet> *`.
+    """
+
+    def __init__(self, text: str) -> None:
+        label, colon, pattern = text.partition(": ")
+        terms = pattern.split()
+        if not colon or len(terms) != 3:
+            raise ValueError(f"Not a rule (label: SUBJECT PREDICATE OBJECT): {text!r}.")
+        self.label = label
+        self._terms = tuple(None if term == "*" else _glob(term) for term in terms)
+
+    def matches(self, quad: Quad) -> bool:
+        terms = (quad.subject, quad.predicate, quad.object)
+        return all(
+            pattern is None or pattern.fullmatch(str(term))
+            for pattern, term in zip(self._terms, terms, strict=True)
+        )
+
+
+def _glob(term: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, term.split("*"))), re.DOTALL)
+
+
+class FilterPipeline:
+    """Keeps the quads that match no rule and that every store can take; the rest is counted."""
+
+    def __init__(self, stats: StatsCollector, rules: Iterable[str], longest_literal: int) -> None:
+        self.stats = stats
+        self.longest_literal = longest_literal
+        self.rules = [Rule(rule) for rule in rules]
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        settings = crawler.settings
+        rules = settings.getlist("FILTER_DROP")
+        try:
+            return cls(crawler.stats, rules, settings.getint("FILTER_LITERAL_LENGTH"))
+        except ValueError as error:
+            raise UsageError(f"FILTER_DROP is wrong: {error}") from error
+
+    def process_item(self, page: Page) -> Page:
+        if page.quads:
+            dropped: Counter[str] = Counter()
+            kept = []
+            for quad in page.quads:
+                if reason := self.reason(quad):
+                    dropped[reason] += 1
+                else:
+                    kept.append(quad)
+            page.quads = kept
+            for reason, count in dropped.items():
+                self.stats.inc_value(f"filter/dropped/{reason}", count)
+        return page
+
+    def reason(self, quad: Quad) -> str:
+        """Return why a quad is dropped, "" if it is not."""
+        for rule in self.rules:
+            if rule.matches(quad):
+                return rule.label
+        if not all(map(_is_valid, (quad.subject, quad.predicate, quad.object))):
+            return "iri"
+        value = quad.object
+        if isinstance(value, Literal) and len(value.value) > self.longest_literal:
+            return "literal"
+        return ""
+
+
+def _is_valid(term: object) -> bool:
+    if isinstance(term, NamedNode):
+        return _IRI.fullmatch(term.value) is not None
+    if isinstance(term, Literal):
+        return _IRI.fullmatch(term.datatype.value) is not None
+    return isinstance(term, BlankNode)
