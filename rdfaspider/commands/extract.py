@@ -12,7 +12,11 @@ from scrapy.exceptions import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from scrapy.settings import BaseSettings
+
+    from rdfaspider.extract import Extraction
 
 _STANDARD_INPUT = "http://localhost/"
 
@@ -37,6 +41,11 @@ class Command(ScrapyCommand):
             default="nquads",
             help="how to print the triples (default: nquads)",
         )
+        parser.add_argument(
+            "--explain",
+            action="store_true",
+            help="print what was found, what was left out and why, and what a crawl would drop",
+        )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
@@ -53,11 +62,41 @@ class Command(ScrapyCommand):
             print(f"scrapy extract: {error}", file=sys.stderr)
             self.exitcode = 1
             return
+        if opts.explain:
+            sys.stdout.writelines(_explain(extraction, self.settings))
+            return
         _write(extraction.quads, opts.format)
         print(
             f"{len(extraction.quads):,} triples, {len(extraction.links):,} links in {url}",
             file=sys.stderr,
         )
+
+
+def _explain(extraction: Extraction, settings: BaseSettings) -> Iterator[str]:
+    """Say what is known of the page and of its triples, a line each."""
+    from collections import Counter
+
+    from rdfaspider.pipelines.filter import reason_to_drop, rules_of
+
+    facts = extraction.facts
+    for name in ("host", "encoding", "title", "language", "base", "canonical"):
+        if value := getattr(facts, name):
+            yield f"{name:<10} {value}\n"
+    for name in ("noindex", "nofollow"):
+        if getattr(facts, name):
+            yield f"{name:<10} the page asks for it\n"
+    yield f"{'links':<10} {len(extraction.links):,}\n"
+    for name, count in facts.quads.items():
+        yield f"{name:<10} {count:,} triples\n"
+    rules, longest = rules_of(settings)
+    dropped = Counter(reason_to_drop(quad, rules, longest) for quad in extraction.quads)
+    for kind, counts in (
+        ("left out", facts.cuts),
+        ("warning", facts.warnings),
+        ("a crawl drops", {reason: count for reason, count in dropped.items() if reason}),
+    ):
+        for reason, count in sorted(counts.items()):
+            yield f"{kind}: {reason} {count:,}\n"
 
 
 def _read(argument: str, settings: Mapping[str, Any]) -> tuple[bytes, str, str]:

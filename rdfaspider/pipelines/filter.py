@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Quad
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
     from rdfaspider.items import Page
@@ -35,9 +36,13 @@ class Rule:
         if not colon or len(terms) != 3:
             raise ValueError(f"Not a rule (label: SUBJECT PREDICATE OBJECT): {text!r}.")
         self.label = label
+        # Most rules name one predicate: comparing it first saves writing the other terms down.
+        self._predicate = terms[1][1:-1] if "*" not in terms[1] else None
         self._terms = tuple(None if term == "*" else _glob(term) for term in terms)
 
     def matches(self, quad: Quad) -> bool:
+        if self._predicate is not None and quad.predicate.value != self._predicate:
+            return False
         terms = (quad.subject, quad.predicate, quad.object)
         return all(
             pattern is None or pattern.fullmatch(str(term))
@@ -52,26 +57,21 @@ def _glob(term: str) -> re.Pattern[str]:
 class FilterPipeline:
     """Keeps the quads that match no rule and that every store can take; the rest is counted."""
 
-    def __init__(self, stats: StatsCollector, rules: Iterable[str], longest_literal: int) -> None:
+    def __init__(self, stats: StatsCollector, rules: list[Rule], longest_literal: int) -> None:
         self.stats = stats
+        self.rules = rules
         self.longest_literal = longest_literal
-        self.rules = [Rule(rule) for rule in rules]
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        settings = crawler.settings
-        rules = settings.getlist("FILTER_DROP")
-        try:
-            return cls(crawler.stats, rules, settings.getint("FILTER_LITERAL_LENGTH"))
-        except ValueError as error:
-            raise UsageError(f"FILTER_DROP is wrong: {error}") from error
+        return cls(crawler.stats, *rules_of(crawler.settings))
 
     def process_item(self, page: Page) -> Page:
         if page.quads:
             dropped: Counter[str] = Counter()
             kept = []
             for quad in page.quads:
-                if reason := self.reason(quad):
+                if reason := reason_to_drop(quad, self.rules, self.longest_literal):
                     dropped[reason] += 1
                 else:
                     kept.append(quad)
@@ -80,17 +80,27 @@ class FilterPipeline:
                 self.stats.inc_value(f"filter/dropped/{reason}", count)
         return page
 
-    def reason(self, quad: Quad) -> str:
-        """Return why a quad is dropped, "" if it is not."""
-        for rule in self.rules:
-            if rule.matches(quad):
-                return rule.label
-        if not all(map(_is_valid, (quad.subject, quad.predicate, quad.object))):
-            return "iri"
-        value = quad.object
-        if isinstance(value, Literal) and len(value.value) > self.longest_literal:
-            return "literal"
-        return ""
+
+def rules_of(settings: BaseSettings) -> tuple[list[Rule], int]:
+    """Return the rules and the longest literal of the settings, or say which rule is wrong."""
+    try:
+        rules = [Rule(rule) for rule in settings.getlist("FILTER_DROP")]
+    except ValueError as error:
+        raise UsageError(f"FILTER_DROP is wrong: {error}") from error
+    return rules, settings.getint("FILTER_LITERAL_LENGTH")
+
+
+def reason_to_drop(quad: Quad, rules: Iterable[Rule], longest_literal: int) -> str:
+    """Return why a quad is dropped, "" if it is not."""
+    for rule in rules:
+        if rule.matches(quad):
+            return rule.label
+    if not all(map(_is_valid, (quad.subject, quad.predicate, quad.object))):
+        return "iri"
+    value = quad.object
+    if isinstance(value, Literal) and len(value.value) > longest_literal:
+        return "literal"
+    return ""
 
 
 def _is_valid(term: object) -> bool:

@@ -61,3 +61,14 @@ def test_a_mistake_is_answered_by_a_sentence(
     assert result.returncode == 1
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_explain_says_what_was_found_and_dropped(scrapy: Scrapy) -> None:
+    page = PAGE + '<p id="p" role="note"><a href="mailto:x">x</a><title>T</title>'
+    result = scrapy("extract", "-", "--base", "http://a.test/", "--explain", stdin=page)
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "title T" in lines
+    assert "links 1" in lines
+    assert "rdfa 2 triples" in lines
+    assert "left out: invalid_links 1" in lines
+    assert "a crawl drops: role 1" in lines

@@ -16,7 +16,8 @@ PAGE = NamedNode("http://a.test/")
 
 def pipeline(rules: list[str] | None = None) -> FilterPipeline:
     stats = MemoryStatsCollector(get_crawler())
-    return FilterPipeline(stats, settings.FILTER_DROP if rules is None else rules, 20)
+    texts = settings.FILTER_DROP if rules is None else rules
+    return FilterPipeline(stats, [Rule(text) for text in texts], 20)
 
 
 def filtered(filter_: FilterPipeline, *quads: Quad) -> list[Quad]:
