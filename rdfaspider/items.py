@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pyoxigraph import Quad
 
-Outcome = Literal["done", "failed", "denied"]
+Outcome = Literal["done", "failed", "denied", "postponed"]
 
 
 @dataclass(slots=True, repr=False)
@@ -18,19 +18,23 @@ class Page:
     Every URL taken yields exactly one Page, whatever happened to it, so that the counts add up:
     `done` was answered (with a page, a redirect, or something that is not a page), `failed` was
     not, `denied` was not asked for because robots.txt forbids it. `reason` labels the counter. A failure
-    that is `transient` is worth another try.
+    that is `transient` is worth another try. `postponed` is a URL that was not asked for and waits for
+    another turn of its host. `number` is the URL's in the frontier.
     A page that is to be read (`is_read`) comes with a `body`, which the extract pipeline turns into
     links and quads.
     """
 
     url: str
     depth: int
+    number: int = -1
     outcome: Outcome = "done"
     reason: str = "page"
     transient: bool = False
     content_type: str = ""
     robots_header: list[str] = field(default_factory=list)
     body: bytes = b""
+    status: int = 0  # of the answer, 0 if unknown
+    fetched: float = 0.0  # seconds since the epoch, 0 if unknown
     links: list[str] = field(default_factory=list)
     quads: list[Quad] = field(default_factory=list)
 

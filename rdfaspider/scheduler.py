@@ -2,7 +2,8 @@
 
 A URL becomes a Request when it is taken and not before. Every Page that leaves the pipelines ends its
 URL in the frontier, together with the links to follow, in one step; so a URL is done when its triples
-are stored, and its links are known when it is done.
+are stored, and its links are known when it is done. When the store or the frontier cannot write any
+more, the crawl stops: what is in flight then waits for the next start.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import Request, signals
 from scrapy.core.scheduler import BaseScheduler
+from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import call_later, create_looping_call
+from scrapy.utils.defer import deferred_from_coro
 
-from rdfaspider.frontier import open_frontier
+from rdfaspider.frontier import FrontierUnavailable, open_frontier
 from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.items import Page
+from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -27,9 +32,12 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
-    from rdfaspider.frontier import Frontier, Taken
+    from rdfaspider.frontier import Frontier, State, Taken
 
 logger = logging.getLogger(__name__)
+
+# Under this name the frontier keeps what the spider wants to remember.
+_SPIDER = "spider"
 
 
 def frontier_url(settings: BaseSettings) -> str:
@@ -41,28 +49,42 @@ def frontier_url(settings: BaseSettings) -> str:
 class Scheduler(BaseScheduler):
     """Serves requests from a frontier and acknowledges what became of them.
 
-    The spider's `follow(page)` says which links of a page to take in.
+    The spider's `follow(page)` says which links of a page to take in; its `memory` is kept with the
+    frontier and given back to `recall` at the next start.
     """
 
     def __init__(
-        self, crawler: Crawler, frontier: Frontier, *, retries: int, retry_delay: float
+        self,
+        crawler: Crawler,
+        frontier: Frontier,
+        *,
+        retries: int,
+        retry_delay: float,
+        patience: float,
     ) -> None:
         self.crawler = crawler
         self.frontier = frontier
         self.retries = retries
         self.retry_delay = retry_delay
-        self._taken: dict[str, Taken] = {}
+        self.patience = patience
+        self.spider: Any = None
+        self._taken: dict[int, Taken] = {}
         self._outcomes: Counter[str] = Counter()
         self._alarm: Any = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
+        try:
+            frontier = open_frontier(frontier_url(settings), **_options(settings, crawler.spider))
+        except ValueError as error:
+            raise UsageError(str(error)) from error
         scheduler = cls(
             crawler,
-            open_frontier(frontier_url(settings), **_options(settings, crawler.spider)),
+            frontier,
             retries=settings.getint("FRONTIER_RETRIES"),
             retry_delay=settings.getfloat("FRONTIER_RETRY_DELAY"),
+            patience=settings.getfloat("FRONTIER_PATIENCE"),
         )
         connect = crawler.signals.connect
         connect(scheduler.item_scraped, signals.item_scraped)
@@ -73,6 +95,8 @@ class Scheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         self.spider = spider
+        if (memory := self.frontier.note(_SPIDER)) is not None:
+            self.spider.recall(memory)
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
         return None
@@ -88,30 +112,40 @@ class Scheduler(BaseScheduler):
     # --- requests ---
 
     def has_pending_requests(self) -> bool:
-        return self.frontier.wait(time()) is not None
+        """Tell whether it is worth waiting: not for what will be ready in a day."""
+        seconds = self.frontier.wait(time())
+        return seconds is not None and seconds <= self.patience
 
     def enqueue_request(self, request: Request) -> bool:
         """Take in a seed, or what some middleware made of a request that is in flight."""
-        taken = self._taken.pop(request.url, None)
-        if taken is not None:
+        taken = self._taken.pop(request.meta.get("number", -1), None)
+        if taken is None:
+            self.frontier.put([request.url], depth=request.meta.get("depth", 0))
+        elif request.url == taken.url:
             self.frontier.retry(taken, time())
         else:
-            self.frontier.put([request.url], depth=request.meta.get("depth", 0))
+            self.frontier.finish(taken, "done", time(), [normalise(request.url)], deeper=0)
         return True
 
     def next_request(self) -> Request | None:
         now = time()
-        taken = self.frontier.take(now)
+        try:
+            taken = self.frontier.take(now)
+        except FrontierUnavailable as error:
+            self._stop("frontier_error", error)
+            return None
         if taken is None:
             self._wake_engine_at_next(now)
             return None
-        self._taken[taken.url] = taken
+        self._taken[taken.number] = taken
         return Request(
             taken.url,
             callback=self.spider.parse,
-            errback=self.spider.failed,  # type: ignore[attr-defined]
+            errback=self.spider.failed,
             # The frontier sees to redirects and retries, and its URLs are in normal form already.
             meta={
+                "number": taken.number,
+                "host": taken.host,
                 "depth": taken.depth,
                 "dont_redirect": True,
                 "dont_retry": True,
@@ -137,35 +171,51 @@ class Scheduler(BaseScheduler):
     # --- outcomes ---
 
     def item_scraped(self, item: Any) -> None:
-        if not isinstance(item, Page) or (taken := self._taken.pop(item.url, None)) is None:
-            return
-        now = time()
-        if item.transient and taken.attempts < self.retries:
-            self.frontier.retry(taken, now, after=self.retry_delay * 2**taken.attempts)
-            self._outcomes[f"retried/{item.reason}"] += 1
-            return
-        links = self.spider.follow(item)  # type: ignore[attr-defined]
-        deeper = 0 if item.reason == "redirect" else 1
-        self.frontier.finish(taken, item.outcome, now, links, deeper=deeper)
-        self._outcomes[f"{item.outcome}/{item.reason}"] += 1
+        if isinstance(item, Page) and (taken := self._taken.pop(item.number, None)) is not None:
+            try:
+                self._acknowledge(taken, item)
+            except FrontierUnavailable as error:
+                self._stop("frontier_error", error)
 
-    def item_dropped(self, item: Any) -> None:
-        self._fail(item, "dropped")
+    def _acknowledge(self, taken: Taken, page: Page) -> None:
+        now = time()
+        if page.outcome == "postponed":
+            self.frontier.release(taken, now)
+        elif page.transient and taken.attempts < self.retries:
+            self.frontier.retry(taken, now, after=self.retry_delay * 2**taken.attempts)
+            self._outcomes[f"retried/{page.reason}"] += 1
+        else:
+            links = self.spider.follow(page)
+            if (memory := self.spider.memory) != self.frontier.note(_SPIDER):
+                self.frontier.set_note(_SPIDER, memory)
+            deeper = 0 if page.reason == "redirect" else 1
+            state: State = page.outcome
+            self.frontier.finish(taken, state, now, links, deeper=deeper)
+            self._outcomes[f"{page.outcome}/{page.reason}"] += 1
 
     def item_error(self, item: Any, failure: Failure) -> None:
-        self._fail(item, type(failure.value).__name__)
+        if isinstance(failure.value, OSError):
+            # The disk or the store: it is not the page's fault, so the page stays in flight.
+            self._stop("store_error", failure.value)
+        elif isinstance(item, Page):
+            self._fail(item.number, type(failure.value).__name__)
 
-    def _fail(self, item: Any, reason: str) -> None:
+    def item_dropped(self, item: Any) -> None:
         if isinstance(item, Page):
-            self._finish_failed(item.url, reason)
+            self._fail(item.number, "dropped")
 
     def spider_error(self, failure: Failure, response: Any) -> None:
-        self._finish_failed(response.request.url, type(failure.value).__name__)
+        self._fail(response.request.meta["number"], type(failure.value).__name__)
 
-    def _finish_failed(self, url: str, reason: str) -> None:
-        if (taken := self._taken.pop(url, None)) is not None:
+    def _fail(self, number: int, reason: str) -> None:
+        if (taken := self._taken.pop(number, None)) is not None:
             self.frontier.finish(taken, "failed", time())
             self._outcomes[f"failed/{reason}"] += 1
+
+    def _stop(self, reason: str, error: BaseException) -> None:
+        logger.error("The crawl stops: %s Mend it and run the same command to resume.", error)
+        if self.crawler.engine.running:
+            deferred_from_coro(self.crawler.engine.close_spider_async(reason=reason))
 
     def _report(self) -> None:
         """Hand the counters over to the stats, once a second and at the end."""
@@ -185,8 +235,7 @@ def _options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
     depth = settings.getint("FRONTIER_DEPTH") if wanted is None else wanted
     return {
         "order": settings["FRONTIER_ORDER"],
-        "delay": settings.getfloat("POLITENESS_DELAY"),
-        "at_once": settings.getint("POLITENESS_AT_ONCE"),
+        "politeness": politeness_of(settings),
         "lease": settings.getfloat("FRONTIER_LEASE"),
         "limits": FrontierLimits(
             depth=depth,
@@ -196,3 +245,18 @@ def _options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
         ),
         "now": time(),
     }
+
+
+def politeness_of(settings: BaseSettings) -> Politeness:
+    """Return the politeness that the settings ask for."""
+    if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
+        return Politeness(delay=0.0, at_once=16, first_backoff=0.0, heeds_crawl_delay=False)
+    large = settings.getfloat("POLITENESS_LARGE_DELAY")
+    return Politeness(
+        delay=settings.getfloat("POLITENESS_DELAY"),
+        at_once=settings.getint("POLITENESS_AT_ONCE"),
+        large_delay=large or None,
+        large_pages=settings.getint("POLITENESS_LARGE_PAGES"),
+        latency_factor=settings.getfloat("POLITENESS_LATENCY_FACTOR"),
+        first_backoff=settings.getfloat("POLITENESS_BACKOFF"),
+    )

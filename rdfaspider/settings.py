@@ -57,6 +57,8 @@ FRONTIER_HOST_WAITING = 25_000
 # time; they double each time.
 FRONTIER_RETRIES = 2
 FRONTIER_RETRY_DELAY = 30.0
+# Longer than this the crawl does not wait for a host that is left alone; it ends, and can be resumed.
+FRONTIER_PATIENCE = 3600.0
 # The crawl stops cleanly when the disk has less than this left.
 FRONTIER_MIN_FREE_MB = 500
 
@@ -66,11 +68,33 @@ FRONTIER_MIN_FREE_MB = 500
 POLITENESS_DELAY = 1.0
 # Fetches of one host at a time.
 POLITENESS_AT_ONCE = 1
+# Another delay for hosts of which so many pages were fetched; 0 makes no difference. WIRE's preset
+# (row W2): POLITENESS_DELAY=15, POLITENESS_LARGE_DELAY=5.
+POLITENESS_LARGE_DELAY = 0.0
+POLITENESS_LARGE_PAGES = 100
+# The delay is at least so many times what the host takes to answer.
+POLITENESS_LATENCY_FACTOR = 0.0
+# A host that says 429 or 503 without Retry-After, or does not answer three times in a row, is left
+# alone for this long, and twice as long each time.
+POLITENESS_BACKOFF = 60.0
+# A page or an address of mail where people can reach you; part of the User-Agent, and needed to crawl
+# anybody else.
+POLITENESS_CONTACT = ""
+# For servers of your own: no delays, many fetches at once, no back-off, no Crawl-delay.
+POLITENESS_OFF_FOR_OWN_SERVERS = False
 
 # --- progress ---
 
 # Seconds between two lines of progress in a log; a terminal has a line that renews itself.
 PROGRESS_INTERVAL = 60.0
+
+# --- robots ---
+
+ROBOTS_OBEY = True
+# So often a robots.txt is asked for that cannot be had, before the pages of its host are denied.
+ROBOTS_RETRIES = 3
+# A longer Crawl-delay is taken for this one.
+ROBOTS_MAX_CRAWL_DELAY = 120.0
 
 # --- store ---
 
@@ -107,11 +131,10 @@ JOBDIR = "crawl"
 
 # --- Scrapy: identity and politeness ---
 
-# Who asks. Add a way to reach you: -s "USER_AGENT=rdfaspider/… (+mailto:you@example.org)".
+# With POLITENESS_CONTACT, a way to reach you is added.
 USER_AGENT = f"rdfaspider/{__version__}"
-# Rules are for the product token alone, not for whatever else the header says.
-ROBOTSTXT_USER_AGENT = "rdfaspider"
-ROBOTSTXT_OBEY = True
+# Our own middleware obeys.
+ROBOTSTXT_OBEY = False
 # Politeness is the frontier's: it hands out a URL when its host may be asked.
 DOWNLOAD_DELAY = 0
 CONCURRENT_REQUESTS_PER_DOMAIN = 64
@@ -137,6 +160,8 @@ REDIRECT_MAX_TIMES = 5
 METAREFRESH_ENABLED = False
 
 DOWNLOADER_MIDDLEWARES = {
+    "rdfaspider.middlewares.robots.RobotsMiddleware": 100,
+    "rdfaspider.middlewares.politeness.PolitenessMiddleware": 840,
     "rdfaspider.middlewares.contenttype.ContentTypeMiddleware": 860,
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,

@@ -27,9 +27,9 @@ ROUGH = Parameters(
     seed=1,
     levels=3,
     pages=5,
-    rdfa=1,
-    jsonld=0,
-    microdata=0,
+    rdfa=0.4,
+    jsonld=0.3,
+    microdata=0.3,
     missing=0.05,
     broken=0.05,
     dropped=0.05,
@@ -110,7 +110,7 @@ def interrupt_after(pages: int, command: list[str], directory: Path) -> str:
 
 
 def test_one_interrupt_stops_cleanly_and_the_crawl_resumes(crawl: Crawler, tmp_path: Path) -> None:
-    parameters = Parameters(seed=5, levels=4, pages=4, rdfa=1, jsonld=0, microdata=0)
+    parameters = Parameters(seed=5, levels=4, pages=4)
     oracle = Oracle(Web(parameters))
     (tmp_path / "access.log").touch()
     with running(parameters, log=tmp_path / "access.log") as origin:
@@ -138,6 +138,11 @@ def test_one_interrupt_stops_cleanly_and_the_crawl_resumes(crawl: Crawler, tmp_p
         (["-a", "seeds=http://a.test/", "-a", "depth=deep"], "depth=deep is not a number"),
         (["-a", "seeds=http://a.test/", "-a", "scope=planet"], "choose host, domain or all"),
         (["-a", "seeds=http://a.test/", "-s", "URLS_REJECT=colour:red"], "Not a rule"),
+        (["-a", "seeds=http://a.test/", "-s", "FILTER_DROP=nonsense"], "Not a rule"),
+        (["-a", "seeds=http://a.test/", "-s", "EXTRACT_FORMATS=pdf"], "choose among"),
+        (["-a", "seeds=http://a.test/", "-s", "FRONTIER_ORDER=random"], "choose breadth"),
+        (["-a", "seeds=http://a.test/", "-a", "depth=300"], "between 0 and 250"),
+        (["-a", "seeds=https://www.w3.org/"], "POLITENESS_CONTACT"),
     ],
 )
 def test_a_mistake_is_answered_by_a_sentence(
@@ -157,3 +162,53 @@ def test_a_store_in_use_stops_a_second_crawl_at_once(scrapy: Scrapy, tmp_path: P
     assert result.returncode == 1
     assert "is in use by another crawl" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_full_disk_stops_the_crawl_before_it_begins(scrapy: Scrapy) -> None:
+    result = scrapy("crawl", "rdfa", "-a", "seeds=http://a.test/", FRONTIER_MIN_FREE_MB=10**9)
+    assert result.returncode == 1
+    assert "less than FRONTIER_MIN_FREE_MB" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_store_that_cannot_write_costs_no_page(crawl: Crawler, tmp_path: Path) -> None:
+    """A limit on the size of files stands for a disk that fills."""
+    parameters = Parameters(seed=2, levels=3, pages=4, triples=40, sentences=1)
+    with running(parameters) as origin:
+        command = f"ulimit -f 600; exec {sys.executable} -m rdfaspider crawl rdfa"
+        settings = "-s POLITENESS_OFF_FOR_OWN_SERVERS=1 -s EXTRACT_PROCESSES=0"
+        stopped = subprocess.run(
+            ["bash", "-c", f"{command} -a seeds={origin}/ {settings}"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert stopped.returncode == 1, stopped.stderr
+        assert "The crawl stops: " in stopped.stderr
+        rest = crawl(f"{origin}/")
+    oracle = Oracle(Web(parameters))
+    assert rest.quads == {q for url in oracle.urls(origin=origin) for q in oracle.triples(url)}
+    assert "+ 0 failed + 0 denied + 0 waiting" in rest.output
+
+
+def test_a_seed_that_moved_takes_the_scope_along_through_a_kill(
+    crawl: Crawler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameters = Parameters(seed=4, hosts=2, levels=2, pages=3, links_across=2, redirected=0.5)
+    web = Web(parameters)
+    oracle = Oracle(web)
+    moved = next(
+        url
+        for index in range(web.tree.count)
+        if (target := oracle.redirect(url := web.url(0, index)))
+        and target.startswith(web.origin(1))
+    )
+    with running(parameters) as proxy:
+        monkeypatch.setenv("http_proxy", proxy)
+        crawl(moved, "-a", "depth=0")
+        found = crawl(moved, "-a", "depth=0")
+        assert found.fates == {}
+        both = crawl(moved, JOBDIR="both")
+    assert any(url.startswith(web.origin(1)) for url in both.pages)

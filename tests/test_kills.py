@@ -56,6 +56,7 @@ def crawl_through_kills(directory: Path, parameters: Parameters, kills: int, see
 
 def start(directory: Path, proxy: str, seed: str) -> subprocess.Popen[bytes]:
     settings = {"POLITENESS_DELAY": DELAY, "FRONTIER_RETRIES": 0, "EXTRACT_PROCESSES": 0}
+    settings |= {"FRONTIER_DYNAMIC_DEPTH": 15}  # as deep as the oracle looks
     options = [word for k, v in settings.items() for word in ("-s", f"{k}={v}")]
     arguments = ["crawl", "rdfa", "-a", f"seeds={seed}", "-a", "scope=all", *options]
     return subprocess.Popen(
@@ -106,7 +107,7 @@ def check_result(
 
 
 def check_politeness(times: dict[str, list[float]]) -> None:
-    hosts = defaultdict(list)
+    hosts: dict[str, list[float]] = defaultdict(list)
     for url, moments in times.items():
         hosts[url.split("/")[2]] += moments
     gaps = [b - a for moments in hosts.values() for a, b in pairwise(sorted(moments))]

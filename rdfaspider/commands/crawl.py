@@ -12,6 +12,8 @@ from scrapy.exceptions import UsageError
 if TYPE_CHECKING:
     import argparse
 
+    from scrapy.crawler import Crawler
+
 # Their lists of enabled components are for those who ask for a log level.
 _CHATTERERS = ("scrapy.addons", "scrapy.crawler", "scrapy.middleware", "scrapy.utils.log")
 
@@ -34,7 +36,8 @@ class Command(CrawlCommand):
         if not opts.loglevel:
             for name in _CHATTERERS:
                 logging.getLogger(name).setLevel(logging.WARNING)
-        crawl = process.crawl(self._create_crawler(args[0]), **opts.spargs)
+        crawler = self._create_crawler(args[0])
+        crawl = process.crawl(crawler, **opts.spargs)
         process.start()
         # Not done: stopped by force, a second Ctrl-C.
         error = crawl.exception() if crawl.done() and not crawl.cancelled() else None
@@ -43,7 +46,15 @@ class Command(CrawlCommand):
             print(f"scrapy crawl: {refusal}", file=sys.stderr)
         elif error:
             raise error
-        self.exitcode = int(process.bootstrap_failed)
+        elif not crawl.done():
+            print("scrapy crawl: stopped by force; the same command resumes.", file=sys.stderr)
+        self.exitcode = int(process.bootstrap_failed or not crawl.done() or _went_wrong(crawler))
+
+
+def _went_wrong(crawler: Crawler) -> bool:
+    """Tell whether the crawl ended before its time, for want of a disk or a store."""
+    reason = crawler.stats.get_value("finish_reason") if crawler.spider else ""
+    return reason in ("disk_full", "frontier_error", "store_error")
 
 
 def _refusal(error: BaseException | None) -> BaseException | None:

@@ -78,10 +78,22 @@ class Command(ScrapyCommand):
                 _show_all(reader, opts.hosts)
 
     def _requeue(self, path: str, pattern: str) -> None:
+        import time
+
+        from rdfaspider.frontier.limits import FrontierLimits
         from rdfaspider.frontier.local import LocalFrontier
+        from rdfaspider.frontier.reader import FrontierReader
+        from rdfaspider.scheduler import politeness_of
 
         assert self.settings is not None
-        with LocalFrontier(path, order=self.settings["FRONTIER_ORDER"]) as frontier:
+        FrontierReader(path, delay=0.0).close()  # says so if there is no crawl
+        with LocalFrontier(
+            path,
+            order=self.settings["FRONTIER_ORDER"],
+            politeness=politeness_of(self.settings),
+            limits=FrontierLimits(depth=0, dynamic_depth=0),
+            now=time.time(),
+        ) as frontier:
             count = frontier.requeue(pattern)
         print(f"{count:,} failed URLs wait again; run the crawl's command to fetch them.")
 

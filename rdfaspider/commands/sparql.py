@@ -47,14 +47,15 @@ class Command(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("give one query: as text, as the name of a file, or - to read it")
-        from rdfaspider.pipelines.store import store_url
-        from rdfaspider.stores import StoreUnavailable, open_store
+        from rdfaspider.pipelines.store import store_access, store_url
+        from rdfaspider.stores import open_store
 
         assert self.settings is not None
+        url, access = store_url(self.settings), store_access(self.settings)
         try:
-            with open_store(store_url(self.settings), read_only=True) as store:
+            with open_store(url, read_only=True, access=access) as store:
                 _write(store.query(_query(args[0])), opts.format)
-        except (StoreUnavailable, SyntaxError, ValueError, OSError) as error:
+        except (SyntaxError, ValueError, OSError) as error:
             print(f"scrapy sparql: {error}", file=sys.stderr)
             self.exitcode = 1
 
@@ -69,7 +70,7 @@ def _query(argument: str) -> str:
 
 
 def _write(results: Any, requested: str | None) -> None:
-    from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, QueryTriples, RdfFormat
+    from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat, serialize
 
     rdf = {"turtle": RdfFormat.TURTLE, "ntriples": RdfFormat.N_TRIPLES}
     rows = {
@@ -79,10 +80,10 @@ def _write(results: Any, requested: str | None) -> None:
         "xml": QueryResultsFormat.XML,
     }
     output = sys.stdout.buffer
-    if isinstance(results, QueryTriples):
+    if not isinstance(results, QueryBoolean | QuerySolutions):
         if requested not in (None, *rdf):
             raise ValueError(f"A graph cannot be written as {requested}: use turtle or ntriples.")
-        results.serialize(output, rdf[requested or "turtle"])
+        serialize(results, output, rdf[requested or "turtle"])
     elif requested in rdf:
         raise ValueError(
             f"Rows cannot be written as {requested}: use table, json, csv, tsv or xml."

@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 
@@ -40,21 +40,28 @@ class DiskGuard:
 
     def spider_opened(self) -> None:
         self._task = create_looping_call(self._look)
-        self._task.start(_INTERVAL)
+        if self._is_full():
+            raise CloseSpider("disk_full")
+        self._task.start(_INTERVAL, now=False)
 
     def spider_closed(self) -> None:
         if self._task.running:
             self._task.stop()
 
     def _look(self) -> None:
-        free = shutil.disk_usage(self.directory).free >> 20
-        if free < self.least:
-            logger.error(
-                "Only %d MB are free on the disk of %s, less than FRONTIER_MIN_FREE_MB=%d: the crawl"
-                " stops. Make room and run the same command to resume.",
-                free,
-                self.directory,
-                self.least,
-            )
+        if self._is_full():
             self._task.stop()
             deferred_from_coro(self.crawler.engine.close_spider_async(reason="disk_full"))
+
+    def _is_full(self) -> bool:
+        free = shutil.disk_usage(self.directory).free >> 20
+        if free >= self.least:
+            return False
+        logger.error(
+            "Only %d MB are free on the disk of %s, less than FRONTIER_MIN_FREE_MB=%d: the crawl"
+            " stops. Make room and run the same command to resume.",
+            free,
+            self.directory,
+            self.least,
+        )
+        return True

@@ -25,6 +25,7 @@ from rdfaspider.extract.names import Labels
 from rdfaspider.extract.parse import parse
 from rdfaspider.extract.tree import Document
 from rdfaspider.extract.vocabulary import Vocabularies
+from rdfaspider.urls import to_iri
 
 __all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "extract"]
 
@@ -86,7 +87,7 @@ def _extracted(body: bytes, url: str, content_type: str, options: Options) -> Ex
         facts.quads["rdf"] = len(graph.triples)
     else:
         _read_page(body, url, content_type, options, extraction, graph, labels)
-    name = iris.term(url.partition("#")[0], limits.iri)
+    name = iris.term(to_iri(url.partition("#")[0]), limits.iri)
     if name is None:
         facts.cuts["url"] += 1
     elif graph.triples:

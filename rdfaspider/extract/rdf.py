@@ -8,12 +8,13 @@ are terms, not invitations: none is followed.
 
 from __future__ import annotations
 
-import codecs
+import re
+from codecs import BOM_UTF8
 
 from lxml import etree
 from pyoxigraph import RdfFormat
 
-from rdfaspider.extract import jsonld
+from rdfaspider.extract import guard, jsonld
 from rdfaspider.extract.graph import Full, Graph
 from rdfaspider.extract.jsonldcontexts import Contexts
 from rdfaspider.extract.names import Labels
@@ -45,6 +46,8 @@ ACCEPT = (
 )
 """The part of an Accept header that asks for RDF where a server has no HTML."""
 
+_BASE = re.compile(rb"base\s*+<", re.I)
+_BASES = 1_000  # directives; each may lengthen the one before
 _NO_CONTEXTS: Contexts = {}
 _QUOTED = 1_000  # triple terms may stand inside each other, and the parser has but one stack
 
@@ -75,12 +78,17 @@ def read_document(
 def _read(body: bytes, rdf_format: RdfFormat, base: str, labels: Labels, graph: Graph) -> None:
     faults = 0
     if rdf_format == RdfFormat.RDF_XML:
+        body, excess = guard.without_excess(body, graph.limits.attributes)
+        if excess:
+            graph.cuts["attributes"] += excess
         body, faults = _tamed(body)
     elif body.count(b"<<") > _QUOTED:
         graph.cuts["triple terms"] += 1
         return
-    body = body.removeprefix(codecs.BOM_UTF8)
-    faults += Statements(labels, graph).read(body, rdf_format, base)
+    elif len(_BASE.findall(body)) > _BASES:
+        graph.cuts["rdf bases"] += 1
+        return
+    faults += Statements(labels, graph).read(body.removeprefix(BOM_UTF8), rdf_format, base)
     if faults:
         graph.cuts["rdf invalid"] += faults
 

@@ -60,7 +60,8 @@ class Statements:
         """Returns the term as N-Quads writes it, empty when it must be left out."""
         limits = self._graph.limits
         if isinstance(term, NamedNode):
-            return str(term) if len(term.value) <= limits.iri else self._cut("iri")
+            text = str(term)
+            return text if len(text) - 2 <= limits.iri else self._cut("iri")
         if isinstance(term, BlankNode):
             return self._relabelled(term.value)
         if isinstance(term, Triple):

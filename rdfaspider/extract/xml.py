@@ -55,6 +55,8 @@ class XmlDocument:
                 self.embedded.append((node.base or "", etree.tostring(node, with_tail=False)))
                 walk.skip_subtree()
                 above.append(-1)
+                if not elements:  # the root is always listed
+                    elements.append((-1, "RDF", {}, node))
             else:
                 attributes = declared | _attributes(node)
                 if not elements or declared or _matters(attributes, names):

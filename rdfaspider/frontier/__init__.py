@@ -113,10 +113,31 @@ class Frontier(Protocol):
     def retry(self, taken: Taken, now: float, after: float = 0.0) -> None:
         """Put a URL back, to be handed out again no sooner than `after` seconds from now."""
 
-    def slow_down(
-        self, host: int, *, delay: float | None = None, until: float | None = None
+    def release(self, taken: Taken, now: float) -> None:
+        """Put a URL back as it was: it was not fetched, but its host's turn is used up."""
+
+    def report(
+        self,
+        host: int,
+        now: float,
+        *,
+        latency: float | None = None,
+        refused: bool = False,
+        wanted: float | None = None,
     ) -> None:
-        """Give a host a delay of its own, or leave it alone until a time."""
+        """Tell how a host answered: after `latency` seconds, or with a refusal (429, 503) that may say
+        how long to wait (`wanted`), or, if neither, not at all. It counts from the next `finish`."""
+
+    def slow_down(
+        self, host: int, *, crawl_delay: float | None = None, until: float | None = None
+    ) -> None:
+        """Give a host the delay that its robots.txt asks for, or leave it alone until a time."""
+
+    def note(self, name: str) -> bytes | None:
+        """Return what was noted under a name, None if nothing was."""
+
+    def set_note(self, name: str, value: bytes) -> None:
+        """Keep something with the frontier, for whoever knows the name."""
 
     def counts(self) -> Counts: ...
 

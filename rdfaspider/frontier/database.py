@@ -10,6 +10,7 @@ One directory, these column families (numbers are big-endian, so that they sort)
     links     depth (1), number (5)           → the links of a finished page whose depth may still improve
     hosts     key of a host                   → its record (hosts.py)
     meta      name                            → format version, counters, the order's pointers
+    notes     name                            → what others want to keep with the frontier: robots.txt
 
 Every change of state is one write batch over all of them. A batch that was written survives the
 death of the process whole or not at all; `close` makes it survive the death of the machine.
@@ -17,6 +18,7 @@ death of the process whole or not at all; `close` makes it survive the death of 
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,7 +41,7 @@ from rdfaspider.frontier import FrontierUnavailable
 
 VERSION = b"1"
 
-FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta")
+FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta", "notes")
 
 _MEGABYTE = 1 << 20
 # For all families together: blocks, filters and indexes that are read again and again.
@@ -67,10 +69,10 @@ class Family:
     def __setitem__(self, key: bytes, value: bytes) -> None:
         self._family[key] = value
 
-    def pairs(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield all keys with their values, in order."""
+    def pairs(self, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys from `start` on with their values, in order."""
         cursor = self.cursor()
-        cursor.seek_to_first()
+        cursor.seek(start)
         while cursor.valid():
             yield cursor.key(), cursor.value()
             cursor.next()
@@ -92,13 +94,15 @@ class Database:
                 " with -s JOBDIR=DIRECTORY."
             )
         self._scratch = mkdtemp(prefix="rdfaspider-") if read_only else ""
+        self.is_broken = False
         try:
             self._database = _open(path, self._scratch)
         except Exception as error:  # rocksdict raises nothing more special
+            shutil.rmtree(self._scratch, ignore_errors=True)
             raise FrontierUnavailable(_explain(path, error)) from error
         self._families = [Family(self._database, name) for name in FAMILIES]
         self.urls, self.numbers, self.waiting, self.later = self._families[:4]
-        self.inbox, self.links, self.hosts, self.meta = self._families[4:]
+        self.inbox, self.links, self.hosts, self.meta, self.notes = self._families[4:]
         self._check_version(path, read_only)
 
     def _check_version(self, path: Path, read_only: bool) -> None:
@@ -117,7 +121,15 @@ class Database:
         return WriteBatch(raw_mode=True)
 
     def write(self, batch: WriteBatch) -> None:
-        self._database.write(batch)
+        """Write a batch whole. After a failure nothing more is written: what is in memory is ahead of
+        the disk then, and the disk is right."""
+        if self.is_broken:
+            raise FrontierUnavailable("The frontier could not be written and takes nothing more.")
+        try:
+            self._database.write(batch)
+        except Exception as error:
+            self.is_broken = True
+            raise FrontierUnavailable(f"The frontier cannot be written: {error}") from error
 
     def close(self) -> None:
         for family in self._families:
@@ -139,7 +151,8 @@ def _open(path: Path, scratch: str) -> Rdict:
     options.set_keep_log_file_num(2)
     families = {name: _options(cache) for name in FAMILIES}
     # Waiting URLs go as fast as they come; what is left of them must not slow down the seeks.
-    families["waiting"].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
+    for name in ("waiting", "later", "inbox"):
+        families[name].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
     if not scratch:
         return Rdict(str(path), options, column_families=families)
     # Beside a crawl that runs, only a secondary sees a whole state; its own logs need a place. It
@@ -172,7 +185,7 @@ def _options(cache: Cache) -> Options:
 
 
 def _explain(path: Path, error: Exception) -> str:
-    if "lock" in str(error).lower():
+    if re.search("lock hold by|While lock file", str(error)):
         return (
             f"The frontier {path} is in use by another crawl: wait until that one ends,"
             " or give this one a directory of its own with -s JOBDIR=DIRECTORY."

@@ -15,12 +15,11 @@ nobody knows which hosts were just being asked, so all wait for their delay once
 from __future__ import annotations
 
 import heapq
-import math
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import HostView
-from rdfaspider.frontier.keys import to_url
+from rdfaspider.frontier.keys import host_name, host_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,29 +28,35 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Taken
     from rdfaspider.frontier.database import Database
+    from rdfaspider.frontier.politeness import Politeness
 
-# id, taken in, waiting, done, failed, own delay (NaN: none), clock, blocked until
-_RECORD = struct.Struct(">IIIIIfdd")
+# id, taken in, waiting, later, done, failed, failures in a row;
+# crawl delay, latency, back-off, clock, blocked until
+_RECORD = struct.Struct(">IIIIIIHddddd")
 
 
 class Host:
     """One host: its counts, its clock, the URLs at hand and the numbers of those in flight.
 
     `waiting` counts all of its URLs that are not finished, those in flight included; those put off until
-    a time of their own are not among them. `queue` holds (place in a page, URL), the next one last, and is
+    a time of their own are `later`. `queue` holds (place in a page, URL), the next one last, and is
     at most a page's quota long. `low` is where its waiting keys begin, as far as is known: before it there
     may be the remains of many that are gone, which RocksDB would have to step over.
     """
 
     __slots__ = (
+        "backoff",
         "blocked",
         "clock",
-        "delay",
+        "crawl_delay",
         "done",
         "failed",
+        "failures",
         "id",
         "in_flight",
         "key",
+        "latency",
+        "later",
         "low",
         "queue",
         "stamp",
@@ -62,8 +67,8 @@ class Host:
     def __init__(self, key: bytes, number: int) -> None:
         self.key = key
         self.id = number
-        self.taken_in = self.waiting = self.done = self.failed = 0
-        self.delay: float | None = None
+        self.taken_in = self.waiting = self.later = self.done = self.failed = self.failures = 0
+        self.crawl_delay = self.latency = self.backoff = 0.0
         self.clock = self.blocked = 0.0
         self.in_flight: tuple[int, ...] = ()
         self.stamp = -1
@@ -72,7 +77,12 @@ class Host:
 
     @property
     def name(self) -> str:
-        return to_url(self.key + b"/").rstrip("/")
+        return host_name(self.key)
+
+    @property
+    def can_give(self) -> bool:
+        """Tell whether it has a URL that is not in flight yet."""
+        return self.waiting > len(self.in_flight)
 
     @property
     def prefix(self) -> bytes:
@@ -84,29 +94,33 @@ class Host:
             self.id,
             self.taken_in,
             self.waiting,
+            self.later,
             self.done,
             self.failed,
-            math.nan if self.delay is None else self.delay,
+            min(self.failures, 65_535),
+            self.crawl_delay,
+            self.latency,
+            self.backoff,
             self.clock,
             self.blocked,
         )
 
     @classmethod
     def unpack(cls, key: bytes, data: bytes) -> Host:
-        number, taken_in, waiting, done, failed, delay, clock, blocked = _RECORD.unpack(data)
+        number, *rest = _RECORD.unpack(data)
         host = cls(key, number)
-        host.taken_in, host.waiting, host.done, host.failed = taken_in, waiting, done, failed
-        host.delay = None if math.isnan(delay) else delay
-        host.clock, host.blocked = clock, blocked
+        host.taken_in, host.waiting, host.later, host.done, host.failed, host.failures = rest[:6]
+        host.crawl_delay, host.latency, host.backoff, host.clock, host.blocked = rest[6:]
         return host
 
 
 class Hosts:
     """All hosts with work, by key and by id, and the two heaps."""
 
-    def __init__(self, database: Database, *, delay: float, at_once: int) -> None:
-        self.delay = delay
-        self.at_once = at_once
+    def __init__(self, database: Database, politeness: Politeness) -> None:
+        self.politeness = politeness
+        self.at_once = politeness.at_once
+        self._database = database
         self._family = database.hosts
         self._by_key: dict[bytes, Host] = {}
         self._by_id: dict[int, Host] = {}
@@ -115,20 +129,32 @@ class Hosts:
         self._stamps = 0
 
     def restore(self, now: float, *, killed: bool) -> None:
-        """Bring back the hosts that have URLs waiting."""
+        """Bring back the hosts that have URLs waiting; after a kill each rests for its delay once more.
+
+        That is written down, so that another restart does not forget it.
+        """
+        batch = self._database.batch()
         for key, data in self._family.pairs():
             host = Host.unpack(key, data)
+            if killed:
+                host.clock = max(host.clock, now + self.delay_of(host))
+                self.save(batch, host)
             if host.waiting:
-                if killed:
-                    host.clock = max(host.clock, now + self.delay_of(host))
                 self._remember(host)
                 self.schedule(host)
+        self._database.write(batch)
 
     def find(self, key: bytes) -> Host | None:
-        """Return the host of a key, from memory or from disk, None if it is unknown."""
+        """Return the host of this name, from memory or from disk, None if it is unknown."""
         host = self._by_key.get(key)
         if host is None and (data := self._family.get(key)) is not None:
             host = self._remember(Host.unpack(key, data))
+        return host
+
+    def known(self, key: bytes) -> Host:
+        """Return the host of a URL that was taken in."""
+        host = self.find(host_of(key))
+        assert host is not None
         return host
 
     def create(self, key: bytes, number: int) -> Host:
@@ -137,11 +163,15 @@ class Hosts:
     def __getitem__(self, number: int) -> Host:
         return self._by_id[number]
 
+    def by_id(self, number: int) -> Host | None:
+        """Return a host that is in memory, None if it has no work any more."""
+        return self._by_id.get(number)
+
     def save(self, batch: WriteBatch, host: Host) -> None:
         batch.put(host.key, host.pack(), self._family.handle)
 
     def delay_of(self, host: Host) -> float:
-        return self.delay if host.delay is None else host.delay
+        return self.politeness.pause(host)
 
     def ready_at(self, host: Host) -> float:
         return max(host.clock, host.blocked)
@@ -150,24 +180,18 @@ class Hosts:
         """Put a host where it belongs: asleep until its time, or out of memory if it has no work."""
         self._stamps += 1
         host.stamp = self._stamps
-        if host.waiting > len(host.in_flight):
-            if len(host.in_flight) < self.at_once:
-                heapq.heappush(self._sleeping, (self.ready_at(host), host.stamp, host.id))
-        elif not host.in_flight:
+        if host.can_give and len(host.in_flight) < self.at_once:
+            heapq.heappush(self._sleeping, (self.ready_at(host), host.stamp, host.id))
+        self.forget_if_idle(host)
+
+    def forget_if_idle(self, host: Host) -> None:
+        if not host.waiting:
             del self._by_key[host.key], self._by_id[host.id]
 
     def wake(self, now: float) -> Host | None:
         """Return a sleeper whose time has come; the caller makes it ready or schedules it again."""
-        while self._sleeping:
-            time, stamp, number = self._sleeping[0]
-            host = self._by_id.get(number)
-            if host is None or host.stamp != stamp:
-                heapq.heappop(self._sleeping)
-            elif time > now:
-                return None
-            else:
-                heapq.heappop(self._sleeping)
-                return host
+        if self._drop_stale(self._sleeping) and self._sleeping[0][0] <= now:
+            return self._by_id[heapq.heappop(self._sleeping)[-1]]
         return None
 
     def make_ready(self, host: Host, urgency: int) -> None:
@@ -178,25 +202,31 @@ class Hosts:
 
     def next_ready(self, now: float) -> Host | None:
         """Return the ready host that is first in turn."""
-        while self._ready:
-            _, _, stamp, number = heapq.heappop(self._ready)
-            host = self._by_id.get(number)
-            if host is not None and host.stamp == stamp:
-                if self.ready_at(host) <= now:
-                    return host
-                self.schedule(host)  # it was told to wait meanwhile
+        while self._drop_stale(self._ready):
+            host = self._by_id[heapq.heappop(self._ready)[-1]]
+            if self.ready_at(host) <= now:
+                return host
+            self.schedule(host)  # it was told to wait meanwhile
         return None
 
     def next_time(self, now: float) -> float | None:
         """Return when the first host will be ready, None if none has work that can be handed out."""
-        if self._has_ready():
+        if self._drop_stale(self._ready):
             return now
-        while self._sleeping:
-            time, stamp, number = self._sleeping[0]
-            if self._is_valid(stamp, number):
-                return time
-            heapq.heappop(self._sleeping)
-        return None
+        return self._sleeping[0][0] if self._drop_stale(self._sleeping) else None
+
+    def _drop_stale(self, heap: list[Any]) -> bool:
+        """Drop entries from the head of a heap until one is valid; tell whether there is one.
+
+        An entry ends in the stamp it was made with and the id of its host.
+        """
+        while heap:
+            stamp, number = heap[0][-2:]
+            host = self._by_id.get(number)
+            if host is not None and host.stamp == stamp:
+                return True
+            heapq.heappop(heap)
+        return False
 
     def views(self, now: float) -> Iterator[HostView]:
         """Yield every known host as people see it."""
@@ -208,14 +238,14 @@ class Hosts:
         if len(host.in_flight) >= self.at_once:
             why = "is being fetched from"
         elif not host.waiting:
-            why = "has nothing waiting"
+            why = "waits to try again" if host.later else "has nothing waiting"
         elif ready <= now:
             why = "is ready"
         else:
             why = "was told to wait" if host.blocked > host.clock else "keeps its delay"
         return HostView(
             name=host.name,
-            waiting=host.waiting - len(host.in_flight),
+            waiting=host.waiting + host.later - len(host.in_flight),
             in_flight=len(host.in_flight),
             done=host.done,
             failed=host.failed,
@@ -223,18 +253,6 @@ class Hosts:
             ready=ready,
             why=why,
         )
-
-    def _has_ready(self) -> bool:
-        while self._ready:
-            _, _, stamp, number = self._ready[0]
-            if self._is_valid(stamp, number):
-                return True
-            heapq.heappop(self._ready)
-        return False
-
-    def _is_valid(self, stamp: int, number: int) -> bool:
-        host = self._by_id.get(number)
-        return host is not None and host.stamp == stamp
 
     def _remember(self, host: Host) -> Host:
         self._by_key[host.key] = self._by_id[host.id] = host

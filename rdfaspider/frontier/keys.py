@@ -7,14 +7,16 @@
     http://127.0.0.1:8000/             127.0.0.1:8000)/
     https://user:word@example.org/     org,example@user:word)/
 
-A key has everything its URL has, and the way back is exact. The part up to and including `)` is the
-host's key; scheme and port stand at its end, so that all of a host's services are neighbours.
+A key has everything its URL has, and the way back is exact. What stands before the port, the user and
+the `)` is the host: it has one clock, whatever its services are and whoever asks.
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
+_HOST = re.compile(rb"\[[^]]*\]|[^:@)]*")
 _DEFAULT_PORT = {"http": "80", "https": ""}
 
 # Pages link mostly within a few hosts, so the turning round is done once for each.
@@ -22,7 +24,7 @@ _REMEMBERED = 65_536
 
 
 def to_key(url: str) -> bytes:
-    """Return the key of a normalised URL."""
+    """Return the key of a normalised URL; ValueError if it is none."""
     # The shortest scheme is http://, and a host has at least one character.
     slash = url.index("/", 8)
     return _host_key(url[:slash]) + url[slash:].encode("ascii")
@@ -35,8 +37,13 @@ def to_url(key: bytes) -> str:
 
 
 def host_of(key: bytes) -> bytes:
-    """Return the host's part of a key, with the `)` at its end."""
-    return key[: key.index(b"/")]
+    """Return the host of a key: `org,example,www`, without port and user."""
+    return _HOST.match(key)[0]  # type: ignore[index]
+
+
+def host_name(host: bytes) -> str:
+    """Return the name of a host as people write it."""
+    return _turn_back(host.decode("ascii"))
 
 
 def is_dynamic(key: bytes) -> bool:
@@ -47,6 +54,8 @@ def is_dynamic(key: bytes) -> bool:
 @lru_cache(_REMEMBERED)
 def _host_key(origin: str) -> bytes:
     scheme, _, authority = origin.partition("://")
+    if scheme not in _DEFAULT_PORT:
+        raise ValueError(f"Not an http or https URL: {origin[:80]!r}.")
     user, at, place = authority.rpartition("@")
     name, colon, port = place.rpartition(":")
     if not colon or place.endswith("]"):

@@ -7,114 +7,120 @@ are made anew, host heaps are filled from the hosts' records.
 
 from __future__ import annotations
 
-import heapq
 import re
-import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from rdfaspider.frontier import Counts, HostView, Taken
+from rdfaspider.frontier import Counts, Taken
 from rdfaspider.frontier.counters import Counters
 from rdfaspider.frontier.database import Database
-from rdfaspider.frontier.hosts import Host, Hosts
-from rdfaspider.frontier.keys import host_of, to_key, to_url
+from rdfaspider.frontier.hosts import Hosts
+from rdfaspider.frontier.keys import to_key, to_url
+from rdfaspider.frontier.later import Later
+from rdfaspider.frontier.leases import Leases
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.outlinks import Outlinks
-from rdfaspider.frontier.pages import INBOX_PAGE, QUEUE_PAGE, Diversity, Inbox, spread
+from rdfaspider.frontier.pages import INBOX_PAGE, MOST_AT_HAND, QUEUE_PAGE, Diversity, Inbox, spread
+from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.sieve import Sieve
-from rdfaspider.frontier.trie import (
-    DENIED,
-    DONE,
-    FAILED,
-    LATER,
-    WAITING,
-    Record,
-    Trie,
-    pack_number,
-    unpack,
-    unpack_number,
-)
+from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie, unpack
+from rdfaspider.frontier.waiting import WaitingUrls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rocksdict import WriteBatch
 
-    from rdfaspider.frontier import State
+    from rdfaspider.frontier import HostView, State
+    from rdfaspider.frontier.hosts import Host
 
 _STATES = {"done": DONE, "failed": FAILED, "denied": DENIED}
-_TIME = struct.Struct(">d")
 
 
 class LocalFrontier:
     """A Frontier (see the package) for one process at a time.
 
-    delay    seconds between two fetches of a host that has no delay of its own
-    at_once  fetches of one host at a time
-    lease    seconds after which a URL in flight is taken for lost and handed out again
-    order    name of an order (orders.py); a crawl keeps the one it began with
-    now      the time of opening
+    politeness  how long hosts are left alone
+    lease       seconds after which a URL in flight is taken for lost and handed out again
+    order       name of an order (orders.py); a crawl keeps the one it began with
+    limits      how much is taken in; a crawl cannot go deeper than it began
+    now         the time of opening
     """
 
     def __init__(
         self,
         path: str,
         *,
-        delay: float = 1.0,
-        at_once: int = 1,
+        politeness: Politeness | None = None,
         lease: float = 600.0,
         order: str = "breadth",
         limits: FrontierLimits | None = None,
         now: float = 0.0,
     ) -> None:
+        self._limits = limits or FrontierLimits()
+        if order not in ORDERS:
+            raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
         self._database = Database(Path(path))
-        self._lease = lease
-        self._order = ORDERS[self._check_order(order)](self._database)
+        try:
+            self._keep("order", order)
+            self._keep_depth(self._limits.depth)
+        except ValueError:
+            self._database.close()
+            raise
+        self._order = ORDERS[order](self._database)
         self._counters = Counters(self._database)
         self.trie = Trie(self._database)
         self._inbox = Inbox(self._database)
-        self._hosts = Hosts(self._database, delay=delay, at_once=at_once)
+        self._hosts = Hosts(self._database, politeness or Politeness())
+        self._waiting = WaitingUrls(self._database, self._order)
+        self._later = Later(self._database)
         self._outlinks = Outlinks(self._database)
+        self._leases = Leases(lease)
         self._loaded: dict[int, Taken] = {}  # at hand or in flight
-        self._in_flight = 0
-        self._leases: list[tuple[float, int]] = []
         self._diversity = Diversity()
         self._places = 0
-        self._limits = limits or FrontierLimits()
         self._sieve = Sieve(
             self._database,
             self.trie,
             self._hosts,
+            self._waiting,
             self._counters,
             self._inbox,
             self._outlinks,
-            self._order,
             self._limits,
             self._loaded,
         )
         self._hosts.restore(now, killed=self._database.meta.get(b"clean") == b"no")
         self._database.meta[b"clean"] = b"no"
-        self._next_due = self._first_due()
 
-    def _check_order(self, order: str) -> str:
-        if order not in ORDERS:
-            raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
-        kept: bytes | None = self._database.meta.get(b"order")
+    def _keep(self, name: str, value: str) -> None:
+        """Note how the crawl was begun, or refuse to go on otherwise."""
+        kept = self._database.meta.get(name.encode())
         if kept is None:
-            self._database.meta[b"order"] = order.encode()
-        elif kept.decode() != order:
-            self._database.close()
+            self._database.meta[name.encode()] = value.encode()
+        elif kept.decode() != value:
             raise ValueError(
-                f"This crawl was begun in the order {kept.decode()} and cannot go on as {order}."
+                f"This crawl was begun with the {name} {kept.decode()} and cannot go on with {value}:"
+                " begin a new one with -s JOBDIR=DIRECTORY."
             )
-        return order
+
+    def _keep_depth(self, depth: int) -> None:
+        kept = self._database.meta.get(b"depth")
+        if kept is None:
+            self._database.meta[b"depth"] = str(depth).encode()
+        elif depth > int(kept):
+            raise ValueError(
+                f"This crawl was begun with depth {int(kept)}, and what lies deeper was not kept: to go"
+                f" {depth} deep, begin a new one with -s JOBDIR=DIRECTORY."
+            )
 
     # --- in ---
 
     def put(self, urls: Iterable[str], depth: int = 0) -> None:
+        keys = [to_key(url) for url in urls]
         batch = self._database.batch()
-        self._inbox.add(batch, depth, list(urls))
+        self._inbox.add(batch, depth, keys)
         self._database.write(batch)
         if self._inbox.size >= INBOX_PAGE:
             self._sieve.run()
@@ -130,10 +136,11 @@ class LocalFrontier:
 
     def _take_from(self, host: Host, now: float) -> Taken:
         _, taken = host.queue.pop()
-        heapq.heappush(self._leases, (now + self._lease, taken.number))
-        self._in_flight += 1
+        self._leases.grant(taken, now)
         host.in_flight += (taken.number,)
         host.clock = now + self._hosts.delay_of(host)
+        if len(self._loaded) > MOST_AT_HAND:
+            self._unload(host)
         self._hosts.schedule(host)
         self._diversity.taken()
         return taken
@@ -182,10 +189,16 @@ class LocalFrontier:
     def _make_ready(self, host: Host) -> None:
         self._hosts.make_ready(host, self._order.urgency(host.queue[-1][1].depth))
 
+    def _unload(self, host: Host) -> None:
+        """Let go of the URLs at hand of a host that goes to sleep; they will be picked again."""
+        for _, taken in host.queue:
+            del self._loaded[taken.number]
+        host.queue.clear()
+
     def wait(self, now: float) -> float | None:
         if self._inbox.size:
             self._sieve.run()
-        times = (self._hosts.next_time(now), self._next_due)
+        times = (self._hosts.next_time(now), self._later.first, self._leases.first)
         return min((max(time - now, 0.0) for time in times if time is not None), default=None)
 
     # --- back ---
@@ -199,41 +212,51 @@ class LocalFrontier:
         *,
         deeper: int = 1,
     ) -> None:
-        if not self._owns(taken):
+        if not self._leases.holds(taken):
             return
+        keys = [to_key(link) for link in links]
         batch = self._database.batch()
-        host = self._release(batch, taken, Record(_STATES[state], *_known(taken)), now)
+        host = self._land(taken)
+        self._remove(batch, host, taken, _STATES[state])
         self._counters.end(taken.depth)
         setattr(self._counters, state, getattr(self._counters, state) + 1)
+        host.done += state == "done"
+        host.failed += state == "failed"
+        if state == "denied":
+            host.clock = now  # it was not asked
+        else:
+            self._rest(host, now)
         if state == "done":
-            host.done += 1
-            self._take_in_links(batch, taken, list(links), deeper)
-        elif state == "failed":
-            host.failed += 1
+            self._take_in_links(batch, taken, keys, deeper)
         self._write(batch, host)
 
     def _take_in_links(
-        self, batch: WriteBatch, taken: Taken, links: list[str], deeper: int
+        self, batch: WriteBatch, taken: Taken, keys: list[bytes], deeper: int
     ) -> None:
         depth = taken.depth + deeper
         if depth <= max(self._limits.depth, self._limits.dynamic_depth):
-            self._inbox.add(batch, depth, links)
+            self._inbox.add(batch, depth, keys)
         else:
-            self._counters.reject("depth", len(links))
+            self._counters.reject("depth", len(keys))
         if taken.depth > min(self._counters.floor, self._inbox.floor):
-            self._outlinks.keep(batch, taken.depth, taken.number, deeper, links)
+            self._outlinks.keep(batch, taken.depth, taken.number, deeper, keys)
 
     def retry(self, taken: Taken, now: float, after: float = 0.0) -> None:
-        if not self._owns(taken):
+        if not self._leases.holds(taken):
             return
         batch = self._database.batch()
-        taken.attempts += 1
-        host = self._release(batch, taken, Record(LATER, *_known(taken)), now)
-        batch.put(
-            _TIME.pack(now + after) + pack_number(taken.number), b"", self._database.later.handle
-        )
-        self._next_due = min(now + after, self._next_due or now + after)
+        host = self._land(taken)
+        taken.attempts = min(taken.attempts + 1, 255)
+        self._remove(batch, host, taken, LATER)
+        self._later.add(batch, host, taken.number, now + after)
+        self._rest(host, now)
         self._write(batch, host)
+
+    def release(self, taken: Taken, now: float) -> None:
+        if self._leases.holds(taken):
+            host = self._land(taken)
+            self._rest(host, now)
+            self._write(self._database.batch(), host)
 
     def requeue(self, pattern: str) -> int:
         """Let failed URLs wait again in which a regular expression is found; return how many."""
@@ -242,46 +265,29 @@ class LocalFrontier:
         for key, record in self.trie.subtree():
             if record.state == FAILED and wanted.search(to_url(key)):
                 batch = self._database.batch()
-                waiting = record._replace(state=WAITING, attempts=0)
-                host = self._sieve.wait_again(batch, key, waiting)
-                host.failed -= 1
-                self._counters.failed -= 1
+                host = self._sieve.wait_again(batch, key, record._replace(attempts=0))
                 self._write(batch, host)
                 count += 1
         return count
 
-    def slow_down(
-        self, host: int, *, delay: float | None = None, until: float | None = None
-    ) -> None:
-        known = self._hosts[host]
-        known.delay = known.delay if delay is None else delay
-        known.blocked = known.blocked if until is None else until
-        batch = self._database.batch()
-        self._write(batch, known)
-
-    def _owns(self, taken: Taken) -> bool:
-        """Tell whether a URL is still in flight: its lease may have run out."""
-        if self._loaded.get(taken.number) is not taken:
-            return False
-        return taken.number in self._hosts[taken.host].in_flight
-
-    def _release(self, batch: WriteBatch, taken: Taken, record: Record, now: float) -> Host:
-        """Take a URL out of flight and out of the waiting ones, and set its host's clock."""
+    def _land(self, taken: Taken) -> Host:
+        """Take a URL out of flight."""
+        self._leases.end(taken)
         host = self._hosts[taken.host]
-        key = to_key(taken.url)
-        rank = self._order.rank(key, taken.depth)
-        batch.delete(host.prefix + rank + pack_number(taken.number), self._database.waiting.handle)
-        self.trie.update(batch, key, record)
-        self._land(host, taken)
-        host.waiting -= 1
-        if self._hosts.at_once == 1:
-            host.clock = max(host.clock, now + self._hosts.delay_of(host))
+        host.in_flight = tuple(number for number in host.in_flight if number != taken.number)
+        del self._loaded[taken.number]
         return host
 
-    def _land(self, host: Host, taken: Taken) -> None:
-        host.in_flight = tuple(number for number in host.in_flight if number != taken.number)
-        self._in_flight -= 1
-        del self._loaded[taken.number]
+    def _remove(self, batch: WriteBatch, host: Host, taken: Taken, state: int) -> None:
+        """Take a URL out of the waiting ones and give it another state."""
+        key = to_key(taken.url)
+        self._waiting.remove(batch, host, key, taken.depth, taken.number)
+        self.trie.update(batch, key, Record(state, taken.depth, taken.attempts, taken.number))
+
+    def _rest(self, host: Host, now: float) -> None:
+        """Let a host that was asked rest for its delay, from now if nothing else is in flight."""
+        if self._hosts.at_once == 1:
+            host.clock = max(host.clock, now + self._hosts.delay_of(host))
 
     def _write(self, batch: WriteBatch, host: Host) -> None:
         self._hosts.save(batch, host)
@@ -289,59 +295,76 @@ class LocalFrontier:
         self._database.write(batch)
         self._hosts.schedule(host)
 
+    # --- politeness ---
+
+    def report(
+        self,
+        host: int,
+        now: float,
+        *,
+        latency: float | None = None,
+        refused: bool = False,
+        wanted: float | None = None,
+    ) -> None:
+        known = self._hosts.by_id(host)
+        if known is None:
+            return
+        rules = self._hosts.politeness
+        if refused:
+            rules.note_refusal(known, now, wanted)
+        elif latency is None:
+            rules.note_failure(known, now)
+        else:
+            rules.note_answer(known, latency)
+
+    def slow_down(
+        self, host: int, *, crawl_delay: float | None = None, until: float | None = None
+    ) -> None:
+        known = self._hosts.by_id(host)
+        if known is None:
+            return
+        if crawl_delay is not None:
+            known.crawl_delay = crawl_delay
+        if until is not None:
+            known.blocked = max(known.blocked, until)
+        self._write(self._database.batch(), known)
+
     # --- time ---
 
     def _put_back_overdue(self, now: float) -> None:
         """Let URLs wait again whose lease ran out, and those that were put off until now."""
-        while self._leases and self._leases[0][0] <= now:
-            _, number = heapq.heappop(self._leases)
-            taken = self._loaded.get(number)
-            if taken is not None and self._owns(taken):
-                host = self._hosts[taken.host]
-                self._land(host, taken)
-                self._hosts.schedule(host)
-        if self._next_due is not None and self._next_due <= now:
+        while (lost := self._leases.expired(now)) is not None:
+            host = self._land(lost)
+            self._rest(host, now)
+            self._write(self._database.batch(), host)
+        while self._later.first is not None and self._later.first <= now:
             self._wake_later(now)
 
     def _wake_later(self, now: float) -> None:
         batch = self._database.batch()
-        due: list[int] = []
-        for key, _ in self._database.later.pairs():
-            if _TIME.unpack(key[:8])[0] > now or len(due) == QUEUE_PAGE:
-                break
-            due.append(unpack_number(key[8:]))
-            batch.delete(key, self._database.later.handle)
-        hosts = {}
-        for key, number in zip(self.trie.keys(due), due, strict=True):
-            data = self.trie.records([key])[0]
+        numbers = self._later.pop(batch, now, QUEUE_PAGE)
+        hosts: dict[int, Host] = {}
+        keys = self.trie.keys(numbers)
+        for key, data in zip(keys, self.trie.records(keys), strict=True):
             assert data is not None
             record = unpack(data)._replace(state=WAITING)
+            host = self._hosts.known(key)
+            host.later -= 1
+            self._waiting.add(batch, host, key, record.depth, record.number)
             self.trie.update(batch, key, record)
-            host = self._hosts.find(host_of(key))
-            assert host is not None
-            rank = self._order.rank(key, record.depth)
-            self._sieve.wait(batch, host, rank + pack_number(number))
-            host.waiting += 1
             self._hosts.save(batch, host)
             hosts[host.id] = host
         self._database.write(batch)
-        self._next_due = self._first_due()
         for host in hosts.values():
             self._hosts.schedule(host)
-
-    def _first_due(self) -> float | None:
-        for key, _ in self._database.later.pairs():
-            due: float = _TIME.unpack(key[:8])[0]
-            return due
-        return None
 
     # --- looking ---
 
     def counts(self) -> Counts:
         counters = self._counters
         return Counts(
-            waiting=sum(counters.unfinished) - self._in_flight,
-            in_flight=self._in_flight,
+            waiting=sum(counters.unfinished) - len(self._leases),
+            in_flight=len(self._leases),
             done=counters.done,
             failed=counters.failed,
             denied=counters.denied,
@@ -351,9 +374,16 @@ class LocalFrontier:
     def hosts(self, now: float) -> Iterator[HostView]:
         return self._hosts.views(now)
 
+    def note(self, name: str) -> bytes | None:
+        return self._database.notes.get(name.encode())
+
+    def set_note(self, name: str, value: bytes) -> None:
+        self._database.notes[name.encode()] = value
+
     def close(self) -> None:
         """Write everything to disk. What is in flight will be handed out again."""
-        self._database.meta[b"clean"] = b"no" if self._in_flight else b"yes"
+        if not self._database.is_broken:
+            self._database.meta[b"clean"] = b"no" if len(self._leases) else b"yes"
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -361,7 +391,3 @@ class LocalFrontier:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _known(taken: Taken) -> tuple[int, int, int]:
-    return taken.depth, taken.attempts, taken.number

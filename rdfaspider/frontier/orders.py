@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from rdfaspider.frontier.trie import cut, past
+from rdfaspider.frontier.trie import cut, past, unpack_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier.database import Database, Family
     from rdfaspider.frontier.hosts import Host
-
-_NUMBER = 5
 
 
 class Waiting:
@@ -45,7 +43,7 @@ class Waiting:
             key = cursor.key()
             if not key.startswith(prefix):
                 return
-            yield key[4:-_NUMBER], int.from_bytes(key[-_NUMBER:], "big")
+            yield key[4:-5], unpack_number(key[-5:])
             cursor.next()
 
 

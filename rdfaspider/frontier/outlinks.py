@@ -4,7 +4,7 @@ A page that ended deeper than something unfinished may be found again by a short
 Then its links are needed once more, and fetching it once more is not (guarantees G2 and G6). Breadth
 first hardly ever needs this; other orders, and slow hosts, do.
 
-Layout: depth (1 byte) and number of the page → how much deeper its links are (1 byte), then the links, a
+Layout: depth (1 byte) and number of the page → how much deeper its links are (1 byte), then their keys, a
 line each. Invariant: every done page deeper than the floor has an entry. When the floor rises, all entries
 that it reaches go in one deletion of a range.
 """
@@ -28,9 +28,9 @@ class Outlinks:
         self._pruned = -1
 
     def keep(
-        self, batch: WriteBatch, depth: int, number: int, deeper: int, links: list[str]
+        self, batch: WriteBatch, depth: int, number: int, deeper: int, links: list[bytes]
     ) -> None:
-        value = bytes((deeper,)) + "\n".join(links).encode("ascii")
+        value = bytes((deeper,)) + b"\n".join(links)
         batch.put(_key(depth, number), value, self._family.handle)
 
     def pass_on(self, batch: WriteBatch, inbox: Inbox, number: int, old: int, new: int) -> bool:
@@ -40,7 +40,7 @@ class Outlinks:
             return False
         batch.delete(_key(old, number), self._family.handle)
         batch.put(_key(new, number), value, self._family.handle)
-        links = value[1:].decode("ascii").split("\n") if len(value) > 1 else []
+        links = value[1:].split(b"\n") if len(value) > 1 else []
         inbox.add(batch, new + value[0], links)
         return True
 

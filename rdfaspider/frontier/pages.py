@@ -21,7 +21,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Sequence
 
     from rocksdict import WriteBatch
 
@@ -36,6 +36,9 @@ INBOX_PAGE = 20_000
 QUEUE_PAGE = 2_000
 MOST_OF_A_HOST = 20
 
+# URLs at hand of all hosts together: a few queue pages. Beyond, a host that goes to sleep leaves its own.
+MOST_AT_HAND = 10_000
+
 
 class Inbox:
     """Links that were found and not yet looked up.
@@ -46,33 +49,33 @@ class Inbox:
 
     def __init__(self, database: Database) -> None:
         self._family = database.inbox
-        self.entries: list[tuple[bytes, int, list[str]]] = []
+        self.entries: list[tuple[bytes, int, list[bytes]]] = []
         self.size = 0
         self.floor = 256
         self._next = 0
         for key, value in database.inbox.pairs():
-            self._remember(key, value[0], value[1:].decode("ascii").split("\n"))
+            self._remember(key, value[0], value[1:].split(b"\n"))
             self._next = int.from_bytes(key, "big") + 1
 
-    def add(self, batch: WriteBatch, depth: int, urls: list[str]) -> None:
+    def add(self, batch: WriteBatch, depth: int, keys: list[bytes]) -> None:
         """Add an entry, in the batch and in memory: the batch must be written."""
-        if urls:
+        if keys:
             key = self._next.to_bytes(8, "big")
             self._next += 1
-            batch.put(key, bytes((depth,)) + "\n".join(urls).encode("ascii"), self._family.handle)
-            self._remember(key, depth, urls)
+            batch.put(key, bytes((depth,)) + b"\n".join(keys), self._family.handle)
+            self._remember(key, depth, keys)
 
-    def empty(self, batch: WriteBatch) -> list[tuple[int, list[str]]]:
-        """Remove all entries, likewise, and return them as (depth, URLs)."""
+    def empty(self, batch: WriteBatch) -> list[tuple[int, list[bytes]]]:
+        """Remove all entries, likewise, and return them as (depth, keys)."""
         for key, _, _ in self.entries:
             batch.delete(key, self._family.handle)
-        found = [(depth, urls) for _, depth, urls in self.entries]
+        found = [(depth, keys) for _, depth, keys in self.entries]
         self.entries, self.size, self.floor = [], 0, 256
         return found
 
-    def _remember(self, key: bytes, depth: int, urls: list[str]) -> None:
-        self.entries.append((key, depth, urls))
-        self.size += len(urls)
+    def _remember(self, key: bytes, depth: int, keys: list[bytes]) -> None:
+        self.entries.append((key, depth, keys))
+        self.size += len(keys)
         self.floor = min(self.floor, depth)
 
 
@@ -106,17 +109,13 @@ def spread(hosts: Sequence[Host]) -> list[int]:
     entries: dict[Host, list[int]] = {}
     for index, host in enumerate(hosts):
         entries.setdefault(host, []).append(index)
-    for host, count in _by_frequency(hosts):
+    for host, count in Counter(hosts).most_common():
         step = len(hosts) / count
         start = free.first(0)
         own = sorted(free.take(int(start + turn * step)) for turn in range(count))
         for place, index in zip(own, entries[host], strict=True):
             places[place] = index
     return [place for place in places if place is not None]
-
-
-def _by_frequency(hosts: Iterable[Host]) -> list[tuple[Host, int]]:
-    return Counter(hosts).most_common()
 
 
 class _Free:

@@ -11,6 +11,7 @@ from rdfaspider.frontier.counters import Counters
 from rdfaspider.frontier.database import Database
 from rdfaspider.frontier.hosts import Hosts
 from rdfaspider.frontier.keys import to_url
+from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class FrontierReader:
 
     def __init__(self, path: str, *, delay: float) -> None:
         self._database = Database(Path(path), read_only=True)
-        self._hosts = Hosts(self._database, delay=delay, at_once=1)
+        self._hosts = Hosts(self._database, Politeness(delay=delay))
         self.trie = Trie(self._database)
 
     def counts(self) -> Counts:

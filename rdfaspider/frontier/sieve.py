@@ -12,8 +12,8 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rdfaspider.frontier.keys import host_of, is_dynamic, to_key
-from rdfaspider.frontier.trie import DONE, LATER, WAITING, Record, Trie, pack_number, unpack
+from rdfaspider.frontier.keys import host_of, is_dynamic
+from rdfaspider.frontier.trie import DONE, LATER, WAITING, Record, Trie, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.database import Database
     from rdfaspider.frontier.hosts import Host, Hosts
     from rdfaspider.frontier.limits import FrontierLimits
-    from rdfaspider.frontier.orders import Order
     from rdfaspider.frontier.outlinks import Outlinks
     from rdfaspider.frontier.pages import Inbox
+    from rdfaspider.frontier.waiting import WaitingUrls
 
 
 class Sieve:
@@ -38,23 +38,22 @@ class Sieve:
         database: Database,
         trie: Trie,
         hosts: Hosts,
+        waiting: WaitingUrls,
         counters: Counters,
         inbox: Inbox,
         outlinks: Outlinks,
-        order: Order,
         limits: FrontierLimits,
         loaded: Mapping[int, Taken],
     ) -> None:
         self._database = database
         self._trie = trie
         self._hosts = hosts
+        self._waiting = waiting
         self._counters = counters
         self._inbox = inbox
         self._outlinks = outlinks
-        self._order = order
         self._limits = limits
         self._loaded = loaded
-        self._waiting = database.waiting
 
     def run(self) -> None:
         """Look up everything in the inbox, and what that brings in turn."""
@@ -76,6 +75,8 @@ class Sieve:
             for host in idle:
                 self._hosts.schedule(host)
 
+    # --- new URLs ---
+
     def _add(self, batch: WriteBatch, keys: list[bytes], depths: Mapping[bytes, int]) -> list[Host]:
         """Take in new URLs as far as the limits allow; return the hosts that were without work."""
         accepted: list[bytes] = []
@@ -85,43 +86,18 @@ class Sieve:
             host = self._hosts.find(host_key) or self._create(host_key)
             chosen = self._within_limits(host, list(group))
             if chosen:
-                if host.waiting == len(host.in_flight):
+                if not host.can_give:
                     idle.append(host)
-                self._wait_all(batch, host, chosen, depths, first + len(accepted))
+                self._waiting.add_all(batch, host, chosen, depths, first + len(accepted))
+                host.taken_in += len(chosen)
+                self._hosts.save(batch, host)
                 accepted += chosen
-            if not host.waiting:
-                self._hosts.schedule(host)  # it need not stay in memory
+            self._hosts.forget_if_idle(host)
         self._trie.add(batch, accepted, [depths[key] for key in accepted], first)
         self._counters.next_number = first + len(accepted)
         for depth, count in Counter(map(depths.__getitem__, accepted)).items():
             self._counters.begin(depth, count)
         return idle
-
-    def _wait_all(
-        self,
-        batch: WriteBatch,
-        host: Host,
-        keys: list[bytes],
-        depths: Mapping[bytes, int],
-        first: int,
-    ) -> None:
-        """Let new URLs of a host wait, with the numbers from `first` on."""
-        rank, put, handle, prefix = self._order.rank, batch.put, self._waiting.handle, host.prefix
-        places = [
-            rank(key, depths[key]) + number.to_bytes(5, "big")
-            for number, key in enumerate(keys, start=first)
-        ]
-        for place in places:
-            put(prefix + place, b"", handle)
-        host.low = min(host.low, *places)
-        host.waiting += len(keys)
-        host.taken_in += len(keys)
-        self._hosts.save(batch, host)
-
-    def wait(self, batch: WriteBatch, host: Host, place: bytes) -> None:
-        """Let one URL wait among those of its host, at its rank and number."""
-        batch.put(host.prefix + place, b"", self._waiting.handle)
-        host.low = min(host.low, place)
 
     def _within_depth(self, keys: list[bytes], depths: Mapping[bytes, int]) -> list[bytes]:
         limits = self._limits
@@ -150,61 +126,53 @@ class Sieve:
         self._counters.next_host += 1
         return host
 
+    # --- known URLs ---
+
     def _improve(
         self, batch: WriteBatch, key: bytes, record: Record, depth: int
     ) -> tuple[Host, ...]:
         """Give a known URL a smaller depth; return its host if that gets work by it."""
+        number, old = record.number, record.depth
         better = record._replace(depth=depth)
-        again: tuple[Host, ...] = ()
         if record.state in (WAITING, LATER):
-            self._counters.end(record.depth)
+            self._counters.end(old)
             self._counters.begin(depth)
-            if record.state == WAITING:
-                self._move(batch, key, record, depth)
-        elif record.state == DONE:
-            passed_on = self._outlinks.pass_on(
-                batch, self._inbox, record.number, record.depth, depth
-            )
-            if not passed_on:
-                # Only new seeds can do that. The page is fetched again for its links.
-                better = better._replace(state=WAITING)
-                again = (self.wait_again(batch, key, better),)
-                again[0].done -= 1
-                self._counters.done -= 1
+        if record.state == WAITING:
+            host = self._hosts.known(key)
+            self._waiting.remove(batch, host, key, old, number)
+            self._waiting.add(batch, host, key, depth, number)
+            if taken := self._loaded.get(number):
+                taken.depth = depth
+        elif record.state == DONE and not self._outlinks.pass_on(
+            batch, self._inbox, number, old, depth
+        ):
+            # Only new seeds can do that. The page is fetched again for its links.
+            return (self.wait_again(batch, key, better),)
         self._trie.update(batch, key, better)
-        return again
-
-    def _move(self, batch: WriteBatch, key: bytes, record: Record, depth: int) -> None:
-        """Sort a waiting URL anew among those of its host."""
-        host = self._hosts.find(host_of(key))
-        assert host is not None
-        number = pack_number(record.number)
-        batch.delete(
-            host.prefix + self._order.rank(key, record.depth) + number, self._waiting.handle
-        )
-        self.wait(batch, host, self._order.rank(key, depth) + number)
-        if taken := self._loaded.get(record.number):
-            taken.depth = depth
+        return ()
 
     def wait_again(self, batch: WriteBatch, key: bytes, record: Record) -> Host:
-        """Let a finished URL wait again, with the record it is to have from now on."""
-        host = self._hosts.find(host_of(key))
-        assert host is not None
-        self.wait(batch, host, self._order.rank(key, record.depth) + pack_number(record.number))
-        self._trie.update(batch, key, record)
+        """Let a finished URL wait again, at the depth and with the attempts of its record."""
+        host = self._hosts.known(key)
+        if record.state == DONE:
+            host.done -= 1
+            self._counters.done -= 1
+        else:
+            host.failed -= 1
+            self._counters.failed -= 1
+        self._waiting.add(batch, host, key, record.depth, record.number)
+        self._trie.update(batch, key, record._replace(state=WAITING))
         self._counters.begin(record.depth)
         self._counters.save(batch)
-        host.waiting += 1
         self._hosts.save(batch, host)
         return host
 
 
-def _shortest(entries: Iterable[tuple[int, list[str]]]) -> dict[bytes, int]:
-    """Return the keys of all URLs with the smallest depth each was found at."""
+def _shortest(entries: Iterable[tuple[int, list[bytes]]]) -> dict[bytes, int]:
+    """Return all keys with the smallest depth each was found at."""
     found: dict[bytes, int] = {}
-    for depth, urls in entries:
-        for url in urls:
-            key = to_key(url)
+    for depth, keys in entries:
+        for key in keys:
             if found.get(key, 256) > depth:
                 found[key] = depth
     return found

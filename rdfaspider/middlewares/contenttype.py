@@ -25,9 +25,12 @@ _WANTED = (
 
 
 def header_text(headers: Headers, name: str) -> str:
-    """Return a header as text; headers are Latin-1 where they are not ASCII."""
-    value = headers.get(name)
-    return value.decode("latin-1").strip() if value else ""
+    """Return a header as text: UTF-8 if it can be, as browsers read it, else Latin-1."""
+    value = headers.get(name) or b""
+    try:
+        return value.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return value.decode("latin-1").strip()
 
 
 def unwanted(headers: Headers) -> bool:

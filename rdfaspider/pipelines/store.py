@@ -1,18 +1,30 @@
-"""Puts the quads of a page into the store."""
+"""Puts the quads of a page into the store, or into the outbox of a store that is elsewhere."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+import asyncio
+from pathlib import Path
+from time import time
+from typing import TYPE_CHECKING, Any, Self
 
+from scrapy.exceptions import UsageError
+from scrapy.utils.asyncio import create_looping_call
+
+from rdfaspider.extract.iris import encoded
 from rdfaspider.stores import open_store
+from rdfaspider.stores.http import Access
+from rdfaspider.stores.outbox import Outbox
+from rdfaspider.stores.provenance import crawl_graph, provenance
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
-    from scrapy.statscollectors import StatsCollector
 
     from rdfaspider.items import Page
     from rdfaspider.stores import Store
+
+# Seconds between two looks at an outbox that is full.
+_PATIENCE = 0.1
 
 
 def store_url(settings: BaseSettings) -> str:
@@ -21,28 +33,110 @@ def store_url(settings: BaseSettings) -> str:
     return url.replace("{jobdir}", str(settings["JOBDIR"] or "."))
 
 
+def store_access(settings: BaseSettings) -> Access | None:
+    """Return how to identify to the store's server, None if that is left to its URL."""
+    headers = settings.getdict("STORE_HEADERS")
+    if any(not isinstance(value, str) or "\n" in value for value in headers.values()):
+        raise UsageError('STORE_HEADERS is wrong: give a dictionary of texts, {"X-Key": "…"}.')
+    access = Access(
+        user=settings.get("STORE_USER", ""),
+        password=settings.get("STORE_PASSWORD", ""),
+        token=settings.get("STORE_TOKEN", ""),
+        headers=headers,
+        certificates=settings.get("STORE_CERTIFICATES", ""),
+        verify=settings.getbool("STORE_VERIFY", True),
+        timeout=settings.getfloat("STORE_TIMEOUT", 60.0),
+    )
+    # Nothing set: the URL may carry a name and a password.
+    return None if access == Access() else access
+
+
+def outbox_options(settings: BaseSettings) -> dict[str, Any]:
+    """Return the options of `open_store` for writing through the crawl's outbox."""
+    return {
+        "access": store_access(settings),
+        "outbox": str(Path(settings["JOBDIR"] or ".") / "outbox"),
+        "batch_quads": settings.getint("STORE_BATCH_QUADS", 5_000),
+        "batch_seconds": settings.getfloat("STORE_BATCH_SECONDS", 5.0),
+        "limit_bytes": settings.getint("STORE_OUTBOX_MB", 1024) << 20,
+        "drain_seconds": settings.getfloat("STORE_DRAIN_SECONDS", 30.0),
+    }
+
+
 class StorePipeline:
     """Replaces the page's graph by what was found this time.
 
     The store is opened when the pipeline is built, before anything is fetched: one that cannot be
-    opened stops the crawl at once.
+    opened stops the crawl at once; a server that is merely down does not. A full outbox holds
+    the page back, and so in the end the crawl.
     """
 
-    def __init__(self, store: Store, stats: StatsCollector) -> None:
+    def __init__(self, crawler: Crawler, store: Store, crawl: str = "") -> None:
+        self.crawler = crawler
         self.store = store
-        self.stats = stats
+        self.crawl = crawl
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(open_store(store_url(crawler.settings)), crawler.stats)
+        settings = crawler.settings
+        store = open_store(store_url(settings), **outbox_options(settings))
+        crawl = ""
+        if settings.getbool("STORE_PROVENANCE"):
+            crawl = crawl_graph(str(Path(settings["JOBDIR"] or ".").resolve()))
+        return cls(crawler, store, crawl)
 
-    def process_item(self, page: Page) -> Page:
+    def open_spider(self) -> None:
+        self._reporting = create_looping_call(self._report)
+        self._reporting.start(1.0)
+
+    async def process_item(self, page: Page) -> Page:
         if page.is_read:
-            self.store.replace(page.url, page.quads)
-            if page.quads:
-                self.stats.inc_value("store/graphs")
-                self.stats.inc_value("store/quads", len(page.quads))
+            await self._wait_for_room()
+            self._store(page)
         return page
 
-    def close_spider(self) -> None:
-        self.store.close()
+    async def _wait_for_room(self) -> None:
+        if not isinstance(self.store, Outbox) or not self.store.is_full:
+            return
+        self.crawler.stats.inc_value("store/waits")
+        # When the crawl ends, the few pages that are still on their way are let in.
+        while self.store.is_full and not self._is_ending():
+            await asyncio.sleep(_PATIENCE)
+
+    def _is_ending(self) -> bool:
+        slot = self.crawler.engine._slot  # Scrapy has no public way to ask
+        return slot is None or slot.closing is not None
+
+    def _store(self, page: Page) -> None:
+        count = self.crawler.stats.inc_value
+        graph = encoded(page.url)
+        if not self.store.replace(graph, page.quads):
+            count("store/unchanged")
+        elif page.quads:
+            count("store/graphs")
+            count("store/quads", len(page.quads))
+        if self.crawl and page.quads:
+            self.store.add(provenance(page, graph, self.crawl, time()))
+
+    async def close_spider(self) -> None:
+        if self._reporting.running:
+            self._reporting.stop()
+        await asyncio.to_thread(self.store.close)
+        self._report()
+
+    def _report(self) -> None:
+        """Hand what the outbox has counted over to the stats."""
+        if not isinstance(self.store, Outbox):
+            return
+        put = self.crawler.stats.set_value
+        counters = dict(self.store.counters)
+        put("store/backlog", self.store.spool.pages)
+        put("store/backlog/bytes", self.store.spool.size)
+        put("store/batches", counters.get("batches", 0))
+        put("store/sent", counters.get("quads", 0))
+        put("store/aside", counters.get("aside", 0))
+        if batches := counters.get("batches"):
+            put("store/latency", round(counters["milliseconds"] / batches / 1000, 3))
+        for name, number in counters.items():
+            if name.startswith("failed/"):
+                put(f"store/{name}", number)

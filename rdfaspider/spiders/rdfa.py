@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from time import time
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import Request, Spider
-from scrapy.exceptions import IgnoreRequest, UsageError
+from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
 
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, unwanted
+from rdfaspider.middlewares.robots import Denied, Postponed
+from rdfaspider.spiders.identity import introduce
 from rdfaspider.spiders.rules import read_filters
 from rdfaspider.spiders.scope import Scope
 from rdfaspider.spiders.seeds import read_seeds
@@ -33,7 +37,7 @@ class RdfaSpider(Spider):
     """Crawls from `seeds` to `depth` links away, within `scope`.
 
     seeds  URL[,URL…], a file with a URL a line, or - for standard input
-    depth  how many links away from a seed a page may be; no limit when left out
+    depth  how many links away from a seed a page may be; FRONTIER_DEPTH when left out
     scope  host: the hosts of the seeds (default); domain: their registered domains; all: the web
     """
 
@@ -49,28 +53,33 @@ class RdfaSpider(Spider):
         self.filters = Filters()
         # How many redirects led to a URL, while it is not fetched yet.
         self._hops: dict[str, int] = {}
-        # Kept in the crawl's directory by Scrapy's SpiderState extension.
-        self.state: dict[str, Any] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.filters = read_filters(crawler.settings)
+        introduce(crawler.settings, spider.seeds.urls)
         return spider
 
+    @property
+    def memory(self) -> bytes:
+        """Return what must be known to go on: the scope, which moved seeds may have widened."""
+        return json.dumps(sorted(self.scope.members)).encode()
+
+    def recall(self, memory: bytes) -> None:
+        self.scope.members.update(json.loads(memory))
+
     async def start(self) -> AsyncIterator[Any]:
-        for url in self.state.get("moved", ()):
-            self.scope.add(url)
         for url in self.seeds.urls:
             yield Request(url, meta={"depth": 0, "verbatim_url": True})
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Page]:
-        request = response.request
-        assert request is not None
-        page = Page(request.url, request.meta["depth"])
-        status = response.status
+        assert response.request is not None
+        page = self._page(response.request)
+        hops = self._hops.pop(page.url, 0)
+        page.status = status = response.status
         if 300 <= status < 400 and "Location" in response.headers:
-            self._redirect(page, header_text(response.headers, "Location"))
+            self._redirect(page, header_text(response.headers, "Location"), hops + 1)
         elif not 200 <= status < 300:
             page.outcome, page.reason = "failed", str(status)
             page.transient = status in _TRANSIENT
@@ -84,13 +93,17 @@ class RdfaSpider(Spider):
         yield page
 
     def failed(self, failure: Failure) -> Iterator[Page]:
-        request: Request = failure.request  # type: ignore[attr-defined]
-        page = Page(request.url, request.meta["depth"])
-        if isinstance(failure.value, IgnoreRequest):
-            page.outcome, page.reason = "denied", "robots"
+        page = self._page(failure.request)  # type: ignore[attr-defined]
+        self._hops.pop(page.url, None)
+        error = failure.value
+        if isinstance(error, Postponed):
+            page.outcome, page.reason = "postponed", "robots"
+        elif isinstance(error, Denied):
+            page.outcome, page.reason = "denied", str(error)
         else:
-            page.outcome, page.reason = "failed", type(failure.value).__name__
-            page.transient = True
+            page.outcome, page.reason = "failed", type(error).__name__
+            # What was refused here, for its size or its address, will be refused again.
+            page.transient = not isinstance(error, IgnoreRequest | DownloadCancelledError)
         yield page
 
     def follow(self, page: Page) -> list[str]:
@@ -99,7 +112,6 @@ class RdfaSpider(Spider):
             # A seed that has moved takes the scope with it.
             for url in page.links:
                 self.scope.add(url)
-                self.state.setdefault("moved", []).append(url)
         rejected: Counter[str] = Counter()
         links = []
         for link in page.links:
@@ -114,10 +126,13 @@ class RdfaSpider(Spider):
             self.crawler.stats.inc_value(f"urls/rejected/{reason}", count)
         return links
 
-    def _redirect(self, page: Page, location: str) -> None:
+    def _page(self, request: Request) -> Page:
+        meta = request.meta
+        return Page(request.url, meta["depth"], meta["number"], fetched=time())
+
+    def _redirect(self, page: Page, location: str, hops: int) -> None:
         """Make the page a redirect to `location`, or a failure if that leads nowhere."""
         page.reason = "redirect"
-        hops = self._hops.pop(page.url, 0) + 1
         try:
             target = normalise(location, page.url)
         except ValueError:

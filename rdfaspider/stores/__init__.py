@@ -8,33 +8,68 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
 
-__all__ = ["Store", "StoreUnavailable", "open_store"]
+    from rdfaspider.stores.changes import Change
+    from rdfaspider.stores.http import Access
+
+__all__ = ["Refused", "Store", "StoreDown", "StoreUnavailable", "open_store"]
 
 
 class StoreUnavailable(OSError):
     """Says in a sentence why a store cannot be opened and what to do about it."""
 
 
+class StoreDown(StoreUnavailable):
+    """A server did not do as asked, through no fault of what it was given: try again later.
+
+    `label` names the cause in a counter: a status, `connection` or `timeout`.
+    """
+
+    def __init__(self, sentence: str, label: str) -> None:
+        super().__init__(sentence)
+        self.label = label
+
+
+class Refused(ValueError):
+    """A server will never take what it was given, and said so in `words`."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(f"{status}: {words}")
+        self.status = status
+        self.words = words
+
+
 class Store(Protocol):
     """What the crawl needs of a triple store.
 
-    `replace` is atomic: a reader, or a crawl that died, sees the old graph or the new one.
-    What `replace` and `add` took survives the death of the process; `close` makes it survive
-    the death of the machine.
+    Replacing a graph is atomic: a reader, or a crawl that died, sees the old graph or the new one.
+    What was written survives the death of the process; `close` makes it survive the death of the
+    machine. Writing may raise StoreDown or Refused; writing the same once more is harmless.
     """
 
-    def replace(self, graph: str, quads: Iterable[Quad]) -> None:
-        """Make `quads` the whole content of the named graph `graph`."""
+    def create(self) -> bool:
+        """Make the store if it is missing, and tell whether it was."""
+
+    def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
+        """Make `quads` the whole content of the named graph; False if they are already."""
 
     def add(self, quads: Iterable[Quad]) -> None:
-        """Add quads to whatever their graphs hold already."""
+        """Add quads, without blank nodes, to whatever their named graphs hold already."""
+
+    def write(self, changes: Sequence[Change]) -> None:
+        """Make changes of which none replaces a graph that another one is about."""
 
     def query(self, sparql: str) -> Any:
-        """Answer a SPARQL query over the union of all graphs (pyoxigraph's result types)."""
+        """Answer a SPARQL query over the union of all graphs.
+
+        The answer is one of pyoxigraph's: solutions, a boolean, or an iterable of triples.
+        """
+
+    def quads(self) -> Iterator[Quad]:
+        """Yield everything that is stored."""
 
     def count(self) -> int:
         """Return how many quads are stored."""
@@ -47,12 +82,58 @@ class Store(Protocol):
     def __exit__(self, *exception: object) -> None: ...
 
 
-def open_store(url: str, *, read_only: bool = False) -> Store:
-    """Open the store that `url` names: so far a directory, which is an embedded Oxigraph store."""
+def open_store(
+    url: str,
+    *,
+    read_only: bool = False,
+    access: Access | None = None,
+    outbox: str = "",
+    **options: Any,
+) -> Store:
+    """Open the store that `url` names.
+
+        DIRECTORY                                        an embedded Oxigraph store
+        rdf4j+http://HOST/rdf4j-server/repositories/ID   a repository of an RDF4J server
+        gsp+http://HOST/PATH                             a SPARQL 1.1 Graph Store
+        update+http://HOST/PATH                          a SPARQL 1.1 Update endpoint
+        nquads:DIRECTORY                                 compressed N-Quads files
+
+    `access` says how to identify to a server. With `outbox`, a directory, all but the embedded one
+    are written to from there, by the `options` of Outbox.
+    """
+    kind, _, place = url.partition(":") if url.startswith("nquads:") else url.partition("+")
+    if kind not in ("rdf4j", "gsp", "update", "nquads"):
+        return _embedded(url, read_only)
+    store = _nquads(place, read_only) if kind == "nquads" else _remote(kind, place, access)
+    if not outbox or read_only:
+        return store
+    from rdfaspider.stores.outbox import Outbox
+
+    return Outbox(store, outbox, target=f"{kind}:{place.rpartition('@')[2]}", **options)
+
+
+def _embedded(url: str, read_only: bool) -> Store:
     if "://" in url:
         raise StoreUnavailable(
-            f"The store URL {url} is not one this version can open: give the path of a directory."
+            f"The store URL {url.rpartition('@')[2]} is of no known kind: give the path of a"
+            " directory, rdf4j+http://…, gsp+http://…, update+http://… or nquads:DIRECTORY."
         )
     from rdfaspider.stores.oxigraph import OxigraphStore
 
     return OxigraphStore(url, read_only=read_only)
+
+
+def _nquads(path: str, read_only: bool) -> Store:
+    from rdfaspider.stores.nquads import NQuadsStore
+
+    return NQuadsStore(path, read_only=read_only)
+
+
+def _remote(kind: str, place: str, access: Access | None) -> Store:
+    from rdfaspider.stores.graphstore import GraphStore, UpdateStore
+    from rdfaspider.stores.http import Client
+    from rdfaspider.stores.rdf4j import Rdf4jStore
+
+    kinds: dict[str, Callable[[Client], Store]]
+    kinds = {"rdf4j": Rdf4jStore, "gsp": GraphStore, "update": UpdateStore}
+    return kinds[kind](Client(place, access))

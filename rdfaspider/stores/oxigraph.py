@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pyoxigraph
-from pyoxigraph import NamedNode, RdfFormat, Triple
+from pyoxigraph import NamedNode
 
 from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores.changes import Change, digest, update
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
 
@@ -56,19 +57,32 @@ class OxigraphStore:
                 raise StoreUnavailable(_in_use(self.path)) from error
         return pyoxigraph.Store.read_only(str(self.path))
 
-    def replace(self, graph: str, quads: Iterable[Quad]) -> None:
+    def create(self) -> bool:
+        return False
+
+    def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
         name = NamedNode(graph)
-        if self._store.contains_named_graph(name):
-            # One update is one transaction; remove_graph and extend would be two.
-            self._store.update(f"DROP SILENT GRAPH {name}; {_insert(name, quads)}")
-        else:
+        if not self._store.contains_named_graph(name):
             self._store.extend(quads)
+            return True
+        quads = list(quads)
+        if digest(self._store.quads_for_pattern(None, None, None, name)) == digest(quads):
+            return False
+        # One update is one transaction; remove_graph and extend would be two.
+        self.write([Change.replacing(graph, quads)])
+        return True
 
     def add(self, quads: Iterable[Quad]) -> None:
         self._store.extend(quads)
 
+    def write(self, changes: Sequence[Change]) -> None:
+        self._store.update(update(changes).decode())
+
     def query(self, sparql: str) -> Any:
         return self._store.query(sparql, use_default_graph_as_union=True)
+
+    def quads(self) -> Iterator[Quad]:
+        return self._store.quads_for_pattern(None, None, None)
 
     def count(self) -> int:
         return len(self._store)
@@ -83,12 +97,6 @@ class OxigraphStore:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _insert(graph: NamedNode, quads: Iterable[Quad]) -> str:
-    triples = (Triple(quad.subject, quad.predicate, quad.object) for quad in quads)
-    body: bytes = pyoxigraph.serialize(triples, format=RdfFormat.N_TRIPLES) or b""
-    return f"INSERT DATA {{ GRAPH {graph} {{ {body.decode()} }} }}"
 
 
 def _in_use(path: Path) -> str:

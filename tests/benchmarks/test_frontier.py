@@ -25,6 +25,7 @@ from scrapy.utils.test import get_crawler
 
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.politeness import Politeness
 
 URLS = int(os.environ.get("FRONTIER_URLS", "2_000_000"))
 NO_LIMITS = FrontierLimits(host_urls=1 << 31, host_waiting=1 << 31)
@@ -61,7 +62,7 @@ grow(Path({path!r}), {count})
 
 def grow(path: Path, count: int) -> None:
     """Insert URLs and print, for each tenth: URLs, µs for one, resident MB, bytes on disk a URL."""
-    frontier = LocalFrontier(str(path), delay=0.0, limits=NO_LIMITS)
+    frontier = LocalFrontier(str(path), politeness=Politeness(delay=0.0), limits=NO_LIMITS)
     source = urls(count)
     step = count // 10
     for done in range(step, count + 1, step):
@@ -171,7 +172,7 @@ def test_table_6(tmp_path: Path) -> None:
 
 def test_table_2_with_a_million_urls(tmp_path: Path) -> None:
     count, rate = 1_000_000, 1_000
-    with LocalFrontier(str(tmp_path / "frontier"), delay=1.0) as frontier:
+    with LocalFrontier(str(tmp_path / "frontier"), politeness=Politeness(delay=1.0)) as frontier:
         for start in range(0, count, LINKS):
             frontier.put([f"http://h{n % rate}.test/{n}" for n in range(start, start + LINKS)])
         out = 0
@@ -201,7 +202,9 @@ def test_politeness_in_simulated_time(tmp_path: Path, takes: int) -> None:
     last: dict[int, float] = {}
     now, fetched = 0.0, 0
     flying: list[tuple[float, int, object]] = []
-    with LocalFrontier(str(tmp_path / "frontier"), delay=1.0, limits=NO_LIMITS) as frontier:
+    with LocalFrontier(
+        str(tmp_path / "frontier"), politeness=Politeness(delay=1.0), limits=NO_LIMITS
+    ) as frontier:
         for start in range(0, takes, LINKS):
             batch = range(start, min(takes, start + LINKS))
             frontier.put([f"http://h{hosts[n]}.test/{n}" for n in batch])

@@ -8,6 +8,7 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
 from rdfaspider.stores import open_store
+from tests.stores.conftest import rdf4j_server
 
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
@@ -85,3 +86,32 @@ def test_a_store_that_is_being_written_is_left_alone(scrapy: Scrapy, tmp_path: P
         result = scrapy("sparql", SELECT)
     assert result.returncode == 1
     assert "in use by another crawl" in result.stderr
+
+
+def test_a_server_is_asked_as_the_embedded_store_is(scrapy: Scrapy, tmp_path: Path) -> None:
+    with rdf4j_server(tmp_path / "rdf4j") as (_, repositories):
+        url = f"rdf4j+{repositories}/crawl"
+        page, name = NamedNode(PAGE), NamedNode(NAME)
+        with open_store(url) as store:
+            store.replace(PAGE, [Quad(page, name, Literal(text), page) for text in ("one", "two")])
+        table = scrapy("sparql", SELECT, STORE_URL=url)
+        rows = {
+            kind: scrapy("sparql", SELECT, "--format", kind, STORE_URL=url)
+            for kind in ("json", "csv", "tsv", "xml")
+        }
+        graph = scrapy("sparql", "CONSTRUCT WHERE { ?s ?p ?o }", STORE_URL=url)
+        yes = scrapy("sparql", "ASK { ?s ?p 'one' }", STORE_URL=url)
+        wrong = scrapy("sparql", "SELECT nonsense", STORE_URL=url)
+    assert table.stdout.endswith("http://site.test/a  two\n(2 rows)\n")
+    assert all(result.returncode == 0 and "one" in result.stdout for result in rows.values())
+    assert f"<{PAGE}>" in graph.stdout
+    assert yes.stdout == "yes\n"
+    assert wrong.returncode == 1
+    assert "MALFORMED QUERY" in wrong.stderr
+
+
+def test_a_store_that_cannot_be_queried_says_so(scrapy: Scrapy, tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    result = scrapy("sparql", SELECT, STORE_URL="nquads:files")
+    assert result.returncode == 1
+    assert "cannot be queried" in result.stderr

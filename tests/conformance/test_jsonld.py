@@ -19,10 +19,10 @@ from pyoxigraph import CanonicalizationAlgorithm, Dataset, Quad, RdfFormat, pars
 from rdfaspider.extract import rdf
 from rdfaspider.extract.facts import Facts, read_head
 from rdfaspider.extract.graph import Graph
+from rdfaspider.extract.html import HtmlDocument
 from rdfaspider.extract.jsonld import ATTRIBUTES, blocks, read_blocks
 from rdfaspider.extract.limits import Limits
 from rdfaspider.extract.names import Labels
-from rdfaspider.extract.parse import parse as parse_page
 
 Case = dict[str, Any]
 
@@ -114,7 +114,7 @@ def read_page(
     body: bytes, base: str, fragment: str, options: Case, graph: Graph, facts: Facts
 ) -> None:
     """Reads the one block that the case is about, or all that there are."""
-    document = parse_page(body, "text/html", ATTRIBUTES | {"href", "id"}, Limits(), facts)
+    document = HtmlDocument(body, ATTRIBUTES | {"href", "id"}, Limits().elements)
     read_head(document, base, "", facts)
     wanted = [name for name, _ in blocks(document)]
     if fragment:

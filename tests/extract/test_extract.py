@@ -122,3 +122,16 @@ def test_no_attribute_raises(pairs: list[tuple[str, str]]) -> None:
     escaped = [(n, v.replace("&", "&amp;").replace('"', "&quot;")) for n, v in pairs]
     page = "".join(f'<div {name}="{value}">x' for name, value in escaped)
     extract(page.encode(), URL)
+
+
+def test_rdf_that_comes_as_xml_is_read() -> None:
+    body = b'''<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    xmlns:s="http://schema.org/"><s:Book rdf:about="#b" s:name="B"/></rdf:RDF>'''
+    assert len(extract(body, "http://a.test/", "application/xml").quads) == 2
+    assert len(extract(body, "http://a.test/", "application/rdf+xml").quads) == 2
+
+
+def test_a_page_whose_url_is_no_iri_has_a_graph_all_the_same() -> None:
+    body = b'<p property="schema:name">x</p>'
+    (quad,) = extract(body, "http://a.test/100%?q={x}").quads
+    assert quad.graph_name.value == "http://a.test/100%25?q=%7Bx%7D"  # type: ignore[union-attr]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rdfaspider.frontier import Frontier, open_frontier
+from rdfaspider.frontier.politeness import Politeness
 
 Opener = Callable[..., Frontier]
 
@@ -18,7 +19,9 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     """Return a function that opens the same frontier each time it is called."""
     _, order = request.param.split("-")
 
-    def open_again(**options: Any) -> Frontier:
-        return open_frontier(str(tmp_path / "frontier"), order=order, **options)
+    def open_again(delay: float = 1.0, at_once: int = 1, **options: Any) -> Frontier:
+        politeness = Politeness(delay=delay, at_once=at_once)
+        path = str(tmp_path / "frontier")
+        return open_frontier(path, order=order, politeness=politeness, **options)
 
     return open_again

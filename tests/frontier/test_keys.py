@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.provisional import urls
 
-from rdfaspider.frontier.keys import host_of, is_dynamic, to_key, to_url
+from rdfaspider.frontier.keys import host_name, host_of, is_dynamic, to_key, to_url
 from rdfaspider.urls import normalise
 
 EXAMPLES = {
@@ -58,7 +58,25 @@ def test_a_site_is_a_prefix() -> None:
     site = to_key("https://example.org/")[:-2]
     assert to_key("https://www.example.org/a").startswith(site)
     assert to_key("http://example.org/a").startswith(site)
-    assert host_of(to_key("https://example.org/a/b")) == b"org,example)"
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://www.example.org/a", "www.example.org"),
+        ("http://example.org:8000/a:b@c)", "example.org"),
+        ("https://user:word@example.org/", "example.org"),
+        ("http://[::1]:8000/", "[::1]"),
+        ("http://127.0.0.1:8000/", "127.0.0.1"),
+    ],
+)
+def test_a_host_is_one_whatever_its_services(url: str, name: str) -> None:
+    assert host_name(host_of(to_key(url))) == name
+
+
+def test_only_the_web_has_keys() -> None:
+    with pytest.raises(ValueError, match="Not an http"):
+        to_key("ftp://example.org/a")
 
 
 def test_a_query_makes_a_page_dynamic() -> None:

@@ -16,6 +16,7 @@ from rdfaspider.frontier import FrontierUnavailable, open_frontier
 from rdfaspider.frontier.database import Database
 from rdfaspider.frontier.keys import to_url
 from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.politeness import Politeness
 
 COUNT = 400
 
@@ -28,7 +29,9 @@ def links_of(url: str) -> list[str]:
 
 def crawl(path: str, log: Connection) -> None:
     """Crawl, and say what is taken before it is finished, until killed or done."""
-    with open_frontier(path, delay=0.0, at_once=3, now=time.time()) as frontier:
+    with open_frontier(
+        path, politeness=Politeness(delay=0.0, at_once=3), now=time.time()
+    ) as frontier:
         frontier.put(["http://h0.test/0"])
         flying = []
         while True:

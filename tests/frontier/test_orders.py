@@ -7,6 +7,7 @@ import pytest
 
 from rdfaspider.frontier import Frontier
 from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.politeness import Politeness
 
 
 def take_all(frontier: Frontier) -> list[str]:
@@ -18,7 +19,7 @@ def take_all(frontier: Frontier) -> list[str]:
 
 
 def frontier(path: Path, order: str) -> LocalFrontier:
-    return LocalFrontier(str(path / "frontier"), order=order, delay=0.0)
+    return LocalFrontier(str(path / "frontier"), order=order, politeness=Politeness(delay=0.0))
 
 
 def test_breadth_goes_by_depth_then_by_arrival(tmp_path: Path) -> None:
@@ -40,7 +41,9 @@ def test_round_robin_takes_the_branches_in_turn(tmp_path: Path) -> None:
 
 def test_figures_9_to_11(tmp_path: Path) -> None:
     """The XTrie of the RDFa Web Spider: abc/1, edc/2, edc/3, xyz/4; no branch twice in a row."""
-    with LocalFrontier(str(tmp_path / "frontier"), order="roundrobin", delay=0.0) as order:
+    with LocalFrontier(
+        str(tmp_path / "frontier"), order="roundrobin", politeness=Politeness(delay=0.0)
+    ) as order:
         order.put(["http://abc/1", "http://edc/2", "http://edc/3", "http://xyz/4"])
         taken = []
         while (url := order.take(0.0)) is not None:
@@ -75,7 +78,7 @@ def test_round_robin_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 def test_a_crawl_keeps_its_order(tmp_path: Path) -> None:
     frontier(tmp_path, "breadth").close()
-    with pytest.raises(ValueError, match="begun in the order breadth"):
+    with pytest.raises(ValueError, match="begun with the order breadth"):
         frontier(tmp_path, "roundrobin")
     with pytest.raises(ValueError, match="choose breadth, roundrobin"):
         frontier(tmp_path, "sideways")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rdfaspider.frontier.database import Database
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.pages import MOST_OF_A_HOST, QUEUE_PAGE, Diversity, Inbox, spread
+from rdfaspider.frontier.politeness import Politeness
 
 
 def test_the_example_of_the_paper_is_spread() -> None:
@@ -60,16 +61,16 @@ def test_the_inbox_is_on_disk(tmp_path: Path) -> None:
     database = Database(tmp_path / "frontier")
     inbox = Inbox(database)
     batch = database.batch()
-    inbox.add(batch, 3, ["http://a.test/", "http://b.test/"])
+    inbox.add(batch, 3, [b"test,a)/", b"test,b)/"])
     inbox.add(batch, 2, [])
-    inbox.add(batch, 1, ["http://c.test/"])
+    inbox.add(batch, 1, [b"test,c)/"])
     database.write(batch)
     again = Inbox(database)
     assert (again.size, again.floor) == (3, 1)
     batch = database.batch()
     assert again.empty(batch) == [
-        (3, ["http://a.test/", "http://b.test/"]),
-        (1, ["http://c.test/"]),
+        (3, [b"test,a)/", b"test,b)/"]),
+        (1, [b"test,c)/"]),
     ]
     database.write(batch)
     assert (again.size, again.floor) == (0, 256)
@@ -85,7 +86,7 @@ TABLE_2 = [(100, 10), (1_000, 50), (10_000, 100), (100_000, 1_000)]
 def test_table_2(tmp_path: Path, count: int, rate: int) -> None:
     """All that goes in comes out once, and no host twice among the URLs of one second."""
     urls = [f"http://h{number % rate}.test/{number // rate}" for number in range(count)]
-    with LocalFrontier(str(tmp_path / "frontier"), delay=1.0) as frontier:
+    with LocalFrontier(str(tmp_path / "frontier"), politeness=Politeness(delay=1.0)) as frontier:
         frontier.put(urls)
         out: list[str] = []
         seconds = -1.0

@@ -5,13 +5,16 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from pyoxigraph import BlankNode, Literal, NamedNode, Quad
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from rdfaspider.stores import Store, StoreUnavailable, open_store
+from rdfaspider.stores.changes import Change
+from rdfaspider.stores.nquads import NQuadsStore
 
 PAGE = "http://site.test/a"
 OTHER = "http://site.test/b"
@@ -25,13 +28,28 @@ def quads(graph: str, *names: str) -> list[Quad]:
 
 
 def names(store: Store, graph: str) -> set[str]:
-    rows = store.query(f"SELECT ?name {{ GRAPH <{graph}> {{ ?s <{NAME.value}> ?name }} }}")
-    return {row["name"].value for row in rows}
+    name = NamedNode(graph)
+    return {quad.object.value for quad in store.quads() if quad.graph_name == name}  # type: ignore[union-attr]
 
 
-@pytest.fixture(params=["oxigraph"])
+QUERYING = ("oxigraph", "rdf4j", "gsp", "update")
+
+
+@pytest.fixture(params=[*QUERYING, "nquads"])
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
-    return {"oxigraph": lambda: open_store(str(tmp_path / "store"))}[request.param]
+    if request.param == "rdf4j":
+        repositories = request.getfixturevalue("rdf4j")
+        url = f"rdf4j+{repositories}/{uuid.uuid4().hex}"
+    elif request.param in ("gsp", "update"):
+        server = request.getfixturevalue("oxigraph")
+        url = f"{request.param}+{server}/{'store' if request.param == 'gsp' else 'update'}"
+    else:
+        prefix = "nquads:" if request.param == "nquads" else ""
+        url = f"{prefix}{tmp_path / 'store'}"
+    return lambda: open_store(url)
+
+
+querying = pytest.mark.parametrize("opener", QUERYING, indirect=True)
 
 
 @pytest.fixture
@@ -62,26 +80,97 @@ def test_add_keeps_what_is_there(store: Store) -> None:
     assert names(store, PAGE) == {"one", "two"}
 
 
-def test_awkward_terms_survive_a_replacement(store: Store) -> None:
-    graph = NamedNode(PAGE)
-    node = BlankNode("b1")
-    written = [
-        Quad(node, NAME, Literal('quote " backslash \\ line\n end }'), graph),
-        Quad(node, NAME, Literal("Füße", language="de"), graph),
-        Quad(NamedNode("http://site.test/x?a=1#f"), NAME, node, graph),
-    ]
+AWKWARD: list[Literal | NamedNode] = [
+    Literal('quote " backslash \\ line\n end }'),
+    Literal("not an escape: \\u0041 \\n, tab\t, return\r, dot .\n"),
+    Literal("Füße 𝄞", language="de"),
+    Literal("1.50", datatype=NamedNode("http://site.test/price")),
+    NamedNode("http://site.test/x?a=1&b=%20#f"),
+    NamedNode("http://site.test/ü"),
+]
+
+
+def test_awkward_terms_survive_alone_and_in_a_batch(store: Store) -> None:
+    subject = NamedNode(PAGE)
+    for pages in ([PAGE], [PAGE, OTHER]):
+        batch = [
+            Change.replacing(page, [Quad(subject, NAME, value) for value in AWKWARD])
+            for page in pages
+        ]
+        store.write(batch)
+        expected = {Quad(subject, NAME, v, NamedNode(page)) for page in pages for v in AWKWARD}
+        assert set(store.quads()) == expected
+
+
+def test_blank_nodes_of_pages_stay_apart_and_whole(store: Store) -> None:
+    def page(graph: str, label: str) -> Change:
+        node = BlankNode(label)
+        return Change.replacing(
+            graph,
+            [
+                Quad(node, NAME, Literal("Füße", language="de")),
+                Quad(NamedNode(graph), NAME, node),
+            ],
+        )
+
     for _ in range(2):
-        store.replace(PAGE, written)
-    rows = store.query(f"SELECT ?o {{ ?s <{NAME.value}> ?o FILTER(isLiteral(?o)) }}")
-    assert {str(row["o"]) for row in rows} == {str(written[0].object), str(written[1].object)}
-    assert store.query(f"ASK {{ ?x <{NAME.value}> ?b . ?b <{NAME.value}> 'Füße'@de }}")
+        store.write([page(PAGE, "pax1"), page(OTHER, "pbx1")])
+        store.write([page(PAGE, "pax1")])
+    stored = list(store.quads())
+    assert len(stored) == 4
+    nodes = {quad.subject for quad in stored if isinstance(quad.subject, BlankNode)}
+    assert len(nodes) == 2
+    assert nodes == {quad.object for quad in stored if isinstance(quad.object, BlankNode)}
 
 
+def test_a_batch_of_many_pages(store: Store) -> None:
+    pages = [f"http://site.test/{number}" for number in range(200)]
+    store.write([Change.replacing(page, quads(page, "old", page)) for page in pages])
+    store.write([Change.replacing(page, quads(page, "new")) for page in pages[:100]])
+    assert store.count() == 300
+    assert names(store, pages[99]) == {"new"}
+    assert names(store, pages[100]) == {"old", pages[100]}
+
+
+def test_a_batch_may_add_too_and_adding_twice_is_adding_once(store: Store) -> None:
+    facts = [Quad(NamedNode(PAGE), NAME, Literal("fact"), NamedNode("urn:crawl"))]
+    for _ in range(2):
+        store.add(facts)
+        store.write([Change.replacing(PAGE, quads(PAGE, "page")), *Change.adding(facts)])
+    assert names(store, "urn:crawl") == {"fact"}
+    assert names(store, PAGE) == {"page"}
+    assert store.count() == 2 or isinstance(store, NQuadsStore)
+
+
+@pytest.mark.parametrize("graph", ["", "no iri", "http://site.test/a b", "x> <y"])
+def test_a_graph_without_a_proper_name_is_refused(store: Store, graph: str) -> None:
+    store.replace(PAGE, quads(PAGE, "one"))
+    with pytest.raises(ValueError, match=r"(?i)iri"):
+        store.replace(graph, [])
+    assert store.count() == 1
+
+
+def test_quads_of_no_graph_are_refused_by_all_that_are_elsewhere() -> None:
+    with pytest.raises(ValueError, match="no named graph"):
+        Change.adding([Quad(NamedNode(PAGE), NAME, Literal("x"))])
+
+
+@querying
 def test_a_query_sees_the_union_of_all_graphs(store: Store) -> None:
     store.replace(PAGE, quads(PAGE, "one"))
     store.replace(OTHER, quads(OTHER, "two"))
     rows = list(store.query("SELECT ?name { ?s ?p ?name }"))
     assert {row["name"].value for row in rows} == {"one", "two"}
+    assert store.query("ASK { ?s ?p 'two' }")
+    triples = list(store.query("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o FILTER(?o = 'one') }"))
+    assert triples == [Triple(NamedNode(PAGE), NAME, Literal("one"))]
+
+
+@querying
+def test_a_wrong_query_is_a_syntax_error(store: Store) -> None:
+    store.replace(PAGE, quads(PAGE, "one"))
+    with pytest.raises(SyntaxError):
+        store.query("SELECT nonsense")
 
 
 def test_what_was_written_is_there_after_reopening(opener: Opener) -> None:
@@ -122,6 +211,16 @@ def test_reading_where_no_store_is_says_so(tmp_path: Path) -> None:
 def test_a_store_url_of_an_unknown_kind_is_refused() -> None:
     with pytest.raises(StoreUnavailable, match="directory"):
         open_store("gopher://store")
+
+
+def test_an_unchanged_graph_is_not_written(tmp_path: Path) -> None:
+    with open_store(str(tmp_path / "store")) as store:
+        first = [Quad(BlankNode("a"), NAME, Literal("x"), NamedNode(PAGE))]
+        again = [Quad(BlankNode("b"), NAME, Literal("x"), NamedNode(PAGE))]
+        assert store.replace(PAGE, first)
+        assert not store.replace(PAGE, again)
+        assert [quad.subject for quad in store.quads()] == [BlankNode("a")]
+        assert store.replace(PAGE, quads(PAGE, "y"))
 
 
 def test_a_closed_store_can_be_read_by_many(tmp_path: Path) -> None:

@@ -1,0 +1,66 @@
+"""Tells the frontier how a host answers; what follows from it is decided there."""
+
+from __future__ import annotations
+
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import TYPE_CHECKING, Self
+
+from scrapy.exceptions import IgnoreRequest
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from rdfaspider.frontier import Frontier
+
+# The server says itself that it has too much to do.
+_REFUSALS = (429, 503)
+
+
+class PolitenessMiddleware:
+    """Reports latency, refusals with their Retry-After, and failures of the hosts of pages."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        host = request.meta.get("host")
+        if host is not None:
+            now = time()
+            if response.status in _REFUSALS:
+                wanted = retry_after(response.headers.get("Retry-After"), now)
+                self.crawler.stats.inc_value(f"politeness/refused/{response.status}")
+                self._frontier.report(host, now, refused=True, wanted=wanted)
+            elif response.status >= 500:
+                self._frontier.report(host, now)
+            else:
+                latency = request.meta.get("download_latency", 0.0)
+                self._frontier.report(host, now, latency=latency)
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        host = request.meta.get("host")
+        if host is not None and not isinstance(exception, IgnoreRequest):
+            self._frontier.report(host, time())
+
+    @property
+    def _frontier(self) -> Frontier:
+        frontier: Frontier = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
+        return frontier
+
+
+def retry_after(value: bytes | None, now: float) -> float | None:
+    """Return the seconds that a Retry-After header asks for, as a number or a date, None if none."""
+    text = (value or b"").decode("latin-1").strip()
+    if text.isdecimal() and text.isascii():
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - now)
+    except (ValueError, TypeError, OverflowError):
+        return None

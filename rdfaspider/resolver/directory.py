@@ -1,0 +1,129 @@
+"""Finds the addresses of hosts, and tells those apart that may be connected to."""
+
+from __future__ import annotations
+
+import socket
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from rdfaspider.resolver.addresses import addresses, canonical, literal
+from rdfaspider.resolver.lookups import Lookups
+
+if TYPE_CHECKING:
+    from rdfaspider.resolver.addresses import Address
+    from rdfaspider.resolver.cache import Cache
+    from rdfaspider.resolver.guard import Guard
+    from rdfaspider.resolver.lookups import Waiter
+
+LookUp = Callable[[str], Iterable[str]]
+
+
+def look_up(name: str) -> list[str]:
+    """Ask the system for the addresses of a name, the best first; block until it answers."""
+    found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    return [str(place[0]) for *_, place in found]
+
+
+class Directory:
+    """The addresses of hosts, from the host itself, the cache or a look-up, and the guard's word.
+
+    All methods belong to one thread, that of the event loop, and never block; look-ups run in
+    others and come back by `call_from_thread`. Those are daemons: a name server that never answers
+    cannot keep the process from ending.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        cache: Cache,
+        *,
+        threads: int,
+        look_up: LookUp,
+        clock: Callable[[], float],
+        call_from_thread: Callable[..., Any],
+    ) -> None:
+        self.guard = guard
+        self.cache = cache
+        self.counts: Counter[str] = Counter()
+        self._lookups = Lookups(self._start, threads)
+        self._look_up = look_up
+        self._clock = clock
+        self._call_from_thread = call_from_thread
+        self._proxies: set[tuple[str, int]] = set()
+
+    def find(self, host: str, waiter: Waiter) -> None:
+        """Have `waiter` called with all addresses of a host, none if it has none."""
+        known = self.known(host)
+        if known is None:
+            self.counts["miss"] += 1
+            self._lookups.want(name_of(host), waiter)
+        else:
+            self.counts["hit"] += 1
+            waiter(known)
+
+    def known(self, host: str) -> tuple[Address, ...] | None:
+        """Return the addresses of a host, or None if they must be looked up."""
+        if found := literal(host):
+            return found
+        name = name_of(host)
+        return self.cache.get(name, self._clock()) if name else ()
+
+    def prefetch(self, hosts: Iterable[str]) -> None:
+        """Begin to look up the hosts that are not known."""
+        for host in hosts:
+            if self.known(host) is None:
+                self._lookups.prefetch(name_of(host))
+
+    def trust_proxy(self, host: str, port: int) -> None:
+        """Let connections be made to a proxy, wherever it is."""
+        self._proxies.add((name_of(host), port))
+
+    def admit(self, host: str, port: int, found: tuple[Address, ...]) -> list[Address]:
+        """Return those of a host's addresses that may be connected to; count if none may."""
+        name = name_of(host)
+        if self._is_proxy(name, port):
+            return list(found)
+        admitted = [address for address in found if not self.guard.refuses(address, port, name)]
+        if found and not admitted:
+            self.counts[f"refused/{self.refusal(host, port, found)}"] += 1
+        return admitted
+
+    def refusal(self, host: str, port: int, found: tuple[Address, ...]) -> str:
+        """Return why none of a host's addresses may be connected to, or "" if one may."""
+        name = name_of(host)
+        reasons = [self.guard.refuses(address, port, name) for address in found]
+        return reasons[0] if reasons and all(reasons) else ""
+
+    def _is_proxy(self, name: str, port: int) -> bool:
+        # The proxy of a tunnel is resolved without a port; the host of a URL always has one.
+        return (name, port) in self._proxies or (
+            port == 0 and any(name == proxy for proxy, _ in self._proxies)
+        )
+
+    def _start(self, name: str) -> None:
+        Thread(target=self._work, args=(name,), name=f"look-up of {name}", daemon=True).start()
+
+    def _work(self, name: str) -> None:
+        try:
+            found = addresses(self._look_up(name))
+        except (OSError, ValueError):  # the latter for a name that cannot be encoded
+            found = ()
+        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+            self._call_from_thread(self._answered, name, found)
+
+    def _answered(self, name: str, found: tuple[Address, ...]) -> None:
+        if not found:
+            self.counts["failed"] += 1
+        self.cache.put(name, found, self._clock())
+        self._lookups.answered(name, found)
+
+
+def name_of(host: str) -> str:
+    """Return the canonical form of a host, or "" if it has none."""
+    try:
+        return canonical(host)
+    except ValueError:
+        return ""

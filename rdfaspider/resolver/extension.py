@@ -1,0 +1,71 @@
+"""Sees to it that nothing is fetched past the address guard, and reports what that did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from scrapy import signals
+from scrapy.exceptions import UsageError
+from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.misc import load_object
+
+from rdfaspider.resolver.http11 import GuardedHTTP11DownloadHandler
+from rdfaspider.resolver.resolver import Resolver, installed_resolver
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+    from scrapy.statscollectors import StatsCollector
+
+# They name no host.
+_HARMLESS = frozenset(("data",))
+
+
+class ResolverExtension:
+    """Refuses to start a crawl that would not be guarded; hands the counters over each second."""
+
+    def __init__(self, stats: StatsCollector) -> None:
+        self.stats = stats
+        self._reporting = create_looping_call(self._report)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        check_wiring(crawler.settings)
+        extension = cls(crawler.stats)
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
+        crawler.signals.connect(extension.spider_closed, signals.spider_closed)
+        return extension
+
+    def spider_opened(self) -> None:
+        self._reporting.start(1.0)
+
+    def spider_closed(self) -> None:
+        if self._reporting.running:
+            self._reporting.stop()
+            self._report()
+
+    def _report(self) -> None:
+        for name, count in installed_resolver().counts().items():
+            self.stats.set_value(f"resolver/{name}", count)
+
+
+def check_wiring(settings: BaseSettings) -> None:
+    """Raise UsageError if the settings let a download go past the guard."""
+    if not issubclass(load_object(settings["TWISTED_DNS_RESOLVER"]), Resolver):
+        raise UsageError("TWISTED_DNS_RESOLVER is not rdfaspider.resolver.Resolver.")
+    for scheme, path in settings.getwithbase("DOWNLOAD_HANDLERS").items():
+        if path is None or scheme in _HARMLESS:
+            continue
+        handler = load_object(path)
+        if not issubclass(handler, _guarded_handlers()):
+            raise UsageError(
+                f"DOWNLOAD_HANDLERS has {handler.__name__} for {scheme}, which goes past the"
+                " address guard: use a guarded handler of rdfaspider.resolver, or None."
+            )
+
+
+def _guarded_handlers() -> tuple[type, ...]:
+    # Imported late: it needs a private module of Scrapy that other handlers do not.
+    from rdfaspider.resolver.aiohttp import GuardedAiohttpDownloadHandler
+
+    return GuardedHTTP11DownloadHandler, GuardedAiohttpDownloadHandler

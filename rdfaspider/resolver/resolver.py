@@ -1,0 +1,181 @@
+"""The resolver that Twisted and the download handlers ask before they connect."""
+
+from __future__ import annotations
+
+import asyncio
+from ipaddress import IPv4Address
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy.exceptions import IgnoreRequest, UsageError
+from twisted.internet import address as twisted
+from twisted.internet.interfaces import IHostnameResolver, IHostResolution
+from zope.interface import implementer  # type: ignore[import-untyped]
+
+from rdfaspider.resolver.addresses import literal
+from rdfaspider.resolver.cache import Cache
+from rdfaspider.resolver.directory import Directory, look_up
+from rdfaspider.resolver.guard import Guard, named_servers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from scrapy.crawler import Crawler
+    from twisted.internet.base import ReactorBase
+
+    from rdfaspider.resolver.addresses import Address
+
+
+class ForbiddenAddressError(IgnoreRequest):
+    """A host is, or resolves to, an address that must not be connected to."""
+
+    def __init__(self, host: str, reason: str) -> None:
+        super().__init__(
+            f"{host} has a {reason} address. If it is a server of yours, add it to RESOLVER_ALLOW."
+        )
+        self.reason = reason
+
+
+@implementer(IHostResolution)
+class _Resolution:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def cancel(self) -> None:
+        raise NotImplementedError  # as in Twisted: a look-up cannot be called back
+
+
+@implementer(IHostnameResolver)
+class Resolver:
+    """Resolves hosts, and withholds the addresses that the guard refuses.
+
+    What it returns is what is connected to, without another look-up in between; so a name whose
+    address changes does not get past it. Addresses in URLs come here like names.
+    """
+
+    # A subclass may know other ways.
+    look_up = staticmethod(look_up)
+
+    def __init__(self, reactor: ReactorBase, directory: Directory) -> None:
+        self.reactor = reactor
+        self.directory = directory
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, reactor: ReactorBase) -> Self:
+        settings = crawler.settings
+        try:
+            directory = Directory(
+                Guard(settings.getlist("RESOLVER_ALLOW")),
+                Cache(
+                    settings.getint("RESOLVER_CACHE_NAMES"),
+                    settings.getfloat("RESOLVER_HIT_SECONDS"),
+                    settings.getfloat("RESOLVER_MISS_SECONDS"),
+                ),
+                threads=settings.getint("RESOLVER_THREADS"),
+                look_up=cls.look_up,
+                clock=monotonic,
+                call_from_thread=reactor.callFromThread,
+            )
+        except ValueError as error:
+            raise UsageError(f"A RESOLVER_ setting is wrong: {error}") from error
+        return cls(reactor, directory)
+
+    def install_on_reactor(self) -> None:
+        self.reactor.installNameResolver(self)  # type: ignore[arg-type]
+
+    # --- for the crawl ---
+
+    def allow_seeds(self, urls: Iterable[str]) -> None:
+        """Let the crawl reach the servers on this machine or network that its user named."""
+        for entry in named_servers(urls):
+            self.directory.guard.allow(entry)
+
+    def prefetch(self, hosts: Iterable[str]) -> None:
+        """Begin to look up hosts that will be needed soon."""
+        self.directory.prefetch(hosts)
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each thing happened, by the name of its stat without `resolver/`."""
+        return dict(self.directory.counts)
+
+    # --- for download handlers ---
+
+    def check_target(self, host: str, port: int) -> None:
+        """Raise ForbiddenAddressError for a host that names a refused address without a look-up.
+
+        This is all that can be known of a target that a proxy resolves.
+        """
+        if reason := self.directory.refusal(host, port, literal(host)):
+            self.directory.counts[f"refused/{reason}"] += 1
+            raise ForbiddenAddressError(host, reason)
+
+    def check_answer(self, host: str, port: int) -> None:
+        """Raise ForbiddenAddressError if a host has addresses and all are refused."""
+        known = self.directory.known(host) or ()
+        if reason := self.directory.refusal(host, port, known):
+            raise ForbiddenAddressError(host, reason)
+
+    def trust_proxy(self, host: str, port: int) -> None:
+        """Let connections be made to a proxy, wherever it is: no page chooses it."""
+        self.directory.trust_proxy(host, port)
+
+    async def resolve(self, host: str, port: int) -> list[Address]:
+        """Return the addresses to connect to.
+
+        Raise ForbiddenAddressError when all are refused, OSError when there are none.
+        """
+        future: asyncio.Future[tuple[Address, ...]] = asyncio.get_running_loop().create_future()
+
+        def deliver(found: tuple[Address, ...]) -> None:
+            if not future.done():  # else the download was given up
+                future.set_result(found)
+
+        self.directory.find(host, deliver)
+        found = await future
+        admitted = self.directory.admit(host, port, found)
+        if found and not admitted:
+            raise ForbiddenAddressError(host, self.directory.refusal(host, port, found))
+        if not found:
+            raise OSError(f"{host} has no address.")
+        return admitted
+
+    def resolveHostName(
+        self,
+        resolutionReceiver: Any,
+        hostName: str,
+        portNumber: int = 0,
+        addressTypes: Sequence[type] | None = None,
+        transportSemantics: str = "TCP",
+    ) -> _Resolution:
+        """Do what IHostnameResolver asks; a host whose addresses are all refused has none."""
+        resolution = _Resolution(hostName)
+        resolutionReceiver.resolutionBegan(resolution)
+
+        def deliver(found: tuple[Address, ...]) -> None:
+            for address in self.directory.admit(hostName, portNumber, found):
+                answer = _twisted(address, portNumber)
+                if addressTypes is None or type(answer) in addressTypes:
+                    resolutionReceiver.addressResolved(answer)
+            resolutionReceiver.resolutionComplete()
+
+        self.directory.find(hostName, deliver)
+        return resolution
+
+
+def installed_resolver() -> Resolver:
+    """Return the reactor's resolver; raise RuntimeError if it is another than ours."""
+    from twisted.internet import reactor
+
+    resolver = getattr(reactor, "nameResolver", None)
+    if not isinstance(resolver, Resolver):
+        raise RuntimeError(
+            "Nothing is fetched without the address guard: set TWISTED_DNS_RESOLVER to"
+            " rdfaspider.resolver.Resolver and crawl by scrapy crawl or a CrawlerProcess."
+        )
+    return resolver
+
+
+def _twisted(address: Address, port: int) -> twisted.IPv4Address | twisted.IPv6Address:
+    if isinstance(address, IPv4Address):
+        return twisted.IPv4Address("TCP", str(address), port)
+    return twisted.IPv6Address("TCP", str(address), port)

@@ -1,0 +1,41 @@
+"""Who asks: the User-Agent header, and the rule that nobody asks the world without a name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import UsageError
+
+from rdfaspider import __version__
+from rdfaspider.urls import host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy.settings import BaseSettings
+
+# Our own machine, and names that nobody has (RFC 2606, RFC 6761).
+_NOBODYS = re.compile(
+    r"127(\.\d+){3}|\[::1\]|(.*\.)?(localhost|test|example|invalid|example\.(com|net|org))"
+)
+
+
+def introduce(settings: BaseSettings, seeds: Iterable[str]) -> None:
+    """Set the User-Agent by POLITENESS_CONTACT, and refuse to crawl strangers without one."""
+    contact = settings["POLITENESS_CONTACT"]
+    if contact:
+        agent = f"{settings['BOT_NAME']}/{__version__} (+{contact})"
+        settings.set("USER_AGENT", agent, priority="spider")
+        return
+    strangers = [url for url in seeds if not _NOBODYS.fullmatch(host(url))]
+    if strangers and settings.getpriority("USER_AGENT") == _PROJECT:
+        raise UsageError(
+            f"Who asks {strangers[0]}? Say how people can reach you, with"
+            " -s POLITENESS_CONTACT=https://your.site/about or an address of mail: it becomes part of"
+            " the User-Agent that their servers see."
+        )
+
+
+# The priority of what settings.py says: a user agent set anywhere else is the user's own.
+_PROJECT = 20

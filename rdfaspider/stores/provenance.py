@@ -1,0 +1,60 @@
+"""Where the triples of a page come from, as triples (row B5): PROV-O and Dublin Core.
+
+Each fetch is an activity with a name of its own, so that nothing need be removed when a page is
+fetched again, and writing the same fetch twice changes nothing:
+
+    <urn:rdfaspider:fetch:HASH> a prov:Activity ;
+        prov:generated <page graph> ; prov:used <page URL> , <urn:sha256:DIGEST OF THE BODY> ;
+        prov:endedAtTime "…" ; http:statusCodeValue 200 ; dcterms:extent 2 (quads) ;
+        prov:wasAssociatedWith <urn:rdfaspider:VERSION> ; dcterms:isPartOf <the crawl's graph> .
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from hashlib import blake2b, sha256
+from typing import TYPE_CHECKING
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from rdfaspider import __version__
+
+if TYPE_CHECKING:
+    from rdfaspider.items import Page
+
+PROV = "http://www.w3.org/ns/prov#"
+DCTERMS = "http://purl.org/dc/terms/"
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_STATUS = NamedNode("http://www.w3.org/2011/http#statusCodeValue")
+_TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+_INTEGER = NamedNode(_XSD + "integer")
+
+
+def crawl_graph(name: str) -> str:
+    """Return the graph of what is known about the fetches of the crawl of that name."""
+    return f"urn:rdfaspider:crawl:{blake2b(name.encode(), digest_size=8).hexdigest()}"
+
+
+def provenance(page: Page, graph: str, crawl: str, now: float) -> list[Quad]:
+    """Return what is known of the fetch of a page whose quads are in `graph`.
+
+    `now` stands for the time of the fetch if the page does not tell it.
+    """
+    moment = datetime.fromtimestamp(page.fetched or now, UTC).isoformat(timespec="milliseconds")
+    label = blake2b(f"{crawl} {graph} {moment}".encode(), digest_size=16).hexdigest()
+    fetch, context = NamedNode(f"urn:rdfaspider:fetch:{label}"), NamedNode(crawl)
+    facts: list[tuple[NamedNode, NamedNode | Literal]] = [
+        (_TYPE, NamedNode(PROV + "Activity")),
+        (NamedNode(PROV + "generated"), NamedNode(graph)),
+        (NamedNode(PROV + "used"), NamedNode(f"urn:sha256:{sha256(page.body).hexdigest()}")),
+        (
+            NamedNode(PROV + "endedAtTime"),
+            Literal(moment, datatype=NamedNode(_XSD + "dateTime")),
+        ),
+        (NamedNode(PROV + "wasAssociatedWith"), NamedNode(f"urn:rdfaspider:{__version__}")),
+        (NamedNode(DCTERMS + "extent"), Literal(str(len(page.quads)), datatype=_INTEGER)),
+        (NamedNode(DCTERMS + "isPartOf"), context),
+    ]
+    if page.status:
+        facts.append((_STATUS, Literal(str(page.status), datatype=_INTEGER)))
+    return [Quad(fetch, predicate, value, context) for predicate, value in facts]

@@ -1,0 +1,118 @@
+"""A repository of an RDF4J server (GraphDB speaks the same protocol), over its REST interface."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, Any, Self
+
+from pyoxigraph import RdfFormat, parse
+
+from rdfaspider.stores import Refused, StoreUnavailable
+from rdfaspider.stores.changes import Change, update
+from rdfaspider.stores.http import query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pyoxigraph import Quad
+
+    from rdfaspider.stores.http import Client
+
+# Replacing a graph is the most frequent write: without an index that begins with the context (c), each
+# would scan the whole store.
+_CONFIGURATION = """\
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix config: <tag:rdf4j.org,2023:config/> .
+[] a config:Repository ; config:rep.id "%s" ; rdfs:label "rdfaspider" ;
+   config:rep.impl [ config:rep.type "openrdf:SailRepository" ;
+     config:sail.impl [ config:sail.type "openrdf:NativeStore" ;
+       config:native.tripleIndexes "spoc,posc,cspo" ] ] .
+"""
+
+
+class Rdf4jStore:
+    """A Store on an RDF4J server; the client's URL is the repository's.
+
+    The repository is made at the first write if it is missing. One page is replaced by a PUT with
+    its context; several changes are one SPARQL Update; each is one transaction of the server.
+    A PUT or DELETE of statements without a context would empty the repository: none is ever built.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._exists = False
+        self._name = client.url.rpartition("/repositories/")[2]
+        if not self._name.replace("-", "").replace("_", "").isalnum():
+            raise StoreUnavailable(
+                f"{client.url} is not the URL of a repository:"
+                " rdf4j+http://HOST/rdf4j-server/repositories/NAME."
+            )
+
+    def create(self) -> bool:
+        body = (_CONFIGURATION % self._name).encode()
+        is_new = True
+        try:
+            self._client.request("PUT", body=body, content_type="text/turtle")
+        except Refused as refusal:
+            if refusal.status != 409:
+                raise
+            is_new = False
+        self._exists = True
+        return is_new
+
+    def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
+        self.write([Change.replacing(graph, quads)])
+        return True
+
+    def add(self, quads: Iterable[Quad]) -> None:
+        self.write(Change.adding(quads))
+
+    def write(self, changes: Sequence[Change]) -> None:
+        if not self._exists:
+            self.create()
+        if not any(change.replaces for change in changes):
+            self._post(changes)
+        elif len(changes) == 1:
+            self._put(changes[0])
+        else:
+            self._client.request(
+                "POST",
+                "/statements",
+                update(changes),
+                # Without a charset the server reads Latin-1.
+                content_type="application/sparql-update; charset=utf-8",
+            )
+
+    def _put(self, change: Change) -> None:
+        assert change.graph, "a PUT without a context empties the repository"
+        self._client.request(
+            "PUT",
+            "/statements",
+            change.triples,
+            {"context": f"<{change.graph}>", "baseURI": f"<{change.graph}>"},
+            content_type="application/n-triples",
+        )
+
+    def _post(self, changes: Sequence[Change]) -> None:
+        # The server knows gzip by its first bytes.
+        body = gzip.compress(b"".join(change.nquads() for change in changes), 1)
+        self._client.request("POST", "/statements", body, content_type="application/n-quads")
+
+    def query(self, sparql: str) -> Any:
+        return query(self._client, "", sparql)
+
+    def quads(self) -> Iterator[Quad]:
+        with self._client.stream("/statements", accept="application/n-quads") as answer:
+            yield from parse(answer, RdfFormat.N_QUADS)
+
+    def count(self) -> int:
+        return int(self._client.request("GET", "/size")[0])
+
+    def close(self) -> None:
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

@@ -1,0 +1,228 @@
+"""The pages that wait to be sent to a store, on disk: an SQLite database of three tables.
+
+    waiting   number, graph, replaces, quads, body     changes not yet sent, in the order they came
+    aside     the same, and status, words              changes the store refused, with its words
+    digests   hash of a graph's name, digest           of what each graph was last replaced by
+
+Bodies are N-Triples, compressed. Invariant: no change, waiting or aside, replaces a graph that another
+one is about: a replacement takes the place of everything before it. A digest is of what is in the
+store or waits; a graph that was refused has none.
+Every change of state is one transaction. It survives the death of the process at any instant, and
+`close`, or the next checkpoint, makes it survive the death of the machine. Other processes may read
+beside the one that writes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import sqlite3
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores.changes import Change
+
+_VERSION = 1
+_COLUMNS = "number INTEGER PRIMARY KEY AUTOINCREMENT, graph TEXT, replaces INTEGER, quads INTEGER, body BLOB"
+_TABLES = f"""
+CREATE TABLE waiting ({_COLUMNS});
+CREATE INDEX waiting_by_graph ON waiting (graph);
+CREATE TABLE aside ({_COLUMNS}, status INTEGER, words TEXT);
+CREATE INDEX aside_by_graph ON aside (graph);
+CREATE TABLE digests (graph BLOB PRIMARY KEY, digest BLOB) WITHOUT ROWID;
+CREATE TABLE target (url TEXT);
+PRAGMA user_version = {_VERSION};
+"""
+_PUT = "INSERT INTO waiting (graph, replaces, quads, body) VALUES (?, ?, ?, ?)"
+_TOTALS = (
+    "SELECT COUNT(*), COALESCE(SUM(quads), 0),"
+    " COALESCE(SUM(LENGTH(body) + LENGTH(graph)), 0) FROM waiting"
+)
+
+
+class Entry(NamedTuple):
+    """A change with its number in the spool and its size there."""
+
+    number: int
+    size: int
+    change: Change
+
+
+class Spool:
+    """The durable queue between a crawl and its store; its methods may be called by any thread.
+
+    `pages`, `quads` and `size` (in bytes) tell what waits.
+    """
+
+    def __init__(self, directory: str, *, target: str = "", read_only: bool = False) -> None:
+        self.path = Path(directory) / "outbox.sqlite"
+        self._lock = threading.Lock()
+        self._lock_file: BinaryIO | None = None
+        if read_only:
+            self._open_to_read()
+        else:
+            self._open_to_write()
+            self._aim_at(target)
+        self.pages, self.quads, self.size = 0, 0, 0
+        self._count(*self._database.execute(_TOTALS).fetchone())
+
+    def _open_to_read(self) -> None:
+        if not self.path.exists():
+            raise StoreUnavailable(
+                f"There is no outbox in {self.path.parent}: run a crawl first, or name the crawl's"
+                " directory with -s JOBDIR=DIRECTORY."
+            )
+        uri = f"{self.path.resolve().as_uri()}?mode=ro"
+        self._database = sqlite3.connect(uri, uri=True, check_same_thread=False)
+
+    def _open_to_write(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock_file = (self.path.parent / "LOCK").open("wb")
+        try:
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._lock_file.close()
+            raise StoreUnavailable(
+                f"The outbox {self.path.parent} is in use by another crawl: wait until that one ends,"
+                " or give this one a directory of its own with -s JOBDIR=DIRECTORY."
+            ) from error
+        self._database = sqlite3.connect(
+            self.path, check_same_thread=False, isolation_level=None, timeout=60
+        )
+        # In a write-ahead log a commit is safe from the death of the process without waiting for the disk.
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = NORMAL")
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            self._database.executescript(f"BEGIN; {_TABLES} COMMIT;")
+        elif version != _VERSION:
+            self.close()
+            raise StoreUnavailable(
+                f"The outbox {self.path.parent} has format {version}, and this version of rdfaspider"
+                f" reads format {_VERSION}: send it with the version that wrote it."
+            )
+
+    def _aim_at(self, target: str) -> None:
+        """Forget what the last store was sent when this crawl has another one."""
+        with self._transaction() as database:
+            before = database.execute("SELECT url FROM target").fetchone()
+            if before != (target,):
+                database.execute("DELETE FROM target")
+                database.execute("DELETE FROM digests")
+                database.execute("INSERT INTO target VALUES (?)", (target,))
+
+    def put(self, change: Change, digest: bytes = b"") -> bool:
+        """Take a change in; False if its digest says that nothing would change."""
+        body = zlib.compress(change.triples, 1)
+        key = _key(change.graph)
+        with self._transaction() as database:
+            if digest:
+                find = "SELECT digest FROM digests WHERE graph = ?"
+                if database.execute(find, (key,)).fetchone() == (digest,):
+                    return False
+                database.execute("INSERT OR REPLACE INTO digests VALUES (?, ?)", (key, digest))
+            if change.replaces:
+                self._supersede(database, change.graph)
+            database.execute(_PUT, (change.graph, change.replaces, change.quads, body))
+            self._count(1, change.quads, len(body) + len(change.graph))
+        return True
+
+    def _supersede(self, database: sqlite3.Connection, graph: str) -> None:
+        totals = database.execute(f"{_TOTALS} WHERE graph = ?", (graph,)).fetchone()
+        for table in ("waiting", "aside"):
+            database.execute(f"DELETE FROM {table} WHERE graph = ?", (graph,))
+        self._count(*(-total for total in totals))
+
+    def batch(self, quads: int) -> list[Entry]:
+        """Return the changes that waited longest, at least one if there is any, of so many quads."""
+        entries: list[Entry] = []
+        find = "SELECT number, graph, replaces, quads, body FROM waiting ORDER BY number"
+        with self._lock:
+            for number, graph, replaces, count, body in self._database.execute(find):
+                quads -= count
+                if entries and quads < 0:
+                    break
+                change = Change(graph, zlib.decompress(body), count, bool(replaces))
+                entries.append(Entry(number, len(body) + len(graph), change))
+        return entries
+
+    def remove(self, entries: Sequence[Entry]) -> None:
+        """Let go of changes that the store has taken."""
+        with self._transaction() as database:
+            for entry in entries:
+                self._delete(database, entry)
+
+    def set_aside(self, entry: Entry, status: int, words: str) -> None:
+        """Keep a change that the store refused, with what it said."""
+        with self._transaction() as database:
+            database.execute(
+                "INSERT INTO aside (graph, replaces, quads, body, status, words)"
+                " SELECT graph, replaces, quads, body, ?, ? FROM waiting WHERE number = ?",
+                (status, words, entry.number),
+            )
+            database.execute("DELETE FROM digests WHERE graph = ?", (_key(entry.change.graph),))
+            self._delete(database, entry)
+
+    def _delete(self, database: sqlite3.Connection, entry: Entry) -> None:
+        # One that was superseded while it was being sent is gone already.
+        done = database.execute("DELETE FROM waiting WHERE number = ?", (entry.number,))
+        if done.rowcount:
+            self._count(-1, -entry.change.quads, -entry.size)
+
+    def replay(self) -> int:
+        """Let everything that was kept aside wait again; return how many changes that are."""
+        with self._transaction() as database:
+            rows = database.execute("SELECT graph, replaces, quads, body FROM aside").fetchall()
+            database.execute("DELETE FROM aside")
+            database.executemany(_PUT, rows)
+            for graph, _, quads, body in rows:
+                self._count(1, quads, len(body) + len(graph))
+        return len(rows)
+
+    def aside(self) -> list[tuple[str, int, str]]:
+        """Return graph, status and words of each change that was refused."""
+        with self._lock:
+            find = "SELECT graph, status, words FROM aside ORDER BY number"
+            return self._database.execute(find).fetchall()
+
+    def changes(self, *, aside: bool = False) -> Iterator[Change]:
+        """Yield what waits, or what was kept aside, in order."""
+        table = "aside" if aside else "waiting"
+        find = f"SELECT graph, body, quads, replaces FROM {table} ORDER BY number"
+        for graph, body, quads, replaces in self._database.execute(find):
+            yield Change(graph, zlib.decompress(body), quads, bool(replaces))
+
+    def forget(self) -> None:
+        """Forget what was sent: the store has lost it."""
+        with self._transaction() as database:
+            database.execute("DELETE FROM digests")
+
+    def close(self) -> None:
+        self._database.close()
+        if self._lock_file is not None:
+            self._lock_file.close()
+
+    def _count(self, pages: int, quads: int, size: int) -> None:
+        self.pages += pages
+        self.quads += quads
+        self.size += size
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+
+
+def _key(graph: str) -> bytes:
+    return blake2b(graph.encode(), digest_size=16).digest()

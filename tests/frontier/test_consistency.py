@@ -1,0 +1,206 @@
+"""Whatever is done to a local frontier, in whatever order, what it stores agrees with itself."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from rdfaspider.frontier import FrontierUnavailable, Taken
+from rdfaspider.frontier.keys import host_of
+from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.pages import MOST_AT_HAND
+from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING
+
+LIMITS = FrontierLimits(depth=4, host_urls=60)
+
+
+def opened(
+    path: Path, order: str = "breadth", now: float = 0.0, delay: float = 1.0
+) -> LocalFrontier:
+    politeness = Politeness(delay=delay, at_once=2)
+    return LocalFrontier(
+        str(path), order=order, politeness=politeness, lease=20.0, limits=LIMITS, now=now
+    )
+
+
+def kill(frontier: LocalFrontier) -> None:
+    """Let go of the database as a kill does: nothing is said goodbye to."""
+    frontier._database.close()
+
+
+def check(frontier: LocalFrontier) -> None:
+    """Compare the counters and the indexes with the trie."""
+    records = {key: record for key, record in frontier.trie.subtree()}
+    states = Counter(record.state for record in records.values())
+    counts = frontier.counts()
+    assert (counts.done, counts.failed, counts.denied) == (
+        states[DONE],
+        states[FAILED],
+        states[DENIED],
+    )
+    assert counts.waiting + counts.in_flight == states[WAITING] + states[LATER]
+    unfinished = Counter(r.depth for r in records.values() if r.state in (WAITING, LATER))
+    stored = dict(enumerate(frontier._counters.unfinished))
+    assert {depth: count for depth, count in stored.items() if count} == dict(unfinished)
+    database = frontier._database
+    assert sum(1 for _ in database.waiting.pairs()) == states[WAITING]
+    assert sum(1 for _ in database.later.pairs()) == states[LATER]
+    by_host = Counter((host_of(key), record.state) for key, record in records.items())
+    for view in frontier.hosts(0.0):
+        host = view.name.split(".")[0]
+        own = {state: by_host[(f"test,{host}".encode(), state)] for state in range(5)}
+        assert view.waiting + view.in_flight == own[WAITING] + own[LATER]
+        assert (view.done, view.failed) == (own[DONE], own[FAILED])
+
+
+@pytest.mark.parametrize("order", ["breadth", "roundrobin"])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_random_life(tmp_path: Path, order: str, seed: int) -> None:
+    chance = random.Random(seed)
+    now = 0.0
+    frontier = opened(tmp_path / "frontier", order)
+    flying: list[Taken] = []
+
+    def url() -> str:
+        query = "?q" if chance.random() < 0.1 else ""
+        return f"http://h{chance.randrange(5)}.test/{chance.randrange(30)}{query}"
+
+    for step in range(250):
+        now += chance.choice([0.0, 0.2, 1.0, 7.0])
+        action = chance.random()
+        if action < 0.15:
+            frontier.put([url() for _ in range(chance.randrange(5))], chance.randrange(4))
+        elif action < 0.5:
+            if (taken := frontier.take(now)) is not None:
+                flying.append(taken)
+        elif action < 0.9 and flying:
+            taken = flying.pop(chance.randrange(len(flying)))
+            fate = chance.choice(["done", "done", "done", "failed", "denied", "retry", "release"])
+            if fate == "retry":
+                frontier.retry(taken, now, after=chance.choice([0.0, 5.0]))
+            elif fate == "release":
+                frontier.release(taken, now)
+            else:
+                links = [url() for _ in range(chance.randrange(4))]
+                frontier.finish(taken, fate, now, links, deeper=chance.choice([0, 1]))  # type: ignore[arg-type]
+        elif action > 0.97:
+            (kill if chance.random() < 0.5 else LocalFrontier.close)(frontier)
+            frontier = opened(tmp_path / "frontier", order, now)
+            flying.clear()
+        if step % 10 == 0:
+            frontier.wait(now)
+            check(frontier)
+    frontier.close()
+
+
+def test_a_bad_url_changes_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path / "frontier") as frontier:
+        with pytest.raises(ValueError, match="Not an http"):
+            frontier.put(["http://a.test/1", "ftp://a.test/2"])
+        frontier.put(["http://a.test/3"])
+        taken = frontier.take(0.0)
+        assert taken
+        with pytest.raises(ValueError, match="Not an http"):
+            frontier.finish(taken, "done", 0.0, ["ftp://a.test/4"])
+        assert frontier.counts().in_flight == 1
+        frontier.finish(taken, "done", 0.0)
+        assert frontier.counts().seen == 1
+        check(frontier)
+
+
+def test_a_frontier_that_cannot_write_takes_nothing_more(tmp_path: Path) -> None:
+    frontier = opened(tmp_path / "frontier")
+    frontier.put(["http://a.test/1", "http://a.test/2"])
+    taken = frontier.take(0.0)
+    assert taken
+    frontier._database.is_broken = True
+    for _ in range(2):
+        with pytest.raises(FrontierUnavailable, match="takes nothing more"):
+            frontier.put(["http://a.test/3"])
+    with pytest.raises(FrontierUnavailable):
+        frontier.finish(taken, "done", 0.0)
+    frontier.close()
+    with opened(tmp_path / "frontier", now=9.0) as frontier:
+        check(frontier)
+        assert frontier.counts().waiting == 2
+
+
+def test_an_old_lease_does_not_end_a_new_flight(tmp_path: Path) -> None:
+    with opened(tmp_path / "frontier") as frontier:
+        frontier.put(["http://a.test/"])
+        first = frontier.take(0.0)
+        assert first
+        frontier.retry(first, 1.0)
+        second = frontier.take(19.0)
+        assert second
+        assert frontier.take(21.0) is None, "the first lease would have ended at 20"
+        assert frontier.take(39.0)
+
+
+def test_delays_survive_a_kill_and_whatever_comes_between(tmp_path: Path) -> None:
+    frontier = opened(tmp_path / "frontier", delay=60.0)
+    frontier.put(["http://a.test/1", "http://a.test/2"])
+    assert frontier.take(100.0)
+    kill(frontier)
+    opened(tmp_path / "frontier", now=101.0, delay=60.0).close()
+    with opened(tmp_path / "frontier", now=102.0, delay=60.0) as frontier:
+        assert frontier.take(160.0) is None
+        assert frontier.take(161.0)
+
+
+def test_users_ports_and_schemes_share_the_clock_of_their_host(tmp_path: Path) -> None:
+    politeness = Politeness(delay=60.0)
+    with LocalFrontier(str(tmp_path / "frontier"), politeness=politeness) as frontier:
+        frontier.put([f"http://u{n}@a.test/" for n in range(5)])
+        frontier.put(["https://a.test/", "http://a.test:8000/"])
+        assert frontier.take(0.0)
+        assert frontier.take(1.0) is None
+
+
+def test_memory_does_not_grow_with_the_urls_of_sleeping_hosts(tmp_path: Path) -> None:
+    politeness = Politeness(delay=1000.0)
+    with LocalFrontier(str(tmp_path / "frontier"), politeness=politeness) as frontier:
+        for host in range(2_000):
+            frontier.put([f"http://h{host}.test/{n}" for n in range(20)])
+        while (taken := frontier.take(0.0)) is not None:
+            frontier.finish(taken, "done", 0.0)
+        assert frontier.counts().done == 2_000
+        assert len(frontier._loaded) <= MOST_AT_HAND + 2_000
+
+
+def test_many_retries_do_not_get_slower(tmp_path: Path) -> None:
+    politeness = Politeness(delay=0.0, at_once=2)
+    with LocalFrontier(str(tmp_path / "frontier"), politeness=politeness) as frontier:
+        frontier.put([f"http://h{n % 50}.test/{n}" for n in range(3_000)])
+        for now in range(9_000):
+            taken = frontier.take(float(now))
+            assert taken
+            if taken.attempts < 2:
+                frontier.retry(taken, float(now), after=1.0)
+            else:
+                frontier.finish(taken, "failed", float(now))
+        assert frontier.counts().failed == 3_000
+        check(frontier)
+
+
+def test_a_crawl_cannot_go_deeper_than_it_began(tmp_path: Path) -> None:
+    path = str(tmp_path / "frontier")
+    LocalFrontier(path, limits=FrontierLimits(depth=1)).close()
+    LocalFrontier(path, limits=FrontierLimits(depth=0)).close()
+    with pytest.raises(ValueError, match="begun with depth 1"):
+        LocalFrontier(path, limits=FrontierLimits(depth=4))
+
+
+def test_attempts_have_an_end(tmp_path: Path) -> None:
+    with opened(tmp_path / "frontier") as frontier:
+        frontier.put(["http://a.test/"])
+        for attempt in range(300):
+            taken = frontier.take(attempt * 10.0)
+            assert taken
+            frontier.retry(taken, attempt * 10.0)
+        assert frontier.counts().waiting == 1

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from rdfaspider.frontier.hosts import Host
+from rdfaspider.frontier.politeness import Politeness
+
+
+@pytest.fixture
+def host() -> Host:
+    return Host(b"test,a", 0)
+
+
+def test_the_longest_pause_counts(host: Host) -> None:
+    rules = Politeness(delay=2.0, latency_factor=5.0, longest_adaptive=20.0)
+    assert rules.pause(host) == 2.0
+    rules.note_answer(host, latency=1.0)
+    assert rules.pause(host) == 5.0
+    host.crawl_delay = 7.0
+    assert rules.pause(host) == 7.0
+    host.latency = 100.0
+    assert rules.pause(host) == 20.0
+
+
+def test_wire_asks_large_sites_more_often(host: Host) -> None:
+    """Row W2: fifteen seconds, and five for sites of over a hundred pages."""
+    rules = Politeness(delay=15.0, large_delay=5.0, large_pages=100)
+    assert rules.pause(host) == 15.0
+    host.done, host.failed = 99, 1
+    assert rules.pause(host) == 5.0
+
+
+def test_a_refusal_with_a_time_is_taken_at_its_word(host: Host) -> None:
+    Politeness().note_refusal(host, 100.0, wanted=30.0)
+    assert host.blocked == 130.0
+
+
+def test_refusals_without_a_time_double_and_are_forgiven(host: Host) -> None:
+    rules = Politeness(first_backoff=60.0, forgiven_after=1800.0)
+    now, waits = 0.0, []
+    for _ in range(14):
+        rules.note_refusal(host, now, wanted=None)
+        waits.append(host.blocked - now)
+        now = host.blocked
+    assert waits[:4] == [60.0, 120.0, 240.0, 480.0]
+    assert waits[-1] == 86_400.0
+    now += 1801.0
+    rules.note_refusal(host, now, wanted=None)
+    assert host.blocked - now == 60.0
+
+
+def test_hosts_refused_together_do_not_come_back_together() -> None:
+    rules = Politeness()
+    hosts = [Host(b"test,a", number) for number in range(50)]
+    for host in hosts:
+        rules.note_refusal(host, 0.0, wanted=None)
+    times = {host.blocked for host in hosts}
+    assert len(times) > 40
+    assert min(times) >= 60.0 and max(times) <= 66.0
+
+
+def test_failures_in_a_row_slow_and_park_a_host(host: Host) -> None:
+    rules = Politeness(first_backoff=60.0, failures_in_a_row=3)
+    for _ in range(3):
+        rules.note_failure(host, 0.0)
+    assert host.blocked == 0.0, "bad luck"
+    rules.note_failure(host, 0.0)
+    assert host.blocked == 60.0
+    rules.note_failure(host, 60.0)
+    assert host.blocked == 180.0
+    rules.note_answer(host, 0.1)
+    rules.note_failure(host, 500.0)
+    assert host.blocked == 180.0, "an answer between makes up for all"

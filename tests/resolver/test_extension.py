@@ -1,0 +1,78 @@
+"""A crawl that would go past the guard does not start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
+
+from rdfaspider.resolver.extension import check_wiring
+
+Fetch = Callable[..., Any]
+
+
+@pytest.mark.parametrize("handler", ["http11.GuardedHTTP11", "aiohttp.GuardedAiohttp"])
+def test_guarded_handlers_are_good(guarded: dict[str, Any], handler: str) -> None:
+    guarded["DOWNLOAD_HANDLERS"]["https"] = f"rdfaspider.resolver.{handler}DownloadHandler"
+    check_wiring(Settings(guarded))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "handler"),
+    [
+        ("http", "http11.HTTP11DownloadHandler"),
+        ("https", "_aiohttp.AiohttpDownloadHandler"),
+        ("ftp", "ftp.FTPDownloadHandler"),
+        ("file", "file.FileDownloadHandler"),
+    ],
+)
+def test_others_are_not(guarded: dict[str, Any], scheme: str, handler: str) -> None:
+    guarded["DOWNLOAD_HANDLERS"][scheme] = f"scrapy.core.downloader.handlers.{handler}"
+    with pytest.raises(UsageError, match=scheme):
+        check_wiring(Settings(guarded))
+
+
+def test_the_defaults_of_scrapy_are_not() -> None:
+    with pytest.raises(UsageError, match="TWISTED_DNS_RESOLVER"):
+        check_wiring(Settings())
+
+
+def test_a_crawl_without_guard_does_not_start(canary: Any, fetch: Fetch) -> None:
+    fetched = fetch([f"http://127.0.0.1:{canary.port}/"], "unguarded")
+    assert "UsageError" in fetched.error
+    assert fetched.outcomes == []
+    assert canary.visits == []
+
+
+@pytest.mark.parametrize("handler", ["http11", "aiohttp"])
+def test_without_the_resolver_nothing_is_fetched(canary: Any, fetch: Fetch, handler: str) -> None:
+    fetched = fetch(
+        [f"http://127.0.0.1:{canary.port}/", f"http://localhost:{canary.port}/"],
+        handler,
+        EXTENSIONS={},
+        TWISTED_DNS_RESOLVER="scrapy.resolver.CachingThreadedResolver",
+    )
+    assert fetched.outcomes == ["RuntimeError"] * 2
+    assert canary.visits == []
+
+
+def test_what_happened_is_in_the_stats(canary: Any, fetch: Fetch) -> None:
+    port = canary.port
+    hosts = ["four.example", "four.example", "wiki.example", "none.example", "10.0.0.1"]
+    fetched = fetch(
+        [f"http://{host}:{port}/" for host in hosts],
+        names={"four.example": [["127.0.0.1"]], "wiki.example": [["127.0.0.1"]]},
+        RESOLVER_ALLOW=["wiki.example"],
+    )
+    refused = "ForbiddenAddressError"
+    assert fetched.outcomes == [refused, refused, "200", "CannotResolveHostError", refused]
+    assert fetched.stats == {
+        "resolver/miss": 3,
+        "resolver/hit": 1,
+        "resolver/failed": 1,
+        "resolver/refused/loopback": 2,
+        "resolver/refused/private": 1,
+    }

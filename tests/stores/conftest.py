@@ -1,0 +1,179 @@
+"""Servers that the stores are tested against: two real ones, and one that has faults on demand."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Lock, Thread
+from urllib.error import URLError
+from urllib.request import ProxyHandler, build_opener
+
+import pyoxigraph
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Server:
+    """A server process that can be killed and started again on the same port and data."""
+
+    def __init__(self, command: list[str], probe: str) -> None:
+        self.command = command
+        self.probe = probe
+        self.start()
+
+    def start(self) -> None:
+        null = subprocess.DEVNULL
+        self.process = subprocess.Popen(self.command, stdin=null, stdout=null, stderr=null)
+        opener = build_opener(ProxyHandler({}))
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                with opener.open(self.probe, timeout=5):
+                    return
+            except (URLError, OSError):
+                assert self.process.poll() is None, f"{self.command[0]} does not start"
+                assert time.monotonic() < deadline, f"{self.command[0]} does not answer"
+                time.sleep(0.1)
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+@contextmanager
+def running(server: Server) -> Iterator[Server]:
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+def rdf4j_command(directory: Path, port: int) -> list[str]:
+    """Return how to start an RDF4J server that logs beside its directory; skip if there is none."""
+    cache = Path(os.environ.get("RDFASPIDER_RDF4J", PROJECT / ".cache"))
+    wars = sorted(cache.glob("rdf4j-http-server-*.war"))
+    runners = sorted(cache.glob("jetty-runner-*.jar"))
+    java = shutil.which("java")
+    if not (wars and runners and java):
+        pytest.skip(f"no RDF4J server in {cache}, or no Java: run sh tests/rdf4j.sh")
+    jvm = [java, "-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    data = f"-Dorg.eclipse.rdf4j.appdata.basedir={directory}"
+    place = ["--host", "127.0.0.1", "--port", str(port), "--path", "/rdf4j-server"]
+    log = ["--log", str(directory.with_suffix(".log"))]
+    return [*jvm, data, "-jar", str(runners[-1]), *place, *log, str(wars[-1])]
+
+
+@contextmanager
+def rdf4j_server(directory: Path) -> Iterator[tuple[Server, str]]:
+    """Run an RDF4J server; the values are the process and the URL of its repositories."""
+    port = free_port()
+    base = f"http://127.0.0.1:{port}/rdf4j-server"
+    with running(Server(rdf4j_command(directory, port), f"{base}/protocol")) as server:
+        yield server, f"{base}/repositories"
+
+
+@pytest.fixture(scope="session")
+def rdf4j(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the URL of the repositories of a real RDF4J server."""
+    with rdf4j_server(tmp_path_factory.mktemp("rdf4j")) as (_, url):
+        yield url
+
+
+@contextmanager
+def oxigraph_server(directory: Path) -> Iterator[tuple[Server, str]]:
+    """Run an Oxigraph server; the values are the process and its URL."""
+    program = Path(sys.executable).parent / "oxigraph"
+    if not program.exists():
+        pytest.skip("no Oxigraph server: pip install oxigraph")
+    port = free_port()
+    command = [str(program), "serve", "-l", str(directory), "-b", f"127.0.0.1:{port}"]
+    with running(Server(command, f"http://127.0.0.1:{port}/")) as server:
+        yield server, f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture
+def oxigraph(tmp_path: Path) -> Iterator[str]:
+    with oxigraph_server(tmp_path / "oxigraph") as (_, url):
+        yield url
+
+
+Fault = int | str | None
+
+
+class FaultyServer(ThreadingHTTPServer):
+    """A SPARQL Update endpoint over a store in memory, with the faults that a test asks for.
+
+    `fault` sees each request's body and says what goes wrong: a status, `drop` (the connection
+    ends without an answer), `late` (it ends after the update was made), or nothing.
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.fault: Callable[[bytes], Fault] = lambda body: None
+        self.store = pyoxigraph.Store()
+        self.requests: list[tuple[str, dict[str, str]]] = []
+        self.lock = Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/update"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: FaultyServer
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        with self.server.lock:
+            self.server.requests.append((self.path, dict(self.headers)))
+            fault = self.server.fault(body)
+            if fault in (None, "late"):
+                self.server.store.update(body.decode())
+        if isinstance(fault, str):
+            self.close_connection = True
+        elif fault:
+            self.answer(fault, b"the words\nof the server")
+        else:
+            self.answer(204, b"")
+
+    def answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        if status == 401:
+            challenge = 'Digest realm="SPARQL", nonce="n1", qop="auth", algorithm=MD5'
+            self.send_header("WWW-Authenticate", challenge)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def faulty() -> Iterator[FaultyServer]:
+    with FaultyServer() as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import time
+from itertools import product
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, parse
+
+from rdfaspider.stores.changes import Change, digest, update
+
+GRAPH = "http://site.test/a"
+NODES = st.sampled_from([BlankNode(f"n{number}") for number in range(4)])
+PREDICATES = st.sampled_from([NamedNode(f"http://site.test/p{number}") for number in range(2)])
+VALUES = st.one_of(NODES, st.text(max_size=5).map(Literal), PREDICATES)
+QUADS = st.lists(st.builds(Quad, st.one_of(NODES, PREDICATES), PREDICATES, VALUES), max_size=12)
+
+
+@given(QUADS, st.permutations(range(4)), st.randoms(use_true_random=False))
+def test_a_digest_knows_neither_labels_nor_order(
+    quads: list[Quad], labels: list[int], chance: object
+) -> None:
+    def renamed(term: object) -> object:
+        if isinstance(term, BlankNode):
+            return BlankNode(f"m{labels[int(term.value[1:])]}")
+        return term
+
+    others = [Quad(renamed(q.subject), q.predicate, renamed(q.object)) for q in quads]  # type: ignore[arg-type]
+    chance.shuffle(others)  # type: ignore[attr-defined]
+    assert digest(quads) == digest(others)
+
+
+@given(QUADS, st.builds(Quad, NODES, PREDICATES, VALUES))
+def test_a_digest_sees_one_more_triple(quads: list[Quad], more: Quad) -> None:
+    distinct = list(dict.fromkeys(quads))
+    if more not in distinct:
+        assert digest(distinct) != digest([*distinct, more])
+
+
+def test_a_digest_sees_what_is_said_of_which_node() -> None:
+    p, q = NamedNode("http://site.test/p"), NamedNode("http://site.test/q")
+    a, b = BlankNode("a"), BlankNode("b")
+    one = [Quad(a, p, Literal("1")), Quad(a, q, Literal("2")), Quad(b, p, Literal("3"))]
+    two = [Quad(a, p, Literal("1")), Quad(b, q, Literal("2")), Quad(b, p, Literal("3"))]
+    assert digest(one) != digest(two)
+
+
+def test_a_hostile_graph_costs_no_more_than_its_size() -> None:
+    nodes = [BlankNode(f"n{number}") for number in range(60)]
+    p = NamedNode("http://site.test/p")
+    clique = [Quad(a, p, b) for a, b in product(nodes, nodes) if a != b]
+    before = time.process_time()
+    digest(clique)
+    assert time.process_time() - before < 2
+
+
+@given(QUADS)
+def test_nquads_and_update_say_the_same(quads: list[Quad]) -> None:
+    change = Change.replacing(GRAPH, quads)
+    lines = set(parse(change.nquads(), RdfFormat.N_QUADS))
+    assert {(q.predicate, str(q.object)) for q in lines} == {
+        (q.predicate, str(q.object)) for q in quads
+    }
+    assert all(quad.graph_name == NamedNode(GRAPH) for quad in lines)
+    store = Store()
+    store.update(update([change]).decode())
+    assert len(store) == len(set(quads))
+    store.update(update([change._replace(triples=b"", quads=0)]).decode())
+    assert len(store) == 0

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from hashlib import sha256
+
+from pyoxigraph import Literal, NamedNode, Quad, Store
+
+from rdfaspider import __version__
+from rdfaspider.items import Page
+from rdfaspider.stores.provenance import crawl_graph, provenance
+
+URL = "http://site.test/a"
+
+
+def page(**facts: float) -> Page:
+    node = NamedNode(URL)
+    quads = [Quad(node, NamedNode("http://schema.org/name"), Literal("x"), node)]
+    return Page(URL, 0, body=b"body", quads=quads, **facts)  # type: ignore[arg-type]
+
+
+def test_a_fetch_tells_when_what_and_by_whom() -> None:
+    crawl = crawl_graph("some crawl")
+    store = Store()
+    store.extend(provenance(page(status=200, fetched=86400.5), URL, crawl, now=0.0))
+    assert {quad.graph_name for quad in store} == {NamedNode(crawl)}
+    assert store.query(
+        f"""PREFIX prov: <http://www.w3.org/ns/prov#> PREFIX dcterms: <http://purl.org/dc/terms/>
+        PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+        ASK {{ GRAPH ?crawl {{ ?fetch a prov:Activity ; prov:generated <{URL}> ;
+            prov:used <urn:sha256:{sha256(b"body").hexdigest()}> ; dcterms:extent 1 ;
+            prov:endedAtTime "1970-01-02T00:00:00.500+00:00"^^xsd:dateTime ;
+            prov:wasAssociatedWith <urn:rdfaspider:{__version__}> ; dcterms:isPartOf ?crawl ;
+            <http://www.w3.org/2011/http#statusCodeValue> 200 }} }}"""
+    )
+
+
+def test_the_same_fetch_is_told_once_and_another_one_beside_it() -> None:
+    crawl = crawl_graph("some crawl")
+    first, again, later = (
+        set(provenance(page(fetched=moment), URL, crawl, now=5.0)) for moment in (1.0, 1.0, 2.0)
+    )
+    assert first == again
+    assert {quad.subject for quad in first}.isdisjoint(quad.subject for quad in later)
+
+
+def test_what_is_not_known_is_not_told() -> None:
+    facts = provenance(page(), URL, crawl_graph("x"), now=0.0)
+    assert not any("statusCodeValue" in quad.predicate.value for quad in facts)
+    assert any("1970-01-01" in str(quad.object) for quad in facts)
+
+
+def test_crawls_have_graphs_of_their_own() -> None:
+    assert crawl_graph("a") != crawl_graph("b")

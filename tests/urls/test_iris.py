@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyoxigraph import NamedNode
+
+from rdfaspider.urls import normalise, to_iri
+
+
+@pytest.mark.parametrize(
+    ("url", "iri"),
+    [
+        ("http://a.test/b?c=d%20e", "http://a.test/b?c=d%20e"),
+        ("http://a.test/100%", "http://a.test/100%25"),
+        ("http://a.test/?q={x}|y^z", "http://a.test/?q=%7Bx%7D%7Cy%5Ez"),
+        ("http://a.test/[x]", "http://a.test/%5Bx%5D"),
+        ("http://[::1]/[x]", "http://[::1]/%5Bx%5D"),
+        ("http://a.test/%zz%41", "http://a.test/%25zz%41"),
+    ],
+)
+def test_examples(url: str, iri: str) -> None:
+    assert to_iri(url) == iri
+    NamedNode(iri)
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20))
+def test_every_normalised_url_has_a_name(path: str) -> None:
+    try:
+        url = normalise(f"http://a.test/{path}")
+    except ValueError:
+        return
+    assert to_iri(to_iri(url)) == to_iri(url)
+    NamedNode(to_iri(url))
