@@ -15,7 +15,7 @@ address=$(grep -o 'http://[0-9.:]*/' "$announcement" | head -n 1)
 rm -rf "$DEMO"
 echo "A generated web is at $address; scrapy crawl rdfa crawls it."
 # No pause between requests: it is our own server.
-$scrapy crawl rdfa -a "seeds=$address" -s "JOBDIR=$DEMO" -s POLITENESS_DELAY=0 -s POLITENESS_AT_ONCE=16
+$scrapy crawl rdfa -a "seeds=$address" -s "JOBDIR=$DEMO" -s POLITENESS_OFF_FOR_OWN_SERVERS=1
 echo
 echo "scrapy sparql: the types found"
 $scrapy sparql -s "JOBDIR=$DEMO" 'SELECT ?type (COUNT(*) AS ?things) { ?thing a ?type } GROUP BY ?type ORDER BY DESC(?things)'

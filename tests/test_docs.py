@@ -33,7 +33,6 @@ PREFIXES = (
 OWN = [name for name in dir(settings) if name.startswith(PREFIXES)]
 SCRAPYS = [name for name in dir(settings) if name.isupper() and name not in OWN]
 COMMANDS = [path.stem for path in (PACKAGE / "commands").glob("[a-z]*.py")]
-STAT = re.compile(r"(frontier|extract|store|robots|resolver|urls|filter|seeds)/[a-z]+(/[a-z{]*)?")
 
 
 def text(name: str) -> str:
@@ -68,7 +67,7 @@ def stats_in(source: str) -> Iterator[str]:
             literal = "".join(map(str, parts))
         else:
             continue
-        if re.fullmatch(r"(frontier|extract|store|urls)/[a-zA-Z/]+", literal):
+        if re.fullmatch(r"(frontier|extract|filter|politeness|robots|store|urls)/[a-zA-Z_/]+", literal):
             yield literal
 
 
