@@ -12,7 +12,8 @@ import gc
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from pyoxigraph import Quad
+from pyoxigraph import Quad, RdfFormat
+from pyoxigraph import parse as parse_rdf
 
 from rdfaspider.extract import facts as heads
 from rdfaspider.extract import iris, jsonld, microdata, rdf, rdfa
@@ -45,13 +46,25 @@ class Options:
 
 @dataclass(slots=True)
 class Extraction:
-    """What one page holds; ``links``, ``relations`` and ``texts`` run in parallel."""
+    """What one page holds; ``links``, ``relations`` and ``texts`` run in parallel.
+
+    Its statements are there as N-Quads, as bytes can be handed on to a store or to another process
+    for nothing, and as quads for those who ask for them.
+    """
 
     links: list[str] = field(default_factory=list)
     relations: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    quads: list[Quad] = field(default_factory=list)
+    nquads: bytes = b""
     facts: Facts = field(default_factory=Facts)
+    _quads: list[Quad] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def quads(self) -> list[Quad]:
+        """The statements of the page in a graph named by its URL, lexical forms as on the page."""
+        if self._quads is None:
+            self._quads = list(parse_rdf(self.nquads, RdfFormat.N_QUADS, lenient=True))
+        return self._quads
 
 
 _DEFAULTS = Options()
@@ -91,7 +104,7 @@ def _extracted(body: bytes, url: str, content_type: str, options: Options) -> Ex
     if name is None:
         facts.cuts["url"] += 1
     elif graph.triples:
-        extraction.quads = graph.quads(name)
+        extraction.nquads = graph.nquads(name)
     return extraction
 
 

@@ -48,8 +48,11 @@ class Graph:
         if self._room < 0:
             raise Full("output")
 
-    def quads(self, graph_name: str) -> list[Quad]:
-        """Returns the triples as quads of the named graph, itself given as a term."""
+    def nquads(self, graph_name: str) -> bytes:
+        """Returns the triples as N-Quads in the named graph, itself given as a term."""
         tail = f" {graph_name} .\n"
-        lines = "".join([f"{s} {p} {o}{tail}" for s, p, o in self.triples])
-        return list(parse(lines.encode(), RdfFormat.N_QUADS, lenient=True))
+        return "".join([f"{s} {p} {o}{tail}" for s, p, o in self.triples]).encode()
+
+    def quads(self, graph_name: str) -> list[Quad]:
+        """Returns the triples as quads of the named graph."""
+        return list(parse(self.nquads(graph_name), RdfFormat.N_QUADS, lenient=True))

@@ -15,8 +15,6 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pyoxigraph import RdfFormat, parse
-
 from rdfaspider.extract import Extraction
 from rdfaspider.extract.facts import Facts
 
@@ -103,7 +101,7 @@ async def _ask(
         links=answer["links"],
         relations=answer["relations"],
         texts=answer["texts"],
-        quads=list(parse(quads, RdfFormat.N_QUADS, lenient=True)),
+        nquads=quads,
         facts=Facts.from_json(answer["facts"]),
     )
 

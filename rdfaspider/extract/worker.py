@@ -13,8 +13,6 @@ import signal
 import sys
 from typing import BinaryIO
 
-from pyoxigraph import RdfFormat, serialize
-
 from rdfaspider.extract import Extraction, Limits, Options, extract
 from rdfaspider.extract.vocabulary import bundled
 
@@ -36,15 +34,14 @@ def serve(pages: BinaryIO, answers: BinaryIO, options: Options) -> None:
 
 
 def _write(answers: BinaryIO, extraction: Extraction) -> None:
-    quads = serialize(extraction.quads, format=RdfFormat.N_QUADS) or b""
     header = {
         "links": extraction.links,
         "relations": extraction.relations,
         "texts": extraction.texts,
         "facts": extraction.facts.to_json(),
-        "size": len(quads),
+        "size": len(extraction.nquads),
     }
-    answers.write(json.dumps(header).encode() + b"\n" + quads)
+    answers.write(json.dumps(header).encode() + b"\n" + extraction.nquads)
     answers.flush()
 
 

@@ -49,19 +49,24 @@ class Change(NamedTuple):
         return self.triples.replace(b" .\n", f" <{self.graph}> .\n".encode())
 
 
-def update(changes: Iterable[Change]) -> bytes:
+def update(changes: Sequence[Change]) -> bytes:
     """Return one SPARQL Update that makes all changes.
 
     It drops graphs rather than clearing them, because some stores know only that.
     """
-    drops, data = [], []
-    for change in changes:
-        if change.replaces:
-            drops.append(f"DROP SILENT GRAPH <{change.graph}> ;\n".encode())
-        if change.quads:
-            data += [f"GRAPH <{change.graph}> {{\n".encode(), change.triples, b"}\n"]
-    insert = [b"INSERT DATA {\n", *data, b"}\n"] if data else []
-    return b"".join(drops + insert)
+    drops = [f"DROP SILENT GRAPH <{change.graph}> ;\n" for change in changes if change.replaces]
+    return "".join(drops).encode() + insertion(changes)
+
+
+def insertion(changes: Sequence[Change]) -> bytes:
+    """Return the SPARQL Update that inserts what the changes bring."""
+    data = [
+        part
+        for change in changes
+        if change.quads
+        for part in (f"GRAPH <{change.graph}> {{\n".encode(), change.triples, b"}\n")
+    ]
+    return b"".join([b"INSERT DATA {\n", *data, b"}\n"]) if data else b""
 
 
 def digest(quads: Iterable[Quad]) -> bytes:

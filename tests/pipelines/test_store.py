@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import subprocess
 import sys
 import time
@@ -11,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
-from urllib.parse import unquote_plus
 
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
@@ -169,7 +167,7 @@ def test_what_changed_is_written_again_and_the_rest_is_not_touched(
     for at in (0.0, 100_000.0):
         with running(web, start=at) as proxy:
             monkeypatch.setenv("http_proxy", proxy)
-            # One page a batch, so that the server's log names each graph that is written.
+            # One page a batch, so that the server's log has a line for each graph that is written.
             result = scrapy(*arguments(url, STORE_BATCH_QUADS=1, STORE_BATCH_SECONDS=0))
         assert result.returncode == 0, result.stderr
         quads = stored(url)
@@ -177,15 +175,11 @@ def test_what_changed_is_written_again_and_the_rest_is_not_touched(
         assert set(quads) == expected(web, at)
         for leftover in (tmp_path / "crawl" / "frontier").glob("*"):
             leftover.unlink()
-    changed = {q.graph_name.value for q in expected(web) ^ expected(web, 100_000.0)}  # type: ignore[union-attr]
-    puts = re.findall(
-        r'"PUT [^ ]*/statements\?context=([^& ]*)', (tmp_path / "rdf4j.log").read_text()
-    )
-    written = [unquote_plus(context)[1:-1] for context in puts]
-    assert changed
-    again = {graph for graph in written if written.count(graph) > 1}
-    assert again == changed
-    assert len(written) == len(set(written)) + len(changed)
+    changed = {quad.graph_name for quad in expected(web) ^ expected(web, 100_000.0)}
+    log = (tmp_path / "rdf4j.log").read_text()
+    pages = len({quad.graph_name for quad in quads})
+    assert 0 < len(changed) < pages / 2
+    assert log.count('/statements HTTP/1.1" 204') == pages + len(changed)
 
 
 def test_a_server_that_is_killed_again_and_again_loses_nothing(
