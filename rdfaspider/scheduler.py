@@ -97,6 +97,7 @@ class Scheduler(BaseScheduler):
         self.spider = spider
         if (memory := self.frontier.note(_SPIDER)) is not None:
             self.spider.recall(memory)
+        self.frontier.set_note(_SPIDER, self.spider.memory)
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
         return None
@@ -186,8 +187,8 @@ class Scheduler(BaseScheduler):
             self._outcomes[f"retried/{page.reason}"] += 1
         else:
             links = self.spider.follow(page)
-            if (memory := self.spider.memory) != self.frontier.note(_SPIDER):
-                self.frontier.set_note(_SPIDER, memory)
+            if page.reason == "redirect" and page.depth == 0:
+                self.frontier.set_note(_SPIDER, self.spider.memory)
             deeper = 0 if page.reason == "redirect" else 1
             state: State = page.outcome
             self.frontier.finish(taken, state, now, links, deeper=deeper)

@@ -13,6 +13,8 @@ from rdfaspider.extract import iris
 from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
 
 Warnings = Counter[str]
+
+_TOKENS = 1_000  # of one attribute that are looked at: each may become an IRI of thousands of characters
 """How often each class of the processor graph would have been raised, by its local name."""
 
 _TERM = re.compile(r"[^\W\d][\w.\-·/]*")
@@ -99,7 +101,11 @@ class Names:
         try:
             return self._values[value]
         except KeyError:
-            named = [name for token in value.split() if (name := self._name(token)) is not None]
+            tokens = value.split(maxsplit=_TOKENS)
+            if len(tokens) > _TOKENS:
+                self.warnings["TooManyTokens"] += 1
+                del tokens[_TOKENS:]
+            named = [name for token in tokens if (name := self._name(token)) is not None]
             answer = self._values[value] = tuple(dict.fromkeys(named))
             return answer
 

@@ -76,7 +76,7 @@ def _measured(path: Path) -> tuple[str, int, float, float, float | None]:
     native: list[float | None] = []
     for _ in range(ROUNDS):
         gc.collect()  # nobody pays for another's garbage
-        own += [_milliseconds(lambda: extract(body, BASE + path.name)) for _ in range(10)]
+        own += [_milliseconds(lambda: extract(body, BASE + path.name).quads) for _ in range(10)]
         reference.append(_milliseconds(lambda: _pyrdfa(body, BASE + path.name)))
         native += [_raptor(body, BASE + path.name) for _ in range(5)]
     quads = len(extract(body, BASE + path.name).quads)

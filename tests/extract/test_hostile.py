@@ -111,3 +111,12 @@ def test_attributes_within_the_limit_are_kept() -> None:
     page = f'<p property="dc:x" {noise} content=">">'.encode()
     assert len(page) > 20_000
     assert extract(page, URL).quads[0].object.value == ">"  # type: ignore[union-attr]
+
+
+def test_an_attribute_of_very_many_names_is_cut() -> None:
+    vocabulary = "http://v.example/" + "x" * 8_000
+    names = " ".join(f"n{n}" for n in range(60_000))
+    page = f'<p vocab="{vocabulary}" property="{names}">x</p>'
+    extraction = extract(page.encode(), "http://a.test/")
+    assert extraction.facts.warnings["TooManyTokens"]
+    assert len(extraction.quads) <= 1_001
