@@ -88,6 +88,18 @@ POLITENESS_OFF_FOR_OWN_SERVERS = False
 # Seconds between two lines of progress in a log; a terminal has a line that renews itself.
 PROGRESS_INTERVAL = 60.0
 
+# --- resolver ---
+
+# What is not public and may be crawled all the same: an address, a network, a name, or host:port.
+RESOLVER_ALLOW: list[str] = []
+# Names that are remembered; 50,000 take some 27 MB.
+RESOLVER_CACHE_NAMES = 50_000
+# For how long, and for how long that they have no address; the system does not tell how long they hold.
+RESOLVER_HIT_SECONDS = 300.0
+RESOLVER_MISS_SECONDS = 60.0
+# Look-ups at a time.
+RESOLVER_THREADS = 32
+
 # --- robots ---
 
 ROBOTS_OBEY = True
@@ -147,6 +159,18 @@ DEFAULT_REQUEST_HEADERS = {
     "Accept-Language": "en,*;q=0.5",
 }
 
+# --- Scrapy: whom we connect to ---
+
+# Only through the guard of addresses; another handler is refused at the start.
+TWISTED_DNS_RESOLVER = "rdfaspider.resolver.Resolver"
+DOWNLOAD_HANDLERS = {
+    "http": "rdfaspider.resolver.http11.GuardedHTTP11DownloadHandler",
+    "https": "rdfaspider.resolver.http11.GuardedHTTP11DownloadHandler",
+    "file": None,
+    "ftp": None,
+    "s3": None,
+}
+
 # --- Scrapy: what is downloaded ---
 
 # As the RDFa Web Spider did (row R5).
@@ -196,6 +220,7 @@ SCHEDULER = "rdfaspider.scheduler.Scheduler"
 EXTENSIONS = {
     "rdfaspider.extensions.diskguard.DiskGuard": 100,
     "rdfaspider.extensions.progress.Progress": 100,
+    "rdfaspider.resolver.extension.ResolverExtension": 100,
 }
 LOGSTATS_INTERVAL = 0  # Progress does it
 LOG_LEVEL = "INFO"

@@ -131,7 +131,7 @@ def test_redirects_of_robots_are_followed_to_another_host(crawl: Crawler, serve:
             "/": page("/a"),
         }
     )
-    found = crawl(f"{server.origin}/")
+    found = crawl(f"{server.origin}/", RESOLVER_ALLOW="127.0.0.1")
     assert found.fates[f"{server.origin}/a"] == "denied/robots"
 
 

@@ -14,7 +14,9 @@ from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
 
 Warnings = Counter[str]
 
-_TOKENS = 1_000  # of one attribute that are looked at: each may become an IRI of thousands of characters
+_TOKENS = (
+    1_000  # of one attribute that are looked at: each may become an IRI of thousands of characters
+)
 """How often each class of the processor graph would have been raised, by its local name."""
 
 _TERM = re.compile(r"[^\W\d][\w.\-·/]*")

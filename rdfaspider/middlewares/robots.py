@@ -8,7 +8,7 @@ from time import time
 from typing import TYPE_CHECKING, Self
 
 from scrapy import Request
-from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider.robots import record as robots
@@ -105,7 +105,11 @@ class RobotsMiddleware:
         previous = self._known(service)
         try:
             response = await self.crawler.engine.download_async(request)
-        except IgnoreRequest:
+        except CannotResolveHostError:
+            raise  # there is no server, and so neither a robots.txt nor a page
+        except IgnoreRequest as error:
+            if type(error) is not IgnoreRequest:
+                raise  # the server may not be asked at all
             # More redirects than RFC 9309 asks to follow: it may be taken for missing.
             self._count("fetched/redirects")
             return robots.answered(404, b"", self.agent, time(), previous)

@@ -7,12 +7,13 @@ from collections import Counter
 from time import time
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
 
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, unwanted
 from rdfaspider.middlewares.robots import Denied, Postponed
+from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.spiders.identity import introduce
 from rdfaspider.spiders.rules import read_filters
 from rdfaspider.spiders.scope import Scope
@@ -59,7 +60,12 @@ class RdfaSpider(Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.filters = read_filters(crawler.settings)
         introduce(crawler.settings, spider.seeds.urls)
+        crawler.signals.connect(spider.allow_seeds, signals.spider_opened)
         return spider
+
+    def allow_seeds(self) -> None:
+        """Let the crawler connect to servers of the user's own that are named as seeds."""
+        installed_resolver().allow_seeds(self.seeds.urls)
 
     @property
     def memory(self) -> bytes:
@@ -100,6 +106,8 @@ class RdfaSpider(Spider):
             page.outcome, page.reason = "postponed", "robots"
         elif isinstance(error, Denied):
             page.outcome, page.reason = "denied", str(error)
+        elif isinstance(error, ForbiddenAddressError):
+            page.outcome, page.reason = "denied", "address"
         else:
             page.outcome, page.reason = "failed", type(error).__name__
             # What was refused here, for its size or its address, will be refused again.
