@@ -67,7 +67,9 @@ def stats_in(source: str) -> Iterator[str]:
             literal = "".join(map(str, parts))
         else:
             continue
-        if re.fullmatch(r"(frontier|extract|filter|politeness|robots|store|urls)/[a-zA-Z_/]+", literal):
+        if re.fullmatch(
+            r"(frontier|extract|filter|politeness|robots|store|urls)/[a-zA-Z_/]+", literal
+        ):
             yield literal
 
 

@@ -215,7 +215,7 @@ def test_politeness_in_simulated_time(tmp_path: Path, takes: int) -> None:
                 if host in last:
                     assert now - last[host] >= delay[host] - 1e-9, "closer than the host's delay"
                 else:
-                    frontier.slow_down(taken.host, delay=delay[host])
+                    frontier.slow_down(taken.host, crawl_delay=delay[host])
                 last[host] = float("inf")  # two at once would show as a negative gap
                 heapq.heappush(flying, (now + chance.expovariate(20), fetched, taken))
                 fetched += 1

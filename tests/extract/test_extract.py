@@ -125,8 +125,8 @@ def test_no_attribute_raises(pairs: list[tuple[str, str]]) -> None:
 
 
 def test_rdf_that_comes_as_xml_is_read() -> None:
-    body = b'''<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-    xmlns:s="http://schema.org/"><s:Book rdf:about="#b" s:name="B"/></rdf:RDF>'''
+    body = b"""<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    xmlns:s="http://schema.org/"><s:Book rdf:about="#b" s:name="B"/></rdf:RDF>"""
     assert len(extract(body, "http://a.test/", "application/xml").quads) == 2
     assert len(extract(body, "http://a.test/", "application/rdf+xml").quads) == 2
 
