@@ -203,7 +203,7 @@ def test_politeness_in_simulated_time(tmp_path: Path, takes: int) -> None:
     now, fetched = 0.0, 0
     flying: list[tuple[float, int, object]] = []
     with LocalFrontier(
-        str(tmp_path / "frontier"), politeness=Politeness(delay=1.0), limits=NO_LIMITS
+        str(tmp_path / "frontier"), politeness=Politeness(delay=0.5), limits=NO_LIMITS
     ) as frontier:
         for start in range(0, takes, LINKS):
             batch = range(start, min(takes, start + LINKS))
