@@ -4,7 +4,7 @@ Each fetch is an activity with a name of its own, so that nothing need be remove
 fetched again, and writing the same fetch twice changes nothing:
 
     <urn:rdfaspider:fetch:HASH> a prov:Activity ;
-        prov:generated <page graph> ; prov:used <page URL> , <urn:sha256:DIGEST OF THE BODY> ;
+        prov:generated <page graph> ; prov:used <urn:sha256:DIGEST OF THE BODY> ;
         prov:endedAtTime "…" ; http:statusCodeValue 200 ; dcterms:extent 2 (quads) ;
         prov:wasAssociatedWith <urn:rdfaspider:VERSION> ; dcterms:isPartOf <the crawl's graph> .
 """
