@@ -30,7 +30,16 @@ $(VENV)/test.ready: requirements.txt pyproject.toml | $(BIN)/python
 crawl: $(VENV)/crawl.ready
 	@BIN=$(BIN) DEMO=$(DEMO) sh tests/demo.sh
 
-test: $(VENV)/test.ready
+# The tests use a real RDF4J server where Java and Maven can be had, and say so where not.
+.cache/rdf4j.ready:
+	@mkdir -p .cache
+	@if ! command -v mvn > /dev/null || ! command -v java > /dev/null; then \
+	  if [ "$$(id -u)" = 0 ]; then sudo=; else sudo=sudo; fi; echo "Installing Java and Maven …"; \
+	  $$sudo apt-get update -qq && $$sudo apt-get install -y -qq default-jre-headless maven > /dev/null; fi || true
+	@echo "Fetching the RDF4J server …"
+	@sh tests/rdf4j.sh .cache && touch $@ || echo "No RDF4J server: its tests are skipped."
+
+test: $(VENV)/test.ready .cache/rdf4j.ready
 	@$(BIN)/python -m pytest --numprocesses=auto
 
 lint: $(VENV)/test.ready

@@ -110,8 +110,28 @@ ROBOTS_MAX_CRAWL_DELAY = 120.0
 
 # --- store ---
 
-# Where the triples go. {jobdir} is the crawl's directory; a path is an embedded Oxigraph store.
+# Where the triples go. {jobdir} is the crawl's directory; a path is an embedded Oxigraph store. Others:
+# rdf4j+http://HOST/rdf4j-server/repositories/ID, gsp+http://…, update+http://…, nquads:DIRECTORY.
 STORE_URL = "{jobdir}/store"
+# How to identify to the server of a store; never logged.
+STORE_USER = ""
+STORE_PASSWORD = ""
+STORE_TOKEN = ""
+STORE_HEADERS: dict[str, str] = {}
+# A file of certificates to trust beside the system's, and whether to check them at all.
+STORE_CERTIFICATES = ""
+STORE_VERIFY = True
+# Seconds that the server may take for a batch.
+STORE_TIMEOUT = 60.0
+# A batch is sent when it has so many quads (RDF4J spills larger ones to disk) or is so old.
+STORE_BATCH_QUADS = 5_000
+STORE_BATCH_SECONDS = 5.0
+# What may wait for the server, compressed; then the crawl waits too.
+STORE_OUTBOX_MB = 1024
+# How long the end of a crawl waits for the server to take the rest; what it does not take is kept.
+STORE_DRAIN_SECONDS = 30.0
+# Facts about each fetch (PROV-O, Dublin Core) in a graph of the crawl.
+STORE_PROVENANCE = False
 
 # --- urls: which of the links found are followed, and in which form ---
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import create_looping_call
 
-from rdfaspider.extract.iris import encoded
 from rdfaspider.stores import open_store
 from rdfaspider.stores.http import Access
 from rdfaspider.stores.outbox import Outbox
 from rdfaspider.stores.provenance import crawl_graph, provenance
+from rdfaspider.urls import to_iri
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -109,7 +109,7 @@ class StorePipeline:
 
     def _store(self, page: Page) -> None:
         count = self.crawler.stats.inc_value
-        graph = encoded(page.url)
+        graph = to_iri(page.url)
         if not self.store.replace(graph, page.quads):
             count("store/unchanged")
         elif page.quads:
