@@ -119,11 +119,10 @@ def _read_page(
 ) -> None:
     facts, limits, formats = extraction.facts, options.limits, options.formats
     body, facts.encoding = to_utf8(body, content_type)
-    lowered = body.lower()  # the cheap tests before the parse look at this
-    items = microdata.attributes(lowered) if "microdata" in formats else frozenset[str]()
-    scripts = "jsonld" in formats and jsonld.is_worth(lowered)
-    names = _ATTRIBUTES | items
-    names |= jsonld.ATTRIBUTES if scripts else frozenset()
+    lowered = body.lower()  # the looks before the parse are at this
+    names = _ATTRIBUTES
+    names |= jsonld.ATTRIBUTES if "jsonld" in formats else frozenset()
+    names |= microdata.attributes(lowered) if "microdata" in formats else frozenset()
     names |= {"role"} if options.role else frozenset()
     media_type = content_type.partition(";")[0].strip().lower()
     document = parse(body, lowered, media_type, names, limits, facts)
@@ -134,10 +133,10 @@ def _read_page(
         processor = rdfa.Processor(document, labels, graph, facts.warnings)
         processor.run(url, facts.base, options.role, options.vocabularies)
     facts.quads["rdfa"] = len(graph.triples)
-    if scripts:
+    if "jsonld" in formats:
         jsonld.read_blocks(document, facts.base, labels, graph, facts.warnings)
         facts.quads["jsonld"] = len(graph.triples) - facts.quads.total()
-    if items:
+    if "microdata" in formats and microdata.is_worth(document):
         microdata.read(document, facts.base, labels, graph, facts.warnings)
         facts.quads["microdata"] = len(graph.triples) - facts.quads.total()
 

@@ -31,11 +31,6 @@ _ADDRESS = re.compile(r"\s*+(?:https?:|/)", re.I)
 _NO_CONTEXTS: Contexts = {}
 
 
-def is_worth(body: bytes) -> bool:
-    """Tells from its bytes, given in lower case, whether a page may hold JSON-LD."""
-    return b"json" in body
-
-
 def blocks(document: Document) -> Iterator[tuple[str, str]]:
     """Yields the @id and the text of each script element that holds JSON-LD."""
     for _, tag, attributes, node in document.elements:

@@ -31,12 +31,14 @@ _VISIT = 20  # characters that a property costs, so that items sharing useless o
 def attributes(lowered: bytes) -> frozenset[str]:
     """Returns the attributes that make an element of a page, in lower case, worth listing.
 
-    There are none when the page has no item; then ``read`` would find nothing. Elements that are
-    remarkable only for their @id are left out unless an item may refer to them.
+    Elements that are remarkable only for their @id are left out unless an item may refer to them.
     """
-    if b"itemscope" not in lowered:
-        return frozenset()
     return ATTRIBUTES | {"id"} if b"itemref" in lowered else ATTRIBUTES
+
+
+def is_worth(document: Document) -> bool:
+    """Tells whether a document has an item."""
+    return any("itemscope" in attributes for _, _, attributes, _ in document.elements)
 
 
 def read(
