@@ -4,7 +4,7 @@ One directory, these column families (numbers are big-endian, so that they sort)
 
     urls      key of a URL                    → state, depth, attempts (a byte each), number (5 bytes)
     numbers   first number of a block         → the keys of the block, a line each, in number order
-    waiting   host (4), rank, number (5)      → nothing; the rank is the order's business
+    waiting   host (4), rank, number (5)      → depth, attempts, the key without its host (waiting.py)
     later     time (8), number (5)            → nothing: a waiting URL that may not be tried before
     inbox     sequence (8)                    → depth (1), URLs found there, a line each
     links     depth (1), number (5)           → the links of a finished page whose depth may still improve
@@ -42,6 +42,12 @@ from rdfaspider.frontier import FrontierUnavailable
 VERSION = b"1"
 
 FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta", "notes")
+
+# Families in which single keys are looked up; the others are only walked.
+_ASKED_FOR = frozenset(("urls", "links", "hosts", "meta", "notes"))
+
+# A filter errs once in a thousand times; an error costs as much as fifty right answers.
+_FILTER_BITS = 14
 
 _MEGABYTE = 1 << 20
 # For all families together: blocks, filters and indexes that are read again and again.
@@ -149,7 +155,7 @@ def _open(path: Path, scratch: str) -> Rdict:
     options.set_max_total_wal_size(6 * _WRITE_BUFFER)
     options.set_max_open_files(256)
     options.set_keep_log_file_num(2)
-    families = {name: _options(cache) for name in FAMILIES}
+    families = {name: _options(cache, filtered=name in _ASKED_FOR) for name in FAMILIES}
     # Waiting URLs go as fast as they come; what is left of them must not slow down the seeks.
     for name in ("waiting", "later", "inbox"):
         families[name].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
@@ -162,16 +168,17 @@ def _open(path: Path, scratch: str) -> Rdict:
     return Rdict(str(path), options, column_families=families, access_type=access)
 
 
-def _options(cache: Cache) -> Options:
+def _options(cache: Cache, *, filtered: bool = True) -> Options:
     options = Options(raw_mode=True)
     blocks = BlockBasedOptions()
     blocks.set_block_cache(cache)
     # A URL that was never seen is answered by a filter, without reading a block. Filters and indexes live
     # in the cache, so that memory does not grow with the URLs, and in parts: whole ones outgrow it.
-    blocks.set_bloom_filter(10, False)
+    if filtered:
+        blocks.set_bloom_filter(_FILTER_BITS, False)
+        blocks.set_partition_filters(True)
     blocks.set_cache_index_and_filter_blocks(True)
     blocks.set_index_type(BlockBasedIndexType.two_level_index_search())
-    blocks.set_partition_filters(True)
     blocks.set_metadata_block_size(16 * 1024)
     blocks.set_pin_top_level_index_and_filter(True)
     blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)

@@ -165,18 +165,15 @@ class LocalFrontier:
     def _feed(self, hosts: list[Host], quota: int) -> None:
         """Give each host its next URLs, and each URL its place in the page."""
         picked = [
-            (host, number)
+            (host, number, value)
             for host in hosts
-            for number in self._order.pick(host, quota, set(host.in_flight))
+            for number, value in self._order.pick(host, quota, set(host.in_flight))
         ]
-        keys = self.trie.keys(number for _, number in picked)
-        records = self.trie.records(keys)
-        page = spread([host.id for host, _ in picked])
+        page = spread([host.id for host, _, _ in picked])
         for place in reversed(range(len(page))):
-            host, number = picked[page[place]]
-            data = records[page[place]]
-            assert data is not None
-            taken = Taken(to_url(keys[page[place]]), data[1], data[2], number, host.id)
+            host, number, value = picked[page[place]]
+            url = to_url(host.key + value[2:])
+            taken = Taken(url, value[0], value[1], number, host.id)
             self._loaded[number] = taken
             host.queue.append((self._places + place, taken))
         self._places += len(page)
@@ -350,7 +347,7 @@ class LocalFrontier:
             record = unpack(data)._replace(state=WAITING)
             host = self._hosts.known(key)
             host.later -= 1
-            self._waiting.add(batch, host, key, record.depth, record.number)
+            self._waiting.add(batch, host, key, record)
             self.trie.update(batch, key, record)
             self._hosts.save(batch, host)
             hosts[host.id] = host

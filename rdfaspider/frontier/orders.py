@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.hosts import Host
 
 
+# The number and the value of a waiting URL (waiting.py).
+Picked = tuple[int, bytes]
+
+
 class Waiting:
     """The waiting URLs of one host, in order of rank; a cursor over part of a column family."""
 
@@ -31,19 +35,19 @@ class Waiting:
         if self._cursor.valid() and self._cursor.key().startswith(self._prefix):
             host.low = self._cursor.key()[4:]
 
-    def __iter__(self) -> Iterator[tuple[bytes, int]]:
-        """Yield (rank, number) from the first on."""
+    def __iter__(self) -> Iterator[tuple[bytes, int, bytes]]:
+        """Yield (rank, number, value) from the first on."""
         yield from self.beginning(b"")
 
-    def beginning(self, rank: bytes) -> Iterator[tuple[bytes, int]]:
-        """Yield (rank, number) from the first whose rank is at least this one."""
+    def beginning(self, rank: bytes) -> Iterator[tuple[bytes, int, bytes]]:
+        """Yield (rank, number, value) from the first whose rank is at least this one."""
         cursor, prefix = self._cursor, self._prefix
         cursor.seek(prefix + max(rank, self._host.low))
         while cursor.valid():
             key = cursor.key()
             if not key.startswith(prefix):
                 return
-            yield key[4:-5], unpack_number(key[-5:])
+            yield key[4:-5], unpack_number(key[-5:]), cursor.value()
             cursor.next()
 
 
@@ -55,8 +59,8 @@ class Order(Protocol):
     def rank(self, key: bytes, depth: int) -> bytes:
         """Return the bytes by which a waiting URL is sorted among those of its host."""
 
-    def pick(self, host: Host, count: int, skip: set[int]) -> list[int]:
-        """Return up to `count` numbers of a host's waiting URLs, the next ones first."""
+    def pick(self, host: Host, count: int, skip: set[int]) -> list[Picked]:
+        """Return up to `count` of a host's waiting URLs but those to skip, the next ones first."""
 
     def urgency(self, depth: int) -> int:
         """Return how a host compares with others that are ready, by its next URL: small is first."""
@@ -77,11 +81,11 @@ class Breadth:
     def rank(self, key: bytes, depth: int) -> bytes:
         return bytes((depth,))
 
-    def pick(self, host: Host, count: int, skip: set[int]) -> list[int]:
-        picked: list[int] = []
-        for _, number in Waiting(self._family, host):
+    def pick(self, host: Host, count: int, skip: set[int]) -> list[Picked]:
+        picked: list[Picked] = []
+        for _, number, value in Waiting(self._family, host):
             if number not in skip:
-                picked.append(number)
+                picked.append((number, value))
                 if len(picked) == count:
                     break
         return picked
@@ -112,13 +116,13 @@ class RoundRobin:
     def rank(self, key: bytes, depth: int) -> bytes:
         return key[key.index(b"/") :]
 
-    def pick(self, host: Host, count: int, skip: set[int]) -> list[int]:
-        picked: list[int] = []
+    def pick(self, host: Host, count: int, skip: set[int]) -> list[Picked]:
+        picked: list[Picked] = []
         waiting = Waiting(self._family, host)
         passed = set(skip)
-        while len(picked) < count and (number := self._next(waiting, host.id, passed)) is not None:
-            picked.append(number)
-            passed.add(number)
+        while len(picked) < count and (found := self._next(waiting, host.id, passed)) is not None:
+            picked.append(found)
+            passed.add(found[0])
         return picked
 
     def urgency(self, depth: int) -> int:
@@ -129,7 +133,7 @@ class RoundRobin:
             batch.put(name, child, self._meta.handle)
         self._moved.clear()
 
-    def _next(self, waiting: Waiting, host: int, passed: set[int]) -> int | None:
+    def _next(self, waiting: Waiting, host: int, passed: set[int]) -> Picked | None:
         node = b""
         while True:
             pointer = self._pointer(host, node)
@@ -137,11 +141,11 @@ class RoundRobin:
             found = found or _first(waiting, node, node, passed)
             if found is None:
                 return None
-            rank, number = found
+            rank, number, value = found
             child = cut(rank, len(node))
             self._moved[_name(host, node)] = child
             if child == rank:
-                return number
+                return number, value
             node = child
 
     def _pointer(self, host: int, node: bytes) -> bytes:
@@ -155,12 +159,12 @@ def _name(host: int, node: bytes) -> bytes:
 
 def _first(
     waiting: Waiting, start: bytes, node: bytes, passed: set[int]
-) -> tuple[bytes, int] | None:
-    for rank, number in waiting.beginning(start):
+) -> tuple[bytes, int, bytes] | None:
+    for rank, number, value in waiting.beginning(start):
         if not rank.startswith(node):
             return None
         if number not in passed:
-            return rank, number
+            return rank, number, value
     return None
 
 

@@ -9,14 +9,13 @@ way, whatever the order in which they were found (guarantee G6).
 from __future__ import annotations
 
 from collections import Counter
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.keys import host_of, is_dynamic
 from rdfaspider.frontier.trie import DONE, LATER, WAITING, Record, Trie, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rocksdict import WriteBatch
 
@@ -82,9 +81,9 @@ class Sieve:
         accepted: list[bytes] = []
         idle: list[Host] = []
         first = self._counters.next_number
-        for host_key, group in groupby(self._within_depth(keys, depths), host_of):
+        for host_key, group in _by_host(self._within_depth(keys, depths)):
             host = self._hosts.find(host_key) or self._create(host_key)
-            chosen = self._within_limits(host, list(group))
+            chosen = self._within_limits(host, group)
             if chosen:
                 if not host.can_give:
                     idle.append(host)
@@ -140,7 +139,7 @@ class Sieve:
         if record.state == WAITING:
             host = self._hosts.known(key)
             self._waiting.remove(batch, host, key, old, number)
-            self._waiting.add(batch, host, key, depth, number)
+            self._waiting.add(batch, host, key, better)
             if taken := self._loaded.get(number):
                 taken.depth = depth
         elif record.state == DONE and not self._outlinks.pass_on(
@@ -160,12 +159,26 @@ class Sieve:
         else:
             host.failed -= 1
             self._counters.failed -= 1
-        self._waiting.add(batch, host, key, record.depth, record.number)
+        self._waiting.add(batch, host, key, record)
         self._trie.update(batch, key, record._replace(state=WAITING))
         self._counters.begin(record.depth)
         self._counters.save(batch)
         self._hosts.save(batch, host)
         return host
+
+
+def _by_host(keys: list[bytes]) -> Iterator[tuple[bytes, list[bytes]]]:
+    """Yield runs of sorted keys that have the same host."""
+    host, start = b"", 0
+    ends: tuple[bytes, ...] = ()
+    for index, key in enumerate(keys):
+        if not key.startswith(ends):
+            if index > start:
+                yield host, keys[start:index]
+            host, start = host_of(key), index
+            ends = (host + b")", host + b":", host + b"@")
+    if keys:
+        yield host, keys[start:]
 
 
 def _shortest(entries: Iterable[tuple[int, list[bytes]]]) -> dict[bytes, int]:
