@@ -27,7 +27,7 @@ def test_standard_input_with_a_base(scrapy: Scrapy) -> None:
 def test_a_file(scrapy: Scrapy, tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(PAGE)
     assert scrapy("extract", "page.html", "--base", "http://a.test/").stdout == QUAD
-    assert (tmp_path / "a").as_uri().split("/tmp/")[0] in scrapy("extract", "page.html").stdout
+    assert "<file:///" in scrapy("extract", "page.html").stdout
 
 
 def test_turtle_and_json(scrapy: Scrapy) -> None:
