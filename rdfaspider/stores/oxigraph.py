@@ -7,6 +7,7 @@ back as `"1"^^xsd:integer`.
 from __future__ import annotations
 
 import fcntl
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -33,8 +34,10 @@ class OxigraphStore:
         self._read_only = read_only
         try:
             self._store = self._open_to_read() if read_only else self._open_to_write()
+        except StoreUnavailable:
+            raise
         except OSError as error:
-            if "lock" in str(error).lower():
+            if re.search("lock hold by|While lock file", str(error)):
                 raise StoreUnavailable(_in_use(self.path)) from error
             raise StoreUnavailable(f"The store {self.path} cannot be opened: {error}") from error
 
