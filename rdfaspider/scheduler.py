@@ -23,6 +23,7 @@ from rdfaspider.frontier import FrontierUnavailable, open_frontier
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.items import Page
+from rdfaspider.signals import hosts_unplaced
 from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ logger = logging.getLogger(__name__)
 
 # Under this name the frontier keeps what the spider wants to remember.
 _SPIDER = "spider"
+
+# Hosts whose addresses are asked for at a time: enough for a thousand pages a second.
+_PLACED_AT_ONCE = 200
 
 
 def frontier_url(settings: BaseSettings) -> str:
@@ -71,6 +75,7 @@ class Scheduler(BaseScheduler):
         self._taken: dict[int, Taken] = {}
         self._outcomes: Counter[str] = Counter()
         self._alarm: Any = None
+        self._placing = 0
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -136,6 +141,7 @@ class Scheduler(BaseScheduler):
             self._stop("frontier_error", error)
             return None
         if taken is None:
+            self._place_hosts()
             self._wake_engine_at_next(now)
             return None
         self._taken[taken.number] = taken
@@ -154,6 +160,23 @@ class Scheduler(BaseScheduler):
             },
         )
 
+    def _place_hosts(self) -> None:
+        """Ask whoever knows at which servers the next hosts are."""
+        hosts = self.frontier.unplaced(_PLACED_AT_ONCE - self._placing)
+        if hosts:
+            self._placing += len(hosts)
+            send = self.crawler.signals.send_catch_log
+            send(hosts_unplaced, hosts=hosts, place=self._place)
+
+    def _place(self, host: int, address: str) -> None:
+        self._placing -= 1
+        try:
+            self.frontier.place(host, address)
+        except FrontierUnavailable as error:
+            self._stop("frontier_error", error)
+        else:
+            self._wake_engine()
+
     def _wake_engine_at_next(self, now: float) -> None:
         """Have the engine ask again when a host gets ready, not at its next heartbeat."""
         seconds = self.frontier.wait(now)
@@ -165,7 +188,7 @@ class Scheduler(BaseScheduler):
 
     def _wake_engine(self) -> None:
         self._alarm = None
-        slot = self.crawler.engine._slot  # Scrapy has no public way to say so
+        slot = self.crawler.engine._slot if self.crawler.engine else None  # there is no public way
         if slot is not None:
             slot.nextcall.schedule()
 
@@ -219,7 +242,8 @@ class Scheduler(BaseScheduler):
             deferred_from_coro(self.crawler.engine.close_spider_async(reason=reason))
 
     def _report(self) -> None:
-        """Hand the counters over to the stats, once a second and at the end."""
+        """Hand the counters over to the stats, once a second and at the end; look ahead."""
+        self._place_hosts()
         counts = self.frontier.counts()
         put = self.crawler.stats.set_value
         for name in ("seen", "waiting", "in_flight", "done", "failed", "denied"):
@@ -259,5 +283,15 @@ def politeness_of(settings: BaseSettings) -> Politeness:
         large_delay=large or None,
         large_pages=settings.getint("POLITENESS_LARGE_PAGES"),
         latency_factor=settings.getfloat("POLITENESS_LATENCY_FACTOR"),
+        server_delay=_server_delay(settings),
         first_backoff=settings.getfloat("POLITENESS_BACKOFF"),
+    )
+
+
+def _server_delay(settings: BaseSettings) -> float | None:
+    """Return the delay of all hosts at one address together; None if each has its own clock only."""
+    wanted = settings["POLITENESS_SERVER_DELAY"]
+    return (
+        settings.getfloat("POLITENESS_DELAY" if wanted is None else "POLITENESS_SERVER_DELAY")
+        or None
     )

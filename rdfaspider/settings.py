@@ -66,7 +66,10 @@ FRONTIER_MIN_FREE_MB = 500
 
 # Seconds from the end of one fetch of a host to the start of the next.
 POLITENESS_DELAY = 1.0
-# Fetches of one host at a time.
+# The same for all hosts at one address together, so that a thousand names on one server are one server;
+# None is POLITENESS_DELAY, 0 lets each name have a clock of its own.
+POLITENESS_SERVER_DELAY: float | None = None
+# Fetches of one host, or server, at a time.
 POLITENESS_AT_ONCE = 1
 # Another delay for hosts of which so many pages were fetched; 0 makes no difference. WIRE's preset
 # (row W2): POLITENESS_DELAY=15, POLITENESS_LARGE_DELAY=5.

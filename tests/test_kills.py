@@ -57,6 +57,7 @@ def crawl_through_kills(directory: Path, parameters: Parameters, kills: int, see
 def start(directory: Path, proxy: str, seed: str) -> subprocess.Popen[bytes]:
     settings = {"POLITENESS_DELAY": DELAY, "FRONTIER_RETRIES": 0, "EXTRACT_PROCESSES": 0}
     settings |= {"FRONTIER_DYNAMIC_DEPTH": 15}  # as deep as the oracle looks
+    settings |= {"POLITENESS_SERVER_DELAY": 0}  # they are all on this machine
     options = [word for k, v in settings.items() for word in ("-s", f"{k}={v}")]
     arguments = ["crawl", "rdfa", "-a", f"seeds={seed}", "-a", "scope=all", *options]
     return subprocess.Popen(

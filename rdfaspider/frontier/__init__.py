@@ -8,7 +8,8 @@ G1  Nothing is lost. A URL that `put` or `finish` took in is taken, or ends in a
 G2  Nothing twice. A URL is handed out again only after a crash, an expired lease, a retry that was
     asked for, or when a shorter way to it was found whose links are not on record any more.
 G3  Polite. Two fetches of one host are never closer than its delay, from the end of one to the start
-    of the next, nor more at once than its limit; across restarts too.
+    of the next, nor more at once than its limit; across restarts too. The same holds for the server at
+    one address, whatever the names of its hosts are, where the rules ask for it (`server_delay`).
 G4  Ready head. `take` answers with a URL if and only if one is ready, in O(log hosts), and `wait` says
     when the next will be.
 G5  Bounded memory. Memory grows with the hosts that have URLs waiting, not with the URLs.
@@ -133,6 +134,19 @@ class Frontier(Protocol):
     ) -> None:
         """Give a host the delay that its robots.txt asks for, or leave it alone until a time."""
 
+    def unplaced(self, most: int) -> list[tuple[int, str]]:
+        """Return up to so many hosts that have URLs but wait to be placed, with their names.
+
+        Each is named once; if it is not placed within the time of a lease, again. There are none if
+        servers do not matter (Politeness.server_delay is None). While any wait, `wait` is a lease at most.
+        """
+
+    def place(self, host: int, address: str) -> None:
+        """Say at which address the server of a host is; an empty one means a server of its own.
+
+        A host may move: the next fetch keeps the delay of its new server.
+        """
+
     def note(self, name: str) -> bytes | None:
         """Return what was noted under a name, None if nothing was."""
 
@@ -151,10 +165,19 @@ class Frontier(Protocol):
 
 
 def open_frontier(url: str, **options: Any) -> Frontier:
-    """Open the frontier that `url` names: so far a directory, which is a local one on RocksDB."""
+    """Open the frontier that `url` names.
+
+    A path is a directory with a local one on RocksDB; redis://HOST:PORT/0?crawl=NAME (or rediss://, or any
+    node of a Redis Cluster) is one that many workers share.
+    """
+    if url.startswith(("redis://", "rediss://", "unix://")):
+        from rdfaspider.frontier.shared import SharedFrontier
+
+        return SharedFrontier(url, **options)
     if "://" in url:
         raise FrontierUnavailable(
-            f"The frontier {url} is not one this version can open: give the path of a directory."
+            f"The frontier {url} is not one this version can open: give the path of a directory, or"
+            " redis://HOST:PORT/0."
         )
     from rdfaspider.frontier.local import LocalFrontier
 

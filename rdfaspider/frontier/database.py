@@ -188,6 +188,9 @@ def _options(cache: Cache, *, filtered: bool = True) -> Options:
     options.set_compression_type(DBCompressionType.zstd())
     options.set_write_buffer_size(_WRITE_BUFFER)
     options.set_level_compaction_dynamic_level_bytes(True)
+    # Small files in levels that begin small: a compaction rewrites what is new and little else.
+    options.set_max_bytes_for_level_base(2 * _WRITE_BUFFER)
+    options.set_target_file_size_base(_WRITE_BUFFER // 2)
     return options
 
 

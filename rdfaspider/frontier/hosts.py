@@ -1,12 +1,7 @@
-"""The host heap: which hosts have URLs waiting, and when each may be asked again.
+"""The hosts: what is known of each, in memory while it has work, on disk for ever.
 
 Layout. `Host` objects are in memory for hosts with something waiting or in flight, and only for those.
-A host that may be asked in future is in the heap of sleepers, by time; one that may be asked now and was
-given a place in a queue page is in the heap of ready ones, by urgency and place. An entry of a heap is
-valid while its stamp is the host's latest, so a host is moved by a new entry and nothing is searched.
-
-Invariant. A host with a URL that can be handed out (waiting, not in flight, with room under its limit)
-has exactly one valid entry in one heap. Hence the head is ready if and only if any host is.
+When each may be asked is the business of turns.py.
 
 What survives a kill. Each record is written with the change of state that altered it. After a kill
 nobody knows which hosts were just being asked, so all wait for their delay once more.
@@ -14,9 +9,8 @@ nobody knows which hosts were just being asked, so all wait for their delay once
 
 from __future__ import annotations
 
-import heapq
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier import HostView
 from rdfaspider.frontier.keys import host_name, host_of
@@ -29,9 +23,10 @@ if TYPE_CHECKING:
     from rdfaspider.frontier import Taken
     from rdfaspider.frontier.database import Database
     from rdfaspider.frontier.politeness import Politeness
+    from rdfaspider.frontier.turns import Server
 
 # id, taken in, waiting, later, done, failed, failures in a row;
-# crawl delay, latency, back-off, clock, blocked until
+# crawl delay, latency, back-off, clock, blocked until; then the address of its server, as text
 _RECORD = struct.Struct(">IIIIIIHddddd")
 
 
@@ -41,15 +36,19 @@ class Host:
     `waiting` counts all of its URLs that are not finished, those in flight included; those put off until
     a time of their own are `later`. `queue` holds (place in a page, URL), the next one last, and is
     at most a page's quota long. `low` is where its waiting keys begin, as far as is known: before it there
-    may be the remains of many that are gone, which RocksDB would have to step over.
+    may be the remains of many that are gone, which RocksDB would have to step over. `address` is None
+    until the host is placed. `turn` counts the takes up to its last one; `server`, `stamp` and `engaged`
+    are the business of turns.py.
     """
 
     __slots__ = (
+        "address",
         "backoff",
         "blocked",
         "clock",
         "crawl_delay",
         "done",
+        "engaged",
         "failed",
         "failures",
         "id",
@@ -59,8 +58,10 @@ class Host:
         "later",
         "low",
         "queue",
+        "server",
         "stamp",
         "taken_in",
+        "turn",
         "waiting",
     )
 
@@ -71,7 +72,11 @@ class Host:
         self.crawl_delay = self.latency = self.backoff = 0.0
         self.clock = self.blocked = 0.0
         self.in_flight: tuple[int, ...] = ()
+        self.address: str | None = None
+        self.server: Server | None = None
         self.stamp = -1
+        self.turn = 0
+        self.engaged = False
         self.low = b""
         self.queue: list[tuple[int, Taken]] = []
 
@@ -103,52 +108,38 @@ class Host:
             self.backoff,
             self.clock,
             self.blocked,
-        )
+        ) + (b"" if self.address is None else b" " + self.address.encode())
 
     @classmethod
     def unpack(cls, key: bytes, data: bytes) -> Host:
-        number, *rest = _RECORD.unpack(data)
+        number, *rest = _RECORD.unpack_from(data)
         host = cls(key, number)
         host.taken_in, host.waiting, host.later, host.done, host.failed, host.failures = rest[:6]
         host.crawl_delay, host.latency, host.backoff, host.clock, host.blocked = rest[6:]
+        if len(data) > _RECORD.size:
+            host.address = data[_RECORD.size + 1 :].decode()
         return host
 
 
 class Hosts:
-    """All hosts with work, by key and by id, and the two heaps."""
+    """All hosts: those with work by key and by id, the others on disk."""
 
     def __init__(self, database: Database, politeness: Politeness) -> None:
         self.politeness = politeness
-        self.at_once = politeness.at_once
-        self._database = database
         self._family = database.hosts
         self._by_key: dict[bytes, Host] = {}
         self._by_id: dict[int, Host] = {}
-        self._sleeping: list[tuple[float, int, int]] = []
-        self._ready: list[tuple[int, int, int, int]] = []
-        self._stamps = 0
 
-    def restore(self, now: float, *, killed: bool) -> None:
-        """Bring back the hosts that have URLs waiting; after a kill each rests for its delay once more.
-
-        That is written down, so that another restart does not forget it.
-        """
-        batch = self._database.batch()
+    def all(self) -> Iterator[Host]:
+        """Yield every host that was ever known."""
         for key, data in self._family.pairs():
-            host = Host.unpack(key, data)
-            if killed:
-                host.clock = max(host.clock, now + self.delay_of(host))
-                self.save(batch, host)
-            if host.waiting:
-                self._remember(host)
-                self.schedule(host)
-        self._database.write(batch)
+            yield self._by_key.get(key) or Host.unpack(key, data)
 
     def find(self, key: bytes) -> Host | None:
         """Return the host of this name, from memory or from disk, None if it is unknown."""
         host = self._by_key.get(key)
         if host is None and (data := self._family.get(key)) is not None:
-            host = self._remember(Host.unpack(key, data))
+            host = self.remember(Host.unpack(key, data))
         return host
 
     def known(self, key: bytes) -> Host:
@@ -158,7 +149,7 @@ class Hosts:
         return host
 
     def create(self, key: bytes, number: int) -> Host:
-        return self._remember(Host(key, number))
+        return self.remember(Host(key, number))
 
     def __getitem__(self, number: int) -> Host:
         return self._by_id[number]
@@ -170,77 +161,33 @@ class Hosts:
     def save(self, batch: WriteBatch, host: Host) -> None:
         batch.put(host.key, host.pack(), self._family.handle)
 
-    def delay_of(self, host: Host) -> float:
-        return self.politeness.pause(host)
+    def remember(self, host: Host) -> Host:
+        self._by_key[host.key] = self._by_id[host.id] = host
+        return host
 
-    def ready_at(self, host: Host) -> float:
-        return max(host.clock, host.blocked)
-
-    def schedule(self, host: Host) -> None:
-        """Put a host where it belongs: asleep until its time, or out of memory if it has no work."""
-        self._stamps += 1
-        host.stamp = self._stamps
-        if host.can_give and len(host.in_flight) < self.at_once:
-            heapq.heappush(self._sleeping, (self.ready_at(host), host.stamp, host.id))
-        self.forget_if_idle(host)
-
-    def forget_if_idle(self, host: Host) -> None:
-        if not host.waiting:
-            del self._by_key[host.key], self._by_id[host.id]
-
-    def wake(self, now: float) -> Host | None:
-        """Return a sleeper whose time has come; the caller makes it ready or schedules it again."""
-        if self._drop_stale(self._sleeping) and self._sleeping[0][0] <= now:
-            return self._by_id[heapq.heappop(self._sleeping)[-1]]
-        return None
-
-    def make_ready(self, host: Host, urgency: int) -> None:
-        """Put a host with URLs at hand among the ready ones, at the place of its first URL."""
-        self._stamps += 1
-        host.stamp = self._stamps
-        heapq.heappush(self._ready, (urgency, host.queue[-1][0], host.stamp, host.id))
-
-    def next_ready(self, now: float) -> Host | None:
-        """Return the ready host that is first in turn."""
-        while self._drop_stale(self._ready):
-            host = self._by_id[heapq.heappop(self._ready)[-1]]
-            if self.ready_at(host) <= now:
-                return host
-            self.schedule(host)  # it was told to wait meanwhile
-        return None
-
-    def next_time(self, now: float) -> float | None:
-        """Return when the first host will be ready, None if none has work that can be handed out."""
-        if self._drop_stale(self._ready):
-            return now
-        return self._sleeping[0][0] if self._drop_stale(self._sleeping) else None
-
-    def _drop_stale(self, heap: list[Any]) -> bool:
-        """Drop entries from the head of a heap until one is valid; tell whether there is one.
-
-        An entry ends in the stamp it was made with and the id of its host.
-        """
-        while heap:
-            stamp, number = heap[0][-2:]
-            host = self._by_id.get(number)
-            if host is not None and host.stamp == stamp:
-                return True
-            heapq.heappop(heap)
-        return False
+    def forget(self, host: Host) -> None:
+        """Drop a host without work from memory."""
+        self._by_key.pop(host.key, None)
+        self._by_id.pop(host.id, None)
 
     def views(self, now: float) -> Iterator[HostView]:
         """Yield every known host as people see it."""
-        for key, data in self._family.pairs():
-            yield self._view(self._by_key.get(key) or Host.unpack(key, data), now)
+        for host in self.all():
+            yield self._view(host, now)
 
     def _view(self, host: Host, now: float) -> HostView:
-        ready = self.ready_at(host)
-        if len(host.in_flight) >= self.at_once:
+        server = host.server.clock if host.server else 0.0
+        ready = max(host.clock, host.blocked, server)
+        if len(host.in_flight) >= self.politeness.at_once:
             why = "is being fetched from"
         elif not host.waiting:
             why = "waits to try again" if host.later else "has nothing waiting"
+        elif host.server is not None and host.server.is_busy:
+            why = f"shares the server {host.address}, which is being fetched from"
         elif ready <= now:
             why = "is ready"
+        elif server > max(host.clock, host.blocked):
+            why = f"shares the server {host.address}, which keeps its delay"
         else:
             why = "was told to wait" if host.blocked > host.clock else "keeps its delay"
         return HostView(
@@ -249,11 +196,7 @@ class Hosts:
             in_flight=len(host.in_flight),
             done=host.done,
             failed=host.failed,
-            delay=self.delay_of(host),
+            delay=self.politeness.pause(host),
             ready=ready,
             why=why,
         )
-
-    def _remember(self, host: Host) -> Host:
-        self._by_key[host.key] = self._by_id[host.id] = host
-        return host

@@ -19,12 +19,13 @@ from rdfaspider.frontier.keys import to_key, to_url
 from rdfaspider.frontier.later import Later
 from rdfaspider.frontier.leases import Leases
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.orders import ORDERS
+from rdfaspider.frontier.orders import ORDERS, Waiting
 from rdfaspider.frontier.outlinks import Outlinks
 from rdfaspider.frontier.pages import INBOX_PAGE, MOST_AT_HAND, QUEUE_PAGE, Diversity, Inbox, spread
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.sieve import Sieve
 from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie, unpack
+from rdfaspider.frontier.turns import Turns
 from rdfaspider.frontier.waiting import WaitingUrls
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import HostView, State
     from rdfaspider.frontier.hosts import Host
+
+# So many hosts are fed in one queue page.
+_FED_AT_ONCE = 256
 
 _STATES = {"done": DONE, "failed": FAILED, "denied": DENIED}
 
@@ -73,9 +77,11 @@ class LocalFrontier:
         self.trie = Trie(self._database)
         self._inbox = Inbox(self._database)
         self._hosts = Hosts(self._database, politeness or Politeness())
+        self._turns = Turns(self._hosts, self._order.urgency)
         self._waiting = WaitingUrls(self._database, self._order)
         self._later = Later(self._database)
         self._outlinks = Outlinks(self._database)
+        self._lease = lease
         self._leases = Leases(lease)
         self._loaded: dict[int, Taken] = {}  # at hand or in flight
         self._diversity = Diversity()
@@ -84,6 +90,7 @@ class LocalFrontier:
             self._database,
             self.trie,
             self._hosts,
+            self._turns,
             self._waiting,
             self._counters,
             self._inbox,
@@ -91,7 +98,17 @@ class LocalFrontier:
             self._limits,
             self._loaded,
         )
-        self._hosts.restore(now, killed=self._database.meta.get(b"clean") == b"no")
+        self._now = now
+        self._restore()
+
+    def _restore(self) -> None:
+        """Bring back the hosts with work. That they rest after a kill is written down, so that another
+        restart does not forget it."""
+        batch = self._database.batch()
+        killed = self._database.meta.get(b"clean") == b"no"
+        for host in self._turns.restore(self._now, killed=killed):
+            self._hosts.save(batch, host)
+        self._database.write(batch)
         self._database.meta[b"clean"] = b"no"
 
     def _keep(self, name: str, value: str) -> None:
@@ -128,46 +145,41 @@ class LocalFrontier:
     # --- out ---
 
     def take(self, now: float) -> Taken | None:
+        self._now = now
         self._put_back_overdue(now)
         if self._inbox.size >= INBOX_PAGE:
             self._sieve.run()
-        host = self._hosts.next_ready(now) or self._next_page(now)
-        return None if host is None else self._take_from(host, now)
+        while True:
+            host = self._turns.next_ready(now)
+            if host is not None and host.queue:
+                return self._take_from(host, now)
+            if self._inbox.size:  # what comes next may be in it
+                self._sieve.run()
+                if host is not None:
+                    self._turns.make_ready(host)
+            elif host is not None:
+                self._feed([host, *self._turns.hungry(_FED_AT_ONCE - 1, now)], now)
+            else:
+                return None
 
     def _take_from(self, host: Host, now: float) -> Taken:
         _, taken = host.queue.pop()
         self._leases.grant(taken, now)
-        host.in_flight += (taken.number,)
-        host.clock = now + self._hosts.delay_of(host)
+        self._turns.depart(host, taken.number, now)
         if len(self._loaded) > MOST_AT_HAND:
             self._unload(host)
-        self._hosts.schedule(host)
         self._diversity.taken()
         return taken
 
-    def _next_page(self, now: float) -> Host | None:
-        """Make a queue page of hosts that are ready, and return the first in turn."""
-        if self._inbox.size:
-            self._sieve.run()
-        quota = room = 0
-        hungry: list[Host] = []
-        while room < QUEUE_PAGE and (host := self._hosts.wake(now)):
-            if host.queue:
-                self._make_ready(host)
-            else:
-                quota = quota or self._diversity.quota(now)
-                hungry.append(host)
-            room += max(quota, 1)
-        if hungry:
-            self._feed(hungry, quota)
-        return self._hosts.next_ready(now)
-
-    def _feed(self, hosts: list[Host], quota: int) -> None:
-        """Give each host its next URLs, and each URL its place in the page."""
+    def _feed(self, hosts: list[Host], now: float) -> None:
+        """Make a queue page of ready hosts: give each its next URLs, and each URL its place."""
+        room = max(MOST_AT_HAND - len(self._loaded), QUEUE_PAGE) // len(hosts)
+        quota = max(1, min(self._diversity.quota(now), room))
+        waiting = Waiting(self._database.waiting)
         picked = [
             (host, number, value)
-            for host in hosts
-            for number, value in self._order.pick(host, quota, set(host.in_flight))
+            for host in sorted(hosts, key=lambda host: host.id)  # neighbours share blocks on disk
+            for number, value in self._order.pick(waiting, host, quota)
         ]
         page = spread([host.id for host, _, _ in picked])
         for place in reversed(range(len(page))):
@@ -178,13 +190,10 @@ class LocalFrontier:
             host.queue.append((self._places + place, taken))
         self._places += len(page)
         for host in hosts:
-            self._make_ready(host)
+            self._turns.make_ready(host)
         batch = self._database.batch()
         self._order.save(batch)
         self._database.write(batch)
-
-    def _make_ready(self, host: Host) -> None:
-        self._hosts.make_ready(host, self._order.urgency(host.queue[-1][1].depth))
 
     def _unload(self, host: Host) -> None:
         """Let go of the URLs at hand of a host that goes to sleep; they will be picked again."""
@@ -193,9 +202,11 @@ class LocalFrontier:
         host.queue.clear()
 
     def wait(self, now: float) -> float | None:
+        self._now = now
         if self._inbox.size:
             self._sieve.run()
-        times = (self._hosts.next_time(now), self._later.first, self._leases.first)
+        placing = now + self._lease if self._turns.has_unplaced else None
+        times = (self._turns.next_time(now), self._later.first, self._leases.first, placing)
         return min((max(time - now, 0.0) for time in times if time is not None), default=None)
 
     # --- back ---
@@ -213,16 +224,12 @@ class LocalFrontier:
             return
         keys = [to_key(link) for link in links]
         batch = self._database.batch()
-        host = self._land(taken)
+        host = self._land(taken, now, asked=state != "denied")
         self._remove(batch, host, taken, _STATES[state])
         self._counters.end(taken.depth)
         setattr(self._counters, state, getattr(self._counters, state) + 1)
         host.done += state == "done"
         host.failed += state == "failed"
-        if state == "denied":
-            host.clock = now  # it was not asked
-        else:
-            self._rest(host, now)
         if state == "done":
             self._take_in_links(batch, taken, keys, deeper)
         self._write(batch, host)
@@ -242,17 +249,15 @@ class LocalFrontier:
         if not self._leases.holds(taken):
             return
         batch = self._database.batch()
-        host = self._land(taken)
+        host = self._land(taken, now)
         taken.attempts = min(taken.attempts + 1, 255)
         self._remove(batch, host, taken, LATER)
         self._later.add(batch, host, taken.number, now + after)
-        self._rest(host, now)
         self._write(batch, host)
 
     def release(self, taken: Taken, now: float) -> None:
         if self._leases.holds(taken):
-            host = self._land(taken)
-            self._rest(host, now)
+            host = self._land(taken, now)
             self._write(self._database.batch(), host)
 
     def requeue(self, pattern: str) -> int:
@@ -267,11 +272,11 @@ class LocalFrontier:
                 count += 1
         return count
 
-    def _land(self, taken: Taken) -> Host:
-        """Take a URL out of flight."""
+    def _land(self, taken: Taken, now: float, *, asked: bool = True) -> Host:
+        """Take a URL out of flight; its host rests if it was asked."""
         self._leases.end(taken)
         host = self._hosts[taken.host]
-        host.in_flight = tuple(number for number in host.in_flight if number != taken.number)
+        self._turns.land(host, taken.number, now, asked=asked)
         del self._loaded[taken.number]
         return host
 
@@ -281,16 +286,11 @@ class LocalFrontier:
         self._waiting.remove(batch, host, key, taken.depth, taken.number)
         self.trie.update(batch, key, Record(state, taken.depth, taken.attempts, taken.number))
 
-    def _rest(self, host: Host, now: float) -> None:
-        """Let a host that was asked rest for its delay, from now if nothing else is in flight."""
-        if self._hosts.at_once == 1:
-            host.clock = max(host.clock, now + self._hosts.delay_of(host))
-
     def _write(self, batch: WriteBatch, host: Host) -> None:
         self._hosts.save(batch, host)
         self._counters.save(batch)
         self._database.write(batch)
-        self._hosts.schedule(host)
+        self._turns.schedule(host)
 
     # --- politeness ---
 
@@ -326,13 +326,22 @@ class LocalFrontier:
             known.blocked = max(known.blocked, until)
         self._write(self._database.batch(), known)
 
+    def unplaced(self, most: int) -> list[tuple[int, str]]:
+        hosts = self._turns.unplaced(most, self._now, self._lease)
+        return [(host.id, host.name) for host in hosts]
+
+    def place(self, host: int, address: str) -> None:
+        known = self._hosts.by_id(host)
+        if known is not None and known.address != address and self._turns.by_server:
+            self._turns.place(known, address)
+            self._write(self._database.batch(), known)
+
     # --- time ---
 
     def _put_back_overdue(self, now: float) -> None:
         """Let URLs wait again whose lease ran out, and those that were put off until now."""
         while (lost := self._leases.expired(now)) is not None:
-            host = self._land(lost)
-            self._rest(host, now)
+            host = self._land(lost, now)
             self._write(self._database.batch(), host)
         while self._later.first is not None and self._later.first <= now:
             self._wake_later(now)
@@ -353,7 +362,7 @@ class LocalFrontier:
             hosts[host.id] = host
         self._database.write(batch)
         for host in hosts.values():
-            self._hosts.schedule(host)
+            self._turns.schedule(host)
 
     # --- looking ---
 

@@ -7,6 +7,7 @@ the host heap asks it only for hosts that may be fetched from.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from rdfaspider.frontier.trie import cut, past, unpack_number
@@ -25,29 +26,28 @@ Picked = tuple[int, bytes]
 
 
 class Waiting:
-    """The waiting URLs of one host, in order of rank; a cursor over part of a column family."""
+    """The waiting URLs of one host after the other, in order of rank, by one cursor."""
 
-    def __init__(self, family: Family, host: Host) -> None:
-        self._host = host
-        self._prefix = host.prefix
+    def __init__(self, family: Family) -> None:
         self._cursor = family.cursor()
-        self._cursor.seek(self._prefix + host.low)
-        if self._cursor.valid() and self._cursor.key().startswith(self._prefix):
-            host.low = self._cursor.key()[4:]
 
-    def __iter__(self) -> Iterator[tuple[bytes, int, bytes]]:
-        """Yield (rank, number, value) from the first on."""
-        yield from self.beginning(b"")
+    def of(self, host: Host, rank: bytes = b"") -> Iterator[tuple[bytes, int, bytes]]:
+        """Yield (rank, number, value) of those not in flight, from the first with this rank or a later one.
 
-    def beginning(self, rank: bytes) -> Iterator[tuple[bytes, int, bytes]]:
-        """Yield (rank, number, value) from the first whose rank is at least this one."""
-        cursor, prefix = self._cursor, self._prefix
-        cursor.seek(prefix + max(rank, self._host.low))
+        The next call ends it: there is one cursor.
+        """
+        cursor, prefix, flying = self._cursor, host.prefix, host.in_flight
+        start = max(rank, host.low)
+        cursor.seek(prefix + start)
+        if start == host.low and cursor.valid() and (key := cursor.key()).startswith(prefix):
+            host.low = key[4:]
         while cursor.valid():
             key = cursor.key()
             if not key.startswith(prefix):
                 return
-            yield key[4:-5], unpack_number(key[-5:]), cursor.value()
+            number = unpack_number(key[-5:])
+            if number not in flying:
+                yield key[4:-5], number, cursor.value()
             cursor.next()
 
 
@@ -59,11 +59,15 @@ class Order(Protocol):
     def rank(self, key: bytes, depth: int) -> bytes:
         """Return the bytes by which a waiting URL is sorted among those of its host."""
 
-    def pick(self, host: Host, count: int, skip: set[int]) -> list[Picked]:
-        """Return up to `count` of a host's waiting URLs but those to skip, the next ones first."""
+    def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
+        """Return up to `count` of a host's waiting URLs that are not in flight, the next ones first."""
 
-    def urgency(self, depth: int) -> int:
-        """Return how a host compares with others that are ready, by its next URL: small is first."""
+    def urgency(self, host: Host) -> float:
+        """Return how a host compares with others that are ready: small is first.
+
+        It is asked each time a host gets ready, so it reads nothing from disk: there is the URL at hand,
+        and before there is one, `low`, the first rank as far as is known.
+        """
 
     def save(self, batch: WriteBatch) -> None:
         """Add to the batch what the order must remember over a restart."""
@@ -76,22 +80,18 @@ class Breadth:
     """
 
     def __init__(self, database: Database) -> None:
-        self._family = database.waiting
+        """Remember nothing."""
 
     def rank(self, key: bytes, depth: int) -> bytes:
         return bytes((depth,))
 
-    def pick(self, host: Host, count: int, skip: set[int]) -> list[Picked]:
-        picked: list[Picked] = []
-        for _, number, value in Waiting(self._family, host):
-            if number not in skip:
-                picked.append((number, value))
-                if len(picked) == count:
-                    break
-        return picked
+    def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
+        return [(number, value) for _, number, value in islice(waiting.of(host), count)]
 
-    def urgency(self, depth: int) -> int:
-        return depth
+    def urgency(self, host: Host) -> float:
+        if host.queue:
+            return host.queue[-1][1].depth
+        return host.low[0] if host.low else 0
 
     def save(self, batch: WriteBatch) -> None:
         """Nothing: the ranks say it all."""
@@ -109,41 +109,39 @@ class RoundRobin:
     """
 
     def __init__(self, database: Database) -> None:
-        self._family = database.waiting
         self._meta = database.meta
         self._moved: dict[bytes, bytes] = {}
 
     def rank(self, key: bytes, depth: int) -> bytes:
         return key[key.index(b"/") :]
 
-    def pick(self, host: Host, count: int, skip: set[int]) -> list[Picked]:
+    def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
         picked: list[Picked] = []
-        waiting = Waiting(self._family, host)
-        passed = set(skip)
-        while len(picked) < count and (found := self._next(waiting, host.id, passed)) is not None:
+        passed: set[int] = set()
+        while len(picked) < count and (found := self._next(waiting, host, passed)) is not None:
             picked.append(found)
             passed.add(found[0])
         return picked
 
-    def urgency(self, depth: int) -> int:
-        return 0
+    def urgency(self, host: Host) -> float:
+        return host.turn
 
     def save(self, batch: WriteBatch) -> None:
         for name, child in self._moved.items():
             batch.put(name, child, self._meta.handle)
         self._moved.clear()
 
-    def _next(self, waiting: Waiting, host: int, passed: set[int]) -> Picked | None:
+    def _next(self, waiting: Waiting, host: Host, passed: set[int]) -> Picked | None:
         node = b""
         while True:
-            pointer = self._pointer(host, node)
-            found = _first(waiting, past(pointer), node, passed) if pointer else None
-            found = found or _first(waiting, node, node, passed)
+            pointer = self._pointer(host.id, node)
+            found = _first(waiting.of(host, past(pointer)), node, passed) if pointer else None
+            found = found or _first(waiting.of(host, node), node, passed)
             if found is None:
                 return None
             rank, number, value = found
             child = cut(rank, len(node))
-            self._moved[_name(host, node)] = child
+            self._moved[_name(host.id, node)] = child
             if child == rank:
                 return number, value
             node = child
@@ -158,9 +156,10 @@ def _name(host: int, node: bytes) -> bytes:
 
 
 def _first(
-    waiting: Waiting, start: bytes, node: bytes, passed: set[int]
+    urls: Iterator[tuple[bytes, int, bytes]], node: bytes, passed: set[int]
 ) -> tuple[bytes, int, bytes] | None:
-    for rank, number, value in waiting.beginning(start):
+    """Return the first URL below a node that was not passed yet."""
+    for rank, number, value in urls:
         if not rank.startswith(node):
             return None
         if number not in passed:

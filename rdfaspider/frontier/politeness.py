@@ -28,6 +28,9 @@ class Politeness:
     forgiven_after: float = 1_800.0
     failures_in_a_row: int = 3  # that are taken for bad luck
     heeds_crawl_delay: bool = True
+    server_delay: float | None = (
+        None  # for all hosts of one address together; None: each is its own
+    )
 
     def pause(self, host: Host) -> float:
         """Return the seconds from the end of one fetch of a host to the start of the next."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.outlinks import Outlinks
     from rdfaspider.frontier.pages import Inbox
+    from rdfaspider.frontier.turns import Turns
     from rdfaspider.frontier.waiting import WaitingUrls
 
 
@@ -37,6 +38,7 @@ class Sieve:
         database: Database,
         trie: Trie,
         hosts: Hosts,
+        turns: Turns,
         waiting: WaitingUrls,
         counters: Counters,
         inbox: Inbox,
@@ -47,6 +49,7 @@ class Sieve:
         self._database = database
         self._trie = trie
         self._hosts = hosts
+        self._turns = turns
         self._waiting = waiting
         self._counters = counters
         self._inbox = inbox
@@ -72,7 +75,7 @@ class Sieve:
             self._counters.save(batch)
             self._database.write(batch)
             for host in idle:
-                self._hosts.schedule(host)
+                self._turns.schedule(host)
 
     # --- new URLs ---
 
@@ -91,7 +94,7 @@ class Sieve:
                 host.taken_in += len(chosen)
                 self._hosts.save(batch, host)
                 accepted += chosen
-            self._hosts.forget_if_idle(host)
+            self._turns.forget_if_idle(host)
         self._trie.add(batch, accepted, [depths[key] for key in accepted], first)
         self._counters.next_number = first + len(accepted)
         for depth, count in Counter(map(depths.__getitem__, accepted)).items():

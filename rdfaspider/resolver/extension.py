@@ -11,18 +11,24 @@ from scrapy.utils.misc import load_object
 
 from rdfaspider.resolver.http11 import GuardedHTTP11DownloadHandler
 from rdfaspider.resolver.resolver import Resolver, installed_resolver
+from rdfaspider.signals import hosts_unplaced
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
+
+    from rdfaspider.resolver.addresses import Address
 
 # They name no host.
 _HARMLESS = frozenset(("data",))
 
 
 class ResolverExtension:
-    """Refuses to start a crawl that would not be guarded; hands the counters over each second."""
+    """Refuses to start a crawl that would not be guarded; says at which servers hosts are; hands the
+    counters over each second."""
 
     def __init__(self, stats: StatsCollector) -> None:
         self.stats = stats
@@ -34,6 +40,7 @@ class ResolverExtension:
         extension = cls(crawler.stats)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
+        crawler.signals.connect(extension.hosts_unplaced, hosts_unplaced)
         return extension
 
     def spider_opened(self) -> None:
@@ -43,6 +50,19 @@ class ResolverExtension:
         if self._reporting.running:
             self._reporting.stop()
             self._report()
+
+    def hosts_unplaced(
+        self, hosts: Iterable[tuple[int, str]], place: Callable[[int, str], None]
+    ) -> None:
+        """Look hosts up before they are needed; the first address is the one that is connected to."""
+        for host, name in hosts:
+            self._look_up(host, name, place)
+
+    def _look_up(self, host: int, name: str, place: Callable[[int, str], None]) -> None:
+        def deliver(found: tuple[Address, ...]) -> None:
+            place(host, str(found[0]) if found else "")
+
+        installed_resolver().directory.find(name, deliver)
 
     def _report(self) -> None:
         for name, count in installed_resolver().counts().items():

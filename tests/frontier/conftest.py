@@ -19,8 +19,10 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     """Return a function that opens the same frontier each time it is called."""
     _, order = request.param.split("-")
 
-    def open_again(delay: float = 1.0, at_once: int = 1, **options: Any) -> Frontier:
-        politeness = Politeness(delay=delay, at_once=at_once)
+    def open_again(
+        delay: float = 1.0, at_once: int = 1, server_delay: float | None = None, **options: Any
+    ) -> Frontier:
+        politeness = Politeness(delay=delay, at_once=at_once, server_delay=server_delay)
         path = str(tmp_path / "frontier")
         return open_frontier(path, order=order, politeness=politeness, **options)
 

@@ -353,3 +353,115 @@ def test_hosts_can_be_looked_at(opener: Opener) -> None:
 def test_a_second_opener_is_told_what_to_do(opener: Opener) -> None:
     with opener(), pytest.raises(FrontierUnavailable, match=r"in use.*JOBDIR"):
         opener()
+
+
+# --- servers: hosts at one address ---
+
+
+def placed(frontier: Frontier, address: str = "192.0.2.1") -> list[str]:
+    """Place every host that waits for it at one address; return their names."""
+    hosts = frontier.unplaced(100)
+    for host, _ in hosts:
+        frontier.place(host, address)
+    return sorted(name for _, name in hosts)
+
+
+def test_where_servers_matter_nothing_is_taken_of_a_host_before_it_is_placed(opener: Opener) -> None:
+    with opener(delay=1.0, server_delay=1.0, lease=60.0) as frontier:
+        frontier.put([*urls("a", 2), *urls("b", 2)])
+        assert frontier.take(0.0) is None
+        assert frontier.wait(0.0) == 60.0, "there is work, as soon as they are placed"
+        assert sorted(name for _, name in frontier.unplaced(9)) == ["a.test", "b.test"]
+        assert frontier.unplaced(9) == [], "each is named once"
+        assert frontier.take(59.0) is None
+        frontier.take(60.0)
+        assert len(frontier.unplaced(1)) == 1, "and again after the time of a lease"
+
+
+def test_where_servers_do_not_matter_no_host_waits_to_be_placed(opener: Opener) -> None:
+    with opener() as frontier:
+        frontier.put(urls("a", 2))
+        frontier.wait(0.0)
+        assert frontier.unplaced(9) == []
+        taken = frontier.take(0.0)
+        assert taken
+        frontier.place(taken.host, "192.0.2.1")
+        assert frontier.take(0.0) is None
+
+
+def test_hosts_of_one_server_share_its_clock(opener: Opener) -> None:
+    with opener(delay=1.0, server_delay=2.0) as frontier:
+        frontier.put([*urls("a", 3), *urls("b", 3), *urls("c", 3)])
+        frontier.wait(0.0)
+        assert placed(frontier) == ["a.test", "b.test", "c.test"]
+        hosts = []
+        for now in (0.0, 3.0, 6.0):
+            taken = frontier.take(now)
+            assert taken
+            hosts.append(taken.host)
+            assert frontier.take(now) is None, "the server is being asked"
+            frontier.finish(taken, "done", now + 1)
+            assert frontier.wait(now + 1) == 2.0
+            assert frontier.take(now + 2.9) is None
+        assert len(set(hosts)) == 3, "each name in turn"
+
+
+def test_servers_are_independent(opener: Opener) -> None:
+    with opener(delay=1.0, server_delay=5.0) as frontier:
+        frontier.put([*urls("a", 3), *urls("b", 3), *urls("c", 3)])
+        frontier.wait(0.0)
+        for number, (host, _) in enumerate(frontier.unplaced(9)):
+            # An empty address is a server of its own.
+            frontier.place(host, ["192.0.2.1", "2001:db8::1", ""][number])
+        assert sum(frontier.take(0.0) is not None for _ in range(4)) == 3
+
+
+def test_a_server_keeps_its_clock_over_a_restart(opener: Opener) -> None:
+    with opener(delay=1.0, server_delay=5.0) as frontier:
+        frontier.put([*urls("a", 1), *urls("b", 3)])
+        frontier.wait(0.0)
+        placed(frontier)
+        taken = frontier.take(100.0)
+        assert taken
+        frontier.finish(taken, "done", 101.0)
+    with opener(delay=1.0, server_delay=5.0, now=102.0) as frontier:
+        frontier.wait(102.0)
+        assert frontier.unplaced(9) == [], "the places are known"
+        assert frontier.take(105.9) is None
+        assert frontier.take(106.0)
+
+
+def test_a_host_may_move_while_it_is_being_asked(opener: Opener) -> None:
+    with opener(delay=1.0, server_delay=5.0) as frontier:
+        frontier.put([*urls("a", 3), *urls("b", 3), *urls("c", 3)])
+        frontier.wait(0.0)
+        hosts = {name: host for host, name in frontier.unplaced(9)}
+        frontier.place(hosts["a.test"], "192.0.2.1")
+        moving = frontier.take(0.0)
+        assert moving and moving.host == hosts["a.test"]
+        frontier.place(hosts["b.test"], "192.0.2.1")
+        frontier.place(hosts["c.test"], "192.0.2.2")
+        frontier.place(moving.host, "192.0.2.2")
+        taken = frontier.take(5.0)
+        assert taken and taken.host == hosts["b.test"], "the old server is free, the new one is not"
+        frontier.finish(moving, "done", 6.0)
+        assert frontier.take(10.9) is None
+        assert frontier.take(11.0)
+
+
+def test_a_thousand_names_of_a_server_are_one(opener: Opener) -> None:
+    with opener(delay=0.1, server_delay=0.1) as frontier:
+        for number in range(300):
+            frontier.put([f"http://h{number}.test/{page}" for page in range(2)])
+        frontier.wait(0.0)
+        while placed(frontier, "192.0.2.9"):
+            pass
+        now, takes, last = 0.0, 0, -1.0
+        while (wait := frontier.wait(now)) is not None:
+            now += wait
+            taken = frontier.take(now)
+            assert taken and now - last >= 0.1 - 1e-6
+            last = now
+            takes += 1
+            frontier.finish(taken, "done", now)
+        assert takes == 600

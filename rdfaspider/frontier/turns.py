@@ -1,0 +1,294 @@
+"""Whose turn it is: the heap of servers, the hosts of each, and the hosts that are ready.
+
+A server is what answers at an address. Its hosts share its clock and its limit, so that a thousand names
+on one machine are one machine (BUbiNG's workbench). Where servers do not matter, each host is a server of
+its own.
+
+Layout. A host that can give a URL sleeps in the heap of its server, by its own time. A server with a
+sleeper and with room under its limit is in the heap of servers, by the time of its first sleeper or its
+own, whichever is later. When that comes, the host is engaged: it takes a place under the server's
+limit and goes to the heap of ready hosts, by the urgency that the order gives it. A URL that is taken
+keeps that place until it lands. An entry of a heap is valid while its stamp is the latest of what it
+stands for, so that things are moved by a new entry and nothing is searched.
+
+Invariant. A host that can give a URL has exactly one valid entry: asleep, ready, or among those that
+wait to be placed. `busy` of a server counts its engaged hosts and its URLs in flight.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rdfaspider.frontier.hosts import Host, Hosts
+
+_NEVER = float("inf")
+
+# A host that has nothing at hand comes after those of the same urgency that have.
+_LAST_PLACE = 1 << 60
+
+
+class Server:
+    """What answers at one address."""
+
+    __slots__ = ("address", "busy", "clock", "due", "hosts", "limit", "sleepers", "stamp")
+
+    def __init__(self, address: str | None, limit: float) -> None:
+        self.address = address
+        self.limit = limit
+        self.clock = 0.0
+        self.busy = 0
+        self.hosts = 0  # in memory
+        self.due = _NEVER  # the time of its valid entry in the heap of servers
+        self.stamp = -1
+        self.sleepers: list[tuple[float, int, int]] = []
+
+    @property
+    def is_busy(self) -> bool:
+        return self.busy >= self.limit
+
+
+class Turns:
+    """Schedules hosts. `urgency` says how a host compares with others that are ready: small is first."""
+
+    def __init__(self, hosts: Hosts, urgency: Callable[[Host], float]) -> None:
+        self._hosts = hosts
+        self._urgency = urgency
+        self._politeness = hosts.politeness
+        self.by_server = hosts.politeness.server_delay is not None
+        self._at_once = hosts.politeness.at_once
+        self._servers: dict[str, Server] = {}
+        self._quiet: deque[Server] = deque()
+        self._sleeping: list[tuple[float, int, Server]] = []
+        self._ready: list[tuple[float, int, int, int]] = []
+        self._unplaced: dict[int, None] = {}
+        self._asked: dict[int, float] = {}
+        self._stamps = 0
+        self._taken = 0
+
+    def restore(self, now: float, *, killed: bool) -> Iterator[Host]:
+        """Schedule the hosts that have URLs waiting; yield those whose record has changed.
+
+        After a kill each rests for its delay once more.
+        """
+        for host in self._hosts.all():
+            if killed:
+                host.clock = max(host.clock, now + self._politeness.pause(host))
+                yield host
+            if host.address is not None and (delay := self._politeness.server_delay) is not None:
+                server = self._server_at(host.address)
+                asked = host.clock - self._politeness.pause(host)
+                server.clock = max(server.clock, asked + delay)
+            if host.waiting:
+                self.schedule(self._hosts.remember(host))
+
+    # --- where a host belongs ---
+
+    def schedule(self, host: Host) -> None:
+        """Put a host where it belongs: asleep until its time, or out of memory if it has no work."""
+        server = host.server or self._settle(host)
+        if host.engaged:
+            self._disengage(host)
+        self._stamps += 1
+        host.stamp = self._stamps
+        if server is None:
+            self.forget_if_idle(host)
+            return
+        if host.waiting > len(host.in_flight) < self._at_once:
+            heapq.heappush(server.sleepers, (max(host.clock, host.blocked), host.stamp, host.id))
+        self._schedule_server(server)
+        self.forget_if_idle(host)
+
+    def _settle(self, host: Host) -> Server | None:
+        """Find the server of a host that came into memory; None if it must be placed first."""
+        if not self.by_server or host.address == "":
+            host.server = Server(None, _NEVER)
+        elif host.address is not None:
+            host.server = self._server_at(host.address)
+            host.server.hosts += 1
+        elif host.id not in self._asked:
+            self._unplaced[host.id] = None
+        return host.server
+
+    def _server_at(self, address: str) -> Server:
+        server = self._servers.get(address)
+        if server is None:
+            server = self._servers[address] = Server(address, self._at_once)
+        return server
+
+    def _schedule_server(self, server: Server) -> None:
+        """Let the heap of servers know when a server will have a host to give."""
+        due = _NEVER
+        if server.busy < server.limit and self._drop_stale(server.sleepers):
+            due = max(server.clock, server.sleepers[0][0])
+        if due != server.due:
+            self._stamps += 1
+            server.due, server.stamp = due, self._stamps
+            if due < _NEVER:
+                heapq.heappush(self._sleeping, (due, server.stamp, server))
+
+    def forget_if_idle(self, host: Host) -> None:
+        """Let go of a host without work."""
+        if host.waiting:
+            return
+        self._hosts.forget(host)
+        self._unplaced.pop(host.id, None)
+        self._asked.pop(host.id, None)
+        if host.server is not None and host.server.address is not None:
+            host.server.hosts -= 1
+            self._quiet.append(host.server)
+        host.server = None
+
+    # --- whose turn it is ---
+
+    def next_ready(self, now: float) -> Host | None:
+        """Return the ready host that is first in turn; it is to be taken from or made ready again."""
+        self._wake(now)
+        while self._drop_stale(self._ready):
+            host = self._hosts[heapq.heappop(self._ready)[-1]]
+            assert host.server is not None
+            if max(host.clock, host.blocked, host.server.clock) <= now:
+                return host
+            self.schedule(host)  # it was told to wait meanwhile, or its server was asked
+        return None
+
+    def hungry(self, most: int, now: float) -> list[Host]:
+        """Return up to so many of the first ready hosts, as long as they have nothing at hand."""
+        hosts: list[Host] = []
+        while len(hosts) < most and self._drop_stale(self._ready):
+            if self._hosts[self._ready[0][-1]].queue:
+                break
+            host = self.next_ready(now)
+            if host is None or host.queue:
+                if host is not None:
+                    self.make_ready(host)
+                break
+            hosts.append(host)
+        return hosts
+
+    def make_ready(self, host: Host) -> None:
+        """Put an engaged host among the ready ones, at the place of the first URL it has at hand."""
+        self._stamps += 1
+        host.stamp = self._stamps
+        place = host.queue[-1][0] if host.queue else _LAST_PLACE
+        heapq.heappush(self._ready, (self._urgency(host), place, host.stamp, host.id))
+
+    def next_time(self, now: float) -> float | None:
+        """Return when the first host will be ready, None if none has work that can be handed out."""
+        if self._drop_stale(self._ready):
+            return now
+        while self._sleeping and self._sleeping[0][2].stamp != self._sleeping[0][1]:
+            heapq.heappop(self._sleeping)
+        return self._sleeping[0][0] if self._sleeping else None
+
+    def _wake(self, now: float) -> None:
+        """Engage every host whose time and whose server's time has come."""
+        while self._sleeping and self._sleeping[0][0] <= now:
+            _, stamp, server = heapq.heappop(self._sleeping)
+            if server.stamp == stamp:
+                server.due = _NEVER
+                self._engage(server, now)
+        self._drop_quiet(now)
+
+    def _engage(self, server: Server, now: float) -> None:
+        sleepers = server.sleepers
+        while server.busy < server.limit and self._drop_stale(sleepers) and sleepers[0][0] <= now:
+            host = self._hosts[heapq.heappop(sleepers)[-1]]
+            host.engaged = True
+            server.busy += 1
+            self.make_ready(host)
+        self._schedule_server(server)
+
+    def _disengage(self, host: Host) -> None:
+        assert host.server is not None
+        host.engaged = False
+        host.server.busy -= 1
+
+    def _drop_stale(self, heap: list[Any]) -> bool:
+        """Drop entries from the head of a heap of hosts until one is valid; tell whether there is one.
+
+        An entry ends in the stamp it was made with and the id of its host.
+        """
+        while heap:
+            stamp, number = heap[0][-2:]
+            host = self._hosts.by_id(number)
+            if host is not None and host.stamp == stamp:
+                return True
+            heapq.heappop(heap)
+        return False
+
+    # --- taking and landing ---
+
+    def depart(self, host: Host, number: int, now: float) -> None:
+        """Start the clocks of a host, and of its server, from which a URL is taken."""
+        assert host.server is not None
+        host.engaged = False  # its place under the limit is the URL's now
+        self._taken += 1
+        host.turn = self._taken
+        host.in_flight += (number,)
+        host.clock = now + self._politeness.pause(host)
+        host.server.clock = now + (self._politeness.server_delay or 0.0)
+        self.schedule(host)
+
+    def land(self, host: Host, number: int, now: float, *, asked: bool) -> None:
+        """Let a URL land: host and server rest from now if it was their only one in flight."""
+        assert host.server is not None
+        host.in_flight = tuple(other for other in host.in_flight if other != number)
+        host.server.busy -= 1
+        if self._at_once > 1:
+            return
+        if asked:
+            delay = self._politeness.server_delay or 0.0
+            host.clock = max(host.clock, now + self._politeness.pause(host))
+            host.server.clock = max(host.server.clock, now + delay)
+        else:
+            host.clock = host.server.clock = now
+
+    # --- places ---
+
+    def unplaced(self, most: int, now: float, lease: float) -> list[Host]:
+        """Return hosts that wait to be placed; one that was not after a lease is named again."""
+        while self._asked and self._asked[first := next(iter(self._asked))] <= now:
+            del self._asked[first]
+            self._unplaced[first] = None
+        chosen = list(self._unplaced)[:most]
+        for number in chosen:
+            del self._unplaced[number]
+            self._asked[number] = now + lease
+        return [self._hosts[number] for number in chosen]
+
+    @property
+    def has_unplaced(self) -> bool:
+        return bool(self._unplaced or self._asked)
+
+    def place(self, host: Host, address: str) -> None:
+        """Move a host to the server at an address, with what it has in flight."""
+        self._unplaced.pop(host.id, None)
+        self._asked.pop(host.id, None)
+        old = host.server
+        if old is not None:
+            if host.engaged:
+                self._disengage(host)
+            old.busy -= len(host.in_flight)
+            old.hosts -= 1
+            self._quiet.append(old)
+        host.address, host.server = address, None
+        new = self._settle(host)
+        assert new is not None
+        new.busy += len(host.in_flight)
+        if host.in_flight:
+            new.clock = max(new.clock, old.clock if old else 0.0)
+        self.schedule(host)
+        if old is not None:
+            self._schedule_server(old)
+
+    def _drop_quiet(self, now: float) -> None:
+        """Forget servers without hosts once their clocks have run out."""
+        while self._quiet and (self._quiet[0].hosts > 0 or self._quiet[0].clock <= now):
+            server = self._quiet.popleft()
+            if server.hosts <= 0 and self._servers.get(server.address or "") is server:
+                del self._servers[server.address or ""]

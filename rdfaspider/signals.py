@@ -1,0 +1,8 @@
+"""How plugs talk without knowing each other."""
+
+from __future__ import annotations
+
+# Sent by the scheduler when hosts wait to be placed at their servers, with `hosts`, pairs of an id and a
+# name, and `place`, which is to be called for each with the id and the address, an empty one if there is
+# none. It may be called at once or later, and must be called in the end.
+hosts_unplaced = object()
