@@ -275,7 +275,7 @@ def _options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
 def politeness_of(settings: BaseSettings) -> Politeness:
     """Return the politeness that the settings ask for."""
     if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
-        return Politeness(delay=0.0, at_once=16, first_backoff=0.0, heeds_crawl_delay=False)
+        return Politeness(delay=0.0, at_once=256, first_backoff=0.0, heeds_crawl_delay=False)
     large = settings.getfloat("POLITENESS_LARGE_DELAY")
     return Politeness(
         delay=settings.getfloat("POLITENESS_DELAY"),

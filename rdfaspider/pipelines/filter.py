@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
 from pyoxigraph import BlankNode, Literal, NamedNode
@@ -36,18 +37,34 @@ class Rule:
         if not colon or len(terms) != 3:
             raise ValueError(f"Not a rule (label: SUBJECT PREDICATE OBJECT): {text!r}.")
         self.label = label
-        # Most rules name one predicate: comparing it first saves writing the other terms down.
-        self._predicate = terms[1][1:-1] if "*" not in terms[1] else None
+        self.predicate = terms[1][1:-1] if "*" not in terms[1] else None
         self._terms = tuple(None if term == "*" else _glob(term) for term in terms)
 
     def matches(self, quad: Quad) -> bool:
-        if self._predicate is not None and quad.predicate.value != self._predicate:
-            return False
         terms = (quad.subject, quad.predicate, quad.object)
         return all(
             pattern is None or pattern.fullmatch(str(term))
             for pattern, term in zip(self._terms, terms, strict=True)
         )
+
+
+class Rules:
+    """Many rules. Most name one predicate, and most quads have another: one look-up settles it."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        rules = [Rule(text) for text in texts]
+        self._of_any = [rule for rule in rules if rule.predicate is None]
+        self._of = {
+            name: [rule for rule in rules if rule.predicate in (None, name)]
+            for name in {rule.predicate for rule in rules}
+        }
+
+    def label_of(self, quad: Quad) -> str:
+        """Return the label of the first rule that matches, "" if none does."""
+        for rule in self._of.get(quad.predicate.value, self._of_any):
+            if rule.matches(quad):
+                return rule.label
+        return ""
 
 
 def _glob(term: str) -> re.Pattern[str]:
@@ -57,7 +74,7 @@ def _glob(term: str) -> re.Pattern[str]:
 class FilterPipeline:
     """Keeps the quads that match no rule and that every store can take; the rest is counted."""
 
-    def __init__(self, stats: StatsCollector, rules: list[Rule], longest_literal: int) -> None:
+    def __init__(self, stats: StatsCollector, rules: Rules, longest_literal: int) -> None:
         self.stats = stats
         self.rules = rules
         self.longest_literal = longest_literal
@@ -81,31 +98,37 @@ class FilterPipeline:
         return page
 
 
-def rules_of(settings: BaseSettings) -> tuple[list[Rule], int]:
+def rules_of(settings: BaseSettings) -> tuple[Rules, int]:
     """Return the rules and the longest literal of the settings, or say which rule is wrong."""
     try:
-        rules = [Rule(rule) for rule in settings.getlist("FILTER_DROP")]
+        rules = Rules(settings.getlist("FILTER_DROP"))
     except ValueError as error:
         raise UsageError(f"FILTER_DROP is wrong: {error}") from error
     return rules, settings.getint("FILTER_LITERAL_LENGTH")
 
 
-def reason_to_drop(quad: Quad, rules: Iterable[Rule], longest_literal: int) -> str:
+def reason_to_drop(quad: Quad, rules: Rules, longest_literal: int) -> str:
     """Return why a quad is dropped, "" if it is not."""
-    for rule in rules:
-        if rule.matches(quad):
-            return rule.label
-    if not all(map(_is_valid, (quad.subject, quad.predicate, quad.object))):
-        return "iri"
+    if label := rules.label_of(quad):
+        return label
     value = quad.object
-    if isinstance(value, Literal) and len(value.value) > longest_literal:
+    if not (_is_valid(quad.subject) and _is_valid(quad.predicate) and _is_valid(value)):
+        return "iri"
+    if type(value) is Literal and len(value.value) > longest_literal:
         return "literal"
     return ""
 
 
 def _is_valid(term: object) -> bool:
-    if isinstance(term, NamedNode):
-        return _IRI.fullmatch(term.value) is not None
-    if isinstance(term, Literal):
-        return _IRI.fullmatch(term.datatype.value) is not None
-    return isinstance(term, BlankNode)
+    kind = type(term)
+    if kind is NamedNode:
+        return _is_iri(term.value)  # type: ignore[attr-defined]
+    if kind is Literal:
+        return _is_iri(term.datatype.value)  # type: ignore[attr-defined]
+    return kind is BlankNode
+
+
+@lru_cache(4096)
+def _is_iri(text: str) -> bool:
+    """Tell whether a text is an IRI; a crawl meets the same predicates and types again and again."""
+    return _IRI.fullmatch(text) is not None

@@ -60,10 +60,10 @@ def test_a_page_that_stalls_fails_alone() -> None:
         async with opened(timeout=1.0) as pool:
             await pool.extract(PAGE, URL, "text/html")
             stopped = pool._idle[0]
-            os.kill(stopped.pid, signal.SIGSTOP)
+            os.kill(stopped.process.pid, signal.SIGSTOP)
             with pytest.raises(ExtractionFailed, match="timeout"):
                 await pool.extract(PAGE, URL, "text/html")
-            assert stopped.returncode == -signal.SIGKILL
+            assert stopped.process.returncode == -signal.SIGKILL
             assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
 
     asyncio.run(scenario())
@@ -73,8 +73,8 @@ def test_a_page_that_kills_its_worker_fails_alone() -> None:
     async def scenario() -> None:
         async with opened() as pool:
             await pool.extract(PAGE, URL, "text/html")
-            os.kill(pool._idle[0].pid, signal.SIGKILL)
-            await pool._idle[0].wait()
+            os.kill(pool._idle[0].process.pid, signal.SIGKILL)
+            pool._idle[0].process.wait()
             with pytest.raises(ExtractionFailed, match="crash"):
                 await pool.extract(PAGE, URL, "text/html")
             assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
@@ -97,13 +97,13 @@ def test_a_user_who_leaves_takes_the_worker_along() -> None:
         async with opened() as pool:
             await pool.extract(PAGE, URL, "text/html")
             worker = pool._idle[0]
-            os.kill(worker.pid, signal.SIGSTOP)
+            os.kill(worker.process.pid, signal.SIGSTOP)
             task = asyncio.create_task(pool.extract(PAGE, URL, "text/html"))
             await asyncio.sleep(0.1)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert worker.returncode is not None
+            assert worker.process.returncode is not None
             assert pool._idle == []
 
     asyncio.run(scenario())

@@ -7,7 +7,7 @@ from scrapy.utils.test import get_crawler
 
 from rdfaspider import settings
 from rdfaspider.items import Page
-from rdfaspider.pipelines.filter import FilterPipeline, Rule
+from rdfaspider.pipelines.filter import FilterPipeline, Rule, Rules
 
 XHV = "http://www.w3.org/1999/xhtml/vocab#"
 NAME = NamedNode("http://schema.org/name")
@@ -17,7 +17,7 @@ PAGE = NamedNode("http://a.test/")
 def pipeline(rules: list[str] | None = None) -> FilterPipeline:
     stats = MemoryStatsCollector(get_crawler())
     texts = settings.FILTER_DROP if rules is None else rules
-    return FilterPipeline(stats, [Rule(text) for text in texts], 20)
+    return FilterPipeline(stats, Rules(texts), 20)
 
 
 def filtered(filter_: FilterPipeline, *quads: Quad) -> list[Quad]:
