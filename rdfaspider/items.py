@@ -36,6 +36,10 @@ class Page:
     status: int = 0  # of the answer, 0 if unknown
     fetched: float = 0.0  # seconds since the epoch, 0 if unknown
     links: list[str] = field(default_factory=list)
+    relations: list[str] = field(default_factory=list)  # of the links, in parallel
+    texts: list[str] = field(default_factory=list)  # of the links, in parallel
+    title: str = ""
+    text: str = ""  # only where somebody wants to read it
     quads: list[Quad] = field(default_factory=list)
 
     @property

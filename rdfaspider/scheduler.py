@@ -19,7 +19,8 @@ from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 
-from rdfaspider.frontier import FrontierUnavailable, open_frontier
+from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
+from rdfaspider.frontier.advice import advice_for
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.items import Page
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from rdfaspider.frontier import Frontier, State, Taken
+    from rdfaspider.frontier.advice import Advice
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +63,7 @@ class Scheduler(BaseScheduler):
         self,
         crawler: Crawler,
         frontier: Frontier,
+        advice: Advice,
         *,
         retries: int,
         retry_delay: float,
@@ -68,6 +71,7 @@ class Scheduler(BaseScheduler):
     ) -> None:
         self.crawler = crawler
         self.frontier = frontier
+        self.advice = advice
         self.retries = retries
         self.retry_delay = retry_delay
         self.patience = patience
@@ -81,12 +85,18 @@ class Scheduler(BaseScheduler):
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
         try:
+            advice = advice_for(
+                settings["FRONTIER_ORDER"],
+                settings["FRONTIER_OBJECTIVE"],
+                settings["FRONTIER_TOPICS"],
+            )
             frontier = open_frontier(frontier_url(settings), **_options(settings, crawler.spider))
         except ValueError as error:
             raise UsageError(str(error)) from error
         scheduler = cls(
             crawler,
             frontier,
+            advice,
             retries=settings.getint("FRONTIER_RETRIES"),
             retry_delay=settings.getfloat("FRONTIER_RETRY_DELAY"),
             patience=settings.getfloat("FRONTIER_PATIENCE"),
@@ -102,6 +112,13 @@ class Scheduler(BaseScheduler):
         self.spider = spider
         if (memory := self.frontier.note(_SPIDER)) is not None:
             self.spider.recall(memory)
+        if is_shared(frontier_url(self.crawler.settings)):
+            frontier: Any = self.frontier
+            frontier.watch(_SPIDER, self.spider.recall)
+            frontier.welcome = self._welcome
+        for url, context in self.advice.seeds():
+            self.spider.scope.add(url)
+            self.frontier.put([url], contexts=[context])
         self.frontier.set_note(_SPIDER, self.spider.memory)
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
@@ -114,6 +131,13 @@ class Scheduler(BaseScheduler):
         self._report()
         self.frontier.close()
         return None
+
+    def _welcome(self, url: str) -> bool:
+        """Let a seed in that came by way of the frontier, and let the other workers know its scope."""
+        if not self.spider.welcome(url):
+            return False
+        self.frontier.set_note(_SPIDER, self.spider.memory)
+        return True
 
     # --- requests ---
 
@@ -209,12 +233,16 @@ class Scheduler(BaseScheduler):
             self.frontier.retry(taken, now, after=self.retry_delay * 2**taken.attempts)
             self._outcomes[f"retried/{page.reason}"] += 1
         else:
-            links = self.spider.follow(page)
+            links, places = self.spider.follow(page)
             if page.reason == "redirect" and page.depth == 0:
                 self.frontier.set_note(_SPIDER, self.spider.memory)
             deeper = 0 if page.reason == "redirect" else 1
             state: State = page.outcome
-            self.frontier.finish(taken, state, now, links, deeper=deeper)
+            gain = self.advice.gain(page)
+            contexts = self.advice.contexts(page, links, places)
+            self.frontier.finish(
+                taken, state, now, links, deeper=deeper, gain=gain, contexts=contexts
+            )
             self._outcomes[f"{page.outcome}/{page.reason}"] += 1
 
     def item_error(self, item: Any, failure: Failure) -> None:
@@ -258,7 +286,9 @@ def _options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
     """Return the options of the frontier that the settings and the spider's depth ask for."""
     wanted = getattr(spider, "depth", None)
     depth = settings.getint("FRONTIER_DEPTH") if wanted is None else wanted
+    shared = shared_options(settings) if is_shared(frontier_url(settings)) else {}
     return {
+        **shared,
         "order": settings["FRONTIER_ORDER"],
         "politeness": politeness_of(settings),
         "lease": settings.getfloat("FRONTIER_LEASE"),
@@ -269,6 +299,18 @@ def _options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
             host_waiting=settings.getint("FRONTIER_HOST_WAITING"),
         ),
         "now": time(),
+    }
+
+
+def shared_options(settings: BaseSettings) -> dict[str, Any]:
+    """Return the options that only a frontier of many workers has."""
+    return {
+        "partitions": settings.getint("FRONTIER_PARTITIONS"),
+        "partitioning": settings["FRONTIER_PARTITIONING"],
+        "assignment": settings["FRONTIER_ASSIGNMENT"],
+        "worker": settings["FRONTIER_WORKER"],
+        "read_ahead": settings.getint("FRONTIER_READ_AHEAD"),
+        "waits": settings.getbool("FRONTIER_WAIT"),
     }
 
 

@@ -42,10 +42,16 @@ FILTER_LITERAL_LENGTH = 100_000
 
 # --- frontier ---
 
-# Where the frontier is. {jobdir} is the crawl's directory; a path is a local one on RocksDB.
+# Where the frontier is. {jobdir} is the crawl's directory; a path is a local one on RocksDB. Many workers
+# share redis://HOST:PORT/0?crawl=NAME (docs/shared.md).
 FRONTIER_URL = "{jobdir}/frontier"
-# Which of the waiting URLs come next: breadth, roundrobin. A crawl keeps the one it began with.
+# Which of the waiting URLs come next: breadth, roundrobin, topwindow, leafwindow, profit, topics, harvest
+# (docs/orders.md). A crawl keeps the one it began with.
 FRONTIER_ORDER = "breadth"
+# What the order harvest looks for: any, new, vocabulary:IRI or type:IRI.
+FRONTIER_OBJECTIVE = "any"
+# The file of topics for the order topics.
+FRONTIER_TOPICS = ""
 # Seconds after which a URL in flight is taken for lost: well above any download.
 FRONTIER_LEASE = 600.0
 # Links from a seed to a page, and to one with a query, which can be made without end (row W8).
@@ -60,6 +66,18 @@ FRONTIER_RETRIES = 2
 FRONTIER_RETRY_DELAY = 30.0
 # Longer than this the crawl does not wait for a host that is left alone; it ends, and can be resumed.
 FRONTIER_PATIENCE = 3600.0
+# Of a shared crawl: into how many parts it is cut, which can be looked after by as many workers, and by
+# which function of the host (digest, characters, even, odd). A crawl keeps what it began with.
+FRONTIER_PARTITIONS = 32
+FRONTIER_PARTITIONING = "digest"
+# Which parts a worker asks first: rendezvous, or phases, in which all move on by the clock.
+FRONTIER_ASSIGNMENT = "rendezvous"
+# The worker's name, unique in the crawl; empty makes one up of machine and process.
+FRONTIER_WORKER = ""
+# URLs that a worker has at hand: enough for the next tenths of a second.
+FRONTIER_READ_AHEAD = 64
+# Whether workers wait for seeds when nothing is left, or stop.
+FRONTIER_WAIT = False
 # The crawl stops cleanly when the disk has less than this left.
 FRONTIER_MIN_FREE_MB = 500
 

@@ -42,6 +42,7 @@ class Options:
     role: bool = True  # @role gives triples, as the Role Attribute specification says
     vocabularies: Vocabularies = field(default_factory=dict)  # IRI -> quads to expand terms with
     agent: str = "rdfaspider"  # the name that a meta element may address us by
+    text: int = 0  # characters of the page's text to give
 
 
 @dataclass(slots=True)
@@ -127,6 +128,9 @@ def _read_page(
     media_type = content_type.partition(";")[0].strip().lower()
     document = parse(body, lowered, media_type, names, limits, facts)
     heads.read_head(document, url, options.agent, facts)
+    if options.text:
+        root = document.elements[0][3]
+        facts.text = " ".join(document.text(root)[: 4 * options.text].split())[: options.text]
     if not facts.nofollow:
         _read_links(document, limits, extraction)
     if "rdfa" in formats and rdfa.is_worth(document, options.role):

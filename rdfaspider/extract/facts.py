@@ -26,6 +26,7 @@ class Facts:
     encoding: str = ""
     host: str = ""  # the host language: html5, xhtml1, xhtml5, svg or xml
     title: str = ""
+    text: str = ""  # as much of it as was asked for
     language: str = ""
     canonical: str = ""
     base: str = ""

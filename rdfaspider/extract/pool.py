@@ -170,5 +170,6 @@ def options_to_json(options: Options) -> str:
             "role": options.role,
             "expand": bool(options.vocabularies),
             "agent": options.agent,
+            "text": options.text,
         }
     )

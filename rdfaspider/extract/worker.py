@@ -53,6 +53,7 @@ def options_from_json(text: str) -> Options:
         role=given["role"],
         vocabularies=bundled() if given["expand"] else {},
         agent=given["agent"],
+        text=given["text"],
     )
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = [
     "Counts",
@@ -33,6 +33,7 @@ __all__ = [
     "HostView",
     "State",
     "Taken",
+    "is_shared",
     "open_frontier",
 ]
 
@@ -56,6 +57,7 @@ class Taken:
     attempts: int
     number: int
     host: int
+    hint: int = 0  # the order's business
 
 
 @dataclass(slots=True)
@@ -91,8 +93,11 @@ class HostView:
 class Frontier(Protocol):
     """What a crawl needs of a frontier. All times are seconds, of whatever clock the caller keeps."""
 
-    def put(self, urls: Iterable[str], depth: int = 0) -> None:
-        """Take in normalised URLs found at a depth; known ones keep the smaller depth."""
+    def put(self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = ()) -> None:
+        """Take in normalised URLs found at a depth; known ones keep the smaller depth.
+
+        `contexts` is for the order, as in `finish`.
+        """
 
     def take(self, now: float) -> Taken | None:
         """Hand out a URL whose host is ready, None if there is none."""
@@ -108,8 +113,14 @@ class Frontier(Protocol):
         links: Iterable[str] = (),
         *,
         deeper: int = 1,
+        gain: float = 0.0,
+        contexts: Sequence[int] = (),
     ) -> None:
-        """End a URL and take in its links, `deeper` than it, in one step."""
+        """End a URL and take in its links, `deeper` than it, in one step.
+
+        For orders that want to know: `gain` is what the page was worth, and `contexts` has a number for
+        each link, what its page and its words say of it (advice.py).
+        """
 
     def retry(self, taken: Taken, now: float, after: float = 0.0) -> None:
         """Put a URL back, to be handed out again no sooner than `after` seconds from now."""
@@ -164,13 +175,18 @@ class Frontier(Protocol):
     def __exit__(self, *exception: object) -> None: ...
 
 
+def is_shared(url: str) -> bool:
+    """Tell whether a URL names a frontier that many workers share."""
+    return url.startswith(("redis://", "rediss://", "unix://"))
+
+
 def open_frontier(url: str, **options: Any) -> Frontier:
     """Open the frontier that `url` names.
 
     A path is a directory with a local one on RocksDB; redis://HOST:PORT/0?crawl=NAME (or rediss://, or any
     node of a Redis Cluster) is one that many workers share.
     """
-    if url.startswith(("redis://", "rediss://", "unix://")):
+    if is_shared(url):
         from rdfaspider.frontier.shared import SharedFrontier
 
         return SharedFrontier(url, **options)

@@ -2,11 +2,11 @@
 
 One directory, these column families (numbers are big-endian, so that they sort):
 
-    urls      key of a URL                    → state, depth, attempts (a byte each), number (5 bytes)
+    urls      key of a URL                    → state, depth, attempts (a byte each), number (5), hint
     numbers   first number of a block         → the keys of the block, a line each, in number order
-    waiting   host (4), rank, number (5)      → depth, attempts, the key without its host (waiting.py)
+    waiting   host (4), rank, number (5)      → depth, attempts, hint, the key's rest (waiting.py)
     later     time (8), number (5)            → nothing: a waiting URL that may not be tried before
-    inbox     sequence (8)                    → depth (1), URLs found there, a line each
+    inbox     sequence (8)                    → depth (1), contexts, URLs found there, a line each
     links     depth (1), number (5)           → the links of a finished page whose depth may still improve
     hosts     key of a host                   → its record (hosts.py)
     meta      name                            → format version, counters, the order's pointers
@@ -39,7 +39,7 @@ from rocksdict import (
 
 from rdfaspider.frontier import FrontierUnavailable
 
-VERSION = b"1"
+VERSION = b"2"
 
 FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta", "notes")
 

@@ -37,8 +37,8 @@ class Host:
     a time of their own are `later`. `queue` holds (place in a page, URL), the next one last, and is
     at most a page's quota long. `low` is where its waiting keys begin, as far as is known: before it there
     may be the remains of many that are gone, which RocksDB would have to step over. `address` is None
-    until the host is placed. `turn` counts the takes up to its last one; `server`, `stamp` and `engaged`
-    are the business of turns.py.
+    until the host is placed. `turn` counts the takes up to its last one; `due` is the order's business,
+    `server`, `stamp` and `engaged` are that of turns.py.
     """
 
     __slots__ = (
@@ -48,6 +48,7 @@ class Host:
         "clock",
         "crawl_delay",
         "done",
+        "due",
         "engaged",
         "failed",
         "failures",
@@ -76,6 +77,7 @@ class Host:
         self.server: Server | None = None
         self.stamp = -1
         self.turn = 0
+        self.due: float = 0
         self.engaged = False
         self.low = b""
         self.queue: list[tuple[int, Taken]] = []

@@ -19,7 +19,8 @@ from rdfaspider.frontier.keys import to_key, to_url
 from rdfaspider.frontier.later import Later
 from rdfaspider.frontier.leases import Leases
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.orders import ORDERS, Waiting
+from rdfaspider.frontier.orders import ORDERS
+from rdfaspider.frontier.orders.order import Waiting
 from rdfaspider.frontier.outlinks import Outlinks
 from rdfaspider.frontier.pages import INBOX_PAGE, MOST_AT_HAND, QUEUE_PAGE, Diversity, Inbox, spread
 from rdfaspider.frontier.politeness import Politeness
@@ -29,7 +30,7 @@ from rdfaspider.frontier.turns import Turns
 from rdfaspider.frontier.waiting import WaitingUrls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rocksdict import WriteBatch
 
@@ -97,6 +98,7 @@ class LocalFrontier:
             self._outlinks,
             self._limits,
             self._loaded,
+            self._order,
         )
         self._now = now
         self._restore()
@@ -134,10 +136,10 @@ class LocalFrontier:
 
     # --- in ---
 
-    def put(self, urls: Iterable[str], depth: int = 0) -> None:
+    def put(self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = ()) -> None:
         keys = [to_key(url) for url in urls]
         batch = self._database.batch()
-        self._inbox.add(batch, depth, keys)
+        self._inbox.add(batch, depth, keys, contexts)
         self._database.write(batch)
         if self._inbox.size >= INBOX_PAGE:
             self._sieve.run()
@@ -165,6 +167,7 @@ class LocalFrontier:
     def _take_from(self, host: Host, now: float) -> Taken:
         _, taken = host.queue.pop()
         self._leases.grant(taken, now)
+        self._order.taken(host, taken)
         self._turns.depart(host, taken.number, now)
         if len(self._loaded) > MOST_AT_HAND:
             self._unload(host)
@@ -173,8 +176,8 @@ class LocalFrontier:
 
     def _feed(self, hosts: list[Host], now: float) -> None:
         """Make a queue page of ready hosts: give each its next URLs, and each URL its place."""
-        room = max(MOST_AT_HAND - len(self._loaded), QUEUE_PAGE) // len(hosts)
-        quota = max(1, min(self._diversity.quota(now), room))
+        room = (MOST_AT_HAND - len(self._loaded)) // len(hosts)
+        quota = max(1, min(self._diversity.quota(now), self._order.most_at_hand, room))
         waiting = Waiting(self._database.waiting)
         picked = [
             (host, number, value)
@@ -184,8 +187,8 @@ class LocalFrontier:
         page = spread([host.id for host, _, _ in picked])
         for place in reversed(range(len(page))):
             host, number, value = picked[page[place]]
-            url = to_url(host.key + value[2:])
-            taken = Taken(url, value[0], value[1], number, host.id)
+            url, hint = to_url(host.key + value[5:]), int.from_bytes(value[2:5], "big")
+            taken = Taken(url, value[0], value[1], number, host.id, hint)
             self._loaded[number] = taken
             host.queue.append((self._places + place, taken))
         self._places += len(page)
@@ -219,6 +222,8 @@ class LocalFrontier:
         links: Iterable[str] = (),
         *,
         deeper: int = 1,
+        gain: float = 0.0,
+        contexts: Sequence[int] = (),
     ) -> None:
         if not self._leases.holds(taken):
             return
@@ -231,15 +236,21 @@ class LocalFrontier:
         host.done += state == "done"
         host.failed += state == "failed"
         if state == "done":
-            self._take_in_links(batch, taken, keys, deeper)
+            self._order.learn(to_key(taken.url), taken.hint, gain)
+            self._take_in_links(batch, taken, keys, deeper, contexts)
         self._write(batch, host)
 
     def _take_in_links(
-        self, batch: WriteBatch, taken: Taken, keys: list[bytes], deeper: int
+        self,
+        batch: WriteBatch,
+        taken: Taken,
+        keys: list[bytes],
+        deeper: int,
+        contexts: Sequence[int],
     ) -> None:
         depth = taken.depth + deeper
         if depth <= max(self._limits.depth, self._limits.dynamic_depth):
-            self._inbox.add(batch, depth, keys)
+            self._inbox.add(batch, depth, keys, contexts)
         else:
             self._counters.reject("depth", len(keys))
         if taken.depth > min(self._counters.floor, self._inbox.floor):
@@ -283,8 +294,9 @@ class LocalFrontier:
     def _remove(self, batch: WriteBatch, host: Host, taken: Taken, state: int) -> None:
         """Take a URL out of the waiting ones and give it another state."""
         key = to_key(taken.url)
-        self._waiting.remove(batch, host, key, taken.depth, taken.number)
-        self.trie.update(batch, key, Record(state, taken.depth, taken.attempts, taken.number))
+        record = Record(state, taken.depth, taken.attempts, taken.number, taken.hint)
+        self._waiting.remove(batch, host, key, record)
+        self.trie.update(batch, key, record)
 
     def _write(self, batch: WriteBatch, host: Host) -> None:
         self._hosts.save(batch, host)
@@ -389,6 +401,9 @@ class LocalFrontier:
     def close(self) -> None:
         """Write everything to disk. What is in flight will be handed out again."""
         if not self._database.is_broken:
+            batch = self._database.batch()
+            self._order.close(batch)
+            self._database.write(batch)
             self._database.meta[b"clean"] = b"no" if len(self._leases) else b"yes"
         self._database.close()
 

@@ -17,6 +17,7 @@ written: its URLs count as waiting until they are finished, so the next page fin
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
@@ -49,34 +50,53 @@ class Inbox:
 
     def __init__(self, database: Database) -> None:
         self._family = database.inbox
-        self.entries: list[tuple[bytes, int, list[bytes]]] = []
+        self.entries: list[tuple[bytes, int, list[bytes], Sequence[int]]] = []
         self.size = 0
         self.floor = 256
         self._next = 0
         for key, value in database.inbox.pairs():
-            self._remember(key, value[0], value[1:].split(b"\n"))
+            self._remember(key, value[0], *_unpack(value[1:]))
             self._next = int.from_bytes(key, "big") + 1
 
-    def add(self, batch: WriteBatch, depth: int, keys: list[bytes]) -> None:
-        """Add an entry, in the batch and in memory: the batch must be written."""
+    def add(
+        self, batch: WriteBatch, depth: int, keys: list[bytes], contexts: Sequence[int] = ()
+    ) -> None:
+        """Add an entry, in the batch and in memory: the batch must be written.
+
+        `contexts` is what the order may want to know of each link, or nothing.
+        """
         if keys:
             key = self._next.to_bytes(8, "big")
             self._next += 1
-            batch.put(key, bytes((depth,)) + b"\n".join(keys), self._family.handle)
-            self._remember(key, depth, keys)
+            value = bytes((depth,)) + _pack(keys, contexts)
+            batch.put(key, value, self._family.handle)
+            self._remember(key, depth, keys, contexts)
 
-    def empty(self, batch: WriteBatch) -> list[tuple[int, list[bytes]]]:
-        """Remove all entries, likewise, and return them as (depth, keys)."""
-        for key, _, _ in self.entries:
-            batch.delete(key, self._family.handle)
-        found = [(depth, keys) for _, depth, keys in self.entries]
+    def empty(self, batch: WriteBatch) -> list[tuple[int, list[bytes], Sequence[int]]]:
+        """Remove all entries, likewise, and return them as (depth, keys, contexts)."""
+        for entry in self.entries:
+            batch.delete(entry[0], self._family.handle)
+        found = [entry[1:] for entry in self.entries]
         self.entries, self.size, self.floor = [], 0, 256
         return found
 
-    def _remember(self, key: bytes, depth: int, keys: list[bytes]) -> None:
-        self.entries.append((key, depth, keys))
+    def _remember(self, key: bytes, depth: int, keys: list[bytes], contexts: Sequence[int]) -> None:
+        self.entries.append((key, depth, keys, contexts))
         self.size += len(keys)
         self.floor = min(self.floor, depth)
+
+
+def _pack(keys: list[bytes], contexts: Sequence[int]) -> bytes:
+    """Write keys down, a line each, after their contexts: how many, then 4 bytes each."""
+    numbers = array("I", contexts)
+    return len(numbers).to_bytes(4, "big") + numbers.tobytes() + b"\n".join(keys)
+
+
+def _unpack(data: bytes) -> tuple[list[bytes], Sequence[int]]:
+    end = 4 + 4 * int.from_bytes(data[:4], "big")
+    contexts = array("I")
+    contexts.frombytes(data[4:end])
+    return data[end:].split(b"\n"), contexts
 
 
 class Diversity:

@@ -9,13 +9,14 @@ way, whatever the order in which they were found (guarantee G6).
 from __future__ import annotations
 
 from collections import Counter
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.keys import host_of, is_dynamic
 from rdfaspider.frontier.trie import DONE, LATER, WAITING, Record, Trie, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rocksdict import WriteBatch
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.database import Database
     from rdfaspider.frontier.hosts import Host, Hosts
     from rdfaspider.frontier.limits import FrontierLimits
+    from rdfaspider.frontier.orders.order import Order
     from rdfaspider.frontier.outlinks import Outlinks
     from rdfaspider.frontier.pages import Inbox
     from rdfaspider.frontier.turns import Turns
@@ -45,6 +47,7 @@ class Sieve:
         outlinks: Outlinks,
         limits: FrontierLimits,
         loaded: Mapping[int, Taken],
+        order: Order,
     ) -> None:
         self._database = database
         self._trie = trie
@@ -56,19 +59,21 @@ class Sieve:
         self._outlinks = outlinks
         self._limits = limits
         self._loaded = loaded
+        self._order = order
 
     def run(self) -> None:
         """Look up everything in the inbox, and what that brings in turn."""
         while self._inbox.size:
             batch = self._database.batch()
-            found = _shortest(self._inbox.empty(batch))
+            found = self._findings(self._inbox.empty(batch))
             keys = sorted(found)
             new: list[bytes] = []
             idle: list[Host] = []
+            reads_hints = self._order.reads_hints
             for key, data in zip(keys, self._trie.records(keys), strict=True):
                 if data is None:
                     new.append(key)
-                elif found[key] < data[1]:
+                elif reads_hints or found[key] < data[1]:
                     idle += self._improve(batch, key, unpack(data), found[key])
             idle += self._add(batch, new, found)
             self._outlinks.prune(batch, min(self._counters.floor, self._inbox.floor))
@@ -77,39 +82,64 @@ class Sieve:
             for host in idle:
                 self._turns.schedule(host)
 
+    def _findings(
+        self, entries: Iterable[tuple[int, list[bytes], Sequence[int]]]
+    ) -> dict[bytes, int]:
+        """Return all keys, each with the smallest depth it was found at and, 256-fold, its hint."""
+        found: dict[bytes, int] = {}
+        order = self._order
+        for depth, keys, contexts in entries:
+            if not order.reads_hints:
+                for key in keys:
+                    if found.get(key, 256) > depth:
+                        found[key] = depth
+                continue
+            for key, context in zip_longest(keys, contexts, fillvalue=0):
+                hint = order.hint(context)
+                if (known := found.get(key)) is not None:
+                    depth_, hint = min(known & 255, depth), order.combine(known >> 8, hint)
+                    found[key] = depth_ | hint << 8
+                else:
+                    found[key] = depth | hint << 8
+        return found
+
     # --- new URLs ---
 
-    def _add(self, batch: WriteBatch, keys: list[bytes], depths: Mapping[bytes, int]) -> list[Host]:
+    def _add(
+        self, batch: WriteBatch, keys: list[bytes], findings: Mapping[bytes, int]
+    ) -> list[Host]:
         """Take in new URLs as far as the limits allow; return the hosts that were without work."""
         accepted: list[bytes] = []
         idle: list[Host] = []
         first = self._counters.next_number
-        for host_key, group in _by_host(self._within_depth(keys, depths)):
+        for host_key, group in _by_host(self._within_depth(keys, findings)):
             host = self._hosts.find(host_key) or self._create(host_key)
             chosen = self._within_limits(host, group)
             if chosen:
                 if not host.can_give:
                     idle.append(host)
-                self._waiting.add_all(batch, host, chosen, depths, first + len(accepted))
+                self._waiting.add_all(batch, host, chosen, findings, first + len(accepted))
                 host.taken_in += len(chosen)
                 self._hosts.save(batch, host)
                 accepted += chosen
             self._turns.forget_if_idle(host)
-        self._trie.add(batch, accepted, [depths[key] for key in accepted], first)
+        own = [findings[key] for key in accepted]
+        self._trie.add(batch, accepted, own, first)
         self._counters.next_number = first + len(accepted)
-        for depth, count in Counter(map(depths.__getitem__, accepted)).items():
-            self._counters.begin(depth, count)
+        for finding, count in Counter(own).items():
+            self._counters.begin(finding & 255, count)
         return idle
 
-    def _within_depth(self, keys: list[bytes], depths: Mapping[bytes, int]) -> list[bytes]:
+    def _within_depth(self, keys: list[bytes], findings: Mapping[bytes, int]) -> list[bytes]:
         limits = self._limits
-        deepest = max(map(depths.__getitem__, keys), default=0)
-        if deepest <= min(limits.depth, limits.dynamic_depth):
+        # A hint makes a finding large: then each is looked at.
+        largest = max(map(findings.__getitem__, keys), default=0)
+        if largest <= min(limits.depth, limits.dynamic_depth):
             return keys
         chosen = [
             key
             for key in keys
-            if depths[key] <= (limits.dynamic_depth if is_dynamic(key) else limits.depth)
+            if findings[key] & 255 <= (limits.dynamic_depth if is_dynamic(key) else limits.depth)
         ]
         self._counters.reject("depth", len(keys) - len(chosen))
         return chosen
@@ -131,22 +161,27 @@ class Sieve:
     # --- known URLs ---
 
     def _improve(
-        self, batch: WriteBatch, key: bytes, record: Record, depth: int
+        self, batch: WriteBatch, key: bytes, record: Record, finding: int
     ) -> tuple[Host, ...]:
-        """Give a known URL a smaller depth; return its host if that gets work by it."""
-        number, old = record.number, record.depth
-        better = record._replace(depth=depth)
+        """Give a known URL a smaller depth or another hint; return its host if that gets work by it."""
+        depth = min(record.depth, finding & 255)
+        hint = self._order.combine(record.hint, finding >> 8) if self._order.reads_hints else 0
+        better = record._replace(depth=depth, hint=hint)
+        if better == record:
+            return ()
         if record.state in (WAITING, LATER):
-            self._counters.end(old)
+            self._counters.end(record.depth)
             self._counters.begin(depth)
         if record.state == WAITING:
             host = self._hosts.known(key)
-            self._waiting.remove(batch, host, key, old, number)
+            self._waiting.remove(batch, host, key, record)
             self._waiting.add(batch, host, key, better)
-            if taken := self._loaded.get(number):
-                taken.depth = depth
-        elif record.state == DONE and not self._outlinks.pass_on(
-            batch, self._inbox, number, old, depth
+            if taken := self._loaded.get(record.number):
+                taken.depth, taken.hint = depth, hint
+        elif (
+            record.state == DONE
+            and depth < record.depth
+            and not self._outlinks.pass_on(batch, self._inbox, record.number, record.depth, depth)
         ):
             # Only new seeds can do that. The page is fetched again for its links.
             return (self.wait_again(batch, key, better),)
@@ -182,13 +217,3 @@ def _by_host(keys: list[bytes]) -> Iterator[tuple[bytes, list[bytes]]]:
             ends = (host + b")", host + b":", host + b"@")
     if keys:
         yield host, keys[start:]
-
-
-def _shortest(entries: Iterable[tuple[int, list[bytes]]]) -> dict[bytes, int]:
-    """Return all keys with the smallest depth each was found at."""
-    found: dict[bytes, int] = {}
-    for depth, keys in entries:
-        for key in keys:
-            if found.get(key, 256) > depth:
-                found[key] = depth
-    return found

@@ -35,6 +35,10 @@ _LAST = b"\xff"
 _CUTS = frozenset(b",)/?&")
 
 
+# The beginning of the record of a new URL, by depth.
+_NEW = [bytes((WAITING, depth, 0)) for depth in range(256)]
+
+
 class Record(NamedTuple):
     """What the trie knows of a URL."""
 
@@ -42,14 +46,21 @@ class Record(NamedTuple):
     depth: int
     attempts: int
     number: int
+    hint: int = 0  # the order's business (orders/order.py)
 
 
 def pack(record: Record) -> bytes:
-    return bytes(record[:3]) + pack_number(record.number)
+    return bytes(record[:3]) + pack_number(record.number) + pack_hint(record.hint)
 
 
 def unpack(data: bytes) -> Record:
-    return Record(data[0], data[1], data[2], int.from_bytes(data[3:], "big"))
+    number, hint = int.from_bytes(data[3:8], "big"), int.from_bytes(data[8:], "big")
+    return Record(data[0], data[1], data[2], number, hint)
+
+
+def pack_hint(hint: int) -> bytes:
+    """Write a hint down for a record: most URLs have none, and then it takes no room."""
+    return hint.to_bytes(3, "big") if hint else b""
 
 
 def pack_number(number: int) -> bytes:
@@ -108,12 +119,16 @@ class Trie:
         return keys
 
     def add(
-        self, batch: WriteBatch, keys: Sequence[bytes], depths: Iterable[int], first: int
+        self, batch: WriteBatch, keys: Sequence[bytes], findings: Iterable[int], first: int
     ) -> None:
-        """Add new keys to a batch, as waiting, with the numbers from `first` on."""
+        """Add new keys to a batch, as waiting, with the numbers from `first` on.
+
+        A finding is the depth, and the hint 256-fold.
+        """
         put, urls = batch.put, self._urls.handle
-        for number, (key, depth) in enumerate(zip(keys, depths, strict=True), start=first):
-            put(key, bytes((WAITING, depth, 0)) + number.to_bytes(_NUMBER, "big"), urls)
+        for number, (key, finding) in enumerate(zip(keys, findings, strict=True), start=first):
+            value = _NEW[finding & 255] + number.to_bytes(_NUMBER, "big")
+            put(key, value + pack_hint(finding >> 8) if finding > 255 else value, urls)
         for start in range(0, len(keys), _BLOCK):
             block = b"\n".join(keys[start : start + _BLOCK])
             put(pack_number(first + start), block, self._numbers.handle)
@@ -190,6 +205,15 @@ def past(prefix: bytes) -> bytes:
     `/ab` is no child of `/a`.
     """
     return prefix + (_LAST if prefix[-1] in _CUTS else b"\0")
+
+
+def is_below(key: bytes, prefix: bytes) -> bool:
+    """Tell whether a key continues another one at a cut: /a/b is below /a and /a/, /ab is not."""
+    return (
+        len(key) > len(prefix)
+        and key.startswith(prefix)
+        and (prefix[-1] in _CUTS or key[len(prefix)] in _CUTS)
+    )
 
 
 def cut(key: bytes, start: int) -> bytes:

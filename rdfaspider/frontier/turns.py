@@ -55,7 +55,7 @@ class Server:
 class Turns:
     """Schedules hosts. `urgency` says how a host compares with others that are ready: small is first."""
 
-    def __init__(self, hosts: Hosts, urgency: Callable[[Host], float]) -> None:
+    def __init__(self, hosts: Hosts, urgency: Callable[[Host], Any]) -> None:
         self._hosts = hosts
         self._urgency = urgency
         self._politeness = hosts.politeness
@@ -64,7 +64,7 @@ class Turns:
         self._servers: dict[str, Server] = {}
         self._quiet: deque[Server] = deque()
         self._sleeping: list[tuple[float, int, Server]] = []
-        self._ready: list[tuple[float, int, int, int]] = []
+        self._ready: list[tuple[Any, int, int, int]] = []
         self._unplaced: dict[int, None] = {}
         self._asked: dict[int, float] = {}
         self._stamps = 0

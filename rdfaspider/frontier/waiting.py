@@ -1,7 +1,7 @@
 """The URLs that wait, by host and rank: one small index that everybody changes the same way.
 
-Layout: host (4 bytes), rank, number (5 bytes) → depth and attempts (a byte each), then the URL's key
-without its host, so that a URL is handed out by this one read. The rank is the order's business.
+Layout: host (4 bytes), rank, number (5 bytes) → depth and attempts (a byte each), hint (3 bytes), then the
+URL's key without its host, so that a URL is handed out by this one read. Rank and hint are the order's.
 Invariant: a host's `waiting` is the number of its keys here, and `low` is not after the first of them.
 """
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier.database import Database
     from rdfaspider.frontier.hosts import Host
-    from rdfaspider.frontier.orders import Order
+    from rdfaspider.frontier.orders.order import Order
     from rdfaspider.frontier.trie import Record
 
 
 # The beginning of the value of a URL that was never tried, by depth.
-_NEW = [bytes((depth, 0)) for depth in range(256)]
+_NEW = [bytes((depth, 0, 0, 0, 0)) for depth in range(256)]
 
 
 class WaitingUrls:
@@ -33,8 +33,9 @@ class WaitingUrls:
 
     def add(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
         """Let one URL wait, as its record says."""
-        place = self._order.rank(key, record.depth) + pack_number(record.number)
-        value = bytes((record.depth, record.attempts)) + key[len(host.key) :]
+        place = self._order.rank(key, record.depth, record.hint) + pack_number(record.number)
+        head = bytes((record.depth, record.attempts)) + record.hint.to_bytes(3, "big")
+        value = head + key[len(host.key) :]
         batch.put(host.prefix + place, value, self._family.handle)
         host.low = min(host.low, place)
         host.waiting += 1
@@ -44,22 +45,24 @@ class WaitingUrls:
         batch: WriteBatch,
         host: Host,
         keys: list[bytes],
-        depths: Mapping[bytes, int],
+        findings: Mapping[bytes, int],
         first: int,
     ) -> None:
-        """Let new URLs of a host wait, with the numbers from `first` on."""
+        """Let new URLs of a host wait, with the numbers from `first` on (findings: Trie.add)."""
         rank, put, handle, prefix = self._order.rank, batch.put, self._family.handle, host.prefix
         start, low = len(host.key), host.low
         for number, key in enumerate(keys, start=first):
-            depth = depths[key]
-            place = rank(key, depth) + number.to_bytes(5, "big")
-            put(prefix + place, _NEW[depth] + key[start:], handle)
+            finding = findings[key]
+            depth, hint = finding & 255, finding >> 8
+            place = rank(key, depth, hint) + number.to_bytes(5, "big")
+            head = _NEW[depth] if not hint else _NEW[depth][:2] + hint.to_bytes(3, "big")
+            put(prefix + place, head + key[start:], handle)
             if place < low:
                 low = place
         host.low = low
         host.waiting += len(keys)
 
-    def remove(self, batch: WriteBatch, host: Host, key: bytes, depth: int, number: int) -> None:
-        place = self._order.rank(key, depth) + pack_number(number)
+    def remove(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
+        place = self._order.rank(key, record.depth, record.hint) + pack_number(record.number)
         batch.delete(host.prefix + place, self._family.handle)
         host.waiting -= 1

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 _WITH_VALUE = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
 
 
+# Characters of a page by which its topic is found.
+_READ_FOR_TOPICS = 20_000
+
+
 class ExtractPipeline:
     """Reads each page once, in a process of the pool or, without one, here.
 
@@ -59,7 +63,10 @@ class ExtractPipeline:
         noindex = extraction.facts.noindex or not header.isdisjoint(("noindex", "none"))
         nofollow = extraction.facts.nofollow or not header.isdisjoint(("nofollow", "none"))
         page.quads = [] if noindex else extraction.quads
-        page.links = [] if nofollow else extraction.links
+        if not nofollow:
+            page.links, page.relations = extraction.links, extraction.relations
+            page.texts = extraction.texts
+        page.title, page.text = extraction.facts.title, extraction.facts.text
         self._count(extraction.facts, noindex, nofollow)
         return page
 
@@ -104,6 +111,7 @@ def _options(settings: BaseSettings) -> Options:
         role=settings.getbool("EXTRACT_ROLE"),
         vocabularies=bundled() if settings.getbool("EXTRACT_EXPAND") else {},
         agent=settings["BOT_NAME"],
+        text=_READ_FOR_TOPICS if settings["FRONTIER_TOPICS"] else 0,
     )
 
 

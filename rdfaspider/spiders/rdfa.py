@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import lru_cache
 from time import time
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
 
+from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, unwanted
 from rdfaspider.middlewares.robots import Denied, Postponed
@@ -17,7 +19,7 @@ from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.spiders.identity import introduce
 from rdfaspider.spiders.rules import read_filters
 from rdfaspider.spiders.scope import Scope
-from rdfaspider.spiders.seeds import read_seeds
+from rdfaspider.spiders.seeds import Seeds, read_seeds
 from rdfaspider.urls import Filters, normalise
 
 if TYPE_CHECKING:
@@ -47,16 +49,21 @@ class RdfaSpider(Spider):
     def __init__(
         self, seeds: str | None = None, depth: str | None = None, scope: str = "host", **kwargs: Any
     ) -> None:
+        may_come_later = kwargs.pop("seeds_may_come_later", False)
         super().__init__(**kwargs)
-        self.seeds = read_seeds(seeds)
+        self.seeds = Seeds((), 0) if seeds is None and may_come_later else read_seeds(seeds)
         self.depth = _depth(depth)
         self.scope = Scope(scope, self.seeds.urls)
         self.filters = Filters()
+        # The pages of a site share most of their links.
+        self._judged = lru_cache(16_384)(self._judge)
         # How many redirects led to a URL, while it is not fetched yet.
         self._hops: dict[str, int] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        if is_shared(crawler.settings["FRONTIER_URL"]):
+            kwargs["seeds_may_come_later"] = True
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.filters = read_filters(crawler.settings)
         introduce(crawler.settings, spider.seeds.urls)
@@ -67,6 +74,19 @@ class RdfaSpider(Spider):
         """Let the crawler connect to servers of the user's own that are named as seeds."""
         installed_resolver().allow_seeds(self.seeds.urls)
 
+    def welcome(self, url: str) -> bool:
+        """Let a seed be crawled that came after the start; tell whether it may."""
+        if not self.settings["POLITENESS_CONTACT"]:
+            try:
+                introduce(self.settings, [url])
+            except UsageError as error:
+                self.logger.error("Skipped the seed %s: %s", url, error)
+                return False
+        self.scope.add(url)
+        self._judged.cache_clear()
+        installed_resolver().allow_seeds([url])
+        return True
+
     @property
     def memory(self) -> bytes:
         """Return what must be known to go on: the scope, which moved seeds may have widened."""
@@ -74,6 +94,7 @@ class RdfaSpider(Spider):
 
     def recall(self, memory: bytes) -> None:
         self.scope.members.update(json.loads(memory))
+        self._judged.cache_clear()
 
     async def start(self) -> AsyncIterator[Any]:
         for url in self.seeds.urls:
@@ -84,10 +105,14 @@ class RdfaSpider(Spider):
         page = self._page(response.request)
         hops = self._hops.pop(page.url, 0)
         page.status = status = response.status
-        if 300 <= status < 400 and "Location" in response.headers:
+        if status < 400 and "sitemap" in response.request.meta:
+            # Its pages are links; where it was moved to is a sitemap of its own.
+            page.reason, page.links = "sitemap", response.request.meta["sitemap"]
+        elif 300 <= status < 400 and "Location" in response.headers:
             self._redirect(page, header_text(response.headers, "Location"), hops + 1)
         elif not 200 <= status < 300:
-            page.outcome, page.reason = "failed", str(status)
+            # A server may say any number; there are only so many counters.
+            page.outcome, page.reason = "failed", str(status) if 100 <= status < 600 else "status"
             page.transient = status in _TRANSIENT
         elif unwanted(response.headers):
             page.reason = "type"
@@ -109,30 +134,39 @@ class RdfaSpider(Spider):
         elif isinstance(error, ForbiddenAddressError):
             page.outcome, page.reason = "denied", "address"
         else:
-            page.outcome, page.reason = "failed", type(error).__name__
-            # What was refused here, for its size or its address, will be refused again.
-            page.transient = not isinstance(error, IgnoreRequest | DownloadCancelledError)
+            # Too many bytes, as they come or unpacked: there will be as many the next time.
+            too_large = isinstance(error, IgnoreRequest | DownloadCancelledError)
+            page.outcome = "failed"
+            page.reason = "size" if too_large else type(error).__name__
+            page.transient = not too_large
         yield page
 
-    def follow(self, page: Page) -> list[str]:
-        """Return the links of a page that the crawl may follow, as they are to be fetched."""
+    def follow(self, page: Page) -> tuple[list[str], list[int]]:
+        """Return the links of a page that the crawl may follow, as they are to be fetched, and which of
+        the page's links they are."""
         if page.reason == "redirect" and page.depth == 0:
             # A seed that has moved takes the scope with it.
             for url in page.links:
                 self.scope.add(url)
+            self._judged.cache_clear()
         rejected: Counter[str] = Counter()
-        links = []
-        for link in page.links:
-            url, reason = self.filters.admit(link)
-            if not reason and url not in self.scope:
-                reason = "scope"
+        links: list[str] = []
+        places: list[int] = []
+        for place, link in enumerate(page.links):
+            url, reason = self._judged(link)
             if reason:
                 rejected[reason] += 1
             else:
                 links.append(url)
+                places.append(place)
         for reason, count in rejected.items():
             self.crawler.stats.inc_value(f"urls/rejected/{reason}", count)
-        return links
+        return links, places
+
+    def _judge(self, link: str) -> tuple[str, str]:
+        """Return a link as it is to be fetched, and an empty reason or why it is not."""
+        url, reason = self.filters.admit(link)
+        return url, reason or ("" if url in self.scope else "scope")
 
     def _page(self, request: Request) -> Page:
         meta = request.meta

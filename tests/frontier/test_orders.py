@@ -7,6 +7,7 @@ import pytest
 
 from rdfaspider.frontier import Frontier
 from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.orders.profit import best, profit
 from rdfaspider.frontier.politeness import Politeness
 
 
@@ -82,3 +83,138 @@ def test_a_crawl_keeps_its_order(tmp_path: Path) -> None:
         frontier(tmp_path, "roundrobin")
     with pytest.raises(ValueError, match="choose breadth, roundrobin"):
         frontier(tmp_path, "sideways")
+
+
+# --- Tarantula's windows ---
+
+
+def test_figure_5_the_top_window_slides_over_the_hosts(tmp_path: Path) -> None:
+    """The leftmost leaf of each host, two hosts at a time; then the window moves to the right."""
+    hosts = [f"http://www.example{number}.com" for number in range(1, 5)]
+    with frontier(tmp_path, "topwindow") as order:
+        order.put([host + path for host in hosts for path in ("/", "/a/", "/a/1", "/b")])
+        taken = []
+        while (url := order.take(0.0)) is not None:
+            order.finish(url, "done", 0.0)
+            taken.append(url.url)
+    assert taken[:4] == [host + "/a/1" for host in hosts], "crawls 1 and 2 of the figure"
+    assert taken[4:8] == [host + "/a/" for host in hosts], "a folder after what is in it"
+    assert taken[8:] == [host + path for path in ("/b", "/") for host in hosts]
+
+
+def test_the_top_window_goes_on_to_the_right_when_a_host_appears_on_its_left(
+    tmp_path: Path,
+) -> None:
+    with frontier(tmp_path, "topwindow") as order:
+        order.put(["http://b.com/1", "http://b.com/2", "http://c.com/1", "http://d.com/1"])
+        first = order.take(0.0)
+        assert first and first.url == "http://b.com/1"
+        order.finish(first, "done", 0.0, ["http://a.com/1"])
+        order.wait(0.0)
+        rest = []
+        while (url := order.take(0.0)) is not None:
+            order.finish(url, "done", 0.0)
+            rest.append(url.url)
+    assert rest == ["http://c.com/1", "http://d.com/1", "http://a.com/1", "http://b.com/2"]
+
+
+def test_figure_6_the_leaf_window_moves_to_and_fro_and_tables_are_read_by_row(
+    tmp_path: Path,
+) -> None:
+    hosts = ["http://a.com", "http://b.com"]
+    with frontier(tmp_path, "leafwindow") as order:
+        order.put([host + path for host in hosts for path in ("/", "/1", "/2", "/2/x", "/3")])
+        taken = []
+        while (url := order.take(0.0)) is not None:
+            order.finish(url, "done", 0.0)
+            taken.append(url.url)
+    columns = {host: [url[12:] for url in taken if url.startswith(host)] for host in hosts}
+    # Leaves from left to right; back again what has become a leaf.
+    assert columns["http://a.com"] == columns["http://b.com"] == ["/1", "/2/x", "/3", "/2", "/"]
+    assert [url[7] for url in taken] == ["a", "b"] * 5, "a row after the other"
+
+
+# --- WIRE's profit ---
+
+
+def test_figure_3_the_manager_selects_the_pages_of_highest_profit() -> None:
+    pages = [("P1", 0.4, 0.1), ("P2", 0.7, 0.9), ("P3", 0.6, None)]
+    assert set(best(pages, 2)) == {"P1", "P3"}
+    assert [round(profit(quality, freshness), 2) for _, quality, freshness in pages] == [
+        0.36,
+        0.07,
+        0.6,
+    ]
+
+
+def test_profit_goes_by_depth_and_by_links(tmp_path: Path) -> None:
+    with frontier(tmp_path, "profit") as order:
+        order.put(["http://a.test/deep", "http://a.test/known"], depth=2)
+        order.put(["http://a.test/near"], depth=1)
+        for _ in range(400):
+            order.put(["http://a.test/known"], depth=2)
+            order.wait(0.0)
+        assert take_all(order) == ["/known", "/near", "/deep"]
+
+
+# --- WebParF's topics ---
+
+
+def topic(number: int, score: int = 100) -> int:
+    return number << 8 | score
+
+
+def test_topics_take_turns_however_many_urls_and_hosts_they_have(tmp_path: Path) -> None:
+    with frontier(tmp_path, "topics") as order:
+        for host in range(30):
+            many = [f"http://many{host}.test/{page}" for page in range(3)]
+            order.put(many, contexts=[topic(1)] * 3)
+        order.put([f"http://few.test/{page}" for page in range(10)], contexts=[topic(2)] * 10)
+        served = []
+        while (url := order.take(0.0)) is not None:
+            order.finish(url, "done", 0.0)
+            served.append("few" in url.url)
+    assert served.count(True) == 10
+    assert all(any(served[start : start + 3]) for start in range(18)), "every pool is served"
+
+
+def test_within_a_topic_the_best_comes_first_and_topics_of_a_host_alternate(tmp_path: Path) -> None:
+    with frontier(tmp_path, "topics") as order:
+        order.put(
+            [f"http://a.test/{name}" for name in ("low", "high", "other")],
+            contexts=[topic(1, 10), topic(1, 200), topic(2, 50)],
+        )
+        assert take_all(order) in (["/high", "/other", "/low"], ["/other", "/high", "/low"])
+
+
+def test_a_url_found_again_with_a_better_score_moves_up(tmp_path: Path) -> None:
+    with frontier(tmp_path, "topics") as order:
+        order.put(["http://a.test/x", "http://a.test/y"], contexts=[topic(1, 10), topic(1, 20)])
+        order.wait(0.0)
+        order.put(["http://a.test/x"], contexts=[topic(1, 30)])
+        assert take_all(order) == ["/x", "/y"]
+
+
+# --- harvest ---
+
+
+def test_harvest_goes_where_triples_were(tmp_path: Path) -> None:
+    """Two sections of one host, one of which gives; what was learnt survives a restart."""
+    pages = [f"http://a.test/{name}/{page}" for name in ("poor", "rich") for page in range(60)]
+    taken = []
+    with frontier(tmp_path, "harvest") as order:
+        order.put(pages)
+        for _ in range(40):
+            url = order.take(0.0)
+            assert url
+            order.finish(url, "done", 0.0, gain=5.0 * ("rich" in url.url))
+            taken.append("rich" in url.url)
+    assert sum(taken[-20:]) >= 16
+    with frontier(tmp_path, "harvest") as order:
+        again = []
+        for _ in range(10):
+            url = order.take(10.0)
+            assert url
+            order.finish(url, "done", 10.0, gain=5.0 * ("rich" in url.url))
+            again.append("rich" in url.url)
+    assert sum(again) >= 8

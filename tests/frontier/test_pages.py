@@ -61,16 +61,16 @@ def test_the_inbox_is_on_disk(tmp_path: Path) -> None:
     database = Database(tmp_path / "frontier")
     inbox = Inbox(database)
     batch = database.batch()
-    inbox.add(batch, 3, [b"test,a)/", b"test,b)/"])
+    inbox.add(batch, 3, [b"test,a)/", b"test,b)/"], [10, 70_000])
     inbox.add(batch, 2, [])
     inbox.add(batch, 1, [b"test,c)/"])
     database.write(batch)
     again = Inbox(database)
     assert (again.size, again.floor) == (3, 1)
     batch = database.batch()
-    assert again.empty(batch) == [
-        (3, [b"test,a)/", b"test,b)/"]),
-        (1, [b"test,c)/"]),
+    assert [(depth, keys, list(contexts)) for depth, keys, contexts in again.empty(batch)] == [
+        (3, [b"test,a)/", b"test,b)/"], [10, 70_000]),
+        (1, [b"test,c)/"], []),
     ]
     database.write(batch)
     assert (again.size, again.floor) == (0, 256)

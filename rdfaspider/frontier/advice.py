@@ -1,0 +1,143 @@
+"""What a page was worth and what its links promise, for the orders that want to know.
+
+The frontier sees URLs and numbers; this looks at pages. `gain` and `contexts` go with `finish`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from rdfaspider.frontier.contexts import context_of, richness
+from rdfaspider.frontier.harvest import section_of
+from rdfaspider.frontier.keys import to_key
+from rdfaspider.frontier.objectives import objective
+from rdfaspider.frontier.topics import Classifier, read_topics, relevance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pyoxigraph import Quad
+
+    from rdfaspider.frontier.objectives import Objective
+    from rdfaspider.frontier.topics import Topic
+    from rdfaspider.items import Page
+
+_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+
+
+class Advice(Protocol):
+    """Looks at a page for an order."""
+
+    def gain(self, page: Page) -> float:
+        """Return what a page was worth."""
+
+    def contexts(self, page: Page, links: Sequence[str], places: Sequence[int]) -> list[int]:
+        """Return a number for each link to be followed, whose `places` among the page's links are given.
+
+        It is asked after the gain of the same page.
+        """
+
+    def seeds(self) -> Iterator[tuple[str, int]]:
+        """Yield further seeds, with their contexts."""
+
+
+class NoAdvice:
+    """For orders that go by the URL alone."""
+
+    def gain(self, page: Page) -> float:
+        return 0.0
+
+    def contexts(self, page: Page, links: Sequence[str], places: Sequence[int]) -> list[int]:
+        return []
+
+    def seeds(self) -> Iterator[tuple[str, int]]:
+        return iter(())
+
+
+class Novelty:
+    """Tells how many statements of a page no page had before, as far as is remembered.
+
+    Invariant: the hashes of the last `most` to 2 * `most` statements are kept, in two generations.
+    """
+
+    def __init__(self, most: int = 250_000) -> None:
+        self._most = most
+        self._young: set[int] = set()
+        self._old: set[int] = set()
+
+    def count(self, quads: Iterable[Quad]) -> int:
+        # Blank nodes have labels of their page's own, so what is said of them is new each time.
+        hashes = {hash((quad.subject, quad.predicate, quad.object)) for quad in quads}
+        new = hashes - self._young - self._old
+        self._young |= hashes
+        if len(self._young) > self._most:
+            self._old, self._young = self._young, set()
+        return len(new)
+
+
+class HarvestAdvice(NoAdvice):
+    """The gain by the objective, and the kind of each link: from where to where, by which words."""
+
+    def __init__(self, wanted: Objective) -> None:
+        self._objective = wanted
+        self._novelty = Novelty()
+        self._pages, self._sum, self._last = 0, 0.0, 0.0  # of pages with gain, and the last page's
+
+    def gain(self, page: Page) -> float:
+        new = self._novelty.count(page.quads) if self._objective.kind == "new" else None
+        self._last = self._objective.gain(page.quads, new)
+        if self._last > 0:
+            self._pages += 1
+            self._sum += self._last
+        return self._last
+
+    def contexts(self, page: Page, links: Sequence[str], places: Sequence[int]) -> list[int]:
+        usual = self._sum / self._pages if self._pages else 1.0
+        rich = richness(self._last, usual)
+        source = section_of(to_key(page.url))
+        relations, texts = page.relations, page.texts
+        if len(texts) < len(page.links):  # a redirect, or a list without words
+            relations = texts = [""] * len(page.links)
+        return [
+            context_of(source, section_of(to_key(link)), rich, relations[place], texts[place])
+            for link, place in zip(links, places, strict=True)
+        ]
+
+
+class TopicsAdvice(NoAdvice):
+    """The topic of each link, as its page, its text and its URL let expect, and how sure that is."""
+
+    def __init__(self, topics: list[Topic]) -> None:
+        self._topics = topics
+        self._classifier = Classifier(topics)
+
+    def contexts(self, page: Page, links: Sequence[str], places: Sequence[int]) -> list[int]:
+        types = {
+            quad.object.value
+            for quad in page.quads
+            if quad.predicate.value == _TYPE and hasattr(quad.object, "value")
+        }
+        own = self._classifier.page(page.text, page.title, types)
+        texts = page.texts if len(page.texts) == len(page.links) else [""] * len(page.links)
+        judged = (
+            self._classifier.link(own, link, texts[place])
+            for link, place in zip(links, places, strict=True)
+        )
+        return [topic << 8 | relevance(score) for topic, score in judged]
+
+    def seeds(self) -> Iterator[tuple[str, int]]:
+        for number, topic in enumerate(self._topics):
+            for url in topic.seeds:
+                yield url, number << 8 | 255
+
+
+def advice_for(order: str, objective_: str, topics: str) -> Advice:
+    """Return the advice that an order needs; ValueError in a sentence if what it says is wrong."""
+    if order == "harvest":
+        return HarvestAdvice(objective(objective_))
+    if order == "topics":
+        if not topics:
+            raise ValueError("The order topics needs a file of topics: -s FRONTIER_TOPICS=FILE.")
+        return TopicsAdvice(read_topics(Path(topics)))
+    return NoAdvice()

@@ -1,0 +1,104 @@
+"""The contexts of links, and how much better the pages behind them are than their prefixes say.
+
+Layout. A context is a number of 16 bits, small enough to wait with its URL: two bits for the kind of
+link (within a section, to another one of the host, to another host), two for what its page was (not
+known, without gain, with some, with more than usual), twelve for a hash of its words. Each context
+keeps what was found behind such links and what was expected; the quotient is its lift, and a
+context with few pages leans on that of all links of its kind and page.
+
+Invariant. There are at most 65,536 contexts whatever comes in, and a lift is between 1/16 and 16.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from math import log2
+from zlib import crc32
+
+SAME_SECTION, SAME_HOST, OTHER_HOST = range(3)
+UNKNOWN, POOR, RICH, VERY_RICH = range(4)
+
+_WORDS = (1 << 12) - 1
+# So many expected finds are needed before a context is believed half.
+_STRENGTH = 2.0
+_SMALLEST, _LARGEST = 1 / 16, 16.0
+_DIGITS = re.compile(r"[0-9]+")
+_CELL = struct.Struct(">Hff")
+# The next page of a list is the same link whatever its number; longer texts are titles.
+_FEW_WORDS = 3
+_NOTHING = (0.0, 0.0)
+
+
+def context_of(
+    source: bytes, target: bytes, page: int = UNKNOWN, relation: str = "", text: str = ""
+) -> int:
+    """Return the context of a link between sections, `org,example)/a/`, on a page of some richness.
+
+    Its words are its relation and, within a section, its text if it is short; to anywhere else, the
+    segment's name, for /recipes/ means the same on many hosts.
+    """
+    if source == target:
+        kind = SAME_SECTION
+    else:
+        same = source[: source.find(b")")] == target[: target.find(b")")]
+        kind = SAME_HOST if same else OTHER_HOST
+    if kind == SAME_SECTION:
+        words = text if text.count(" ") < _FEW_WORDS else ""
+    else:
+        words = target[target.find(b"/") :].decode("ascii", "replace")
+    named = f"{relation.lower()} | {_DIGITS.sub('0', words.lower())}"
+    return kind << 14 | page << 12 | crc32(named.encode()) & _WORDS
+
+
+def richness(gain: float, usual: float) -> int:
+    """Return what a page was that had some gain, where rich ones usually have another."""
+    if gain <= 0:
+        return POOR
+    return VERY_RICH if gain > 2 * usual else RICH
+
+
+class Contexts:
+    """What was found behind links and what was expected, by context."""
+
+    def __init__(self) -> None:
+        self._cells: dict[int, list[float]] = {}  # found, expected
+        self._kinds = [[0.0, 0.0] for _ in range(16)]
+
+    def learn(self, context: int, found: float, expected: float) -> None:
+        """Take in what was behind a link of this context."""
+        for sums in (self._kinds[context >> 12], self._cells.setdefault(context, [0.0, 0.0])):
+            sums[0] += found
+            sums[1] += expected
+
+    def lift(self, context: int) -> float:
+        """Return by how much such links are better than their prefixes."""
+        found, expected = self._kinds[context >> 12]
+        general = (_STRENGTH + found) / (_STRENGTH + expected)
+        found, expected = self._cells.get(context, _NOTHING)
+        lift = (_STRENGTH * general + found) / (_STRENGTH + expected)
+        return min(max(lift, _SMALLEST), _LARGEST)
+
+    def promise(self, context: int) -> int:
+        """Return the lift as a byte, the greater the better; 128 is as good as any link."""
+        return promise_of(self.lift(context))
+
+    def pack(self) -> bytes:
+        return b"".join(_CELL.pack(context, *sums) for context, sums in self._cells.items())
+
+    def unpack(self, data: bytes) -> None:
+        """Take in what was packed, on top of what is there; ValueError if it is damaged."""
+        if len(data) % _CELL.size:
+            raise ValueError("The contexts of a harvest are damaged.")
+        for cell, found, expected in _CELL.iter_unpack(data):
+            self.learn(cell, found, expected)
+
+
+def promise_of(lift: float) -> int:
+    """Return a lift as a byte: 32 steps for a doubling."""
+    return min(max(round(128 + 32 * log2(lift)), 0), 255)
+
+
+def lift_of(promise: int) -> float:
+    """Return the lift that a byte stands for."""
+    return float(2 ** ((promise - 128) / 32))

@@ -1,0 +1,236 @@
+"""What a crawl has learnt about where its triples grow: a share and a worth for every prefix.
+
+Layout. A prefix of keys (keys.py) has three numbers: pages fetched below it, those of them that had what
+is looked for, and the sum of their gains. A child believes its parent until it has seen pages of its
+own: the parent's estimate counts as STRENGTH pages of the child (a Beta prior for the share of rich
+pages, a Gamma one for the worth of a rich page), and so from the root down. The other way, the more
+a prefix has told already, the less of it goes to its parent, so that a section that was fetched a
+thousand times does not speak for its sisters.
+
+Links have contexts (contexts.py): which kind of link from which kind of page. A context's lift says how
+much more is found behind such links than their prefixes let hope; it corrects the prior.
+
+Invariant. There are never more than `most` prefixes: the half with the fewest pages is forgotten when
+there would be, and a forgotten prefix is believed to be like its parent. All numbers are finite.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections import Counter, deque
+from itertools import islice
+from math import sqrt
+from statistics import NormalDist
+from zlib import crc32
+
+from rdfaspider.frontier.contexts import Contexts
+
+# The share of pages with RDFa on the web of 2018; a crawl's own pages soon outweigh it.
+FIRST_SHARE = 0.06
+# Pages of its own that a prefix needs to believe itself as much as its parent; of its rich pages, one.
+STRENGTH = 2.0
+WORTH_STRENGTH = 1.0
+# After so many pages a prefix tells its parent half of what it sees.
+FADE = 4.0
+# Cuts of the path that are told apart: /a/b/ is, /a/b/c/ counts as it.
+DEEP = 2
+# No page counts for more: one that holds a whole data set says little of its neighbours.
+LARGEST_GAIN = 10_000.0
+# How far a draw goes from what is expected, in standard deviations of what is believed.
+BOLD = 0.5
+
+_NOTHING = (0.0, 0.0, 0.0)
+_CUT = re.compile(rb"[,)/?&]")  # as in the trie
+# Quantiles of the normal distribution.
+_LUCK = [NormalDist().inv_cdf((place + 0.5) / 1024) for place in range(1024)]
+
+_MAGIC = b"harvest1"
+_HEAD = struct.Struct(">IIddd")  # prefixes, bytes of the contexts, the root
+_ENTRY = struct.Struct(">IIfff")  # bytes shared, bytes that follow, the counts
+
+
+def prefixes(key: bytes, deep: int = DEEP) -> list[bytes]:
+    """Return what a key is below of, the widest first: `org,`, `org,example)/`, `org,example)/a/`.
+
+    A key without folders is below of its host only.
+    """
+    slash = key.index(b"/") + 1
+    found = []
+    place = key.find(b",", 0, slash) + 1
+    while place:
+        found.append(key[:place])
+        place = key.find(b",", place, slash) + 1
+    found.append(key[:slash])
+    found.extend(key[: end.end()] for end in islice(_CUT.finditer(key, slash), deep))
+    return found
+
+
+def section_of(key: bytes) -> bytes:
+    """Return the host and first segment of a key, as far as the segment is a folder or has a query."""
+    return prefixes(key, 1)[-1]
+
+
+class Harvest:
+    """Learns from pages what to expect of prefixes.
+
+    A gain is what a page is worth to this crawl (objectives.py): 0 for nothing. `score` draws from what
+    is believed, in the way of Thompson sampling: the highest of many draws is where to go next, and what is
+    little known wins now and then.
+    """
+
+    def __init__(self, most: int = 100_000, seed: int = 0) -> None:
+        if most < 16:
+            raise ValueError(f"a harvest needs room for at least 16 prefixes, not {most}")
+        self._most = most
+        self._seed = seed << 24
+        self._table: dict[bytes, list[float]] = {}
+        self._root = [0.0, 0.0, 0.0]
+        self.contexts = Contexts()
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def learn(self, key: bytes, gain: float, context: int = 0) -> None:
+        """Take in what a fetched page was worth, and by which kind of link it was found."""
+        gain = min(max(gain, 0.0), LARGEST_GAIN)
+        rich, weight, table = float(gain > 0), 1.0, self._table
+        above = prefixes(key)
+        self.contexts.learn(context, rich, self.estimate(above)[0])
+        for prefix in reversed(above):
+            counts = table.get(prefix)
+            if counts is None:
+                counts = table[prefix] = [0.0, 0.0, 0.0]
+            counts[0] += weight
+            counts[1] += weight * rich
+            counts[2] += weight * gain
+            weight *= FADE / (FADE + counts[0])
+        root = self._root
+        root[0] += weight
+        root[1] += weight * rich
+        root[2] += weight * gain
+        if len(table) > self._most:
+            self._forget()
+
+    def estimate(self, above: list[bytes]) -> tuple[float, float]:
+        """Return the expected share of rich pages, and the worth of one, below `prefixes(key)`."""
+        pages, rich, gain = self._root
+        share = (FIRST_SHARE + rich) / (1.0 + pages)
+        worth = (1.0 + gain) / (1.0 + rich)
+        find = self._table.get
+        for prefix in above:
+            counts = find(prefix)
+            if counts is not None:
+                pages, rich, gain = counts
+                share = (STRENGTH * share + rich) / (STRENGTH + pages)
+                worth = (WORTH_STRENGTH * worth + gain) / (WORTH_STRENGTH + rich)
+        return share, worth
+
+    def expect(self, key: bytes) -> float:
+        """Return the expected gain of a page."""
+        share, worth = self.estimate(prefixes(key))
+        return share * worth
+
+    def score(self, section: bytes, lift: float = 1.0) -> float:
+        """Draw a gain for the next page of a section; `lift` is that of the link it was found by.
+
+        The draw is a function of the section, the seed and how much is known of the section: it stays
+        until something new is, so that asking often is no second chance.
+        """
+        above = prefixes(section)
+        share, worth = self.estimate(above[:-1])
+        pages, rich, gain = self._table.get(above[-1], _NOTHING)
+        weight = STRENGTH + pages
+        share = (STRENGTH * min(share * lift, 0.95) + rich) / weight
+        worth = (WORTH_STRENGTH * worth + gain) / (WORTH_STRENGTH + rich)
+        luck = _LUCK[crc32(section, self._seed + int(16 * pages)) & 1023]
+        return worth * (share + BOLD * luck * sqrt(share * (1.0 - share) / (weight + 1.0)))
+
+    def _forget(self) -> None:
+        """Drop the half with the fewest pages, the oldest first, and half of what the rest knows.
+
+        So the new can overtake the old.
+        """
+        table = self._table
+        for prefix in sorted(table, key=lambda prefix: table[prefix][0])[: self._most // 2]:
+            del table[prefix]
+        for counts in table.values():
+            counts[:] = [number / 2 for number in counts]
+
+    # --- over a restart ---
+
+    def dump(self) -> bytes:
+        """Return everything as bytes: sorted prefixes, each without what it shares with the last."""
+        contexts = self.contexts.pack()
+        parts = [_HEAD.pack(len(self._table), len(contexts), *self._root), contexts]
+        last = b""
+        for prefix in sorted(self._table):
+            shared = _shared(last, prefix)
+            rest = prefix[shared:]
+            parts += (_ENTRY.pack(shared, len(rest), *self._table[prefix]), rest)
+            last = prefix
+        return _MAGIC + zlib.compress(b"".join(parts), 1)
+
+    @classmethod
+    def load(cls, data: bytes, most: int = 100_000) -> Harvest:
+        """Return what was dumped; ValueError if it is damaged."""
+        harvest = cls(most)
+        try:
+            harvest._read(data)
+        except (zlib.error, struct.error, IndexError) as error:
+            raise ValueError(f"What the harvest learnt is damaged: {error}.") from error
+        while len(harvest._table) > most:
+            harvest._forget()
+        return harvest
+
+    def _read(self, data: bytes) -> None:
+        if not data.startswith(_MAGIC):
+            raise ValueError("This is nothing that a harvest learnt.")
+        body = zlib.decompress(data[len(_MAGIC) :])
+        count, place, *self._root = _HEAD.unpack_from(body)
+        place += _HEAD.size
+        self.contexts.unpack(body[_HEAD.size : place])
+        last = b""
+        for _ in range(count):
+            shared, length, *counts = _ENTRY.unpack_from(body, place)
+            place += _ENTRY.size
+            last = last[:shared] + body[place : place + length]
+            place += length
+            self._table[last] = counts
+
+
+def _shared(one: bytes, other: bytes) -> int:
+    """Return how many bytes two prefixes begin with alike."""
+    shortest = min(len(one), len(other))
+    if one[:shortest] == other[:shortest]:
+        return shortest
+    return next(place for place in range(shortest) if one[place] != other[place])
+
+
+class Shares:
+    """Counts whose turn it was lately, so that no host takes more than its share of a crawl.
+
+    Invariant: the counts are those of the last `window` turns.
+    """
+
+    def __init__(self, largest: float = 0.1, window: int = 1_000) -> None:
+        if not 0 < largest <= 1:
+            raise ValueError(f"a share must be more than 0 and at most 1, not {largest}")
+        self._limit = max(1, int(largest * window))
+        self._turns: deque[int] = deque(maxlen=window)
+        self._counts: Counter[int] = Counter()
+
+    def count(self, host: int) -> None:
+        """Take in that a host had its turn."""
+        if len(self._turns) == self._turns.maxlen:
+            oldest = self._turns[0]
+            self._counts[oldest] -= 1
+            if not self._counts[oldest]:
+                del self._counts[oldest]
+        self._turns.append(host)
+        self._counts[host] += 1
+
+    def has_room(self, host: int) -> bool:
+        """Tell whether a host may have a turn while others could have it."""
+        return self._counts[host] < self._limit

@@ -1,0 +1,30 @@
+"""Orders: which of the waiting URLs of a host come next, and which of the ready hosts.
+
+breadth      shallow pages first
+roundrobin   one URL of each branch in turn, at every level (the RDFa Web Spider's XTrie)
+topwindow    the leftmost leaf of each host, host after host (Tarantula)
+leafwindow   a window over the leaves of each host, to and fro (Tarantula)
+profit       the best pages first (WIRE)
+topics       one URL of each topic in turn (WebParF)
+harvest      where triples grow, as far as is known
+"""
+
+from __future__ import annotations
+
+from rdfaspider.frontier.orders.breadth import Breadth
+from rdfaspider.frontier.orders.harvest import HarvestOrder
+from rdfaspider.frontier.orders.order import Order
+from rdfaspider.frontier.orders.profit import Profit
+from rdfaspider.frontier.orders.roundrobin import RoundRobin
+from rdfaspider.frontier.orders.topics import Topics
+from rdfaspider.frontier.orders.windows import LeafWindow, TopWindow
+
+ORDERS: dict[str, type[Order]] = {
+    "breadth": Breadth,
+    "roundrobin": RoundRobin,
+    "topwindow": TopWindow,
+    "leafwindow": LeafWindow,
+    "profit": Profit,
+    "topics": Topics,
+    "harvest": HarvestOrder,
+}

@@ -1,0 +1,114 @@
+"""What an order is, and how it sees the waiting URLs of a host."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from rdfaspider.frontier.pages import MOST_OF_A_HOST
+from rdfaspider.frontier.trie import unpack_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier import Taken
+    from rdfaspider.frontier.database import Database, Family
+    from rdfaspider.frontier.hosts import Host
+
+
+# The number and the value of a waiting URL (waiting.py).
+Picked = tuple[int, bytes]
+
+
+class Order:
+    """A small strategy over the trie on disk; this one goes by arrival, and others change what they like.
+
+    It chooses the `rank` by which a host's waiting URLs are sorted, picks from them, and says how ready
+    hosts are compared. It never sees politeness: it is only asked for hosts that may be fetched from. A
+    *hint* is what it keeps with each URL, a number of 24 bits, made of what the finder said of the link.
+    """
+
+    # Whether URLs are told apart by hints; if not, none are kept.
+    reads_hints = False
+    # How many URLs of a host may be at hand: those cannot be chosen again by what is learnt meanwhile.
+    most_at_hand = MOST_OF_A_HOST
+
+    def __init__(self, database: Database) -> None:
+        """Take up what was saved."""
+
+    def hint(self, context: int) -> int:
+        """Return the hint for a link of which the finder said this."""
+        return context
+
+    def combine(self, old: int, new: int) -> int:
+        """Return the hint of a URL that was found once more."""
+        return max(old, new)
+
+    def rank(self, key: bytes, depth: int, hint: int) -> bytes:
+        """Return the bytes by which a waiting URL is sorted among those of its host, before its number."""
+        return b""
+
+    def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
+        """Return up to `count` of a host's waiting URLs that are not in flight, the next ones first."""
+        return [(number, value) for _, number, value in islice(waiting.of(host), count)]
+
+    def urgency(self, host: Host) -> Any:
+        """Return how a host compares with others that are ready: small is first.
+
+        It is asked each time a host gets ready, so it reads nothing from disk: there is the URL at hand,
+        and before there is one, `low`, the first rank as far as is known.
+        """
+        return host.turn
+
+    def taken(self, host: Host, taken: Taken) -> None:
+        """Take in that a URL of a host was handed out."""
+
+    def learn(self, key: bytes, hint: int, gain: float) -> None:
+        """Take in what a page was worth that is done."""
+
+    def save(self, batch: WriteBatch) -> None:
+        """Add to the batch what the order must remember over a restart."""
+
+    def close(self, batch: WriteBatch) -> None:
+        """Add to the batch what may be saved seldom."""
+
+
+class Waiting:
+    """The waiting URLs of one host after the other, in order of rank, by one cursor."""
+
+    def __init__(self, family: Family) -> None:
+        self._cursor = family.cursor()
+
+    def of(self, host: Host, rank: bytes = b"") -> Iterator[tuple[bytes, int, bytes]]:
+        """Yield (rank, number, value) of those not in flight, from the first with this rank or a later one.
+
+        The next call ends it: there is one cursor.
+        """
+        cursor, prefix, flying = self._cursor, host.prefix, host.in_flight
+        start = max(rank, host.low)
+        cursor.seek(prefix + start)
+        if start == host.low and cursor.valid() and (key := cursor.key()).startswith(prefix):
+            host.low = key[4:]
+        while cursor.valid():
+            key = cursor.key()
+            if not key.startswith(prefix):
+                return
+            number = unpack_number(key[-5:])
+            if number not in flying:
+                yield key[4:-5], number, cursor.value()
+            cursor.next()
+
+    def before(self, host: Host, rank: bytes) -> Iterator[tuple[bytes, int, bytes]]:
+        """Yield the same backwards, from the last with a rank before this one."""
+        cursor, prefix, flying = self._cursor, host.prefix, host.in_flight
+        cursor.seek_for_prev(prefix + rank)
+        while cursor.valid():
+            key = cursor.key()
+            if not key.startswith(prefix):
+                return
+            number = unpack_number(key[-5:])
+            if number not in flying:
+                yield key[4:-5], number, cursor.value()
+            cursor.prev()

@@ -1,0 +1,84 @@
+"""One URL of each branch in turn, at every level: the XTrie of the RDFa Web Spider (row R2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier.orders.order import Order
+from rdfaspider.frontier.trie import cut, past
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier.database import Database
+    from rdfaspider.frontier.hosts import Host
+    from rdfaspider.frontier.orders.order import Picked, Waiting
+
+
+class RoundRobin(Order):
+    """The host that was served longest ago comes first, and within it the branch that was.
+
+    A node of the trie is a prefix of the path; its pointer is the child that was last gone down. The
+    next URL is found from the root by going, at each node, to the next child after its pointer that has
+    something waiting, wrapping round, until a waiting URL ends there. What the paper kept as inherited
+    to-do flags is only that a waiting key exists under a prefix, which is one seek.
+
+    Invariant: the rank is the path, and pointers are on disk as of the last queue page.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._meta = database.meta
+        self._moved: dict[bytes, bytes] = {}
+
+    def rank(self, key: bytes, depth: int, hint: int) -> bytes:
+        return key[key.index(b"/") :]
+
+    def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
+        picked: list[Picked] = []
+        passed: set[int] = set()
+        while len(picked) < count and (found := self._next(waiting, host, passed)) is not None:
+            picked.append(found)
+            passed.add(found[0])
+        return picked
+
+    def save(self, batch: WriteBatch) -> None:
+        for name, child in self._moved.items():
+            batch.put(name, child, self._meta.handle)
+        self._moved.clear()
+
+    def _next(self, waiting: Waiting, host: Host, passed: set[int]) -> Picked | None:
+        node = b""
+        while True:
+            pointer = self._pointer(host.id, node)
+            found = _first(waiting.of(host, past(pointer)), node, passed) if pointer else None
+            found = found or _first(waiting.of(host, node), node, passed)
+            if found is None:
+                return None
+            rank, number, value = found
+            child = cut(rank, len(node))
+            self._moved[_name(host.id, node)] = child
+            if child == rank:
+                return number, value
+            node = child
+
+    def _pointer(self, host: int, node: bytes) -> bytes:
+        name = _name(host, node)
+        return self._moved.get(name) or self._meta.get(name) or b""
+
+
+def _name(host: int, node: bytes) -> bytes:
+    return b"pointer " + host.to_bytes(4, "big") + node
+
+
+def _first(
+    urls: Iterator[tuple[bytes, int, bytes]], node: bytes, passed: set[int]
+) -> tuple[bytes, int, bytes] | None:
+    """Return the first URL below a node that was not passed yet."""
+    for rank, number, value in urls:
+        if not rank.startswith(node):
+            return None
+        if number not in passed:
+            return rank, number, value
+    return None

@@ -1,0 +1,86 @@
+"""Which partition of a shared crawl a host belongs to, and which worker looks after which partition.
+
+A partition function maps the name of a host to a number. A crawl keeps the one it began with. `digest` is
+the default; the sums of characters are those of two of the papers, kept to compare (docs/shared.md):
+KSpider adds up all characters of a host, Tarantula those at even or at odd places.
+
+An assignment maps partitions to workers. It is for locality only (connections, robots.txt and names at
+hand): whoever asks any partition gets URLs that may be fetched. `rendezvous` moves little when a worker
+comes or goes, `phases` is KSpider's phase swapping: all move on together as the clock does.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# Seconds of one phase.
+PHASE = 60.0
+
+
+def digest(host: str, partitions: int) -> int:
+    """Return the partition of a host by a hash of its name."""
+    return _hash(host) % partitions
+
+
+def characters(host: str, partitions: int) -> int:
+    """Return the partition of a host by the sum of its characters (KSpider, figure 4)."""
+    return sum(host.encode()) % partitions
+
+
+def even_characters(host: str, partitions: int) -> int:
+    """Return the partition of a host by the characters at even places (Tarantula, equation 1)."""
+    return sum(host.encode()[::2]) % partitions
+
+
+def odd_characters(host: str, partitions: int) -> int:
+    """Return the partition of a host by the characters at odd places (Tarantula, equation 2)."""
+    return sum(host.encode()[1::2]) % partitions
+
+
+PARTITIONINGS: dict[str, Callable[[str, int], int]] = {
+    "digest": digest,
+    "characters": characters,
+    "even": even_characters,
+    "odd": odd_characters,
+}
+
+
+def rendezvous(partitions: int, workers: Sequence[str], now: float = 0.0) -> list[str]:
+    """Return the worker of each partition: of those with room, the one with the highest hash.
+
+    Each has room for its share, rounded up. So the shares are even, and when one worker dies little more
+    than its own partitions move, to all the others.
+    """
+    names = sorted(workers)
+    room = dict.fromkeys(names, -(-partitions // len(names)) if names else 0)
+    owners = []
+    for partition in range(partitions):
+        owner = max((n for n in names if room[n]), key=lambda name: _hash(f"{partition} {name}"))
+        room[owner] -= 1
+        owners.append(owner)
+    return owners
+
+
+def phases(partitions: int, workers: Sequence[str], now: float) -> list[str]:
+    """Return the worker of each partition in the present phase (KSpider, section 2.2).
+
+    At any moment no two have the same partition, and in as many phases as there are workers each
+    has had them all.
+    """
+    names = sorted(workers)
+    turn = int(now // PHASE)
+    return [names[(partition + turn) % len(names)] for partition in range(partitions)]
+
+
+ASSIGNMENTS: dict[str, Callable[[int, Sequence[str], float], list[str]]] = {
+    "rendezvous": rendezvous,
+    "phases": phases,
+}
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())

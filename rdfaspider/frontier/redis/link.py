@@ -1,0 +1,225 @@
+"""The way to Redis: scripts in batches, to one server or to the nodes of a cluster.
+
+A batch is a list of stages. Every script of a stage has run before one of the next stage does. On one
+server that is one pipeline and one round trip; on a cluster each stage is a pipeline to every node it
+concerns. All scripts can be sent twice without harm, so whatever was not answered is sent again.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from hashlib import sha1
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import redis
+from redis.backoff import NoBackoff
+from redis.cluster import RedisCluster
+from redis.retry import Retry
+
+from rdfaspider.frontier import FrontierUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+logger = logging.getLogger(__name__)
+
+# A server that does not answer for so many seconds is taken for gone.
+_TIMEOUT = 10.0
+# Replies that pass by themselves: the server is loading, failing over, out of memory, moved.
+_PASSING = ("LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "OOM", "BUSY", "MISCONF")
+_MOVED = ("MOVED", "ASK")
+_WITHOUT_COMMON = ("beat", "farewell", "seeds", "serve", "version")
+
+
+class RedisAway(FrontierUnavailable):
+    """Says that Redis does not answer now, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script to run: its name, its keys, which share a hash tag, and its arguments."""
+
+    name: str
+    keys: tuple[str, ...]
+    arguments: Sequence[str | bytes | int]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a crawl is: the URL of Redis and the name of the crawl (`?crawl=NAME`)."""
+
+    url: str
+    crawl: str
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        parts = urlsplit(text)
+        query = parse_qs(parts.query)
+        crawl = query.pop("crawl", ["rdfa"])[-1]
+        if not crawl or set(crawl) & set("{}* "):
+            raise FrontierUnavailable(f"{crawl!r} is no name for a crawl: use letters and digits.")
+        url = parts._replace(query=urlencode(query, doseq=True)).geturl()
+        return cls(url, crawl)
+
+
+class RedisLink:
+    """Runs scripts on a Redis server or cluster. `round_trips` counts what that took."""
+
+    def __init__(self, url: str) -> None:
+        self.url = _without_password(url)
+        self.round_trips = 0
+        self._sources = dict(_scripts())
+        self._digests = {name: sha1(text).hexdigest() for name, text in self._sources.items()}
+        try:
+            self.client, self._cluster = _connect(url)
+        except (redis.RedisError, ValueError, OSError) as error:
+            raise FrontierUnavailable(
+                f"Redis cannot be reached at {self.url} ({error}): start it, or name it with"
+                " -s FRONTIER_URL=redis://HOST:PORT/0."
+            ) from error
+
+    def run(self, stages: Sequence[Sequence[Script]]) -> list[list[Any]]:
+        """Run scripts and return their replies; RedisAway if not all of them could be run."""
+        if self._cluster is None:
+            replies = iter(self._run_stage([script for stage in stages for script in stage]))
+            return [[next(replies) for _ in stage] for stage in stages]
+        return [self._run_stage(stage) if stage else [] for stage in stages]
+
+    def one(self, script: Script) -> Any:
+        """Run one script and return its reply."""
+        return self.run([[script]])[0][0]
+
+    def command(self, name: str, *arguments: Any) -> Any:
+        """Run one command and return its reply; FrontierUnavailable if Redis is away."""
+        self.round_trips += 1
+        for attempt in (1, 2, 3):
+            try:
+                return getattr(self.client, name)(*arguments)
+            except (redis.RedisError, OSError) as error:
+                if attempt == 3:
+                    raise FrontierUnavailable(f"Redis at {self.url} is away: {error}") from error
+        return None
+
+    def _run_stage(self, scripts: Sequence[Script]) -> list[Any]:
+        replies: list[Any] = [None] * len(scripts)
+        missing = list(range(len(scripts)))
+        for _ in range(3):
+            self._send(scripts, missing, replies)
+            missing = [i for i in missing if isinstance(replies[i], redis.RedisError)]
+            if not missing:
+                return replies
+            self._mend([replies[i] for i in missing])
+        raise RedisAway(str(replies[missing[0]]))
+
+    def _send(self, scripts: Sequence[Script], missing: list[int], replies: list[Any]) -> None:
+        groups: dict[Any, list[int]] = {}
+        try:
+            for index in missing:
+                groups.setdefault(self._server(scripts[index].keys[0]), []).append(index)
+            for server, indices in groups.items():
+                pipeline = server.pipeline(transaction=False)
+                for index in indices:
+                    script = scripts[index]
+                    digest = self._digests[script.name]
+                    pipeline.evalsha(digest, len(script.keys), *script.keys, *script.arguments)
+                self.round_trips += 1
+                answers = pipeline.execute(raise_on_error=False)
+                for index, answer in zip(indices, answers, strict=True):
+                    replies[index] = answer
+        except (redis.RedisError, OSError) as error:
+            if self._cluster is not None:
+                self._learn_cluster()
+            raise RedisAway(str(error)) from error
+
+    def _mend(self, errors: list[redis.RedisError]) -> None:
+        """Do what lets the scripts run that failed, or raise what it means that they did."""
+        for error in errors:
+            text = str(error)
+            if text.startswith("LOST"):
+                raise FrontierUnavailable(
+                    f"Redis has {text[0].lower()}{text[1:4].lower()}{text[4:]} of the crawl: it was"
+                    " restarted without its data, or evicts keys. Restore it from a backup, or begin"
+                    " anew with another crawl=NAME in FRONTIER_URL."
+                )
+            if isinstance(error, redis.exceptions.NoScriptError):
+                self._load()
+                return
+            kind = type(error).__name__.upper()
+            if text.startswith(_MOVED) or kind.startswith(_MOVED):
+                self._learn_cluster()
+                return
+            if text.startswith(_PASSING) or isinstance(
+                error, redis.exceptions.BusyLoadingError | redis.exceptions.ReadOnlyError
+            ):
+                raise RedisAway(text)
+        raise FrontierUnavailable(f"Redis refuses a script of the frontier: {errors[0]}")
+
+    def _load(self) -> None:
+        for server in self._servers():
+            for text in self._sources.values():
+                server.script_load(text)
+
+    def _server(self, key: str) -> Any:
+        if self._cluster is None:
+            return self.client
+        node = self._cluster.get_node_from_key(key)
+        if node is None:
+            raise redis.exceptions.ClusterDownError(f"nobody serves {key}")
+        return self._cluster.get_redis_connection(node)
+
+    def _servers(self) -> list[Any]:
+        if self._cluster is None:
+            return [self.client]
+        nodes = self._cluster.get_primaries()
+        return [self._cluster.get_redis_connection(node) for node in nodes]
+
+    def _learn_cluster(self) -> None:
+        if self._cluster is not None:
+            self._cluster.nodes_manager.initialize()
+
+    def policies(self) -> list[tuple[int, str, int]]:
+        """Return of each server the memory it may use, what it does beyond, and keys it evicted."""
+        found = []
+        for server in self._servers():
+            memory, stats = server.info("memory"), server.info("stats")
+            found.append(
+                (memory["maxmemory"], memory["maxmemory_policy"], stats.get("evicted_keys", 0))
+            )
+        return found
+
+    def close(self) -> None:
+        self.client.close()
+
+
+def _connect(url: str) -> tuple[Any, Any]:
+    """Return the client for single commands, and the same as a cluster if it is one."""
+    options: dict[str, Any] = {
+        "socket_timeout": _TIMEOUT,
+        "socket_connect_timeout": _TIMEOUT,
+        "protocol": 2,
+        "retry": Retry(NoBackoff(), 0),
+    }
+    client = redis.Redis.from_url(url, **options)
+    if not client.info("cluster").get("cluster_enabled"):
+        return client, None
+    client.close()
+    cluster = RedisCluster.from_url(url, **options)
+    return cluster, cluster
+
+
+def _scripts() -> Iterator[tuple[str, bytes]]:
+    folder = resources.files("rdfaspider.frontier.redis") / "lua"
+    common = (folder / "common.lua").read_bytes()
+    for file in folder.iterdir():
+        name = file.name.removesuffix(".lua")
+        if file.name.endswith(".lua") and name != "common":
+            yield name, (b"" if name in _WITHOUT_COMMON else common) + file.read_bytes()
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    _, at, place = parts.netloc.rpartition("@")
+    return parts._replace(netloc=("…" + at if at else "") + place).geturl()

@@ -1,0 +1,65 @@
+"""Seeds that people push to Redis, as they know it from scrapy-redis: NAME:start_urls.
+
+A seed is a URL, or JSON with `url` and, if wanted, `depth` or `meta` with a depth. The key is a list, a set or a
+sorted set. A worker moves seeds to a list of its own and takes them out when they are in the frontier;
+of a worker that is gone they are pushed back.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from rdfaspider.frontier.redis.link import Script
+from rdfaspider.urls import normalise
+
+logger = logging.getLogger(__name__)
+
+# Seeds read at a time.
+_MOST = 500
+
+
+class SeedList:
+    def __init__(self, crawl: str, worker: str) -> None:
+        self.key = f"{crawl}:start_urls"
+        self._worker = worker
+        self._taken_in: list[bytes] = []
+
+    def read(self) -> Script:
+        """Return the script that reads seeds, and says that those read before are safe."""
+        return Script("seeds", (self.key, self._mine(self._worker)), (_MOST, *self._taken_in))
+
+    def give_up(self, worker: str) -> Script:
+        """Return the script that pushes back what a worker was taking in."""
+        return Script("seeds", (self.key, self._mine(worker)), (-1,))
+
+    def seeds(self, reply: list[bytes]) -> list[tuple[str, int]]:
+        """Return the good ones of the seeds that were read, with their depths; others are named."""
+        self._taken_in = reply
+        found = []
+        for item in reply:
+            try:
+                found.append(parse(item))
+            except ValueError as error:
+                logger.warning("Skipped the seed %s in %s: %s", item[:200], self.key, error)
+        return found
+
+    def _mine(self, worker: str) -> str:
+        # The braces put it on the node of the list.
+        return f"{{{self.key}}}:{worker}"
+
+
+def parse(item: bytes) -> tuple[str, int]:
+    """Return the URL and the depth of a seed; ValueError if it is none."""
+    text = item.decode("utf-8", "replace").strip()
+    if not text.startswith("{"):
+        return normalise(text), 0
+    data: Any = json.loads(text)
+    if not isinstance(data.get("url"), str):
+        raise ValueError("there is no url in it")
+    meta = data.get("meta")
+    depth = data.get("depth", meta.get("depth", 0) if isinstance(meta, dict) else 0)
+    if not isinstance(depth, int) or not 0 <= depth <= 250:
+        raise ValueError(f"its depth is not between 0 and 250: {depth!r}")
+    return normalise(data["url"]), depth

@@ -1,0 +1,159 @@
+"""Crawls a web without a network, in virtual time, by any frontier.
+
+Connections are slots: each fetch holds one for a time drawn by chance, and a frontier that has no host
+ready leaves them idle. So the waits of politeness cost what they cost in a crawl.
+"""
+
+from __future__ import annotations
+
+import heapq
+import inspect
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rdfaspider.frontier import Frontier, State, Taken
+    from rdfaspider.frontier.simulator.web import Web
+
+_POINTS = 200  # of a curve
+
+
+class Crawled(Protocol):
+    """What of a frontier a simulation uses."""
+
+    def put(self, urls: Sequence[str], depth: int = 0) -> None: ...
+
+    def take(self, now: float) -> Taken | None: ...
+
+    def wait(self, now: float) -> float | None: ...
+
+    def finish(
+        self,
+        taken: Taken,
+        state: State,
+        now: float,
+        links: Sequence[str] = (),
+        *,
+        gain: float = 0.0,
+    ) -> None: ...
+
+
+class Real:
+    """Any Frontier as a simulation uses it: gains go to those that learn from them."""
+
+    def __init__(self, frontier: Frontier) -> None:
+        self._frontier = frontier
+        self._learns = "gain" in inspect.signature(frontier.finish).parameters
+
+    def put(self, urls: Sequence[str], depth: int = 0) -> None:
+        self._frontier.put(urls, depth)
+
+    def take(self, now: float) -> Taken | None:
+        return self._frontier.take(now)
+
+    def wait(self, now: float) -> float | None:
+        return self._frontier.wait(now)
+
+    def finish(
+        self,
+        taken: Taken,
+        state: State,
+        now: float,
+        links: Sequence[str] = (),
+        *,
+        gain: float = 0.0,
+    ) -> None:
+        more: dict[str, Any] = {"gain": gain} if self._learns else {}
+        self._frontier.finish(taken, state, now, links, **more)
+
+
+class Point(NamedTuple):
+    """Where a crawl stood after so many fetches; `idle` and `seen` as in Run."""
+
+    fetches: int
+    gain: float
+    hosts: int
+    idle: float
+    seen: int
+
+
+@dataclass(slots=True)
+class Run:
+    """What became of a simulated crawl, with points of its curves by fetches done."""
+
+    fetches: int = 0
+    rich: int = 0
+    gain: float = 0.0
+    seconds: float = 0.0  # of virtual time
+    idle: float = 0.0  # seconds that connections waited for polite hosts, summed
+    seen: int = 0  # URLs found
+    hosts: set[str] = field(default_factory=set)
+    points: list[Point] = field(default_factory=list)
+
+    @property
+    def harvest(self) -> float:
+        """Return the gain of a fetch."""
+        return self.gain / self.fetches if self.fetches else 0.0
+
+
+def crawl(
+    frontier: Crawled,
+    web: Web,
+    fetches: int,
+    *,
+    seeds: int = 20,
+    connections: int = 32,
+    latency: float = 0.5,
+    seed: int = 0,
+) -> Run:
+    """Fetch so many pages, or all there are, with so many connections and answers in so long."""
+    chance = Random(seed)
+    run = Run()
+    known: set[str] = set()
+    flying: list[tuple[float, int, Taken]] = []
+    now = 0.0
+    first = web.seeds(seeds)
+    known.update(first)
+    frontier.put(first)
+    while run.fetches < fetches:
+        free = connections - len(flying)
+        while free and run.fetches + len(flying) < fetches and (taken := frontier.take(now)):
+            heapq.heappush(flying, (now + chance.expovariate(1 / latency), taken.number, taken))
+            free -= 1
+        later = _next_time(frontier, now, flying, free)
+        if later is None:
+            break
+        run.idle += (later - now) * free
+        now = later
+        while flying and flying[0][0] <= now:
+            _land(run, frontier, web, heapq.heappop(flying)[-1], now, known)
+            if run.fetches % max(1, fetches // _POINTS) == 0:
+                run.points.append(
+                    Point(run.fetches, run.gain, len(run.hosts), run.idle, len(known))
+                )
+    run.seconds, run.seen = now, len(known)
+    return run
+
+
+def _next_time(
+    frontier: Crawled, now: float, flying: list[tuple[float, int, Taken]], free: int
+) -> float | None:
+    """Return when something happens: an answer comes in or a host may be asked."""
+    wait = frontier.wait(now) if free else None
+    times = [now + max(wait, 1e-6)] if wait is not None else []
+    if flying:
+        times.append(flying[0][0])
+    return min(times, default=None)
+
+
+def _land(run: Run, frontier: Crawled, web: Web, taken: Taken, now: float, known: set[str]) -> None:
+    fetched = web.fetch(taken.url)
+    frontier.finish(taken, "done", now, fetched.links, gain=fetched.gain)
+    known.update(fetched.links)
+    run.fetches += 1
+    run.rich += fetched.gain > 0
+    run.gain += fetched.gain
+    run.hosts.add(taken.url.split("/", 3)[2])

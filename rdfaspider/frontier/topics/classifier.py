@@ -1,0 +1,108 @@
+"""Pages and links → topics, by the words of topics, and for pages by the types they speak of.
+
+Each sign counts: a keyword in the text, more in the title, more still a type or a vocabulary. A keyword of
+several topics counts for each by its part. What speaks for a sub-topic speaks for its parent too; the
+best topic is found from the top down, so that a page about bread is first about food.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from math import log2
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier.topics.file import without_scheme
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rdfaspider.frontier.topics.file import Topic
+
+_WORD = re.compile(r"\w+")
+_LONGEST_TEXT = 50_000  # characters that are read of a page
+_TITLE, _ANCHOR, _TYPE, _VOCABULARY = 3.0, 3.0, 5.0, 2.0
+_MOST_OF_A_WORD = 3.0  # however often a page says it
+_INHERITED = 0.5  # of its page's score that a link gets
+
+
+class Classifier:
+    """Tells what pages are about and what links lead to."""
+
+    def __init__(self, topics: Sequence[Topic]) -> None:
+        self._topics = topics
+        self._children: dict[int, list[int]] = defaultdict(list)
+        self._words: dict[str, list[int]] = defaultdict(list)
+        for number, topic in enumerate(topics[1:], start=1):
+            self._children[topic.parent].append(number)
+            for word in topic.keywords:
+                self._words[word].append(number)
+
+    def page(self, text: str, title: str = "", types: Iterable[str] = ()) -> tuple[int, int]:
+        """Return the topic of a page, 0 if of none, and how sure that is, from 0 to 255."""
+        signs: dict[int, float] = defaultdict(float)
+        self._read(signs, text, 1.0)
+        self._read(signs, title, _TITLE)
+        for iri in set(types):
+            self._note_type(signs, without_scheme(iri))
+        return self._decide(signs)
+
+    def link(self, page: tuple[int, int], url: str, anchor: str = "") -> tuple[int, int]:
+        """Predict the topic of what a link leads to, from its page's, its text and its URL."""
+        signs: dict[int, float] = defaultdict(float)
+        topic, score = page
+        if topic:
+            signs[topic] += _INHERITED * _strength(score)
+        self._read(signs, anchor, _ANCHOR)
+        self._read(signs, url.partition("://")[2].replace("_", " "), 1.0)
+        return self._decide(signs)
+
+    def _read(self, signs: dict[int, float], text: str, weight: float) -> None:
+        counts: dict[str, float] = defaultdict(float)
+        for word in _WORD.findall(text[:_LONGEST_TEXT].casefold()):
+            if word in self._words:
+                counts[word] += 1.0
+        for word, count in counts.items():
+            topics = self._words[word]
+            for topic in topics:
+                signs[topic] += weight * min(count, _MOST_OF_A_WORD) / len(topics)
+
+    def _note_type(self, signs: dict[int, float], iri: str) -> None:
+        for number, topic in enumerate(self._topics):
+            if iri in topic.types:
+                signs[number] += _TYPE
+            elif iri.startswith(topic.vocabularies):
+                signs[number] += _VOCABULARY
+
+    def _decide(self, signs: Mapping[int, float]) -> tuple[int, int]:
+        totals = dict(signs)
+        for number in range(len(self._topics) - 1, 0, -1):  # sub-topics come after their parent
+            parent = self._topics[number].parent
+            if parent and number in totals:
+                totals[parent] = totals.get(parent, 0.0) + totals[number]
+        topic = 0
+        least = 0.0
+        while likely := [
+            child for child in self._children[topic] if totals.get(child, 0.0) > least
+        ]:
+            topic = max(likely, key=lambda child: totals[child])
+            least = totals[topic] / 3  # of a topic's signs must be those of its sub-topic
+        root = topic
+        while self._topics[root].parent:
+            root = self._topics[root].parent
+        return topic, _score(totals.get(root, 0.0))
+
+
+def relevance(score: int, links: int = 1, requests: int = 0) -> int:
+    """Return the rank of a URL in its pool from 0 to 255: its score, more by each doubling of the links
+    to it, less by each request that was made for it."""
+    return min(max(round(score + 16 * log2(max(links, 1)) - 32 * requests), 0), 255)
+
+
+def _score(strength: float) -> int:
+    """Return a sum of signs as a byte: it doubles for every 32, and 127 and more is beyond doubt."""
+    return min(round(32 * log2(1.0 + strength)), 255)
+
+
+def _strength(score: int) -> float:
+    return float(2 ** (score / 32) - 1.0)
