@@ -129,6 +129,9 @@ ROBOTS_OBEY = True
 ROBOTS_RETRIES = 3
 # A longer Crawl-delay is taken for this one.
 ROBOTS_MAX_CRAWL_DELAY = 120.0
+# Whether the sitemaps that robots.txt names are read too, and how many entries of each.
+ROBOTS_SITEMAPS = False
+ROBOTS_SITEMAP_URLS = 50_000
 
 # --- store ---
 
@@ -220,18 +223,17 @@ DOWNLOAD_TIMEOUT = 30
 # The largest HTML pages of the web have a few megabytes.
 DOWNLOAD_MAXSIZE = 16 * 1024 * 1024
 DOWNLOAD_WARNSIZE = 0
-# Pages are retried and redirected by the frontier; these two are for robots.txt (RFC 9309: five hops).
-RETRY_GIVE_UP_LOG_LEVEL = "DEBUG"
-REDIRECT_MAX_TIMES = 5
-METAREFRESH_ENABLED = False
 
 DOWNLOADER_MIDDLEWARES = {
+    "rdfaspider.middlewares.sitemaps.SitemapsMiddleware": 90,
     "rdfaspider.middlewares.robots.RobotsMiddleware": 100,
     "rdfaspider.middlewares.politeness.PolitenessMiddleware": 840,
     "rdfaspider.middlewares.contenttype.ContentTypeMiddleware": 860,
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
+    # Pages are retried and redirected by the frontier, and robots.txt by its middleware.
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     # These do nothing here but cost time for each page.
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,

@@ -2,18 +2,19 @@
 
 Links are the @href of ``a`` and ``area``, the @src of ``iframe`` and ``frame``, and the @href of
 ``link`` elements that lead to a page or to data (``FOLLOWED``) rather than to a style sheet or an
-icon. A link with ``rel=nofollow`` is left out and counted.
+icon, and where ``meta http-equiv=refresh`` sends its reader. A link with ``rel=nofollow`` is left out and counted.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
 from rdfaspider.extract.tree import Document
 from rdfaspider.urls import Joiner
 
-ATTRIBUTES = frozenset(("href", "src"))
+ATTRIBUTES = frozenset(("href", "src", "http-equiv"))
 
 FOLLOWED = frozenset(
     (
@@ -34,7 +35,9 @@ FOLLOWED = frozenset(
         "up",
     )
 )
-_LINKING = frozenset(("a", "area", "frame", "iframe", "link"))
+_LINKING = frozenset(("a", "area", "frame", "iframe", "link", "meta"))
+_REFRESH = re.compile(r"""[\s\d.]*[;,\s]\s*url\s*=\s*["']?([^"']*)""", re.IGNORECASE)
+_REFERENCE = 2_000  # characters read of what a page refreshes to
 _ANCHOR = 200  # characters kept of an anchor text
 
 
@@ -86,6 +89,11 @@ def links(document: Document, base: str, limit: int) -> Links:
 def _reference(tag: str, attributes: dict[str, str]) -> str | None:
     if tag in ("iframe", "frame"):
         return attributes.get("src")
+    if tag == "meta":
+        if attributes.get("http-equiv", "").strip().lower() != "refresh":
+            return None
+        found = _REFRESH.match(attributes.get("content", "")[:_REFERENCE])
+        return found[1].strip() if found else None
     if tag == "link" and FOLLOWED.isdisjoint(attributes.get("rel", "").lower().split()):
         return None
     return attributes.get("href")

@@ -9,7 +9,7 @@ way, whatever the order in which they were found (guarantee G6).
 from __future__ import annotations
 
 from collections import Counter
-from itertools import zip_longest
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.keys import host_of, is_dynamic
@@ -94,7 +94,7 @@ class Sieve:
                     if found.get(key, 256) > depth:
                         found[key] = depth
                 continue
-            for key, context in zip_longest(keys, contexts, fillvalue=0):
+            for key, context in zip(keys, contexts or repeat(0), strict=False):
                 hint = order.hint(context)
                 if (known := found.get(key)) is not None:
                     depth_, hint = min(known & 255, depth), order.combine(known >> 8, hint)

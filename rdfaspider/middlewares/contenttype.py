@@ -54,6 +54,7 @@ class ContentTypeMiddleware:
         return middleware
 
     def headers_received(self, headers: Headers, request: Request) -> None:
-        # Only pages have a depth: robots.txt may come as anything.
-        if "depth" in request.meta and unwanted(headers):
+        # Only what is in the frontier has a depth: robots.txt may come as anything, as may sitemaps.
+        is_page = "depth" in request.meta and "sitemap" not in request.meta
+        if is_page and unwanted(headers):
             raise StopDownload(fail=False)

@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import TYPE_CHECKING, Self
 
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import DownloadCancelledError, IgnoreRequest
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -33,6 +33,8 @@ class PolitenessMiddleware:
         host = request.meta.get("host")
         if host is not None:
             now = time()
+            if response.ip_address is not None and "proxy" not in request.meta:
+                self._frontier.place(host, str(response.ip_address))  # it may have moved
             if response.status in _REFUSALS:
                 wanted = retry_after(response.headers.get("Retry-After"), now)
                 self.crawler.stats.inc_value(f"politeness/refused/{response.status}")
@@ -46,7 +48,13 @@ class PolitenessMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         host = request.meta.get("host")
-        if host is not None and not isinstance(exception, IgnoreRequest):
+        if host is None or isinstance(exception, IgnoreRequest):
+            return
+        if isinstance(exception, DownloadCancelledError):
+            # It answered, at more length than we wanted to hear.
+            latency = request.meta.get("download_latency", 0.0)
+            self._frontier.report(host, time(), latency=latency)
+        else:
             self._frontier.report(host, time())
 
     @property

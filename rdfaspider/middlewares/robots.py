@@ -11,16 +11,24 @@ from scrapy import Request
 from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
+from rdfaspider.middlewares.contenttype import header_text
+from rdfaspider.middlewares.politeness import retry_after
+from rdfaspider.middlewares.sitemaps import announce
 from rdfaspider.robots import record as robots
 from rdfaspider.robots.record import Record
+from rdfaspider.urls import normalise
+from rdfaspider.urls.hosts import authority
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from rdfaspider.frontier import Frontier
 
-# Services whose rules are at hand; the rest is with the frontier.
-_REMEMBERED = 10_000
+# As many as RFC 9309 asks to follow at least.
+_MAX_REDIRECTS = 5
+# Octets of stored rules that are at hand, some 40,000 services; the rest is with the frontier.
+_REMEMBERED = 8_000_000
 
 
 class Denied(IgnoreRequest):
@@ -34,19 +42,34 @@ class Postponed(IgnoreRequest):
 class RobotsMiddleware:
     """Lets a request pass if the robots.txt of its service (scheme, host, port) does.
 
-    To ask for robots.txt is to ask the host, so it takes the turn of the page that needed it: the
-    page is postponed. However many requests wait, it is asked for once. What it says is kept with
-    the frontier, so a restart does not ask again. A service whose robots.txt cannot be had is left
-    alone for a while, each time longer; after `retries` times its pages are denied.
+    To ask for robots.txt is to ask the host, so it takes the turn of the page that needed it, and
+    each redirect another: the page is postponed. However many requests wait, it is asked for once.
+    What it says is kept with the frontier, so a restart does not ask again. A service whose
+    robots.txt cannot be had is left alone for a while, each time longer; after `retries` times its
+    pages are denied.
+    With `sitemaps` those of the services in the spider's scope are taken in.
     """
 
-    def __init__(self, crawler: Crawler, agent: str, retries: int, longest_delay: float) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        agent: str,
+        retries: int,
+        longest_delay: float,
+        *,
+        sitemaps: bool = False,
+    ) -> None:
         self.crawler = crawler
         self.agent = agent
         self.retries = retries
         self.longest_delay = longest_delay
-        self._records: OrderedDict[str, Record] = OrderedDict()
+        self.sitemaps = sitemaps
+        # Records with the size of what is stored of them, the least recently used first.
+        self._records: OrderedDict[str, tuple[Record, int]] = OrderedDict()
+        self._size = 0
         self._asking: dict[str, asyncio.Event] = {}
+        # Where the robots.txt of a service is looked for next, behind how many redirects.
+        self._moved: dict[str, tuple[str, int]] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -58,13 +81,14 @@ class RobotsMiddleware:
             settings["BOT_NAME"],
             settings.getint("ROBOTS_RETRIES"),
             settings.getfloat("ROBOTS_MAX_CRAWL_DELAY"),
+            sitemaps=settings.getbool("ROBOTS_SITEMAPS"),
         )
 
     async def process_request(self, request: Request) -> None:
         # Only pages have a host in the frontier; robots.txt itself is asked for without.
         if "host" not in request.meta:
             return
-        service = "/".join(request.url.split("/", 3)[:3])
+        service = service_of(request.url)
         record = self._known(service)
         if record is None or record.expires <= time():
             await self._ask(service, request.meta["host"])
@@ -88,49 +112,75 @@ class RobotsMiddleware:
         self._asking[service] = asyncio.Event()
         try:
             record = await self._fetch(service)
-            self._remember(service, record)
-            if record.rules.crawl_delay is not None:
-                delay = min(record.rules.crawl_delay, self.longest_delay)
-                self._frontier.slow_down(host, crawl_delay=delay)
+            if record is not None:
+                self._heed(service, record, host)
         finally:
             self._asking.pop(service).set()
 
-    async def _fetch(self, service: str) -> Record:
-        request = Request(
-            f"{service}/robots.txt",
-            callback=NO_CALLBACK,
-            meta={"dont_retry": True, "verbatim_url": True},
-            priority=1000,
-        )
+    def _heed(self, service: str, record: Record, host: int) -> None:
+        if self.sitemaps and f"{service}/" in self.crawler.spider.scope:  # type: ignore[union-attr]
+            announce(self._frontier, record.rules.sitemaps, f"{service}/")
+        self._remember(service, record)
+        if record.rules.crawl_delay is not None:
+            delay = min(record.rules.crawl_delay, self.longest_delay)
+            self._frontier.slow_down(host, crawl_delay=delay)
+
+    async def _fetch(self, service: str) -> Record | None:
+        """Return what becomes of the record; None if robots.txt has moved, which takes another turn.
+
+        Raise if the service cannot or may not be asked.
+        """
         previous = self._known(service)
+        url, hops = self._moved.pop(service, (f"{service}/robots.txt", 0))
         try:
-            response = await self.crawler.engine.download_async(request)
-        except CannotResolveHostError:
-            raise  # there is no server, and so neither a robots.txt nor a page
-        except IgnoreRequest as error:
-            if type(error) is not IgnoreRequest:
-                raise  # the server may not be asked at all
-            # More redirects than RFC 9309 asks to follow: it may be taken for missing.
-            self._count("fetched/redirects")
-            return robots.answered(404, b"", self.agent, time(), previous)
+            response = await self._download(url)
         except Exception as error:
+            if hops == 0 and _concerns_the_server(error):
+                raise
             self._count(f"failed/{type(error).__name__}")
             return robots.unreachable(time(), previous)
-        self._count(f"fetched/{response.status}")
-        return robots.answered(response.status, response.body, self.agent, time(), previous)
+        status, body = response.status, response.body
+        if 300 <= status < 400 and "Location" in response.headers:
+            if hops < _MAX_REDIRECTS and (target := _target(response, url)):
+                self._moved[service] = (target, hops + 1)
+                return None
+            # To nowhere, or further than RFC 9309 asks to follow: it may be taken for missing.
+            status, body = 404, b""
+            self._count("fetched/redirects")
+        else:
+            self._count(f"fetched/{min(status, 600)}")
+        now = time()
+        wanted = retry_after(response.headers.get("Retry-After"), now)
+        return robots.answered(status, body, self.agent, now, previous, wanted=wanted)
+
+    async def _download(self, url: str) -> Response:
+        meta = {"dont_redirect": True, "dont_retry": True, "verbatim_url": True}
+        request = Request(url, callback=NO_CALLBACK, meta=meta, priority=1000)
+        return await self.crawler.engine.download_async(request)
 
     def _known(self, service: str) -> Record | None:
-        record = self._records.get(service)
-        if record is None and (data := self._frontier.note(f"robots {service}")) is not None:
-            record = self._records[service] = Record.from_bytes(data)
-        return record
+        if service in self._records:
+            self._records.move_to_end(service)
+            return self._records[service][0]
+        data = self._frontier.note(f"robots {service}")
+        return None if data is None else self._keep(service, Record.from_bytes(data), len(data))
 
     def _remember(self, service: str, record: Record) -> None:
-        self._frontier.set_note(f"robots {service}", record.to_bytes())
-        self._records[service] = record
-        self._records.move_to_end(service)
-        if len(self._records) > _REMEMBERED:
-            self._records.popitem(last=False)
+        data = record.to_bytes()
+        self._frontier.set_note(f"robots {service}", data)
+        self._keep(service, record, len(data))
+
+    def _keep(self, service: str, record: Record, size: int) -> Record:
+        self._forget(service)
+        self._records[service] = (record, size)
+        self._size += size
+        while self._size > _REMEMBERED:
+            self._forget(next(iter(self._records)))
+        return record
+
+    def _forget(self, service: str) -> None:
+        _, size = self._records.pop(service, (None, 0))
+        self._size -= size
 
     def _count(self, name: str) -> None:
         self.crawler.stats.inc_value(f"robots/{name}")
@@ -139,3 +189,22 @@ class RobotsMiddleware:
     def _frontier(self) -> Frontier:
         frontier: Frontier = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
         return frontier
+
+
+def service_of(url: str) -> str:
+    """Return scheme, host and port of a normalised URL, which have one robots.txt for all users."""
+    return f"{url.partition('/')[0]}//{authority(url)}"
+
+
+def _target(response: Response, url: str) -> str:
+    try:
+        return normalise(header_text(response.headers, "Location"), url)
+    except ValueError:
+        return ""
+
+
+def _concerns_the_server(error: Exception) -> bool:
+    """Tell whether an error means that there is no server, or none that may be asked at all."""
+    if isinstance(error, IgnoreRequest):
+        return type(error) is not IgnoreRequest  # which is a body that unpacks to too much
+    return isinstance(error, CannotResolveHostError)

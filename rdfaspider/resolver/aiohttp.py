@@ -27,6 +27,8 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
         if not callable(getattr(connector, "_resolve_host", None)):
             raise RuntimeError("This version of aiohttp has no place for the address guard.")
         connector._resolve_host = _resolve_host
+        # It would ask a server that hangs up once more at once; when to do so is for the frontier to say.
+        self._session._retry_connection = False
 
     async def download_request(self, request: Request) -> Response:
         check_request(request)

@@ -52,9 +52,11 @@ class Lookups:
 
     def answered(self, name: str, addresses: tuple[Address, ...]) -> None:
         self._running.remove(name)
-        for waiter in self._waiters.pop(name):
-            waiter(addresses)
-        self._start_more()
+        try:
+            for waiter in self._waiters.pop(name):
+                waiter(addresses)
+        finally:
+            self._start_more()  # a waiter that fails holds nobody else up
 
     def _start_more(self) -> None:
         while (name := self._next()) is not None:

@@ -52,21 +52,31 @@ class Record:
 
 
 def answered(
-    status: int, body: bytes, agent: str, now: float, previous: Record | None, limit: int = LIMIT
+    status: int,
+    body: bytes,
+    agent: str,
+    now: float,
+    previous: Record | None,
+    *,
+    wanted: float | None = None,
+    limit: int = LIMIT,
 ) -> Record:
-    """Return the record that an answer makes of the previous one."""
-    if status >= 500 or status == 429:
-        return unreachable(now, previous)
+    """Return the record that an answer makes of the previous one.
+
+    `wanted` are the seconds after which the server asks to be asked again (Retry-After).
+    """
+    if not 200 <= status < 500 or status == 429:
+        return unreachable(now, previous, wanted)
     if 200 <= status < 300:
         return Record(Robots(body, agent, limit=limit), now + DAY)
     return Record(Robots.allow_all(), now + DAY)
 
 
-def unreachable(now: float, previous: Record | None) -> Record:
-    """Return the record that a failure makes of the previous one."""
+def unreachable(now: float, previous: Record | None, wanted: float | None = None) -> Record:
+    """Return the record that a failure makes of the previous one; asked again no sooner than wanted."""
     failures = previous.failures + 1 if previous else 1
     since = previous.since if previous and previous.failures else now
-    retry = now + min(DAY, _FIRST_RETRY * 2 ** min(failures - 1, 20))
+    retry = now + min(DAY, max(_FIRST_RETRY * 2 ** min(failures - 1, 20), wanted or 0.0))
     if previous and previous.reached:
         return Record(previous.rules, retry, failures, since)
     if now - since > _LONG:

@@ -100,3 +100,17 @@ def test_limit_is_an_option() -> None:
 def test_a_link_is_followed_when_one_of_its_anchors_allows_it() -> None:
     page = b'<a href="/a" rel="nofollow"></a><a href="/a"></a>'
     assert extract(page, URL).links == ["http://site.example/a"]
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("0; url=next", ["http://site.example/dir/next"]),
+        ("5;URL='/next?a=b'", ["http://site.example/next?a=b"]),
+        ("30", []),
+        (" " * 100_000 + "url=x", []),
+    ],
+)
+def test_a_page_that_refreshes_to_another_links_to_it(content: str, found: list[str]) -> None:
+    page = f'<meta http-equiv=Refresh content="{content}"><meta name=url content="0; url=no">'
+    assert extract(page.encode(), URL).links == found

@@ -32,6 +32,8 @@ def test_only_pages_are_hung_up_on() -> None:
     headers = Headers({"Content-Type": "application/pdf"})
     middleware = ContentTypeMiddleware()
     middleware.headers_received(headers, Request("http://a.test/robots.txt"))
+    sitemap = Request("http://a.test/map.gz", meta={"depth": 0, "sitemap": []})
+    middleware.headers_received(headers, sitemap)
     with pytest.raises(StopDownload) as stop:
         middleware.headers_received(headers, Request("http://a.test/", meta={"depth": 0}))
     assert stop.value.fail is False

@@ -62,6 +62,20 @@ def test_prefetching_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert started[-1] == "f"
 
 
+def test_a_waiter_that_fails_does_not_hold_up_the_next_name() -> None:
+    started: list[str] = []
+    names = Lookups(started.append, at_once=1)
+
+    def fail(found: tuple[Address, ...]) -> None:
+        raise ValueError("a receiver of somebody's own")
+
+    names.want("a", fail)
+    names.want("b", ignore)
+    with pytest.raises(ValueError):
+        names.answered("a", ONE)
+    assert started == ["a", "b"]
+
+
 def test_there_must_be_a_look_up_at_a_time() -> None:
     with pytest.raises(ValueError):
         Lookups(ignore, at_once=0)  # type: ignore[arg-type]

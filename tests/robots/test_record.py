@@ -34,6 +34,17 @@ def test_5xx_forbids_all_and_asks_again_later_each_time(status: int) -> None:
     assert waits[-1] == DAY
 
 
+def test_a_server_says_itself_when_to_ask_again() -> None:
+    assert answered(503, b"", "us", 0.0, None, wanted=3600.0).expires == 3600.0
+    assert answered(503, b"", "us", 0.0, None, wanted=1.0).expires == 60.0
+    assert answered(429, b"", "us", 0.0, None, wanted=99 * DAY).expires == DAY
+
+
+@pytest.mark.parametrize("status", [-1, 0, 199, 600, 99_999])
+def test_a_status_that_there_is_not_is_no_answer(status: int) -> None:
+    assert not answered(status, b"", "us", 0.0, None).reached
+
+
 def test_the_rules_of_the_last_answer_hold_while_it_is_out_of_reach() -> None:
     good = answered(200, RULES, "us", 0.0, None)
     record = unreachable(good.expires, good)

@@ -1,0 +1,114 @@
+"""The reading of a sitemap: the URLs that it lists, whatever state it is in (sitemaps.org).
+
+A sitemap is XML or a text of one URL a line, perhaps compressed by gzip; an index lists sitemaps in
+place of pages. The XML is searched for its tags and not parsed: there are no entities to expand and
+nothing to fetch, what is not well-formed gives its URLs all the same, and the time is linear.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from dataclasses import dataclass
+
+from rdfaspider.urls import normalise
+from rdfaspider.urls.hosts import authority
+
+# What sitemaps.org allows one file to have, unpacked.
+MAX_BYTES = 50 * 1024 * 1024
+MAX_URLS = 50_000
+# Octets of one URL: sitemaps.org wants fewer than 2,048 characters.
+_MAX_LENGTH = 8_192
+
+_COMMENT = re.compile(rb"<!--(?s:.*?)(?:-->|\Z)")
+# The first tag that is neither a declaration nor an instruction; its prefix is that of <loc>.
+_ROOT = re.compile(rb"<(?:([A-Za-z][\w.-]*+):)?(urlset|sitemapindex)(?=[\s>])")
+_HEAD = 65_536  # octets in which it is looked for
+_LINE = re.compile(rb"(?m)^[ \t]*+(https?://[^\s<>]++)[ \t]*+\r?$")
+_ENTITY = re.compile(rb"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6}));")
+_ENTITIES = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sitemap:
+    """What a sitemap lists: pages, or sitemaps if it `is_index`; and whether some were left out."""
+
+    urls: list[str]
+    is_index: bool = False
+    cut: bool = False
+
+
+def read_sitemap(
+    body: bytes, url: str, *, owner: str = "", most: int = MAX_URLS, limit: int = MAX_BYTES
+) -> Sitemap:
+    """Return the different URLs, normalised, of the first `most` entries of a sitemap.
+
+    No more than `limit` octets of it are unpacked and read. A sitemap speaks for its own host, and
+    for that of `owner`, the URL whose robots.txt names it; URLs of other hosts are passed over, as
+    is what is no URL. There are no bad sitemaps.
+    """
+    text, cut = _text(body, limit)
+    root = _ROOT.search(text, 0, _HEAD)
+    pattern = _loc(root[1]) if root else _LINE
+    hosts = {authority(place) for place in (url, owner) if place}
+    found: dict[str, None] = {}
+    for number, match in enumerate(pattern.finditer(text)):
+        if number == most:
+            cut = True
+            break
+        if (listed := _url(match[1], url)) and authority(listed) in hosts:
+            found[listed] = None
+    return Sitemap(list(found), root is not None and root[2] == b"sitemapindex", cut)
+
+
+def _text(body: bytes, limit: int) -> tuple[bytes, bool]:
+    """Return the text of a sitemap, unpacked, in UTF-8 and without comments, and if it was cut."""
+    if body.startswith(b"\x1f\x8b"):
+        body = unpack(body, limit + 1)
+    cut = len(body) > limit
+    if cut:
+        # A line cut short would be another URL; an element cut short has no end and is no match.
+        body = body[: body.rfind(b"\n", 0, limit) + 1] or body[:limit]
+    if body.startswith((BOM_UTF16_BE, BOM_UTF16_LE)):
+        body = body.decode("utf-16", "replace").encode()
+    return _COMMENT.sub(b"", body.removeprefix(BOM_UTF8)), cut
+
+
+def unpack(body: bytes, limit: int) -> bytes:
+    """Return up to `limit` octets of a gzip file; of a broken one what comes before the break."""
+    parts = []
+    while body and limit > 0:  # a file may be several in a row
+        member = zlib.decompressobj(wbits=31)
+        try:
+            part = member.decompress(body, limit)
+        except zlib.error:
+            break
+        parts.append(part)
+        limit -= len(part)
+        body = member.unused_data if member.eof else b""
+    return b"".join(parts)
+
+
+def _loc(prefix: bytes | None) -> re.Pattern[bytes]:
+    """Return the pattern of the sitemap's own <loc>; <image:loc> and its like are no pages."""
+    name = re.escape(prefix) + b":loc" if prefix else b"loc"
+    return re.compile(rb"<%b(?:\s[^<>]*+)?>\s*+(?:<!\[CDATA\[)?([^<]*+)<" % name)
+
+
+def _url(written: bytes, base: str) -> str:
+    text = written.strip().removesuffix(b"]]>").strip()
+    if not text.lower().startswith((b"http://", b"https://")) or len(text) > _MAX_LENGTH:
+        return ""
+    try:
+        return normalise(_ENTITY.sub(_character, text).decode("utf-8", "replace"), base)
+    except ValueError:
+        return ""
+
+
+def _character(entity: re.Match[bytes]) -> bytes:
+    name, decimal, hexadecimal = entity.groups()
+    if name:
+        return _ENTITIES[name]
+    number = int(decimal) if decimal else int(hexadecimal, 16)
+    return chr(number).encode("utf-8", "replace") if number < 0x110000 else entity[0]

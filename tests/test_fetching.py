@@ -1,0 +1,299 @@
+"""Whole crawls of a server that breaks every rule of HTTP: each bad page costs little and ends."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from threading import Event, Thread
+
+import brotli  # type: ignore[import-untyped]
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+
+HANDLERS = {
+    "http11": "rdfaspider.resolver.http11.GuardedHTTP11DownloadHandler",
+    "aiohttp": "rdfaspider.resolver.aiohttp.GuardedAiohttpDownloadHandler",
+}
+MEGABYTE = 1 << 20
+# What a page may have here, and what the system keeps on the way between two sockets at most.
+LARGEST = MEGABYTE
+UNDERWAY = 16 * MEGABYTE
+TIMEOUT = 5.0  # far more than any page here needs, on a busy machine too
+
+HTML = b"Content-Type: text/html\r\n"
+OK = b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
+PAGE = b"<!DOCTYPE html><title>A page</title>"
+
+
+# What takes time to make, made before a crawl begins.
+PACKED: list[Callable[[], bytes]] = []
+
+
+class Client:
+    """The crawler as a bad server sees it: how much it takes, and when it hangs up."""
+
+    def __init__(self, connection: socket.socket, stopped: Event) -> None:
+        self.connection = connection
+        self.stopped = stopped
+        self.taken = 0
+
+    def send(self, data: bytes) -> None:
+        self.connection.sendall(data)
+        self.taken += len(data)
+
+    def flood(self, piece: bytes) -> None:
+        """Send without end, as fast as it is taken."""
+        block = piece * (1 + 65_536 // len(piece))
+        while not self.stopped.is_set():
+            self.send(block)
+
+    def drip(self, piece: bytes = b"x") -> None:
+        """Send without end, so slowly that no single wait is long."""
+        while not self.stopped.wait(0.1):
+            self.send(piece)
+
+
+def packed(encoding: bytes, pack: Callable[[], bytes]) -> Callable[[Client], None]:
+    """Answer by a body that says it is packed."""
+    pack = cache(pack)
+    PACKED.append(pack)
+
+    def answer(client: Client) -> None:
+        body = pack()
+        assert len(body) < LARGEST
+        head = OK + HTML + b"Content-Encoding: %b\r\nContent-Length: %d\r\n\r\n"
+        client.send(head % (encoding, len(body)) + body)
+
+    return answer
+
+
+def beginning(head: bytes, then: Callable[[Client], None]) -> Callable[[Client], None]:
+    """Answer by a head and then in some other way."""
+
+    def answer(client: Client) -> None:
+        client.send(head)
+        then(client)
+
+    return answer
+
+
+@cache
+def gigabyte() -> bytes:
+    """Return a gigabyte of nothing as a small archive of many parts."""
+    return gzip.compress(bytes(64 * MEGABYTE)) * 15
+
+
+BAD: dict[str, Callable[[Client], None]] = {
+    "/gzip": packed(b"gzip", gigabyte),
+    "/gzip-twice": packed(b"gzip, gzip", lambda: gzip.compress(gigabyte())),
+    "/deflate": packed(b"deflate", lambda: zlib.compress(bytes(64 * MEGABYTE))),
+    "/brotli": packed(b"br", lambda: brotli.compress(bytes(64 * MEGABYTE), quality=1)),
+    "/broken-gzip": packed(b"gzip", lambda: b"this is no archive"),
+    "/unknown-packing": packed(b"rot13", lambda: b"Uryyb"),
+    "/endless": beginning(OK + HTML + b"\r\n", lambda client: client.flood(b"<p>")),
+    "/endless-chunks": beginning(
+        OK + HTML + b"Transfer-Encoding: chunked\r\n\r\n",
+        lambda client: client.flood(b"400\r\n" + b"x" * 1024 + b"\r\n"),
+    ),
+    "/announced": beginning(
+        OK + HTML + b"Content-Length: 1000000000000\r\n\r\n", lambda client: client.flood(b"<p>")
+    ),
+    "/film": beginning(
+        OK + b"Content-Type: video/mp4\r\n\r\n", lambda client: client.flood(bytes(1024))
+    ),
+    "/slow-body": beginning(OK + HTML + b"\r\n", Client.drip),
+    "/slow-head": beginning(OK + b"X-Slow: ", Client.drip),
+    "/silent": lambda client: client.drip(b""),
+    "/endless-head": beginning(OK, lambda client: client.flood(b"X-Header: value\r\n")),
+    "/endless-line": beginning(OK + b"X-Header: ", lambda client: client.flood(b"value ")),
+    "/hangs-up": lambda client: None,
+    "/cut": beginning(
+        OK + HTML + b"Content-Length: 1000\r\n\r\n", lambda client: client.send(PAGE)
+    ),
+    "/nonsense": lambda client: client.send(b"\0\xff" * 1000 + b"\r\n\r\n"),
+    "/status": lambda client: client.send(b"HTTP/1.1 99999 What\r\n\r\n"),
+    "/lengths": beginning(
+        OK + HTML + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        lambda client: client.send(b"abcdef"),
+    ),
+    "/moved-nowhere": lambda client: client.send(
+        b"HTTP/1.1 301 Moved\r\nLocation: http://[/\r\nContent-Length: 0\r\n\r\n"
+    ),
+    "/good": lambda client: client.send(OK + HTML + b"\r\n" + PAGE),
+    "/robots.txt": lambda client: client.send(
+        b"HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    ),
+}
+
+
+class Server:
+    """Answers each path in its own bad way, and remembers how much was taken and for how long."""
+
+    def __init__(self) -> None:
+        self.taken: Counter[str] = Counter()
+        self.seconds: dict[str, float] = {}
+        self.stopped = Event()
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.origin = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._threads = [Thread(target=self._accept)]
+        self._threads[0].start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                connection, _ = self._listener.accept()
+                self._threads.append(Thread(target=self._talk, args=(connection,)))
+                self._threads[-1].start()
+
+    def _talk(self, connection: socket.socket) -> None:
+        connection.settimeout(30)
+        began, client, path = time.monotonic(), Client(connection, self.stopped), ""
+        with connection, suppress(OSError):
+            path = connection.recv(65_536).split(b" ")[1].decode()
+            BAD[path](client)
+            connection.shutdown(socket.SHUT_WR)
+            connection.recv(1)  # until the crawler hangs up too
+        self.taken[path] += client.taken
+        self.seconds[path] = time.monotonic() - began
+
+    def close(self) -> None:
+        self.stopped.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for thread in self._threads:
+            thread.join()
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    server = Server()
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a crawl made of the bad server: fates by path, what it took, and its peak of memory."""
+
+    fates: dict[str, str]
+    server: Server
+    megabytes: float
+    output: str
+
+
+def crawl(directory: Path, handler: str) -> Outcome:
+    settings = {
+        "DOWNLOAD_HANDLERS": json.dumps(
+            dict.fromkeys(("http", "https"), HANDLERS[handler])
+            | dict.fromkeys(("file", "ftp", "s3"), None)
+        ),
+        "DOWNLOAD_MAXSIZE": LARGEST,
+        "DOWNLOAD_TIMEOUT": TIMEOUT,
+        "POLITENESS_DELAY": 0,
+        "POLITENESS_AT_ONCE": 32,
+        "POLITENESS_BACKOFF": 0,
+        "FRONTIER_RETRIES": 0,
+        "EXTRACT_PROCESSES": 0,
+        "FEED_EXPORT_FIELDS": "url,outcome,reason",
+    }
+    options = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    command = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-O", "fates.csv", *options]
+    for pack in PACKED:
+        pack()
+    with serving() as server:
+        seeds = ",".join(server.origin + path for path in BAD if path != "/robots.txt")
+        with (directory / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [*command, "-a", f"seeds={seeds}"],
+                cwd=directory,
+                env={**os.environ, "PYTHONPATH": str(PROJECT)},
+                stderr=log,
+            )
+            # Not process.wait: only this tells what the process alone used.
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+    output = (directory / "log").read_text()
+    assert process.returncode == 0, output
+    with (directory / "fates.csv").open(newline="") as file:
+        fates = {
+            row["url"].removeprefix(server.origin): f"{row['outcome']}/{row['reason']}"
+            for row in csv.DictReader(file)
+            if row["outcome"] != "postponed"
+        }
+    return Outcome(fates, server, usage.ru_maxrss / 1024, output)
+
+
+@pytest.fixture(scope="module", params=HANDLERS)
+def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    return crawl(tmp_path_factory.mktemp(request.param), request.param)
+
+
+def test_every_page_has_an_end_and_the_good_one_is_read(outcome: Outcome) -> None:
+    assert outcome.fates.keys() == BAD.keys() - {"/robots.txt"}
+    assert outcome.fates["/good"] == "done/page"
+    assert "+ 0 waiting" in outcome.output
+
+
+@pytest.mark.parametrize("path", ["/gzip", "/gzip-twice", "/deflate", "/brotli"])
+def test_what_unpacks_to_too_much_is_cut(outcome: Outcome, path: str) -> None:
+    assert outcome.fates[path] == "failed/size"
+
+
+@pytest.mark.parametrize("path", ["/endless", "/endless-chunks"])
+def test_the_size_is_limited_while_reading(outcome: Outcome, path: str) -> None:
+    assert outcome.fates[path] == "failed/size"
+    assert outcome.server.taken[path] < LARGEST + UNDERWAY
+
+
+@pytest.mark.parametrize(("path", "fate"), [("/announced", "failed/size"), ("/film", "done/type")])
+def test_the_headers_are_enough_to_hang_up(outcome: Outcome, path: str, fate: str) -> None:
+    assert outcome.fates[path] == fate
+    assert outcome.server.taken[path] < UNDERWAY
+    assert outcome.server.seconds[path] < TIMEOUT
+
+
+@pytest.mark.parametrize("path", ["/slow-body", "/slow-head", "/silent"])
+def test_the_time_is_limited_for_the_whole_page(outcome: Outcome, path: str) -> None:
+    assert outcome.fates[path] == "failed/DownloadTimeoutError"
+    assert outcome.server.seconds[path] < 2 * TIMEOUT
+
+
+@pytest.mark.parametrize("path", ["/endless-head", "/endless-line"])
+def test_the_head_is_limited_too(outcome: Outcome, path: str) -> None:
+    assert outcome.fates[path] == "failed/DownloadFailedError"
+    assert outcome.server.taken[path] < UNDERWAY
+
+
+@pytest.mark.parametrize(
+    "path", ["/broken-gzip", "/hangs-up", "/cut", "/nonsense", "/status", "/moved-nowhere"]
+)
+def test_what_is_broken_fails(outcome: Outcome, path: str) -> None:
+    assert outcome.fates[path].startswith("failed/")
+
+
+def test_a_server_does_not_choose_the_names_of_our_counters(outcome: Outcome) -> None:
+    assert outcome.fates["/status"] in ("failed/status", "failed/DownloadFailedError")
+
+
+def test_memory_stays_bounded(outcome: Outcome) -> None:
+    assert outcome.megabytes < 500
+
+
+def test_no_page_is_an_error_of_ours(outcome: Outcome) -> None:
+    assert "Traceback" not in outcome.output
