@@ -21,6 +21,7 @@ from scrapy.utils.defer import deferred_from_coro
 
 from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
 from rdfaspider.frontier.advice import advice_for
+from rdfaspider.frontier.guessing import NOTE, Guessing
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.items import Page
@@ -78,6 +79,7 @@ class Scheduler(BaseScheduler):
         self.spider: Any = None
         self._taken: dict[int, Taken] = {}
         self._outcomes: Counter[str] = Counter()
+        self._guessing: Guessing | None = None
         self._alarm: Any = None
         self._placing = 0
 
@@ -119,6 +121,8 @@ class Scheduler(BaseScheduler):
         for url, context in self.advice.seeds():
             self.spider.scope.add(url)
             self.frontier.put([url], contexts=[context])
+        if budget := self.crawler.settings.getint("FRONTIER_GUESSES"):
+            self._guessing = Guessing(budget, self.frontier.note(NOTE))
         self.frontier.set_note(_SPIDER, self.spider.memory)
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
@@ -129,6 +133,8 @@ class Scheduler(BaseScheduler):
             self._alarm.cancel()
         self._reporting.stop()
         self._report()
+        if self._guessing is not None:
+            self.frontier.set_note(NOTE, self._guessing.dump())
         self.frontier.close()
         return None
 
@@ -234,16 +240,26 @@ class Scheduler(BaseScheduler):
             self._outcomes[f"retried/{page.reason}"] += 1
         else:
             links, places = self.spider.follow(page)
+            guesses = self._guesses(page) if self._guessing is not None else []
             if page.reason == "redirect" and page.depth == 0:
                 self.frontier.set_note(_SPIDER, self.spider.memory)
             deeper = 0 if page.reason == "redirect" else 1
             state: State = page.outcome
             gain = self.advice.gain(page)
             contexts = self.advice.contexts(page, links, places)
+            if contexts:
+                contexts += [0] * len(guesses)
             self.frontier.finish(
-                taken, state, now, links, deeper=deeper, gain=gain, contexts=contexts
+                taken, state, now, links + guesses, deeper=deeper, gain=gain, contexts=contexts
             )
             self._outcomes[f"{page.outcome}/{page.reason}"] += 1
+
+    def _guesses(self, page: Page) -> list[str]:
+        assert self._guessing is not None
+        self._guessing.answer(page)
+        return self._guessing.guess(
+            page, lambda url: self.spider.may_follow(url) and not self.frontier.knows(url)
+        )
 
     def item_error(self, item: Any, failure: Failure) -> None:
         if isinstance(failure.value, OSError):
@@ -278,6 +294,9 @@ class Scheduler(BaseScheduler):
             put(f"frontier/{name}", getattr(counts, name))
         for reason, count in counts.rejected.items():
             put(f"frontier/rejected/{reason}", count)
+        if self._guessing is not None:
+            put("frontier/guesses", self._guessing.made)
+            put("frontier/guesses/hits", self._guessing.hits)
         for outcome, count in self._outcomes.items():
             put(f"frontier/{outcome}", count)
 

@@ -52,6 +52,9 @@ FRONTIER_ORDER = "breadth"
 FRONTIER_OBJECTIVE = "any"
 # The file of topics for the order topics.
 FRONTIER_TOPICS = ""
+# Fetches of a host that may be lost on guesses: the folders of its pages, and the pages whose number is next
+# (rows T2, T3). Guesses that hit pay for more; 0 makes none.
+FRONTIER_GUESSES = 0
 # Seconds after which a URL in flight is taken for lost: well above any download.
 FRONTIER_LEASE = 600.0
 # Links from a seed to a page, and to one with a query, which can be made without end (row W8).

@@ -99,6 +99,9 @@ class Frontier(Protocol):
         `contexts` is for the order, as in `finish`.
         """
 
+    def knows(self, url: str) -> bool:
+        """Tell whether a normalised URL was taken in and looked up already."""
+
     def take(self, now: float) -> Taken | None:
         """Hand out a URL whose host is ready, None if there is none."""
 

@@ -144,6 +144,9 @@ class LocalFrontier:
         if self._inbox.size >= INBOX_PAGE:
             self._sieve.run()
 
+    def knows(self, url: str) -> bool:
+        return url in self.trie
+
     # --- out ---
 
     def take(self, now: float) -> Taken | None:

@@ -163,6 +163,11 @@ class RdfaSpider(Spider):
             self.crawler.stats.inc_value(f"urls/rejected/{reason}", count)
         return links, places
 
+    def may_follow(self, url: str) -> bool:
+        """Tell whether a URL that nobody linked to is within the crawl."""
+        admitted, reason = self._judged(url)
+        return not reason and admitted == url
+
     def _judge(self, link: str) -> tuple[str, str]:
         """Return a link as it is to be fetched, and an empty reason or why it is not."""
         url, reason = self.filters.admit(link)

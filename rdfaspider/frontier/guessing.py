@@ -1,0 +1,63 @@
+"""Guesses on their way: made of pages that were fetched, answered when their own turn came (rows T2, T3).
+
+Invariant. A guess is open from the moment it goes to the frontier until its page comes back; there are at
+most `_MOST` open ones, and then no more are made. What was learnt and what is open is one note, written
+when the crawl ends; a kill forgets what was learnt in its run.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier.guesses import Guesses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rdfaspider.items import Page
+
+_MOST = 50_000
+# Under this name the frontier keeps it.
+NOTE = "guesses"
+
+
+class Guessing:
+    """Makes guesses as long as they pay; `budget` is what may be lost on a host."""
+
+    def __init__(self, budget: int, stored: bytes | None = None) -> None:
+        self._guesses = Guesses(budget)
+        self._open: set[str] = set()
+        if stored is not None:
+            learnt, _, open_ = stored.partition(b"\n")
+            self._guesses.load(learnt)
+            self._open.update(json.loads(open_))
+        self.made = self.hits = 0
+
+    def answer(self, page: Page) -> None:
+        """Take in what became of a page, if it was a guess."""
+        if page.url in self._open:
+            self._open.remove(page.url)
+            self._guesses.answered(page.url, page.is_read)
+            self.hits += page.is_read
+
+    def guess(self, page: Page, is_welcome: Callable[[str], bool]) -> list[str]:
+        """Return what may be there too, if a page is where this one is.
+
+        `is_welcome` tells of a URL whether it may be followed and is not known yet.
+        """
+        if not page.is_read:
+            return []
+        found = []
+        for url in self._guesses.candidates(page.url):
+            if url in self._open or len(self._open) >= _MOST or not is_welcome(url):
+                continue
+            if not self._guesses.made(url):
+                break
+            self._open.add(url)
+            found.append(url)
+        self.made += len(found)
+        return found
+
+    def dump(self) -> bytes:
+        return self._guesses.dump() + b"\n" + json.dumps(sorted(self._open)).encode()
