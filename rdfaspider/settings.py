@@ -158,6 +158,8 @@ STORE_BATCH_SECONDS = 5.0
 STORE_OUTBOX_MB = 1024
 # How long the end of a crawl waits for the server to take the rest; what it does not take is kept.
 STORE_DRAIN_SECONDS = 30.0
+# Remove and refill a repository whose server died in a write; only for one that belongs to this crawl alone.
+STORE_REBUILD = False
 # Facts about each fetch (PROV-O, Dublin Core) in a graph of the crawl.
 STORE_PROVENANCE = False
 

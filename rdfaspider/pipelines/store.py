@@ -36,8 +36,11 @@ def store_url(settings: BaseSettings) -> str:
 def store_access(settings: BaseSettings) -> Access | None:
     """Return how to identify to the store's server, None if that is left to its URL."""
     headers = settings.getdict("STORE_HEADERS")
-    if any(not isinstance(value, str) or "\n" in value for value in headers.values()):
+    # The client would show a value that cannot be sent in its complaint, and so in the log.
+    if not all(map(_is_header, (*headers, *headers.values()))):
         raise UsageError('STORE_HEADERS is wrong: give a dictionary of texts, {"X-Key": "…"}.')
+    if not _is_header(settings.get("STORE_TOKEN", "")):
+        raise UsageError("STORE_TOKEN is wrong: it must be one line of printable ASCII.")
     access = Access(
         user=settings.get("STORE_USER", ""),
         password=settings.get("STORE_PASSWORD", ""),
@@ -51,6 +54,10 @@ def store_access(settings: BaseSettings) -> Access | None:
     return None if access == Access() else access
 
 
+def _is_header(value: object) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isprintable()
+
+
 def outbox_options(settings: BaseSettings) -> dict[str, Any]:
     """Return the options of `open_store` for writing through the crawl's outbox."""
     return {
@@ -58,8 +65,9 @@ def outbox_options(settings: BaseSettings) -> dict[str, Any]:
         "outbox": str(Path(settings["JOBDIR"] or ".") / "outbox"),
         "batch_quads": settings.getint("STORE_BATCH_QUADS", 5_000),
         "batch_seconds": settings.getfloat("STORE_BATCH_SECONDS", 5.0),
-        "limit_bytes": settings.getint("STORE_OUTBOX_MB", 1024) << 20,
+        "limit_bytes": int(settings.getfloat("STORE_OUTBOX_MB", 1024) * (1 << 20)),
         "drain_seconds": settings.getfloat("STORE_DRAIN_SECONDS", 30.0),
+        "rebuild": settings.getbool("STORE_REBUILD", False),
     }
 
 
@@ -135,6 +143,7 @@ class StorePipeline:
         put("store/batches", counters.get("batches", 0))
         put("store/sent", counters.get("quads", 0))
         put("store/aside", counters.get("aside", 0))
+        put("store/rebuilt", counters.get("rebuilt", 0))
         if batches := counters.get("batches"):
             put("store/latency", round(counters["milliseconds"] / batches / 1000, 3))
         for name, number in counters.items():

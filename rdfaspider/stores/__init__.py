@@ -99,7 +99,7 @@ def open_store(
         nquads:DIRECTORY                                 compressed N-Quads files
 
     `access` says how to identify to a server. With `outbox`, a directory, all but the embedded one
-    are written to from there, by the `options` of Outbox.
+    are written to from there, by the `options` of Outbox; only RDF4J's can be rebuilt.
     """
     kind, _, place = url.partition(":") if url.startswith("nquads:") else url.partition("+")
     if kind not in ("rdf4j", "gsp", "update", "nquads"):
@@ -109,6 +109,8 @@ def open_store(
         return store
     from rdfaspider.stores.outbox import Outbox
 
+    if kind != "rdf4j":
+        options["rebuild"] = False
     return Outbox(store, outbox, target=f"{kind}:{place.rpartition('@')[2]}", **options)
 
 

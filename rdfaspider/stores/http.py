@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import select
 import ssl
 import threading
 from base64 import b64encode
@@ -47,8 +48,8 @@ class Access:
 class Client:
     """Sends requests to `url` and below: one connection for each thread, opened when needed.
 
-    A request that fails on a connection that was open before is sent once more on a new one, for
-    the server may have closed the old one long ago. So requests must be harmless when repeated.
+    A connection that the server has closed meanwhile is opened anew. One that ends in the midst of a
+    request (StoreDown of the label `interrupted`) leaves open what became of it.
     """
 
     def __init__(self, url: str, access: Access | None = None) -> None:
@@ -85,7 +86,10 @@ class Client:
             if response.status == 401 and self._is_challenged(response):
                 response.read()
                 response = self._exchange(method, target, body, headers)
-            answer = response.read()
+            try:
+                answer = response.read()
+            except (ConnectionError, HTTPException) as error:
+                raise self._interrupted(error) from error
         self._check(response.status, answer)
         return answer, response.headers.get_content_type()
 
@@ -132,19 +136,28 @@ class Client:
         named = self._named(headers)
         if self._challenge:
             named["Authorization"] = self._answer(method, target)
-        for is_last in (False, True):
-            is_old = "connection" in self._local.__dict__
-            if not is_old:
-                self._local.connection = self._connect()
-            try:
-                self._local.connection.request(method, target, body or None, named)
-                response: HTTPResponse = self._local.connection.getresponse()
-                return response
-            except (ConnectionError, HTTPException):
-                self.close()
-                if is_last or not is_old:
-                    raise
-        raise AssertionError("unreachable")
+        connection = self._opened()
+        try:
+            connection.request(method, target, body or None, named)
+            return connection.getresponse()
+        except TimeoutError:
+            raise
+        except (OSError, HTTPException) as error:
+            raise self._interrupted(error) from error
+
+    def _interrupted(self, error: Exception) -> StoreDown:
+        self.close()
+        sentence = f"{self.url} ended the connection in the midst of a request: {error!r}."
+        return StoreDown(sentence, "interrupted")
+
+    def _opened(self) -> HTTPConnection:
+        """Return this thread's connection, a new one if there is none that lives."""
+        connection: HTTPConnection | None = self._local.__dict__.get("connection")
+        if connection is None or connection.sock is None or _has_ended(connection):
+            self.close()
+            connection = self._local.connection = self._connect()
+            connection.connect()
+        return connection
 
     def _connect(self) -> HTTPConnection:
         host, port = self._place
@@ -177,6 +190,13 @@ class Client:
         if status in _REFUSALS:
             raise Refused(status, words)
         raise StoreDown(f"{self.url} answers {status}: {words}", str(status))
+
+
+def _has_ended(connection: HTTPConnection) -> bool:
+    """Tell whether the server has closed a connection on which it owes nothing."""
+    poll = select.poll()
+    poll.register(connection.sock, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _tls(access: Access) -> ssl.SSLContext:

@@ -18,12 +18,13 @@ import gzip
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
 from pyoxigraph import Quad, RdfFormat, parse
 
-from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores import StoreDown, StoreUnavailable
 from rdfaspider.stores.changes import Change
 
 _CHUNK = 1 << 20
@@ -35,7 +36,7 @@ class NQuadsStore:
     def __init__(self, path: str, *, read_only: bool = False, file_bytes: int = 64 << 20) -> None:
         self.path = Path(path)
         self._file_bytes = file_bytes
-        self._file: BinaryIO | None = None
+        self._file: FileIO | None = None
         if read_only and not self.path.is_dir():
             raise StoreUnavailable(f"There are no N-Quads files in {self.path}.")
         if not read_only:
@@ -56,9 +57,17 @@ class NQuadsStore:
     def write(self, changes: Sequence[Change]) -> None:
         text = b"".join(_header(change) + change.nquads() for change in changes)
         file = self._writable()
-        file.write(gzip.compress(text, 6, mtime=0))
-        file.flush()
-        os.fsync(file.fileno())
+        end = file.tell()
+        try:
+            rest = memoryview(gzip.compress(text, 6, mtime=0))
+            while rest:
+                rest = rest[file.write(rest) :]
+            os.fsync(file.fileno())
+        except OSError as error:
+            # What follows half a member could not be read.
+            os.ftruncate(file.fileno(), end)
+            self.close()
+            raise StoreDown(f"{self.path} cannot be written to: {error}.", "disk") from error
 
     def query(self, sparql: str) -> Any:
         raise StoreUnavailable(
@@ -92,7 +101,7 @@ class NQuadsStore:
     def _files(self) -> list[Path]:
         return sorted(self.path.glob("pages-*.nq.gz"), key=_number)
 
-    def _writable(self) -> BinaryIO:
+    def _writable(self) -> FileIO:
         if self._file is not None and self._file.tell() >= self._file_bytes:
             self.close()
         if self._file is None:
@@ -100,7 +109,7 @@ class NQuadsStore:
             number = _number(files[-1]) if files else 1
             if files and files[-1].stat().st_size >= self._file_bytes:
                 number += 1
-            self._file = (self.path / f"pages-{number:05}.nq.gz").open("ab")
+            self._file = (self.path / f"pages-{number:05}.nq.gz").open("ab", buffering=0)
         return self._file
 
     def _blocks(self) -> Iterator[Block]:

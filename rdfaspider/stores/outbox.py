@@ -5,6 +5,11 @@ long as it takes: the store may be down for hours. What the store refuses is hal
 fault is alone, which is then kept aside with the store's words.
 A batch is removed from the spool when the store has taken it; when the process dies in between it is
 sent again, and as a page replaces its graph as a whole, that changes nothing.
+
+That holds as long as the store itself survives. A disk store of RDF4J does not when its server is
+killed in the midst of a write: statements of an old version remain, or every request is answered by an
+error from then on (docs/stores.md has the runs). Nothing that is sent can mend this. So with `rebuild` the outbox keeps what it sends, and a
+store that it made itself and that died in the midst of a write is dropped, made anew and filled.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
 
-from rdfaspider.stores import Refused, StoreDown, StoreUnavailable
+from rdfaspider.stores import Refused, StoreDown
 from rdfaspider.stores.changes import Change, digest
 from rdfaspider.stores.spool import Entry, Spool
 
@@ -32,15 +37,18 @@ logger = logging.getLogger(__name__)
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 
+# What a failure is called when the server, or the one behind a gateway, ended in the midst of a write.
+_DEATHS = ("interrupted", "502")
+
 
 class Outbox:
     """A Store that hands everything on to `store`, later.
 
     A batch is sent when `batch_quads` wait, or `batch_seconds` after the first of them came. When
     `is_full`, writers should wait until it is not; nothing is refused. `close` sends what waits,
-    but gives up a store that cannot be written to after `drain_seconds`: the rest is sent when the
+    but gives up a store that has taken nothing for `drain_seconds`: the rest is sent when the
     outbox is opened the next time. `counters` counts batches, quads and milliseconds of what was
-    sent, failed/LABEL, and pages kept aside.
+    sent, failed/LABEL, pages kept aside, and how often the store was rebuilt.
     """
 
     def __init__(
@@ -53,11 +61,12 @@ class Outbox:
         batch_seconds: float = 5.0,
         limit_bytes: int = 1 << 30,
         drain_seconds: float = 30.0,
+        rebuild: bool = False,
         pause: float = _FIRST_PAUSE,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.store = store
-        self.spool = Spool(directory, target=target)
+        self.spool = Spool(directory, target=target, keep=rebuild)
         self.counters: Counter[str] = Counter()
         self._batch_quads = batch_quads
         self._batch_seconds = batch_seconds
@@ -66,6 +75,7 @@ class Outbox:
         self._pause = pause
         self._clock = clock
         self._failures = 0
+        self._is_ready = False
         self._arrived = threading.Condition()
         self._closing = threading.Event()
         self._given_up = threading.Event()
@@ -76,13 +86,26 @@ class Outbox:
     def _prepare(self) -> None:
         """Make the store if it is missing; one that is down may be so, one that says no may not."""
         try:
-            if self.create():
-                self.spool.forget()
+            self._make_ready()
         except StoreDown as error:
             if error.label in ("401", "403"):
                 self.spool.close()
                 raise
             logger.warning("%s Pages wait in the outbox.", error)
+        except BaseException:
+            self.spool.close()
+            raise
+
+    def _make_ready(self) -> None:
+        """Make the store if it is missing, and anew if it died in the midst of a write."""
+        is_suspect = self.spool.is_suspect
+        if is_suspect:
+            self.store.drop()  # type: ignore[attr-defined]  # nothing else can be suspect
+            self.counters["rebuilt"] += 1
+            logger.warning("The store died in the midst of a write: it is made anew and filled.")
+        if self.create() or is_suspect:
+            self.spool.start_over()
+        self._is_ready = True
 
     @property
     def is_full(self) -> bool:
@@ -123,7 +146,10 @@ class Outbox:
     def close(self) -> None:
         self._closing.set()
         self._notify()
-        self._sender.join(self._drain_seconds)
+        taken = -1
+        while self._sender.is_alive() and taken != self.counters["batches"]:
+            taken = self.counters["batches"]
+            self._sender.join(self._drain_seconds)
         self._given_up.set()
         self._sender.join()
         if self.spool.pages:
@@ -151,9 +177,14 @@ class Outbox:
     def _run(self) -> None:
         while self._wait_for_batch():
             try:
+                if not self._is_ready:
+                    self._make_ready()
                 self._send(self.spool.batch(self._batch_quads))
-            except StoreUnavailable as error:
-                self._back_off(error, error.label if isinstance(error, StoreDown) else "disk")
+            except StoreDown as error:
+                self._is_ready = False
+                if error.label in _DEATHS:
+                    self.spool.suspect()
+                self._back_off(error, error.label)
             except Exception as error:
                 logger.exception("The outbox cannot send")
                 self._back_off(error, "error")

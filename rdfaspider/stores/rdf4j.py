@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import re
 from typing import TYPE_CHECKING, Any, Self
 
 from pyoxigraph import RdfFormat, parse
 
-from rdfaspider.stores import Refused, StoreUnavailable
+from rdfaspider.stores import Refused, StoreDown, StoreUnavailable
 from rdfaspider.stores.changes import Change, insertion
 from rdfaspider.stores.http import query
 
@@ -35,14 +36,14 @@ class Rdf4jStore:
 
     The repository is made at the first write if it is missing. The changes of a call are one SPARQL
     Update, which is one transaction of the server. Statements are never PUT or DELETEd, for such a
-    request without a context empties the repository.
+    request without a context empties the repository; only `drop` removes it, and says so.
     """
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._exists = False
         self._name = client.url.rpartition("/repositories/")[2]
-        if not self._name.replace("-", "").replace("_", "").isalnum():
+        if not re.fullmatch(r"[\w.-]+", self._name, re.ASCII):
             raise StoreUnavailable(
                 f"{client.url} is not the URL of a repository:"
                 " rdf4j+http://HOST/rdf4j-server/repositories/NAME."
@@ -59,6 +60,18 @@ class Rdf4jStore:
             is_new = False
         self._exists = True
         return is_new
+
+    def drop(self) -> None:
+        """Remove the repository with all that is in it, if it is there."""
+        self._exists = False
+        try:
+            self._client.request("DELETE")
+        except Refused as refusal:
+            if refusal.status != 400:
+                raise
+        except StoreDown as error:
+            if error.label != "404":
+                raise
 
     def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
         self.write([Change.replacing(graph, quads)])

@@ -1,12 +1,16 @@
-"""The pages that wait to be sent to a store, on disk: an SQLite database of three tables.
+"""The pages that wait to be sent to a store, on disk: an SQLite database of five tables.
 
     waiting   number, graph, replaces, quads, body     changes not yet sent, in the order they came
+    sent      the same                                 changes the store took, if these are kept
     aside     the same, and status, words              changes the store refused, with its words
     digests   hash of a graph's name, digest           of what each graph was last replaced by
+    target    url, whole, suspect                      the store: its one row
 
 Bodies are N-Triples, compressed. Invariant: no change, waiting or aside, replaces a graph that another
 one is about: a replacement takes the place of everything before it. A digest is of what is in the
-store or waits; a graph that was refused has none.
+store or waits; a graph that was refused has none. The store is `whole` if it was new and empty when
+the keeping began: then what was sent is all that it holds, and it can be filled anew from here.
+It is `suspect` when it died in the midst of a write.
 Every change of state is one transaction. It survives the death of the process at any instant, and
 `close`, or the next checkpoint, makes it survive the death of the machine. Other processes may read
 beside the one that writes.
@@ -27,7 +31,7 @@ from typing import BinaryIO, NamedTuple
 from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.changes import Change
 
-_VERSION = 1
+_VERSION = 2
 _COLUMNS = "number INTEGER PRIMARY KEY AUTOINCREMENT, graph TEXT, replaces INTEGER, quads INTEGER, body BLOB"
 _TABLES = f"""
 CREATE TABLE waiting ({_COLUMNS});
@@ -36,13 +40,22 @@ CREATE TABLE aside ({_COLUMNS}, status INTEGER, words TEXT);
 CREATE INDEX aside_by_graph ON aside (graph);
 CREATE TABLE digests (graph BLOB PRIMARY KEY, digest BLOB) WITHOUT ROWID;
 CREATE TABLE target (url TEXT);
+"""
+# What the second format has beyond the first.
+_SECOND = f"""
+CREATE TABLE sent ({_COLUMNS});
+CREATE INDEX sent_by_graph ON sent (graph);
+ALTER TABLE target ADD COLUMN whole INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE target ADD COLUMN suspect INTEGER NOT NULL DEFAULT 0;
 PRAGMA user_version = {_VERSION};
 """
 _PUT = "INSERT INTO waiting (graph, replaces, quads, body) VALUES (?, ?, ?, ?)"
-_TOTALS = (
-    "SELECT COUNT(*), COALESCE(SUM(quads), 0),"
-    " COALESCE(SUM(LENGTH(body) + LENGTH(graph)), 0) FROM waiting"
-)
+_ROW = "number, graph, replaces, quads, body"
+_SIZE = "COALESCE(SUM(LENGTH(body) + LENGTH(graph)), 0)"
+_TOTALS = f"SELECT COUNT(*), COALESCE(SUM(quads), 0), {_SIZE} FROM waiting"
+
+# No more than this of N-Triples goes into a batch, but for a page that is larger by itself.
+_BATCH_BYTES = 16 << 20
 
 
 class Entry(NamedTuple):
@@ -56,29 +69,37 @@ class Entry(NamedTuple):
 class Spool:
     """The durable queue between a crawl and its store; its methods may be called by any thread.
 
-    `pages`, `quads` and `size` (in bytes) tell what waits.
+    `pages` and `quads` tell what waits, `size` how many bytes wait or were kept aside. With `keep`,
+    what was sent is kept too.
     """
 
-    def __init__(self, directory: str, *, target: str = "", read_only: bool = False) -> None:
+    def __init__(
+        self, directory: str, *, target: str = "", keep: bool = False, read_only: bool = False
+    ) -> None:
         self.path = Path(directory) / "outbox.sqlite"
+        self._keep = keep
         self._lock = threading.Lock()
         self._lock_file: BinaryIO | None = None
+        self.pages, self.quads, self.size = 0, 0, 0
         if read_only:
             self._open_to_read()
         else:
             self._open_to_write()
             self._aim_at(target)
-        self.pages, self.quads, self.size = 0, 0, 0
-        self._count(*self._database.execute(_TOTALS).fetchone())
+        self._recount()
 
     def _open_to_read(self) -> None:
-        if not self.path.exists():
-            raise StoreUnavailable(
-                f"There is no outbox in {self.path.parent}: run a crawl first, or name the crawl's"
-                " directory with -s JOBDIR=DIRECTORY."
-            )
         uri = f"{self.path.resolve().as_uri()}?mode=ro"
-        self._database = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        if self.path.exists():
+            self._database = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            # Until its tables are made, the format is 0.
+            if self._database.execute("PRAGMA user_version").fetchone() != (0,):
+                return
+            self._database.close()
+        raise StoreUnavailable(
+            f"There is no outbox in {self.path.parent}: run a crawl first, or name the crawl's"
+            " directory with -s JOBDIR=DIRECTORY."
+        )
 
     def _open_to_write(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +120,9 @@ class Spool:
         self._database.execute("PRAGMA synchronous = NORMAL")
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         if version == 0:
-            self._database.executescript(f"BEGIN; {_TABLES} COMMIT;")
+            self._database.executescript(f"BEGIN; {_TABLES} {_SECOND} COMMIT;")
+        elif version == 1:
+            self._database.executescript(f"BEGIN; {_SECOND} COMMIT;")
         elif version != _VERSION:
             self.close()
             raise StoreUnavailable(
@@ -112,9 +135,12 @@ class Spool:
         with self._transaction() as database:
             before = database.execute("SELECT url FROM target").fetchone()
             if before != (target,):
-                database.execute("DELETE FROM target")
-                database.execute("DELETE FROM digests")
-                database.execute("INSERT INTO target VALUES (?)", (target,))
+                for table in ("target", "digests", "sent"):
+                    database.execute(f"DELETE FROM {table}")
+                database.execute("INSERT INTO target (url) VALUES (?)", (target,))
+            if not self._keep:
+                database.execute("DELETE FROM sent")
+                database.execute("UPDATE target SET whole = 0, suspect = 0")
 
     def put(self, change: Change, digest: bytes = b"") -> bool:
         """Take a change in; False if its digest says that nothing would change."""
@@ -133,29 +159,41 @@ class Spool:
         return True
 
     def _supersede(self, database: sqlite3.Connection, graph: str) -> None:
-        totals = database.execute(f"{_TOTALS} WHERE graph = ?", (graph,)).fetchone()
+        pages, quads, size = database.execute(f"{_TOTALS} WHERE graph = ?", (graph,)).fetchone()
+        find = f"SELECT {_SIZE} FROM aside WHERE graph = ?"
+        (aside,) = database.execute(find, (graph,)).fetchone()
         for table in ("waiting", "aside"):
             database.execute(f"DELETE FROM {table} WHERE graph = ?", (graph,))
-        self._count(*(-total for total in totals))
+        self._count(-pages, -quads, -size - aside)
 
     def batch(self, quads: int) -> list[Entry]:
         """Return the changes that waited longest, at least one if there is any, of so many quads."""
         entries: list[Entry] = []
-        find = "SELECT number, graph, replaces, quads, body FROM waiting ORDER BY number"
+        space = _BATCH_BYTES
+        find = f"SELECT {_ROW} FROM waiting ORDER BY number"
         with self._lock:
             for number, graph, replaces, count, body in self._database.execute(find):
-                quads -= count
-                if entries and quads < 0:
-                    break
                 change = Change(graph, zlib.decompress(body), count, bool(replaces))
+                quads -= count
+                space -= len(change.triples)
+                if entries and (quads < 0 or space < 0):
+                    break
                 entries.append(Entry(number, len(body) + len(graph), change))
         return entries
 
     def remove(self, entries: Sequence[Entry]) -> None:
-        """Let go of changes that the store has taken."""
+        """Let what the store has taken wait no longer."""
         with self._transaction() as database:
             for entry in entries:
+                if self._keep:
+                    self._copy(database, entry)
                 self._delete(database, entry)
+
+    def _copy(self, database: sqlite3.Connection, entry: Entry) -> None:
+        if entry.change.replaces:
+            database.execute("DELETE FROM sent WHERE graph = ?", (entry.change.graph,))
+        copy = f"INSERT INTO sent SELECT {_ROW} FROM waiting WHERE number = ?"
+        database.execute(copy, (entry.number,))
 
     def set_aside(self, entry: Entry, status: int, words: str) -> None:
         """Keep a change that the store refused, with what it said."""
@@ -166,13 +204,15 @@ class Spool:
                 (status, words, entry.number),
             )
             database.execute("DELETE FROM digests WHERE graph = ?", (_key(entry.change.graph),))
-            self._delete(database, entry)
+            if self._delete(database, entry):
+                self.size += entry.size
 
-    def _delete(self, database: sqlite3.Connection, entry: Entry) -> None:
-        # One that was superseded while it was being sent is gone already.
+    def _delete(self, database: sqlite3.Connection, entry: Entry) -> bool:
+        """Tell whether it was there: one superseded while it was being sent is gone already."""
         done = database.execute("DELETE FROM waiting WHERE number = ?", (entry.number,))
         if done.rowcount:
             self._count(-1, -entry.change.quads, -entry.size)
+        return bool(done.rowcount)
 
     def replay(self) -> int:
         """Let everything that was kept aside wait again; return how many changes that are."""
@@ -180,8 +220,7 @@ class Spool:
             rows = database.execute("SELECT graph, replaces, quads, body FROM aside").fetchall()
             database.execute("DELETE FROM aside")
             database.executemany(_PUT, rows)
-            for graph, _, quads, body in rows:
-                self._count(1, quads, len(body) + len(graph))
+            self._count(len(rows), sum(quads for _, _, quads, _ in rows), 0)
         return len(rows)
 
     def aside(self) -> list[tuple[str, int, str]]:
@@ -197,15 +236,39 @@ class Spool:
         for graph, body, quads, replaces in self._database.execute(find):
             yield Change(graph, zlib.decompress(body), quads, bool(replaces))
 
-    def forget(self) -> None:
-        """Forget what was sent: the store has lost it."""
+    @property
+    def is_suspect(self) -> bool:
+        """Tell whether the store died in the midst of a write, and can be filled anew from here."""
+        with self._lock:
+            find = "SELECT whole AND suspect FROM target"
+            return bool(self._database.execute(find).fetchone()[0])
+
+    def suspect(self) -> None:
         with self._transaction() as database:
-            database.execute("DELETE FROM digests")
+            database.execute("UPDATE target SET suspect = 1")
+
+    def start_over(self) -> None:
+        """Let wait again what was sent and kept, and forget the rest: the store is new and empty."""
+        with self._transaction() as database:
+            if database.execute("SELECT whole FROM target").fetchone() == (0,):
+                database.execute("DELETE FROM digests")
+            # They come before what waits, for they keep their numbers.
+            database.execute(
+                f"INSERT INTO waiting SELECT {_ROW} FROM sent"
+                " WHERE graph NOT IN (SELECT graph FROM waiting WHERE replaces)"
+            )
+            database.execute("DELETE FROM sent")
+            database.execute("UPDATE target SET whole = ?, suspect = 0", (self._keep,))
+            self._recount()
 
     def close(self) -> None:
         self._database.close()
         if self._lock_file is not None:
             self._lock_file.close()
+
+    def _recount(self) -> None:
+        self.pages, self.quads, self.size = self._database.execute(_TOTALS).fetchone()
+        self.size += self._database.execute(f"SELECT {_SIZE} FROM aside").fetchone()[0]
 
     def _count(self, pages: int, quads: int, size: int) -> None:
         self.pages += pages
@@ -216,12 +279,16 @@ class Spool:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             self._database.execute("BEGIN IMMEDIATE")
+            before = self.pages, self.quads, self.size
             try:
                 yield self._database
+                self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                self.pages, self.quads, self.size = before
+                # A full disk may have rolled back already.
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
 
 
 def _key(graph: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Servers that the stores are tested against: two real ones, and one that has faults on demand."""
+"""Servers that the stores are tested against: two real ones, and two that have faults on demand."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
+from typing import Any
 from urllib.error import URLError
+from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
 import pyoxigraph
@@ -121,7 +124,8 @@ class FaultyServer(ThreadingHTTPServer):
     """A SPARQL Update endpoint over a store in memory, with the faults that a test asks for.
 
     `fault` sees each request's body and says what goes wrong: a status, `drop` (the connection
-    ends without an answer), `late` (it ends after the update was made), or nothing.
+    ends without an answer), `late` (it ends after the update was made), `last` (it ends after the
+    answer), or nothing.
     """
 
     daemon_threads = True
@@ -132,6 +136,16 @@ class FaultyServer(ThreadingHTTPServer):
         self.store = pyoxigraph.Store()
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.lock = Lock()
+        self.connections = 0
+        self.closed = Event()
+
+    def process_request(self, *arguments: Any) -> None:
+        self.connections += 1
+        super().process_request(*arguments)
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self.closed.set()
 
     @property
     def url(self) -> str:
@@ -147,8 +161,10 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.requests.append((self.path, dict(self.headers)))
             fault = self.server.fault(body)
-            if fault in (None, "late"):
+            if fault in (None, "late", "last"):
                 self.server.store.update(body.decode())
+        if fault == "last":
+            self.answer(204, b"")
         if isinstance(fault, str):
             self.close_connection = True
         elif fault:
@@ -177,3 +193,99 @@ def faulty() -> Iterator[FaultyServer]:
         yield server
         server.shutdown()
         thread.join()
+
+
+class Gateway(ThreadingHTTPServer):
+    """Stands before a real server and hands everything on, with the faults that a test asks for.
+
+    `fault` sees the body of each write and says what goes wrong: a status, `drop`, `late` and
+    `hang` (no answer, though the write was handed on), or nothing. It may do more, as to kill
+    the server: `dying` is called while the write is on its way.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, server: str) -> None:
+        super().__init__(("127.0.0.1", 0), Forwarder)
+        self.place = urlsplit(server).netloc
+        self.fault: Callable[[bytes], Fault] = lambda body: None
+        self.dying: Callable[[], None] | None = None
+        self.released = Event()
+        self.writes = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/rdf4j-server/repositories"
+
+    def forward(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, bytes]:
+        connection = HTTPConnection(self.place, timeout=60)
+        try:
+            connection.request(method, path, body, {"Content-Type": kind, "Accept": "*/*"})
+            response = connection.getresponse()
+            return response.status, response.read()
+        except ConnectionRefusedError:
+            return 503, b"nobody there"
+        finally:
+            connection.close()
+
+
+class Forwarder(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Gateway
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        is_write = self.path.endswith("/statements")
+        self.server.writes += is_write
+        fault = self.server.fault(body) if is_write else None
+        if isinstance(fault, int):
+            self.answer(fault, b"the words of the gateway")
+            return
+        if fault == "drop":
+            self.close_connection = True
+            return
+        self.hand_on(body, fault)
+
+    do_PUT = do_DELETE = do_POST
+
+    def hand_on(self, body: bytes, fault: Fault) -> None:
+        dying, self.server.dying = self.server.dying, None
+        thread = Thread(target=dying) if dying else None
+        if thread:
+            thread.start()
+        kind = self.headers.get("Content-Type", "")
+        try:
+            status, answer = self.server.forward(self.command, self.path, body, kind)
+        except (OSError, HTTPException):
+            fault = "late"
+        if thread:
+            thread.join()
+        if fault == "hang":
+            self.server.released.wait(30)
+        if fault:
+            self.close_connection = True
+        else:
+            self.answer(status, answer)
+
+    def answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        if status != 204:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body if status != 204 else b"")
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def gateway_to(server: str) -> Iterator[Gateway]:
+    with Gateway(server) as gateway:
+        thread = Thread(target=gateway.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield gateway
+        finally:
+            gateway.released.set()
+            gateway.shutdown()
+            thread.join()

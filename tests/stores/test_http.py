@@ -70,13 +70,34 @@ def test_a_wrong_password_is_the_servers_business(faulty: FaultyServer) -> None:
     client.close()
 
 
-def test_a_connection_is_kept_and_renewed(faulty: FaultyServer) -> None:
+def test_a_connection_is_kept(faulty: FaultyServer) -> None:
     client = Client(faulty.url)
-    client.request("POST", "", UPDATE)
-    faulty.fault = lambda body: "drop" if len(faulty.requests) == 2 else None
-    client.request("POST", "", UPDATE)
+    for _ in range(3):
+        client.request("POST", "", UPDATE)
+    client.close()
+    assert faulty.connections == 1
+
+
+def test_a_connection_that_the_server_closed_is_opened_anew(faulty: FaultyServer) -> None:
+    faulty.fault = lambda body: "last"
+    client = Client(faulty.url)
+    for _ in range(3):
+        client.request("POST", "", UPDATE)
+        assert faulty.closed.wait(5)
+        faulty.closed.clear()
     client.close()
     assert len(faulty.requests) == 3
+
+
+def test_an_end_in_the_midst_of_a_request_is_told_from_nobody_there(faulty: FaultyServer) -> None:
+    faulty.fault = lambda body: "late" if len(faulty.requests) == 2 else None
+    client = Client(faulty.url)
+    client.request("POST", "", UPDATE)
+    with pytest.raises(StoreDown, match="in the midst of a request") as caught:
+        client.request("POST", "", UPDATE)
+    assert caught.value.label == "interrupted"
+    client.request("POST", "", UPDATE)
+    client.close()
 
 
 @pytest.mark.parametrize("status", [400, 409, 413, 415, 422])

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import gzip
+import resource
 from pathlib import Path
 
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, parse
 
-from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores import StoreDown, StoreUnavailable
 from rdfaspider.stores.nquads import NQuadsStore
 
 NAME = NamedNode("http://schema.org/name")
@@ -53,6 +54,22 @@ def test_what_is_no_gzip_is_cut_off_too(tmp_path: Path) -> None:
         tail.write(b"\0" * 100)
     with NQuadsStore(str(tmp_path)) as store:
         assert store.count() == 1
+
+
+def test_a_write_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+    """A limit on the size of files stands for a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with NQuadsStore(str(tmp_path)) as store:
+        store.replace(*page(1))
+        (file,) = tmp_path.iterdir()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size + 20, before[1]))
+        try:
+            with pytest.raises(StoreDown, match="cannot be written to"):
+                store.replace(*page(2))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        store.replace(*page(3))
+        assert [quad.subject.value[-1] for quad in store.quads()] == ["1", "3"]  # type: ignore[union-attr]
 
 
 def test_files_cannot_be_queried(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_an_outage_loses_nothing(faulty: FaultyServer, tmp_path: Path, fault: Fa
         for number in range(40):
             box.replace(*page(number))
     assert graphs(faulty) == list(range(40))
-    label = "connection" if isinstance(fault, str) else str(fault)
+    label = "interrupted" if isinstance(fault, str) else str(fault)
     assert box.counters[f"failed/{label}"] >= 10
     assert box.counters["aside"] == 0
     assert box.counters["quads"] == 80
@@ -153,6 +153,21 @@ def test_an_outbox_is_full_until_the_store_takes_pages_again(
         faulty.fault = lambda body: None
         until(lambda: not box.is_full)
     assert graphs(faulty) == list(range(number))
+
+
+def test_a_slow_store_is_not_given_up_while_it_takes_pages(
+    faulty: FaultyServer, tmp_path: Path
+) -> None:
+    def slow(body: bytes) -> Fault:
+        time.sleep(0.05)
+        return None
+
+    faulty.fault = slow
+    with outbox(faulty, tmp_path, drain_seconds=0.2, batch_quads=2, batch_seconds=60) as box:
+        for number in range(20):
+            box.replace(*page(number))
+    assert box.spool.pages == 0
+    assert graphs(faulty) == list(range(20))
 
 
 def test_an_unchanged_page_is_not_sent_again(faulty: FaultyServer, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from rdfaspider.stores.changes import Change
 from rdfaspider.stores.http import Client
 from rdfaspider.stores.outbox import Outbox
 from rdfaspider.stores.rdf4j import Rdf4jStore
+from rdfaspider.stores.spool import Spool
 
 NAME = NamedNode("http://schema.org/name")
 
@@ -61,6 +62,42 @@ def test_a_repository_that_was_lost_is_filled_again(client: Client, tmp_path: Pa
     store = Rdf4jStore(client)
     assert store.count() == 3
     store.close()
+
+
+def test_a_repository_that_was_lost_is_filled_from_what_was_kept(
+    client: Client, tmp_path: Path
+) -> None:
+    def run(*numbers: int) -> int:
+        store = Rdf4jStore(client)
+        with Outbox(store, str(tmp_path), batch_seconds=0, rebuild=True) as box:
+            for number in numbers:
+                box.replace(*page(number))
+        with store:
+            return store.count()
+
+    assert run(1, 2, 3) == 3
+    client.request("DELETE")
+    assert run() == 3
+    assert run(4) == 4
+
+
+def test_a_repository_whose_server_died_in_a_write_is_made_anew_but_only_ones_own(
+    client: Client, tmp_path: Path
+) -> None:
+    store = Rdf4jStore(client)
+    with Outbox(store, str(tmp_path / "own"), rebuild=True) as box:
+        box.replace(*page(1))
+    with Outbox(store, str(tmp_path / "guest"), rebuild=True) as guest:
+        guest.replace(*page(2))
+    for name, left in (("guest", 2), ("own", 1)):
+        spool = Spool(str(tmp_path / name), keep=True)
+        spool.suspect()
+        spool.close()
+        with Outbox(store, str(tmp_path / name), rebuild=True) as box:
+            pass
+        with store:
+            assert store.count() == left
+        assert box.counters["rebuilt"] == (name == "own")
 
 
 @pytest.mark.parametrize(

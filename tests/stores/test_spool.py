@@ -100,7 +100,7 @@ def test_a_digest_that_is_known_is_not_taken_in_again(tmp_path: Path) -> None:
     spool.close()
     spool = Spool(str(tmp_path), target="another store")
     assert spool.put(change("a"), b"2")
-    spool.forget()
+    spool.start_over()
     assert spool.put(change("a"), b"2")
     spool.close()
 
@@ -181,3 +181,103 @@ def test_reading_where_there_is_none_and_another_format_are_told(tmp_path: Path)
     database.close()
     with pytest.raises(StoreUnavailable, match="format 99"):
         Spool(str(tmp_path))
+
+
+def sent_and_kept(path: Path, *, keep: bool = True) -> Spool:
+    """Return a spool whose store was new, and has taken a, b and a fact, and one more version of b."""
+    spool = Spool(str(path), keep=keep)
+    spool.start_over()
+    for item in (change("a"), change("b", "old"), change("facts", "1", replaces=False)):
+        spool.put(item, item.triples if item.replaces else b"")
+    spool.remove(spool.batch(10))
+    spool.put(change("b"), b"b")
+    spool.remove(spool.batch(10))
+    return spool
+
+
+def test_what_was_kept_is_sent_again_to_a_store_that_is_new(tmp_path: Path) -> None:
+    spool = sent_and_kept(tmp_path)
+    spool.put(change("a", "newer"))
+    assert spool.pages == 1
+    spool.start_over()
+    facts = change("facts", "1", replaces=False)
+    assert waiting(spool) == [facts, change("b"), change("a", "newer")]
+    assert (spool.pages, spool.quads) == (3, 3)
+    assert not spool.put(change("b"), b"b"), "it waits already"
+    spool.close()
+
+
+def test_only_a_store_that_can_be_filled_anew_is_suspected_and_that_survives(
+    tmp_path: Path,
+) -> None:
+    for name, keep in (("kept", True), ("not kept", False)):
+        spool = sent_and_kept(tmp_path / name, keep=keep)
+        assert not spool.is_suspect
+        spool.suspect()
+        assert spool.is_suspect == keep
+        spool.close()
+    spool = Spool(str(tmp_path / "kept"), keep=True)
+    assert spool.is_suspect
+    spool.start_over()
+    assert not spool.is_suspect
+    spool.close()
+
+
+def test_a_store_that_was_there_before_is_never_suspected(tmp_path: Path) -> None:
+    spool = Spool(str(tmp_path), keep=True)
+    spool.put(change("a"))
+    spool.remove(spool.batch(10))
+    spool.suspect()
+    assert not spool.is_suspect
+    spool.close()
+
+
+def test_a_run_without_keeping_ends_the_keeping(tmp_path: Path) -> None:
+    sent_and_kept(tmp_path).close()
+    Spool(str(tmp_path)).close()
+    spool = Spool(str(tmp_path), keep=True)
+    spool.suspect()
+    assert not spool.is_suspect
+    spool.close()
+
+
+def test_an_outbox_of_the_first_format_is_read(tmp_path: Path) -> None:
+    spool = Spool(str(tmp_path))
+    spool.put(change("a"), b"1")
+    spool.close()
+    database = sqlite3.connect(tmp_path / "outbox.sqlite")
+    database.executescript(
+        "DROP TABLE sent; ALTER TABLE target DROP COLUMN whole;"
+        "ALTER TABLE target DROP COLUMN suspect; PRAGMA user_version = 1;"
+    )
+    database.close()
+    spool = Spool(str(tmp_path), keep=True)
+    assert waiting(spool) == [change("a")]
+    assert not spool.put(change("a"), b"1")
+    spool.close()
+
+
+def test_what_was_refused_counts_as_taking_space(tmp_path: Path) -> None:
+    spool = Spool(str(tmp_path))
+    spool.put(change("a"))
+    size = spool.size
+    spool.set_aside(spool.batch(1)[0], 400, "malformed")
+    assert (spool.pages, spool.size) == (0, size)
+    spool.close()
+    spool = Spool(str(tmp_path))
+    assert spool.size == size
+    spool.put(change("a"))
+    assert (spool.pages, spool.size) == (1, size)
+    spool.close()
+
+
+def test_a_change_that_cannot_be_written_is_not_counted(tmp_path: Path) -> None:
+    spool = Spool(str(tmp_path))
+    spool.put(change("a"))
+    before = spool.pages, spool.quads, spool.size
+    spool._database.execute("PRAGMA max_page_count = 1")
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        spool.put(Change("http://site.test/b", os.urandom(1 << 20), 1))
+    assert (spool.pages, spool.quads, spool.size) == before
+    assert waiting(spool) == [change("a")]
+    spool.close()
