@@ -119,8 +119,8 @@ def crawl(
     known.update(first)
     frontier.put(first)
     while run.fetches < fetches:
-        free = connections - len(flying)
-        while free and run.fetches + len(flying) < fetches and (taken := frontier.take(now)):
+        free = min(connections, fetches - run.fetches) - len(flying)
+        while free and (taken := frontier.take(now)):
             heapq.heappush(flying, (now + chance.expovariate(1 / latency), taken.number, taken))
             free -= 1
         later = _next_time(frontier, now, flying, free)

@@ -1,0 +1,113 @@
+"""`scrapy simulate`: crawl a generated or recorded web without a network, by several orders."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rdfaspider.frontier.simulator import Run
+    from rdfaspider.frontier.simulator.web import Web
+
+
+class Command(ScrapyCommand):
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[options]"
+
+    def short_desc(self) -> str:
+        return "Compare orders on a web that needs no network"
+
+    def long_desc(self) -> str:
+        return (
+            "Crawl a generated web, or one recorded as JSON lines of url, gain and links, by several"
+            " orders in virtual time, and show what each harvested. With --real the frontier on disk"
+            " is driven instead of the quick one in memory."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("--order", default="breadth,bandit,harvest", metavar="A,B", help="which orders")
+        add("--fetches", type=int, default=20_000, help="of each order (default 20000)")
+        add(
+            "--web",
+            default="sections",
+            help="uniform, hosts, sections or a file (default sections)",
+        )
+        add("--seed", type=int, default=0, help="another seed is another web and another crawl")
+        add("--hosts", type=int, default=2_000, help="of a generated web (default 2000)")
+        add("--connections", type=int, default=32, help="fetches at a time (default 32)")
+        add(
+            "--delay", type=float, default=1.0, help="seconds between fetches of a host (default 1)"
+        )
+        add("--real", action="store_true", help="drive the frontier on disk")
+        add("--plot", type=Path, metavar="FILE", help="write the curves as SVG")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if args:
+            raise UsageError("scrapy simulate takes options only")
+        if min(opts.fetches, opts.hosts, opts.connections) < 1 or opts.delay < 0:
+            raise UsageError("--fetches, --hosts and --connections must be at least 1, --delay 0")
+        try:
+            runs = _run_all(opts)
+            _show(runs, opts)
+        except (ValueError, OSError) as error:
+            print(f"scrapy simulate: {error}", file=sys.stderr)
+            self.exitcode = 1
+
+
+def _run_all(opts: argparse.Namespace) -> dict[str, Run]:
+    web = _web(opts)
+    run = _run_real if opts.real else _run_simulated
+    return {order: run(order, web, opts) for order in opts.order.split(",")}
+
+
+def _web(opts: argparse.Namespace) -> Web:
+    from rdfaspider.frontier.simulator import WEBS, GeneratedWeb, RecordedWeb, Shape
+
+    if opts.web in WEBS:
+        return GeneratedWeb(Shape(opts.web, hosts=opts.hosts), opts.seed)
+    return RecordedWeb.read(Path(opts.web))
+
+
+def _run_simulated(order: str, web: Web, opts: argparse.Namespace) -> Run:
+    from rdfaspider.frontier.simulator import crawl, simulated
+
+    frontier = simulated(order, opts.seed, opts.delay)
+    return crawl(frontier, web, opts.fetches, connections=opts.connections, seed=opts.seed)
+
+
+def _run_real(order: str, web: Web, opts: argparse.Namespace) -> Run:
+    from tempfile import TemporaryDirectory
+
+    from rdfaspider.frontier import open_frontier
+    from rdfaspider.frontier.politeness import Politeness
+    from rdfaspider.frontier.simulator import Real, crawl
+
+    politeness = Politeness(delay=opts.delay)
+    with (
+        TemporaryDirectory() as path,
+        open_frontier(f"{path}/frontier", order=order, politeness=politeness) as frontier,
+    ):
+        return crawl(
+            Real(frontier), web, opts.fetches, connections=opts.connections, seed=opts.seed
+        )
+
+
+def _show(runs: dict[str, Run], opts: argparse.Namespace) -> None:
+    from rdfaspider.frontier.simulator import plot, table
+
+    print(table(runs))
+    if opts.plot:
+        title = f"{opts.fetches:,} fetches of the web {opts.web}, seed {opts.seed}"
+        opts.plot.write_text(plot(runs, title), encoding="utf-8")
+        print(f"The curves are in {opts.plot}.")
