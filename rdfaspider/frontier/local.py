@@ -22,7 +22,7 @@ from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.orders.order import Waiting
 from rdfaspider.frontier.outlinks import Outlinks
-from rdfaspider.frontier.pages import INBOX_PAGE, MOST_AT_HAND, QUEUE_PAGE, Diversity, Inbox, spread
+from rdfaspider.frontier.pages import MOST_AT_HAND, QUEUE_PAGE, Diversity, Inbox, spread
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.sieve import Sieve
 from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie, unpack
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import HostView, State
     from rdfaspider.frontier.hosts import Host
-
-# So many hosts are fed in one queue page.
-_FED_AT_ONCE = 256
 
 _STATES = {"done": DONE, "failed": FAILED, "denied": DENIED}
 
@@ -78,7 +75,7 @@ class LocalFrontier:
         self.trie = Trie(self._database)
         self._inbox = Inbox(self._database)
         self._hosts = Hosts(self._database, politeness or Politeness())
-        self._turns = Turns(self._hosts, self._order.urgency)
+        self._turns = Turns(self._hosts, self._order)
         self._waiting = WaitingUrls(self._database, self._order)
         self._later = Later(self._database)
         self._outlinks = Outlinks(self._database)
@@ -141,7 +138,7 @@ class LocalFrontier:
         batch = self._database.batch()
         self._inbox.add(batch, depth, keys, contexts)
         self._database.write(batch)
-        if self._inbox.size >= INBOX_PAGE:
+        if self._inbox.size >= self._order.inbox_page:
             self._sieve.run()
 
     def knows(self, url: str) -> bool:
@@ -152,7 +149,7 @@ class LocalFrontier:
     def take(self, now: float) -> Taken | None:
         self._now = now
         self._put_back_overdue(now)
-        if self._inbox.size >= INBOX_PAGE:
+        if self._inbox.size >= self._order.inbox_page:
             self._sieve.run()
         while True:
             host = self._turns.next_ready(now)
@@ -163,7 +160,7 @@ class LocalFrontier:
                 if host is not None:
                     self._turns.make_ready(host)
             elif host is not None:
-                self._feed([host, *self._turns.hungry(_FED_AT_ONCE - 1, now)], now)
+                self._feed([host, *self._turns.hungry(self._order.fed_at_once - 1, now)], now)
             else:
                 return None
 

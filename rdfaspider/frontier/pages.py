@@ -33,6 +33,9 @@ Host = TypeVar("Host", bound="Hashable")
 # So many links are worth a sieve of their own accord.
 INBOX_PAGE = 20_000
 
+# Hosts that are fed in one queue page, if they are ready together.
+FED_AT_ONCE = 256
+
 # URLs of a queue page, and the most of one host in it (row K4).
 QUEUE_PAGE = 2_000
 MOST_OF_A_HOST = 20

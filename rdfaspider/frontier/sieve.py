@@ -60,6 +60,7 @@ class Sieve:
         self._limits = limits
         self._loaded = loaded
         self._order = order
+        self._stirred: list[Host] = []  # hosts with work that got more
 
     def run(self) -> None:
         """Look up everything in the inbox, and what that brings in turn."""
@@ -81,6 +82,8 @@ class Sieve:
             self._database.write(batch)
             for host in idle:
                 self._turns.schedule(host)
+            while self._stirred:
+                self._turns.compare_again(self._stirred.pop())
 
     def _findings(
         self, entries: Iterable[tuple[int, list[bytes], Sequence[int]]]
@@ -118,6 +121,8 @@ class Sieve:
             if chosen:
                 if not host.can_give:
                     idle.append(host)
+                elif self._order.reads_hints:
+                    self._stirred.append(host)
                 self._waiting.add_all(batch, host, chosen, findings, first + len(accepted))
                 host.taken_in += len(chosen)
                 self._hosts.save(batch, host)

@@ -22,9 +22,10 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rdfaspider.frontier.hosts import Host, Hosts
+    from rdfaspider.frontier.orders.order import Order
 
 _NEVER = float("inf")
 
@@ -53,11 +54,11 @@ class Server:
 
 
 class Turns:
-    """Schedules hosts. `urgency` says how a host compares with others that are ready: small is first."""
+    """Schedules hosts; the order says how those that are ready compare."""
 
-    def __init__(self, hosts: Hosts, urgency: Callable[[Host], Any]) -> None:
+    def __init__(self, hosts: Hosts, order: Order) -> None:
         self._hosts = hosts
-        self._urgency = urgency
+        self._order = order
         self._politeness = hosts.politeness
         self.by_server = hosts.politeness.server_delay is not None
         self._at_once = hosts.politeness.at_once
@@ -136,6 +137,7 @@ class Turns:
         if host.waiting:
             return
         self._hosts.forget(host)
+        self._order.forgotten(host)
         self._unplaced.pop(host.id, None)
         self._asked.pop(host.id, None)
         if host.server is not None and host.server.address is not None:
@@ -175,7 +177,12 @@ class Turns:
         self._stamps += 1
         host.stamp = self._stamps
         place = host.queue[-1][0] if host.queue else _LAST_PLACE
-        heapq.heappush(self._ready, (self._urgency(host), place, host.stamp, host.id))
+        heapq.heappush(self._ready, (self._order.urgency(host), place, host.stamp, host.id))
+
+    def compare_again(self, host: Host) -> None:
+        """Let a ready host be compared anew, because it has got other URLs."""
+        if host.engaged and not host.queue:
+            self.make_ready(host)
 
     def next_time(self, now: float) -> float | None:
         """Return when the first host will be ready, None if none has work that can be handed out."""

@@ -61,6 +61,7 @@ class WaitingUrls:
                 low = place
         host.low = low
         host.waiting += len(keys)
+        self._order.arrived(host, keys, findings)
 
     def remove(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
         place = self._order.rank(key, record.depth, record.hint) + pack_number(record.number)

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.contexts import lift_of
 from rdfaspider.frontier.harvest import Harvest, Shares, section_of
+from rdfaspider.frontier.keys import host_of, to_key
 from rdfaspider.frontier.orders.order import Order
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier import Taken
@@ -34,18 +37,24 @@ class HarvestOrder(Order):
     The hint is the context of the link by which a URL was found (16 bits) and above it what that
     promised then (a byte).
 
-    Invariant: the rank is the section and the promise turned round, so a section of a host is a range,
-    the most promising first; a host's `due` is the score of its best section when last looked at.
+    Layout: the sections in which URLs of a host wait are in memory for hosts that have work, each with the
+    best promise; they are read from disk when the host is looked at, and those that come in are added.
+    Invariant: the rank is the section and the promise turned round, so a section of a host is a range on
+    disk, the most promising first.
     """
 
     reads_hints = True
-    most_at_hand = 4
+    # One URL of one host at a time: what is learnt in between changes the choice.
+    most_at_hand = 1
+    fed_at_once = 1
+    inbox_page = 400
 
     def __init__(self, database: Database) -> None:
         self._meta = database.meta
         stored = self._meta.get(_NAME)
         self.harvest = Harvest.load(stored) if stored else Harvest()
         self._shares = Shares()
+        self._sections: dict[int, dict[bytes, int]] = {}
         self._unsaved = 0
 
     # --- links ---
@@ -55,41 +64,55 @@ class HarvestOrder(Order):
 
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
         section = section_of(key)
-        return section[section.index(b")") :] + b"\0" + bytes((255 - (hint >> 16),))
+        return section[len(host_of(key)) :] + b"\0" + bytes((255 - (hint >> 16),))
+
+    def arrived(self, host: Host, keys: Iterable[bytes], findings: Mapping[bytes, int]) -> None:
+        sections = self._sections.setdefault(host.id, {})
+        for key in keys:
+            section, promise = section_of(key), findings[key] >> 24
+            if section in sections or len(sections) < _SECTIONS:
+                sections[section] = max(sections.get(section, 0), promise)
+
+    def forgotten(self, host: Host) -> None:
+        self._sections.pop(host.id, None)
 
     # --- hosts ---
 
     def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
-        scores = sorted(self._sections(waiting, host), reverse=True)
-        host.due = scores[0][0]
+        sections = self._sections[host.id] = dict(self._read(waiting, host))
         picked: list[Picked] = []
-        for _, section in scores:
-            for rank, number, value in waiting.of(host, section):
-                if len(picked) == count or not rank.startswith(section):
+        for section in sorted(sections, key=lambda name: -self._score(name, sections[name])):
+            start = section[len(host.key) :] + b"\0"
+            for rank, number, value in waiting.of(host, start):
+                if len(picked) == count or not rank.startswith(start):
                     break
                 picked.append((number, value))
             if len(picked) == count:
                 break
         return picked
 
-    def _sections(self, waiting: Waiting, host: Host) -> list[tuple[float, bytes]]:
-        """Return the sections of a host in which URLs wait, each with what it may give."""
-        scores: list[tuple[float, bytes]] = []
+    def _read(self, waiting: Waiting, host: Host) -> Iterator[tuple[bytes, int]]:
+        """Yield the sections of a host in which URLs wait that are not in flight, with their promises."""
         found = next(waiting.of(host), None)
-        while found is not None and len(scores) < _SECTIONS:
+        for _ in range(_SECTIONS):
+            if found is None:
+                return
             rank, _, value = found
-            section = rank[:-1]
-            origin = value[5 : value.index(b")", 5)]
-            score = self.harvest.score(host.key + origin + section[:-1], lift_of(value[2]))
-            scores.append((score, section))
-            found = next(waiting.of(host, section + b"\xff"), None)
-        return scores
+            yield host.key + rank[:-2], value[2]
+            found = next(waiting.of(host, rank[:-1] + b"\xff"), None)
+
+    def _score(self, section: bytes, promise: int) -> float:
+        return self.harvest.score(section, lift_of(promise))
 
     def urgency(self, host: Host) -> float:
         late = 0.0 if self._shares.has_room(host.id) else _LATE
-        if host.due:
-            return late - host.due
-        return late - self.harvest.score(host.key + b")/")
+        if host.queue:
+            taken = host.queue[-1][1]
+            return late - self._score(section_of(to_key(taken.url)), taken.hint >> 16)
+        sections = self._sections.get(host.id)
+        if not sections:  # after a restart: it is looked at when its turn comes
+            return late - self.harvest.score(host.key + b")/")
+        return late - max(self._score(name, promise) for name, promise in sections.items())
 
     def taken(self, host: Host, taken: Taken) -> None:
         self._shares.count(host.id)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rdfaspider.frontier.pages import MOST_OF_A_HOST
+from rdfaspider.frontier.pages import FED_AT_ONCE, INBOX_PAGE, MOST_OF_A_HOST
 from rdfaspider.frontier.trie import unpack_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rocksdict import WriteBatch
 
@@ -32,8 +32,11 @@ class Order:
 
     # Whether URLs are told apart by hints; if not, none are kept.
     reads_hints = False
-    # How many URLs of a host may be at hand: those cannot be chosen again by what is learnt meanwhile.
+    # How many URLs of a host may be at hand, of how many hosts they are fetched at once, and how many links
+    # are worth a look: an order that learns wants all this small.
     most_at_hand = MOST_OF_A_HOST
+    fed_at_once = FED_AT_ONCE
+    inbox_page = INBOX_PAGE
 
     def __init__(self, database: Database) -> None:
         """Take up what was saved."""
@@ -49,6 +52,12 @@ class Order:
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
         """Return the bytes by which a waiting URL is sorted among those of its host, before its number."""
         return b""
+
+    def arrived(self, host: Host, keys: Iterable[bytes], findings: Mapping[bytes, int]) -> None:
+        """Take in that new URLs of a host wait (findings: Trie.add)."""
+
+    def forgotten(self, host: Host) -> None:
+        """Take in that a host has no work any more."""
 
     def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
         """Return up to `count` of a host's waiting URLs that are not in flight, the next ones first."""

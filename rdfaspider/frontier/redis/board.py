@@ -67,8 +67,14 @@ class Board:
             for name, count in total.items()
             if name.startswith("rejected ") and count
         }
-        names = ("waiting", "in_flight", "done", "failed", "denied")
-        return Counts(*(total[name] for name in names), rejected=rejected)
+        return Counts(
+            waiting=total["waiting"],
+            in_flight=total["in_flight"],
+            done=total["done"],
+            failed=total["failed"],
+            denied=total["denied"],
+            rejected=rejected,
+        )
 
     def backlog(self) -> list[tuple[int, int]]:
         """Return of each partition how many URLs wait and are in flight."""

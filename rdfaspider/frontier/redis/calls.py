@@ -6,6 +6,7 @@ import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import Taken
@@ -15,8 +16,11 @@ from rdfaspider.frontier.keys import host_name, host_of, to_key, to_url
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-# One script takes in so many URLs at most, so that Redis serves others in between.
+# One script takes in about so many URLs, so that Redis serves others in between.
 _CHUNK = 500
+
+# URLs of some hosts: the keys of hosts, and what follows in the keys of their URLs, with depths.
+Chunk = list[tuple[bytes, dict[bytes, int]]]
 
 
 def fingerprint(key: bytes) -> int:
@@ -30,6 +34,7 @@ class Inbox:
     def __init__(self, partition_of: Callable[[str], int]) -> None:
         self._partitions: dict[int, dict[bytes, dict[bytes, int]]] = {}
         self.size = 0
+        self.floor = 255  # the smallest depth of what is in it
 
         @lru_cache(65_536)
         def place(origin: str) -> tuple[int, bytes, bytes]:
@@ -54,26 +59,43 @@ class Inbox:
         if tails.get(tail, 256) > depth:
             self.size += tail not in tails
             tails[tail] = depth
+            if depth < self.floor:
+                self.floor = depth
 
-    def floor(self) -> int:
-        """Return the smallest depth of what is in it."""
-        hosts = (tails for hosts in self._partitions.values() for tails in hosts.values())
-        return min((depth for tails in hosts for depth in tails.values()), default=255)
+    def partitions(self) -> set[int]:
+        return set(self._partitions)
 
-    def empty(self) -> Iterator[tuple[int, bytes]]:
-        """Yield (partition, argument of the script) for all that is in it, and forget it."""
+    def empty(self) -> Iterator[tuple[int, Chunk]]:
+        """Yield (partition, what a script takes in) for all that is in it, and forget it."""
         for partition, hosts in self._partitions.items():
-            lines: list[bytes] = []
-            for host, tails in hosts.items():
-                lines.append(host)
-                for tail, depth in tails.items():
-                    lines.append(b"%d %d %b" % (fingerprint(host + tail), depth, tail))
-                    if len(lines) >= _CHUNK:
-                        yield partition, b"\n".join(lines)
-                        lines = [host]
-            yield partition, b"\n".join(lines)
+            chunk: Chunk = []
+            size = 0
+            for host, tails in _portions(hosts):
+                if size + len(tails) > _CHUNK and chunk:
+                    yield partition, chunk
+                    chunk, size = [], 0
+                chunk.append((host, tails))
+                size += len(tails)
+            yield partition, chunk
         self._partitions = {}
-        self.size = 0
+        self.size, self.floor = 0, 255
+
+
+def _portions(hosts: dict[bytes, dict[bytes, int]]) -> Iterator[tuple[bytes, dict[bytes, int]]]:
+    """Yield the URLs of each host, no more than a chunk at a time."""
+    for host, tails in hosts.items():
+        rest = iter(tails.items())
+        while portion := dict(islice(rest, _CHUNK)):
+            yield host, portion
+
+
+def lines(chunk: Chunk) -> bytes:
+    """Return URLs as the script `put` reads them."""
+    parts: list[bytes] = []
+    for host, tails in chunk:
+        parts.append(host)
+        parts += [b"%d %d %b" % (fingerprint(host + tail), d, tail) for tail, d in tails.items()]
+    return b"\n".join(parts)
 
 
 @dataclass(slots=True, eq=False)

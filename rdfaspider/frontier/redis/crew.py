@@ -67,6 +67,11 @@ class Crew:
         self.beats: dict[str, float] = {}
         self._since: float | None = None
 
+    @property
+    def state(self) -> str:
+        """Return what all workers are told to do: run, pause or stop."""
+        return self.told.get("state", "run")
+
     def key(self, name: str) -> str:
         return f"{self._tag}:{name}"
 

@@ -22,14 +22,23 @@ from redis.retry import Retry
 from rdfaspider.frontier import FrontierUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 logger = logging.getLogger(__name__)
 
 # A server that does not answer for so many seconds is taken for gone.
 _TIMEOUT = 10.0
 # Replies that pass by themselves: the server is loading, failing over, out of memory, moved.
-_PASSING = ("LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "OOM", "BUSY", "MISCONF")
+_PASSING = (
+    "LOADING",
+    "READONLY",
+    "CLUSTERDOWN",
+    "MASTERDOWN",
+    "TRYAGAIN",
+    "OOM",
+    "BUSY",
+    "MISCONF",
+)
 _MOVED = ("MOVED", "ASK")
 _WITHOUT_COMMON = ("beat", "farewell", "seeds", "serve", "version")
 
@@ -40,11 +49,20 @@ class RedisAway(FrontierUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script to run: its name, its keys, which share a hash tag, and its arguments."""
+    """A script to run: its name, its keys, which share a hash tag, and its arguments.
+
+    `last` makes one more argument when the script is sent, and so in the thread that sends it.
+    """
 
     name: str
     keys: tuple[str, ...]
     arguments: Sequence[str | bytes | int]
+    last: Callable[[], bytes] | None = None
+
+    def words(self) -> tuple[str | bytes | int, ...]:
+        """Return what Redis is told: how many keys, the keys, the arguments."""
+        end = () if self.last is None else (self.last(),)
+        return (len(self.keys), *self.keys, *self.arguments, *end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +141,7 @@ class RedisLink:
                 pipeline = server.pipeline(transaction=False)
                 for index in indices:
                     script = scripts[index]
-                    digest = self._digests[script.name]
-                    pipeline.evalsha(digest, len(script.keys), *script.keys, *script.arguments)
+                    pipeline.execute_command("EVALSHA", self._digests[script.name], *script.words())
                 self.round_trips += 1
                 answers = pipeline.execute(raise_on_error=False)
                 for index, answer in zip(indices, answers, strict=True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.hosts import Host
-from rdfaspider.frontier.redis.calls import fingerprint
+from rdfaspider.frontier.redis.calls import fingerprint, lines
 from rdfaspider.frontier.redis.link import Script
 
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.politeness import Politeness
-    from rdfaspider.frontier.redis.calls import Landing
+    from rdfaspider.frontier.redis.calls import Chunk, Landing
 
 
 class Scripts:
@@ -36,6 +38,8 @@ class Scripts:
         self.politeness = politeness
         self.limits = limits
         self.lease = lease
+        # A host that was refused by its server asks again after this, if nobody wakes it.
+        self.patience = min(lease, 60.0)
 
     def root(self, partition: int) -> str:
         """Return what all keys of a partition begin with."""
@@ -45,10 +49,14 @@ class Scripts:
         """Return what keys begin with that belong to no host: of a note, or of a server."""
         return self.root(fingerprint(name) % self.partitions)
 
-    def put(self, partition: int, now: float, lines: bytes) -> Script:
+    def put(self, partition: int, now: float, chunk: Chunk) -> Script:
         limits, pause = self.limits, repr(self.politeness.pause(Host(b"", 0)))
         numbers = (limits.depth, limits.dynamic_depth, limits.host_urls, limits.host_waiting)
-        return self._script("put", partition, now, *numbers, pause, lines)
+        script = self._script("put", partition, now, *numbers, pause)
+        return replace(script, last=partial(lines, chunk))
+
+    def knows(self, partition: int, now: float, key: bytes) -> Script:
+        return self._script("knows", partition, now, fingerprint(key))
 
     def land(self, partition: int, now: float, floor: int, landings: list[Landing]) -> Script:
         words = [word for landing in landings for word in landing.arguments()]
@@ -111,7 +119,8 @@ class Scripts:
         host: bytes = b"",
     ) -> Script:
         delay = repr(self.politeness.server_delay or 0.0)
-        rules = (self.politeness.at_once, delay, repr(self.lease), self.worker)
+        patience = repr(self.patience)
+        rules = (self.politeness.at_once, delay, repr(self.lease), patience, self.worker)
         arguments = (*rules, what, address, identity, repr(time), how, host)
         return Script("serve", (self.root_of(address.encode()),), arguments)
 

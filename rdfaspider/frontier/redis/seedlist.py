@@ -1,18 +1,21 @@
 """Seeds that people push to Redis, as they know it from scrapy-redis: NAME:start_urls.
 
-A seed is a URL, or JSON with `url` and, if wanted, `depth` or `meta` with a depth. The key is a list, a set or a
-sorted set. A worker moves seeds to a list of its own and takes them out when they are in the frontier;
-of a worker that is gone they are pushed back.
+A seed is a URL, or JSON with `url` and, if wanted, `depth` or `meta` with a depth. The key is a list, a
+set or a sorted set. A worker moves seeds to a list of its own, and takes them out of it when they are in
+the frontier; of a worker that is gone they are pushed back.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.redis.link import Script
 from rdfaspider.urls import normalise
+
+if TYPE_CHECKING:
+    from rdfaspider.frontier.redis.link import RedisLink
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +36,12 @@ class SeedList:
     def give_up(self, worker: str) -> Script:
         """Return the script that pushes back what a worker was taking in."""
         return Script("seeds", (self.key, self._mine(worker)), (-1,))
+
+    def waiting(self, link: RedisLink) -> int:
+        """Return how many seeds wait to be read."""
+        kind = link.command("type", self.key).decode()
+        size = {"list": "llen", "set": "scard", "zset": "zcard"}.get(kind)
+        return int(link.command(size, self.key)) if size else 0
 
     def seeds(self, reply: list[bytes]) -> list[tuple[str, int]]:
         """Return the good ones of the seeds that were read, with their depths; others are named."""

@@ -7,10 +7,13 @@ ready leaves them idle. So the waits of politeness cost what they cost in a craw
 from __future__ import annotations
 
 import heapq
-import inspect
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from rdfaspider.frontier.contexts import context_of, richness
+from rdfaspider.frontier.harvest import section_of
+from rdfaspider.frontier.keys import to_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,11 +45,11 @@ class Crawled(Protocol):
 
 
 class Real:
-    """Any Frontier as a simulation uses it: gains go to those that learn from them."""
+    """Any Frontier as a simulation uses it, with the gain of each page and the contexts of its links."""
 
     def __init__(self, frontier: Frontier) -> None:
         self._frontier = frontier
-        self._learns = "gain" in inspect.signature(frontier.finish).parameters
+        self._rich, self._gain = 0, 0.0
 
     def put(self, urls: Sequence[str], depth: int = 0) -> None:
         self._frontier.put(urls, depth)
@@ -66,8 +69,13 @@ class Real:
         *,
         gain: float = 0.0,
     ) -> None:
-        more: dict[str, Any] = {"gain": gain} if self._learns else {}
-        self._frontier.finish(taken, state, now, links, **more)
+        if gain > 0:
+            self._rich += 1
+            self._gain += gain
+        page = richness(gain, self._gain / self._rich if self._rich else 1.0)
+        source = section_of(to_key(taken.url))
+        contexts = [context_of(source, section_of(to_key(link)), page) for link in links]
+        self._frontier.finish(taken, state, now, links, gain=gain, contexts=contexts)
 
 
 class Point(NamedTuple):

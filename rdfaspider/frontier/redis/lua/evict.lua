@@ -13,6 +13,11 @@ for i = 1, #all, 2 do
   end
 end
 
+-- Nobody may be looking for the servers any more that the worker was told to find.
+if delay and call('EXISTS', root .. ':unplaced') == 1 then
+  call('ZUNIONSTORE', root .. ':unplaced', 1, root .. ':unplaced', 'WEIGHTS', 0)
+end
+
 local servers = delay and call('HGETALL', root .. ':servers') or {}
 for i = 1, #servers, 2 do
   local server, fetches = cmsgpack.unpack(servers[i + 1]), {}

@@ -4,14 +4,16 @@
 --   {p}:server:ADDRESS  sorted set: hosts that were refused, by when
 --
 -- Of the hosts that are refused one has the promise of the next start, and comes back then. The others wait
--- to be woken, one whenever a fetch ends; if nobody does that, they come back after a lease.
+-- to be woken, one whenever a fetch ends; if nobody does that, because a worker died, their patience
+-- ends.
 --
--- ARGV: at once, delay, lease, worker; what (ask, leave, come, next), address, id, time, how it leaves or the
+-- ARGV: at once, delay, lease, patience, worker; what (ask, leave, come, next), address, id, time, how it leaves or the
 -- latest start, host. Answers an ask with the start, negative if refused until then; the others with
 -- when the server may be asked, its address, and the host to wake, or with nothing.
 
-local at_once, delay, lease, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
-local what, address, id, time, how, host = ARGV[5], ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[10]
+local at_once, delay, lease = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local patience, worker, what, address, id = tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local time, how, host = tonumber(ARGV[9]), ARGV[10], ARGV[11]
 local call, root = redis.call, KEYS[1]
 local refused = root .. ':server:' .. address
 local data = call('HGET', root .. ':servers', address)
@@ -60,7 +62,7 @@ function deeds.ask()
     server[3], answer = start, -start
   else
     call('ZADD', refused, 'NX', exact(time), host)
-    answer = -(time + lease)
+    answer = -(time + patience)
   end
   keep()
   return exact(answer)
