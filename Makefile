@@ -39,7 +39,12 @@ crawl: $(VENV)/crawl.ready
 	@echo "Fetching the RDF4J server …"
 	@sh tests/rdf4j.sh .cache && touch $@ || echo "No RDF4J server: its tests are skipped."
 
-test: $(VENV)/test.ready .cache/rdf4j.ready
+# And a real Redis, likewise.
+.cache/redis.ready:
+	@mkdir -p .cache
+	@sh tests/redis.sh && touch $@ || echo "No Redis server: its tests are skipped."
+
+test: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
 	@$(BIN)/python -m pytest --numprocesses=auto
 
 lint: $(VENV)/test.ready
@@ -47,7 +52,8 @@ lint: $(VENV)/test.ready
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/test.ready
+bench: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@$(BIN)/python -m pytest tests/benchmarks -s
 
 clean:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
@@ -10,8 +11,9 @@ from scrapy.exceptions import UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
-    from rdfaspider.frontier import HostView
+    from rdfaspider.frontier import Counts, HostView
     from rdfaspider.frontier.reader import FrontierReader
 
 
@@ -30,7 +32,9 @@ class Command(ScrapyCommand):
         return (
             "Show the frontier of the crawl in JOBDIR: URLs by state, and the hosts with the most"
             " waiting. It reads a running crawl without disturbing it. With --url show one URL's"
-            " record, with --failed list failed URLs, with --requeue let failed ones wait again."
+            " record, with --failed list failed URLs, with --requeue let failed ones wait again. Of a"
+            " shared crawl also its workers and partitions, which --pause, --resume, --stop and --tell"
+            " tell what to do."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -40,6 +44,13 @@ class Command(ScrapyCommand):
         parser.add_argument("--failed", metavar="REGEX", help="list the failed URLs that match")
         parser.add_argument(
             "--requeue", metavar="REGEX", help="let the failed URLs that match wait again"
+        )
+
+        parser.add_argument("--pause", action="store_true", help="have all workers wait")
+        parser.add_argument("--resume", action="store_true", help="have all workers go on")
+        parser.add_argument("--stop", action="store_true", help="have all workers end cleanly")
+        parser.add_argument(
+            "--tell", metavar="NAME=VALUE", help="tell all workers a setting, as delay=2.5"
         )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -59,11 +70,15 @@ class Command(ScrapyCommand):
             self.exitcode = 1
 
     def _run(self, opts: argparse.Namespace) -> None:
+        from rdfaspider.frontier import is_shared
         from rdfaspider.frontier.reader import FrontierReader
         from rdfaspider.scheduler import frontier_url
 
         assert self.settings is not None
         path = frontier_url(self.settings)
+        if is_shared(path):
+            self._run_shared(path, opts)
+            return
         if opts.requeue is not None:
             self._requeue(path, opts.requeue)
             return
@@ -76,6 +91,22 @@ class Command(ScrapyCommand):
                     print(url)
             else:
                 _show_all(reader, opts.hosts)
+
+    def _run_shared(self, url: str, opts: argparse.Namespace) -> None:
+        from rdfaspider.frontier.redis import report
+        from rdfaspider.scheduler import politeness_of
+
+        assert self.settings is not None
+        with report.onlooker(url, politeness_of(self.settings)) as frontier:
+            for state in ("pause", "resume", "stop"):
+                if getattr(opts, state):
+                    frontier.crew.tell(state="run" if state == "resume" else state)
+            if opts.tell:
+                report.tell(frontier, opts.tell)
+            _show_counts(frontier.counts())
+            for line in report.lines(frontier):
+                print(line)
+            _show_hosts(frontier.hosts(time.time()), opts.hosts)
 
     def _requeue(self, path: str, pattern: str) -> None:
         import time
@@ -112,18 +143,24 @@ def _show_url(reader: FrontierReader, text: str) -> None:
 
 
 def _show_all(reader: FrontierReader, count: int) -> None:
-    import heapq
-    import time
+    _show_counts(reader.counts())
+    _show_hosts(reader.hosts(time.time()), count)
 
-    counts = reader.counts()
+
+def _show_counts(counts: Counts) -> None:
     print(
         f"{counts.seen:,} URLs = {counts.done:,} done + {counts.failed:,} failed"
         f" + {counts.denied:,} denied + {counts.waiting:,} waiting (those being fetched included)"
     )
     for reason, number in sorted(counts.rejected.items()):
         print(f"{number:,} not taken in: {reason}")
+
+
+def _show_hosts(views: Iterable[HostView], count: int) -> None:
+    import heapq
+
     now = time.time()
-    hosts = heapq.nlargest(count, reader.hosts(now), key=lambda host: (host.waiting, host.done))
+    hosts = heapq.nlargest(count, views, key=lambda host: (host.waiting, host.done))
     if hosts:
         print(f"\n{'waiting':>9} {'done':>9} {'failed':>7} {'delay':>6} {'next':>7}  host")
     for host in hosts:

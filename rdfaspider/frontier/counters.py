@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier.database import Database
 
-_NAMES = ("done", "failed", "denied", "next_number", "next_host")
+# done, failed, denied, next number, next host; then the unfinished ones by depth
+_NUMBERS = 5
 
 
 class Counters:
@@ -25,18 +26,16 @@ class Counters:
     def __init__(self, database: Database) -> None:
         self._meta = database.meta
         stored = array("Q")
-        stored.frombytes(database.meta.get(b"counters") or bytes(8 * len(_NAMES)))
-        self.done, self.failed, self.denied, self.next_number, self.next_host = stored[
-            : len(_NAMES)
-        ]
-        self.unfinished = list(stored[len(_NAMES) :])
+        stored.frombytes(database.meta.get(b"counters") or bytes(8 * _NUMBERS))
+        self.done, self.failed, self.denied, self.next_number, self.next_host = stored[:_NUMBERS]
+        self.unfinished = list(stored[_NUMBERS:])
         self._news = False  # whether there are rejections that are not on disk
         self.rejected = Counter(json.loads(database.meta.get(b"rejected") or b"{}"))
 
     def save(self, batch: WriteBatch) -> None:
-        numbers = [getattr(self, name) for name in _NAMES]
-        batch.put(b"counters", array("Q", numbers + self.unfinished).tobytes(), self._meta.handle)
-
+        numbers = (self.done, self.failed, self.denied, self.next_number, self.next_host)
+        stored = array("Q", (*numbers, *self.unfinished)).tobytes()
+        batch.put(b"counters", stored, self._meta.handle)
         if self._news:
             batch.put(b"rejected", json.dumps(self.rejected).encode(), self._meta.handle)
             self._news = False

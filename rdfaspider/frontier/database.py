@@ -187,6 +187,9 @@ def _options(cache: Cache, *, filtered: bool = True) -> Options:
     options.set_block_based_table_factory(blocks)
     options.set_compression_type(DBCompressionType.zstd())
     options.set_write_buffer_size(_WRITE_BUFFER)
+    if filtered:  # the same for what is still in memory
+        options.set_memtable_prefix_bloom_ratio(0.1)
+        options.set_memtable_whole_key_filtering(True)
     options.set_level_compaction_dynamic_level_bytes(True)
     # Small files in levels that begin small: a compaction rewrites what is new and little else.
     options.set_max_bytes_for_level_base(2 * _WRITE_BUFFER)

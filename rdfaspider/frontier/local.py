@@ -230,15 +230,24 @@ class LocalFrontier:
         keys = [to_key(link) for link in links]
         batch = self._database.batch()
         host = self._land(taken, now, asked=state != "denied")
-        self._remove(batch, host, taken, _STATES[state])
-        self._counters.end(taken.depth)
-        setattr(self._counters, state, getattr(self._counters, state) + 1)
-        host.done += state == "done"
-        host.failed += state == "failed"
+        key = self._remove(batch, host, taken, _STATES[state])
+        self._count(host, taken, state)
         if state == "done":
-            self._order.learn(to_key(taken.url), taken.hint, gain)
+            self._order.learn(key, taken.hint, gain)
             self._take_in_links(batch, taken, keys, deeper, contexts)
         self._write(batch, host)
+
+    def _count(self, host: Host, taken: Taken, state: State) -> None:
+        counters = self._counters
+        counters.end(taken.depth)
+        if state == "done":
+            counters.done += 1
+            host.done += 1
+        elif state == "failed":
+            counters.failed += 1
+            host.failed += 1
+        else:
+            counters.denied += 1
 
     def _take_in_links(
         self,
@@ -291,12 +300,13 @@ class LocalFrontier:
         del self._loaded[taken.number]
         return host
 
-    def _remove(self, batch: WriteBatch, host: Host, taken: Taken, state: int) -> None:
-        """Take a URL out of the waiting ones and give it another state."""
+    def _remove(self, batch: WriteBatch, host: Host, taken: Taken, state: int) -> bytes:
+        """Take a URL out of the waiting ones, give it another state, and return its key."""
         key = to_key(taken.url)
         record = Record(state, taken.depth, taken.attempts, taken.number, taken.hint)
         self._waiting.remove(batch, host, key, record)
         self.trie.update(batch, key, record)
+        return key
 
     def _write(self, batch: WriteBatch, host: Host) -> None:
         self._hosts.save(batch, host)

@@ -2,28 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 from rdfaspider.frontier import Frontier, open_frontier
 from rdfaspider.frontier.politeness import Politeness
+from tests.frontier import redis_servers
 
 Opener = Callable[..., Frontier]
 
 
-@pytest.fixture(params=["local-breadth", "local-roundrobin"])
-def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[redis_servers.Server]:
+    """Return a real Redis server, one for all tests of this process."""
+    with redis_servers.server(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[redis_servers.Server]]:
+    """Return the nodes of a real Redis Cluster of three."""
+    with redis_servers.cluster(tmp_path_factory.mktemp("cluster")) as servers:
+        yield servers
+
+
+@pytest.fixture(
+    params=[
+        "local-breadth",
+        "local-roundrobin",
+        "local-topwindow",
+        "local-leafwindow",
+        "local-profit",
+        "local-topics",
+        "local-harvest",
+        "redis-breadth",
+        "cluster-breadth",
+    ]
+)
+def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
     """Return a function that opens the same frontier each time it is called."""
-    _, order = request.param.split("-")
+    kind, order = request.param.split("-")
+    url, shared = str(tmp_path / "frontier"), {}
+    if kind != "local":
+        shared = {"read_ahead": 0, "partitions": 5, "worker": "only"}
+        servers = request.getfixturevalue(f"redis_{'server' if kind == 'redis' else kind}")
+        servers = servers if kind == "cluster" else [servers]
+        for server in servers:
+            with redis.Redis(port=server.port) as client:
+                client.flushall()
+        url = servers[0].url
 
     def open_again(
         delay: float = 1.0, at_once: int = 1, server_delay: float | None = None, **options: Any
     ) -> Frontier:
-        politeness = Politeness(delay=delay, at_once=at_once, server_delay=server_delay)
-        path = str(tmp_path / "frontier")
-        return open_frontier(path, order=order, politeness=politeness, **options)
+        manners: dict[str, Any] = {"delay": delay, "at_once": at_once}
+        if server_delay is not None:
+            manners["server_delay"] = server_delay
+        return open_frontier(
+            url, order=order, politeness=Politeness(**manners), **shared, **options
+        )
 
-    return open_again
+    yield open_again

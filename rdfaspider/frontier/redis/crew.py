@@ -89,7 +89,8 @@ class Crew:
         """Return the script that says that this worker is alive; a silent one only listens."""
         keys = (self.key("beats"), self.key("workers"), self.key("told"))
         name = "" if silent else self.name
-        return Script("beat", keys, (name, json.dumps(about), "" if now is None else repr(now)))
+        said = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), **about})
+        return Script("beat", keys, (name, said, "" if now is None else repr(now)))
 
     def heard(self, reply: list[Any], *, gap: bool = False) -> float:
         """Take in the reply to a beat; return the time that Redis told."""

@@ -81,6 +81,7 @@ class Desk:
         self.known: OrderedDict[str, int] = OrderedDict()
         self.filled: set[int] = set()
         self.done = 0
+        self._before = (0.0, 0)  # time and pages at the last beat
         self._own_politeness = scripts.politeness
         # Who goes to Redis at once is told by it what it knows.
         self._remembers = ahead > 0
@@ -192,7 +193,13 @@ class Desk:
         for partition in range(self.scripts.partitions):
             script = self.scripts.look(partition, there)
             batch.add(LOOKS, script, partial(self.looked, partition))
-        about = {"held": len(self.held), "done": self.done, "trips": self._link.round_trips}
+        about = {
+            "held": len(self.held),
+            "done": self.done,
+            "rate": round((self.done - self._before[1]) / max(there - self._before[0], 0.1), 1),
+            "trips": self._link.round_trips,
+        }
+        self._before = (there, self.done)
         batch.add(LOOKS, self.crew.beat(about, told, silent=silent), ignore)
 
     def _bettered(self, partition: int, reply: list[Any]) -> None:

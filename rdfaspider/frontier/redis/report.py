@@ -43,13 +43,13 @@ def lines(frontier: SharedFrontier) -> Iterator[str]:
     alive = crew.alive(now)
     owners = rendezvous(frontier.partitions, alive) if alive else []
     if workers:
-        yield f"\n{'heard of':>9} {'held':>6} {'ended':>9} {'parts':>6}  worker"
+        yield f"\n{'heard of':>9} {'held':>6} {'ended':>9} {'a second':>9} {'parts':>6}  worker"
     for worker in workers:
         age, about = now - worker.beat, worker.about
         state = "" if worker.name in alive else " (gone)"
         yield (
             f"{age:>8.1f}s {about.get('held', 0):>6,} {about.get('done', 0):>9,}"
-            f" {owners.count(worker.name):>6}  {worker.name}{state}"
+            f" {about.get('rate', 0.0):>9.1f} {owners.count(worker.name):>6}  {worker.name}{state}"
         )
     backlog = frontier.backlog()
     waiting = sorted(count for count, _ in backlog)

@@ -1,0 +1,331 @@
+"""How fast, small and even a crawl on many workers is. Run by `make bench`, or by name with -s.
+
+The last test crawls a generated web with scrapy-redis beside, where that is installed. What is compared is
+CPU time, and of one run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import random
+import re
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rdfaspider.frontier import Frontier
+from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.partitions import PARTITIONINGS
+from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.shared import SharedFrontier
+from rdfaspider.site.parameters import Parameters
+from rdfaspider.site.process import running
+from rdfaspider.site.web import Web
+from tests.frontier import redis_servers
+from tests.test_workers import Workers, crawl_through_kills, fetched
+
+NO_LIMITS = FrontierLimits(host_urls=1 << 31, host_waiting=1 << 31)
+URLS = int(os.environ.get("SHARED_URLS", "500_000"))
+
+
+def urls(count: int, seed: int = 1) -> Iterator[str]:
+    """Yield URLs of about 60 characters on hosts of Zipf-like sizes."""
+    chance = random.Random(seed)
+    for number in range(count):
+        host = int(chance.paretovariate(0.7)) % 20_000
+        scattered = number * 2654435761 % 10_000_000_019
+        yield f"https://www.example{host}.org/part{number % 13}/{number * 7 % 501}/page-{scattered}"
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[redis_servers.Server]:
+    with redis_servers.server(tmp_path / "redis") as server:
+        yield server
+
+
+def cpu_of(server: redis_servers.Server) -> float:
+    with server.client() as client:
+        info: dict[str, Any] = client.info("cpu")
+    return float(info["used_cpu_user"]) + float(info["used_cpu_sys"])
+
+
+def memory_of(server: redis_servers.Server) -> int:
+    with server.client() as client:
+        return int(client.info("memory")["used_memory"])
+
+
+def test_pushing_and_memory(redis: redis_servers.Server) -> None:
+    """Push URLs that are new, then the same again; what Redis keeps of a URL when it is finished."""
+    before = memory_of(redis)
+    frontier = SharedFrontier(redis.url, limits=NO_LIMITS, read_ahead=0, now=0.0)
+    batches = list(urls(URLS))
+    for name in ("new", "known"):
+        start, mine, theirs = time.perf_counter(), time.process_time(), cpu_of(redis)
+        for number in range(0, URLS, 2000):
+            frontier.put(batches[number : number + 2000], depth=1)
+        seconds = time.perf_counter() - start
+        worker, server = time.process_time() - mine, cpu_of(redis) - theirs
+        print(
+            f"\n{URLS:,} {name} URLs: {URLS / seconds:,.0f}/s; CPU of the worker"
+            f" {worker / URLS * 1e6:.1f} µs, of Redis {server / URLS * 1e6:.1f} µs a URL:"
+            f" {URLS / server:,.0f}/s through one Redis"
+        )
+        assert URLS / server >= 30_000
+    distinct = frontier.counts().seen
+    waiting = (memory_of(redis) - before) / distinct
+    with redis.client() as client:
+        for key in client.scan_iter("*:queue:*", count=10_000):
+            client.unlink(key)
+        hosts = sum(client.memory_usage(k, samples=0) for k in client.scan_iter("*:hosts"))
+        kept = (memory_of(redis) - before - hosts) / distinct
+    print(f"{distinct:,} distinct: {waiting:.1f} bytes a waiting URL, {kept:.1f} a finished one")
+    assert kept <= 20
+
+
+def test_take_and_finish(redis: redis_servers.Server, tmp_path: Path) -> None:
+    """Pages of 40 links through the local and the shared frontier: CPU time of the worker for each."""
+    pages, links, hosts = 5_000, 40, 500
+    manners = Politeness(delay=0.0, at_once=16)
+    cost = {}
+    local = LocalFrontier(str(tmp_path / "local"), politeness=manners, limits=NO_LIMITS)
+    shared = SharedFrontier(redis.url, politeness=manners, limits=NO_LIMITS, now=time.time())
+    frontiers: dict[str, Frontier] = {"local": local, "shared": shared}
+    for name, frontier in frontiers.items():
+        chance = random.Random(3)
+        frontier.put([f"http://h{n}.test/" for n in range(hosts)])
+        done, blocked = 0, 0.0
+        start = time.process_time()
+        while done < pages:
+            now = time.time()
+            taken = frontier.take(now)
+            if taken is None:
+                time.sleep(min(frontier.wait(time.time()) or 0.0, 0.01))
+                continue
+            found = [
+                f"http://h{chance.randrange(hosts)}.test/{chance.randrange(2000)}"
+                for _ in range(links)
+            ]
+            moment = time.perf_counter()
+            frontier.finish(taken, "done", time.time(), found)
+            blocked = max(blocked, time.perf_counter() - moment)
+            done += 1
+        cost[name] = (time.process_time() - start) / pages * 1e3
+        print(f"\n{name}: {cost[name]:.3f} ms CPU a page, at most {blocked * 1e3:.1f} ms at a time")
+    trips = shared.link.round_trips / pages
+    print(
+        f"{trips:.3f} round trips a page; {cost['shared'] / cost['local']:.2f} times the local CPU"
+    )
+    local.close()
+    shared.close()
+    assert trips <= 0.5
+
+
+# --- partitions ---
+
+
+def host_names(vectors: Path) -> list[str]:
+    """Return the names of hosts in the external vectors: pages, robots.txt files, tests."""
+    found: set[str] = set()
+    for path in vectors.rglob("*"):
+        if path.is_file():
+            text = path.read_text("utf-8", "replace")
+            found.update(re.findall(r"https?://([a-z0-9-]+(?:\.[a-z0-9-]+)+)", text.lower()))
+    return sorted(found)
+
+
+def test_balance_of_partitions(vectors: Path) -> None:
+    names = host_names(vectors)
+    print(f"\n{len(names):,} host names; the fullest partition against an even share")
+    counts = (4, 8, 16, 32)
+    print(f"{'function':<12}" + "".join(f"{count:>8}" for count in counts))
+    for name, function in PARTITIONINGS.items():
+        worst = [
+            max(Counter(function(host, count) for host in names).values()) * count / len(names)
+            for count in counts
+        ]
+        print(f"{name:<12}" + "".join(f"{ratio:>8.2f}" for ratio in worst))
+    assert len(names) > 100
+
+
+# --- crawls ---
+
+PARAMETERS = Parameters(seed=7, hosts=120, levels=2, pages=4, links_across=3, latency=0.05)
+
+
+@contextmanager
+def crew(
+    directory: Path, redis: redis_servers.Server, parameters: Parameters, **settings: object
+) -> Iterator[tuple[Workers, Path]]:
+    directory.mkdir(exist_ok=True)
+    log = directory / "access.log"
+    log.touch()
+    with running(parameters, log=log) as proxy:
+        workers = Workers(directory, proxy, redis.url, Web(parameters).url(0, 0), **settings)
+        try:
+            yield workers, log
+        finally:
+            workers.end()
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_workers_and_pages(redis: redis_servers.Server, tmp_path: Path, count: int) -> None:
+    """Table 8 of the RDFa Web Spider and figure 11 of KSpider: pages a second against workers."""
+    with crew(tmp_path, redis, PARAMETERS) as (workers, log):
+        for _ in range(count):
+            workers.start()
+        workers.finish(280)
+    times = sorted(moment for moments in fetched(log).values() for moment in moments)
+    shares = [len({quad.graph_name for quad in quads}) for quads in workers.quads()]
+    even = statistics.mean(shares)
+    print(
+        f"\n{count} workers: {len(times):,} pages, {len(times) / (times[-1] - times[0]):.0f}/s; shares"
+        f" {shares}, at most {max(abs(share - even) for share in shares) / even:.0%} from even"
+    )
+    if count > 1:
+        assert max(abs(share - even) for share in shares) <= 0.2 * even
+
+
+def test_fifteen_kills_of_workers(tmp_path: Path) -> None:
+    crawl_through_kills(tmp_path, PARAMETERS, workers=4, kills=15, pause=2.0, seed=2)
+
+
+def cpu_of_children(run: Callable[[], None]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_cpu_of_a_crawl(redis: redis_servers.Server, tmp_path: Path) -> None:
+    """One worker on the local frontier and on the shared one: CPU time of the process for a page."""
+    parameters = Parameters(seed=5, hosts=40, levels=2, pages=6, links_across=3)
+    settings: dict[str, object] = {"POLITENESS_OFF_FOR_OWN_SERVERS": 1}
+    cost = {}
+    for name, url in {"local": "{jobdir}/frontier", "shared": redis.url}.items():
+        directory = tmp_path / name
+        with crew(directory, redis, parameters, FRONTIER_URL=url, **settings) as (workers, log):
+
+            def run(workers: Workers = workers) -> None:
+                workers.start()
+                workers.finish(250)
+
+            seconds = cpu_of_children(run)
+        pages = sum(map(len, fetched(log).values()))
+        cost[name] = seconds / pages
+        print(f"\n{name}: {pages:,} pages, {seconds / pages * 1e3:.2f} ms CPU a page")
+    print(f"{cost['shared'] / cost['local']:.2f} times the CPU of the local frontier")
+    assert cost["shared"] <= 1.25 * cost["local"]
+
+
+# --- side by side with scrapy-redis ---
+
+PLAIN = """
+from scrapy.linkextractors import LinkExtractor
+from scrapy_redis.spiders import RedisSpider
+
+class Plain(RedisSpider):
+    name = "plain"
+    redis_key = "plain:start_urls"
+    links = LinkExtractor()
+
+    def parse(self, response):
+        for link in self.links.extract_links(response):
+            yield response.follow(link)
+"""
+
+
+def start_plain(directory: Path, proxy: str, redis: str) -> subprocess.Popen[bytes]:
+    settings = {
+        "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+        "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+        "SCHEDULER_PERSIST": True,
+        "REDIS_URL": redis,
+        "MAX_IDLE_TIME_BEFORE_CLOSE": 5,
+        "DOWNLOAD_DELAY": 0.3,
+        "RANDOMIZE_DOWNLOAD_DELAY": False,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+        "CONCURRENT_REQUESTS": 64,
+        "ROBOTSTXT_OBEY": False,
+        "LOG_LEVEL": "ERROR",
+    }
+    options = [word for k, v in settings.items() for word in ("-s", f"{k}={v}")]
+    with (directory / "plain.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "scrapy", "runspider", "plain.py", *options],
+            cwd=directory,
+            env={**os.environ, "http_proxy": proxy},
+            stderr=log,
+        )
+
+
+def test_scrapy_redis_side_by_side(redis: redis_servers.Server, tmp_path: Path) -> None:
+    """Two workers, one of them killed and replaced: what is lost, how polite, how large, how fast."""
+    if importlib.util.find_spec("scrapy_redis") is None:
+        pytest.skip("no scrapy-redis: pip install scrapy-redis")
+    parameters = Parameters(seed=9, hosts=40, levels=2, pages=3, links_across=3, latency=0.1)
+    web = Web(parameters)
+    (tmp_path / "plain.py").write_text(PLAIN)
+    table: dict[str, dict[str, float]] = defaultdict(dict)
+
+    def measure(name: str, start: Callable[[str], subprocess.Popen[bytes]]) -> None:
+        log = tmp_path / f"{name}.log"
+        log.touch()
+        with running(parameters, log=log) as proxy:
+
+            def run() -> None:
+                processes = [start(proxy), start(proxy)]
+                while log.stat().st_size < 8_000:
+                    time.sleep(0.05)
+                processes[0].send_signal(signal.SIGKILL)
+                processes[0].wait()
+                processes[0] = start(proxy)
+                for process in processes:
+                    process.wait(250)
+
+            table[name]["cpu"] = cpu_of_children(run)
+        times = fetched(log)
+        hosts: dict[str, list[float]] = defaultdict(list)
+        for url, moments in times.items():
+            hosts[url.split("/")[2]] += moments
+        gaps = [b - a for moments in hosts.values() for a, b in pairwise(sorted(moments))]
+        table[name]["pages"] = len(times)
+        table[name]["breaches"] = sum(gap < 0.29 for gap in gaps)
+        with redis.client() as client:
+            keys = [*client.scan_iter("plain:dupefilter"), *client.scan_iter("*:seen:*")]
+            size = sum(client.memory_usage(key, samples=0) for key in keys)
+        table[name]["bytes"] = size / len(times)
+
+    with redis.client() as client:
+        client.lpush("plain:start_urls", web.url(0, 0))
+    measure("scrapy-redis", lambda proxy: start_plain(tmp_path, proxy, redis.url))
+    with redis.client() as client:
+        client.flushall()
+    crew = Workers(tmp_path, "", redis.url, web.url(0, 0))
+
+    def start_ours(proxy: str) -> subprocess.Popen[bytes]:
+        crew.proxy = proxy
+        return crew.start()
+
+    measure("rdfaspider", start_ours)
+    most = max(row["pages"] for row in table.values())
+    print(f"\n{'':<14}{'URLs':>7}{'lost':>6}{'breaches':>10}{'bytes a URL':>13}{'pages/CPU s':>13}")
+    for name, row in table.items():
+        print(
+            f"{name:<14}{row['pages']:>7.0f}{most - row['pages']:>6.0f}{row['breaches']:>10.0f}"
+            f"{row['bytes']:>13.0f}{row['pages'] / row['cpu']:>13.1f}"
+        )
+    assert table["rdfaspider"]["pages"] == most
+    assert table["rdfaspider"]["breaches"] == 0
