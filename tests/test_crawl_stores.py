@@ -198,7 +198,8 @@ def crawl_through_deaths(
         ):
             pass
         assert next(left, None) is None, "the crawl ended before the last death"
-        assert output[0].count("made anew and filled") == deaths
+        # A death may fall between two writes, and then nothing was damaged.
+        assert 1 <= output[0].count("made anew and filled") <= deaths
         assert "wait in the outbox crawl" not in output[0]
         assert stored(f"{base}/deaths") == expected(site)
 

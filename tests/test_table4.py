@@ -84,6 +84,13 @@ process.start()
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        await answer_one(reader, writer)
+    finally:
+        writer.transport.abort()
+
+
+async def answer_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     request = await reader.readuntil(b"\r\n\r\n")
     path = request.split()[1].decode()
     delay, content_type, body = ANSWERS.get(path, (0.0, "text/plain", b""))
@@ -111,9 +118,11 @@ def server() -> Iterator[str]:
         serving.close()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
-        for task in asyncio.all_tasks(loop):
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
             task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.run_until_complete(asyncio.sleep(0))  # in which the connections end
         loop.close()
 
 

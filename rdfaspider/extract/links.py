@@ -2,7 +2,8 @@
 
 Links are the @href of ``a`` and ``area``, the @src of ``iframe`` and ``frame``, and the @href of
 ``link`` elements that lead to a page or to data (``FOLLOWED``) rather than to a style sheet or an
-icon, and where ``meta http-equiv=refresh`` sends its reader. A link with ``rel=nofollow`` is left out and counted.
+icon, and where ``meta http-equiv=refresh`` sends its reader. A link with ``rel=nofollow`` is left out
+and counted.
 """
 
 from __future__ import annotations

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from rdfaspider.extract import Options
 
 
+# To copy a page of this size is cheaper than to write twice.
+_SMALL = 64 * 1024
+
 # What a worker sends: its line of JSON, and the quads.
 Answer = tuple[dict[str, Any], bytes]
 
@@ -110,7 +113,11 @@ class _Worker(asyncio.Protocol):
         self._answer = answer
         timer = loop.call_later(self._timeout, self._fail, "timeout")
         try:
-            self._transport.write(header + body)
+            if len(body) > _SMALL:
+                self._transport.write(header)
+                self._transport.write(body)
+            else:
+                self._transport.write(header + body)
             return await answer
         finally:
             timer.cancel()

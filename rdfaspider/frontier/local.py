@@ -196,7 +196,8 @@ class LocalFrontier:
             self._turns.make_ready(host)
         batch = self._database.batch()
         self._order.save(batch)
-        self._database.write(batch)
+        if len(batch):
+            self._database.write(batch)
 
     def _unload(self, host: Host) -> None:
         """Let go of the URLs at hand of a host that goes to sleep; they will be picked again."""
@@ -233,7 +234,7 @@ class LocalFrontier:
         key = self._remove(batch, host, taken, _STATES[state])
         self._count(host, taken, state)
         if state == "done":
-            self._order.learn(key, taken.hint, gain)
+            self._order.learn(host, key, taken.hint, gain)
             self._take_in_links(batch, taken, keys, deeper, contexts)
         self._write(batch, host)
 

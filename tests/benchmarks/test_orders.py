@@ -110,7 +110,7 @@ WAITING = int(os.environ.get("FRONTIER_URLS", "1_000_000"))
 def test_the_next_ten_thousand_urls(tmp_path: Path, order: str) -> None:
     """Choosing a page of 10,000 takes less than a second, however many wait."""
     chance = Random(1)
-    politeness = Politeness(delay=0.0, at_once=100)
+    politeness = Politeness(delay=0.0)
     with open_frontier(
         str(tmp_path / "frontier"), order=order, politeness=politeness, limits=NO_LIMITS
     ) as frontier:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.contexts import lift_of
 from rdfaspider.frontier.harvest import Harvest, Shares, section_of
-from rdfaspider.frontier.keys import host_of, to_key
+from rdfaspider.frontier.keys import host_of
 from rdfaspider.frontier.orders.order import Order
 
 if TYPE_CHECKING:
@@ -38,15 +38,16 @@ class HarvestOrder(Order):
     promised then (a byte).
 
     Layout: the sections in which URLs of a host wait are in memory for hosts that have work, each with the
-    best promise; they are read from disk when the host is looked at, and those that come in are added.
+    best promise; those that come in are added, those found empty are dropped, and when none is left they
+    are read from disk. The best of them is remembered until something of the host changes.
     Invariant: the rank is the section and the promise turned round, so a section of a host is a range on
     disk, the most promising first.
     """
 
     reads_hints = True
-    # One URL of one host at a time: what is learnt in between changes the choice.
+    # One URL of few hosts at a time: what is learnt in between changes the choice.
     most_at_hand = 1
-    fed_at_once = 1
+    fed_at_once = 8
     inbox_page = 400
 
     def __init__(self, database: Database) -> None:
@@ -55,6 +56,7 @@ class HarvestOrder(Order):
         self.harvest = Harvest.load(stored) if stored else Harvest()
         self._shares = Shares()
         self._sections: dict[int, dict[bytes, int]] = {}
+        self._best: dict[int, tuple[float, bytes]] = {}  # score and section
         self._unsaved = 0
 
     # --- links ---
@@ -72,24 +74,26 @@ class HarvestOrder(Order):
             section, promise = section_of(key), findings[key] >> 24
             if section in sections or len(sections) < _SECTIONS:
                 sections[section] = max(sections.get(section, 0), promise)
+        self._best.pop(host.id, None)
 
     def forgotten(self, host: Host) -> None:
         self._sections.pop(host.id, None)
+        self._best.pop(host.id, None)
 
     # --- hosts ---
 
     def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
-        sections = self._sections[host.id] = dict(self._read(waiting, host))
-        picked: list[Picked] = []
-        for section in sorted(sections, key=lambda name: -self._score(name, sections[name])):
+        sections = self._sections.get(host.id)
+        while sections:
+            _, section = self._best_of(host, sections)
             start = section[len(host.key) :] + b"\0"
-            for rank, number, value in waiting.of(host, start):
-                if len(picked) == count or not rank.startswith(start):
-                    break
-                picked.append((number, value))
-            if len(picked) == count:
-                break
-        return picked
+            found = next(waiting.of(host, start), None)
+            if found is not None and found[0].startswith(start):
+                return [(found[1], found[2])]
+            del sections[section]
+            self._best.pop(host.id, None)
+        self._sections[host.id] = dict(self._read(waiting, host))
+        return self.pick(waiting, host, count)
 
     def _read(self, waiting: Waiting, host: Host) -> Iterator[tuple[bytes, int]]:
         """Yield the sections of a host in which URLs wait that are not in flight, with their promises."""
@@ -101,26 +105,29 @@ class HarvestOrder(Order):
             yield host.key + rank[:-2], value[2]
             found = next(waiting.of(host, rank[:-1] + b"\xff"), None)
 
-    def _score(self, section: bytes, promise: int) -> float:
-        return self.harvest.score(section, lift_of(promise))
+    def _best_of(self, host: Host, sections: Mapping[bytes, int]) -> tuple[float, bytes]:
+        best = self._best.get(host.id)
+        if best is None:
+            score = self.harvest.score
+            best = max((score(name, lift_of(promise)), name) for name, promise in sections.items())
+            self._best[host.id] = best
+        return best
 
     def urgency(self, host: Host) -> float:
         late = 0.0 if self._shares.has_room(host.id) else _LATE
-        if host.queue:
-            taken = host.queue[-1][1]
-            return late - self._score(section_of(to_key(taken.url)), taken.hint >> 16)
         sections = self._sections.get(host.id)
         if not sections:  # after a restart: it is looked at when its turn comes
             return late - self.harvest.score(host.key + b")/")
-        return late - max(self._score(name, promise) for name, promise in sections.items())
+        return late - self._best_of(host, sections)[0]
 
     def taken(self, host: Host, taken: Taken) -> None:
         self._shares.count(host.id)
 
     # --- what is learnt ---
 
-    def learn(self, key: bytes, hint: int, gain: float) -> None:
+    def learn(self, host: Host, key: bytes, hint: int, gain: float) -> None:
         self.harvest.learn(key, gain, hint & 0xFFFF)
+        self._best.pop(host.id, None)
         self._unsaved += 1
 
     def save(self, batch: WriteBatch) -> None:

@@ -74,8 +74,8 @@ class Order:
     def taken(self, host: Host, taken: Taken) -> None:
         """Take in that a URL of a host was handed out."""
 
-    def learn(self, key: bytes, hint: int, gain: float) -> None:
-        """Take in what a page was worth that is done."""
+    def learn(self, host: Host, key: bytes, hint: int, gain: float) -> None:
+        """Take in what a page of a host was worth that is done."""
 
     def save(self, batch: WriteBatch) -> None:
         """Add to the batch what the order must remember over a restart."""

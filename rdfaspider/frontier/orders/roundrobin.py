@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.orders.order import Picked, Waiting
 
 
+Found = tuple[bytes, int, bytes]
+
+
 class RoundRobin(Order):
     """The host that was served longest ago comes first, and within it the branch that was.
 
@@ -49,11 +52,14 @@ class RoundRobin(Order):
         self._moved.clear()
 
     def _next(self, waiting: Waiting, host: Host, passed: set[int]) -> Picked | None:
-        node = b""
+        node = b"/"
+        found: Found | None = None
         while True:
             pointer = self._pointer(host.id, node)
-            found = _first(waiting.of(host, past(pointer)), node, passed) if pointer else None
-            found = found or _first(waiting.of(host, node), node, passed)
+            if pointer or found is None:
+                found = _first(waiting.of(host, past(pointer)), node, passed) if pointer else None
+                found = found or _first(waiting.of(host, node), node, passed)
+            # Where there is no pointer yet, what was found below the node is its first.
             if found is None:
                 return None
             rank, number, value = found
@@ -72,9 +78,7 @@ def _name(host: int, node: bytes) -> bytes:
     return b"pointer " + host.to_bytes(4, "big") + node
 
 
-def _first(
-    urls: Iterator[tuple[bytes, int, bytes]], node: bytes, passed: set[int]
-) -> tuple[bytes, int, bytes] | None:
+def _first(urls: Iterator[Found], node: bytes, passed: set[int]) -> Found | None:
     """Return the first URL below a node that was not passed yet."""
     for rank, number, value in urls:
         if not rank.startswith(node):

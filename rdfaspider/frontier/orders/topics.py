@@ -38,16 +38,23 @@ class Topics(Order):
 
     def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
         """Go round the topics of the host, from the one after that it was last served of."""
-        pools: list[list[Picked]] = []
-        found = next(waiting.of(host), None)
-        while found is not None:
-            topic = found[0][0]
-            pools.append(self._best(waiting, host, topic, count))
-            found = next(waiting.of(host, bytes((topic + 1,))), None) if topic < 255 else None
-        start = sum(pool[0][1][3] <= host.due for pool in pools) % max(len(pools), 1)
-        pools = pools[start:] + pools[:start]
-        rows = range(max(map(len, pools), default=0))
+        topics = self._topics(waiting, host, count)
+        pools = [self._best(waiting, host, topic, -(-count // len(topics))) for topic in topics]
+        rows = range(max(map(len, pools)))
         return [pool[row] for row in rows for pool in pools if row < len(pool)][:count]
+
+    def _topics(self, waiting: Waiting, host: Host, most: int) -> list[int]:
+        """Return the next topics of which URLs of a host wait that are not in flight."""
+        topics: list[int] = []
+        start = int(host.due) + 1
+        for first, end in ((start, 256), (0, start)):
+            while first < end and len(topics) < most:
+                found = next(waiting.of(host, bytes((first,))), None)
+                if found is None or found[0][0] >= end:
+                    break
+                topics.append(found[0][0])
+                first = topics[-1] + 1
+        return topics
 
     def _best(self, waiting: Waiting, host: Host, topic: int, count: int) -> list[Picked]:
         pool: list[Picked] = []
