@@ -19,7 +19,7 @@ class Page:
     `done` was answered (with a page, a redirect, or something that is not a page), `failed` was
     not, `denied` was not asked for because robots.txt forbids it. `reason` labels the counter. A failure
     that is `transient` is worth another try. `postponed` is a URL that was not asked for and waits for
-    another turn of its host. `number` is the URL's in the frontier.
+    another turn of its host. `number` is that of the scheduler's grant.
     A page that is to be read (`is_read`) comes with a `body`, which the extract pipeline turns into
     links and quads.
     """

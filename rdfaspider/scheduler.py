@@ -82,6 +82,10 @@ class Scheduler(BaseScheduler):
         self._guessing: Guessing | None = None
         self._alarm: Any = None
         self._placing = 0
+        # A URL may be granted a second time while the first fetch is still on its way; each fetch answers
+        # for its own grant.
+        self._grants = 0
+        self._closed = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -121,6 +125,7 @@ class Scheduler(BaseScheduler):
         for url, context in self.advice.seeds():
             self.spider.scope.add(url)
             self.frontier.put([url], contexts=[context])
+        self._depth = _limits(self.crawler.settings, spider).depth
         if budget := self.crawler.settings.getint("FRONTIER_GUESSES"):
             self._guessing = Guessing(budget, self.frontier.note(NOTE))
         self.frontier.set_note(_SPIDER, self.spider.memory)
@@ -129,6 +134,7 @@ class Scheduler(BaseScheduler):
         return None
 
     def close(self, reason: str) -> Deferred[None] | None:
+        self._closed = True
         if self._alarm is not None:
             self._alarm.cancel()
         self._reporting.stop()
@@ -148,7 +154,11 @@ class Scheduler(BaseScheduler):
     # --- requests ---
 
     def has_pending_requests(self) -> bool:
-        """Tell whether it is worth waiting: not for what will be ready in a day."""
+        """Tell whether it is worth waiting: for hosts that are being looked up, and for those that will be
+        ready soon, not in a day."""
+        self._place_hosts()
+        if self._placing:
+            return True
         seconds = self.frontier.wait(time())
         return seconds is not None and seconds <= self.patience
 
@@ -174,14 +184,15 @@ class Scheduler(BaseScheduler):
             self._place_hosts()
             self._wake_engine_at_next(now)
             return None
-        self._taken[taken.number] = taken
+        self._grants += 1
+        self._taken[self._grants] = taken
         return Request(
             taken.url,
             callback=self.spider.parse,
             errback=self.spider.failed,
             # The frontier sees to redirects and retries, and its URLs are in normal form already.
             meta={
-                "number": taken.number,
+                "number": self._grants,
                 "host": taken.host,
                 "depth": taken.depth,
                 "dont_redirect": True,
@@ -200,6 +211,8 @@ class Scheduler(BaseScheduler):
 
     def _place(self, host: int, address: str) -> None:
         self._placing -= 1
+        if self._closed:
+            return
         try:
             self.frontier.place(host, address)
         except FrontierUnavailable as error:
@@ -217,7 +230,9 @@ class Scheduler(BaseScheduler):
             self._alarm = call_later(seconds, self._wake_engine)
 
     def _wake_engine(self) -> None:
-        self._alarm = None
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
         slot = self.crawler.engine._slot if self.crawler.engine else None  # there is no public way
         if slot is not None:
             slot.nextcall.schedule()
@@ -240,7 +255,7 @@ class Scheduler(BaseScheduler):
             self._outcomes[f"retried/{page.reason}"] += 1
         else:
             links, places = self.spider.follow(page)
-            guesses = self._guesses(page) if self._guessing is not None else []
+            guesses = self._guesses(page, taken) if self._guessing is not None else []
             if page.reason == "redirect" and page.depth == 0:
                 self.frontier.set_note(_SPIDER, self.spider.memory)
             deeper = 0 if page.reason == "redirect" else 1
@@ -254,9 +269,11 @@ class Scheduler(BaseScheduler):
             )
             self._outcomes[f"{page.outcome}/{page.reason}"] += 1
 
-    def _guesses(self, page: Page) -> list[str]:
+    def _guesses(self, page: Page, taken: Taken) -> list[str]:
         assert self._guessing is not None
         self._guessing.answer(page)
+        if taken.depth >= self._depth:
+            return []  # they would lie beyond
         return self._guessing.guess(
             page, lambda url: self.spider.may_follow(url) and not self.frontier.knows(url)
         )
@@ -303,22 +320,26 @@ class Scheduler(BaseScheduler):
 
 def _options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
     """Return the options of the frontier that the settings and the spider's depth ask for."""
-    wanted = getattr(spider, "depth", None)
-    depth = settings.getint("FRONTIER_DEPTH") if wanted is None else wanted
     shared = shared_options(settings) if is_shared(frontier_url(settings)) else {}
     return {
         **shared,
         "order": settings["FRONTIER_ORDER"],
         "politeness": politeness_of(settings),
         "lease": settings.getfloat("FRONTIER_LEASE"),
-        "limits": FrontierLimits(
-            depth=depth,
-            dynamic_depth=min(depth, settings.getint("FRONTIER_DYNAMIC_DEPTH")),
-            host_urls=settings.getint("FRONTIER_HOST_URLS"),
-            host_waiting=settings.getint("FRONTIER_HOST_WAITING"),
-        ),
+        "limits": _limits(settings, spider),
         "now": time(),
     }
+
+
+def _limits(settings: BaseSettings, spider: Spider | None) -> FrontierLimits:
+    wanted = getattr(spider, "depth", None)
+    depth = settings.getint("FRONTIER_DEPTH") if wanted is None else wanted
+    return FrontierLimits(
+        depth=depth,
+        dynamic_depth=min(depth, settings.getint("FRONTIER_DYNAMIC_DEPTH")),
+        host_urls=settings.getint("FRONTIER_HOST_URLS"),
+        host_waiting=settings.getint("FRONTIER_HOST_WAITING"),
+    )
 
 
 def shared_options(settings: BaseSettings) -> dict[str, Any]:

@@ -63,13 +63,22 @@ class Pool:
     @contextlib.asynccontextmanager
     async def _worker(self) -> AsyncIterator[_Worker]:
         """Lend a worker; one that fails, or whose user is cancelled, is not used again."""
-        worker = self._idle.pop() if self._idle else await self._start()
+        worker = await self._living() or await self._start()
         try:
             yield worker
         except BaseException:
             await worker.end()
             raise
         self._idle.append(worker)
+
+    async def _living(self) -> _Worker | None:
+        """Return an idle worker; one that the system has ended meanwhile is cleared away."""
+        while self._idle:
+            worker = self._idle.pop()
+            if not worker.is_lost:
+                return worker
+            await worker.end()
+        return None
 
     async def _start(self) -> _Worker:
         ours, theirs = socket.socketpair()
@@ -103,10 +112,10 @@ class _Worker(asyncio.Protocol):
         self._answer: asyncio.Future[Answer] | None = None
         self._pieces = bytearray()
         self._header: dict[str, Any] | None = None
-        self._lost = False
+        self.is_lost = False
 
     async def ask(self, header: bytes, body: bytes) -> Answer:
-        if self._lost:
+        if self.is_lost:
             raise ExtractionFailed("crash")
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
@@ -148,7 +157,7 @@ class _Worker(asyncio.Protocol):
             self._answer.set_result((self._header, bytes(pieces)))
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._lost = True
+        self.is_lost = True
         self._fail("crash")
 
     async def end(self) -> None:

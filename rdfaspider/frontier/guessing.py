@@ -1,8 +1,8 @@
 """Guesses on their way: made of pages that were fetched, answered when their own turn came (rows T2, T3).
 
 Invariant. A guess is open from the moment it goes to the frontier until its page comes back; there are at
-most `_MOST` open ones, and then no more are made. What was learnt and what is open is one note, written
-when the crawl ends; a kill forgets what was learnt in its run.
+most `_MOST` open ones, and then the oldest, which the frontier may have turned away, is forgotten. What was
+learnt and what is open is one note, written when the crawl ends; a kill forgets what was learnt in its run.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ class Guessing:
 
     def __init__(self, budget: int, stored: bytes | None = None) -> None:
         self._guesses = Guesses(budget)
-        self._open: set[str] = set()
+        self._open: dict[str, None] = {}
         if stored is not None:
             learnt, _, open_ = stored.partition(b"\n")
             self._guesses.load(learnt)
-            self._open.update(json.loads(open_))
+            self._open.update(dict.fromkeys(json.loads(open_)))
         self.made = self.hits = 0
 
     def answer(self, page: Page) -> None:
         """Take in what became of a page, if it was a guess."""
         if page.url in self._open:
-            self._open.remove(page.url)
+            del self._open[page.url]
             self._guesses.answered(page.url, page.is_read)
             self.hits += page.is_read
 
@@ -50,14 +50,16 @@ class Guessing:
             return []
         found = []
         for url in self._guesses.candidates(page.url):
-            if url in self._open or len(self._open) >= _MOST or not is_welcome(url):
+            if url in self._open or not is_welcome(url):
                 continue
             if not self._guesses.made(url):
                 break
-            self._open.add(url)
+            if len(self._open) >= _MOST:
+                del self._open[next(iter(self._open))]
+            self._open[url] = None
             found.append(url)
         self.made += len(found)
         return found
 
     def dump(self) -> bytes:
-        return self._guesses.dump() + b"\n" + json.dumps(sorted(self._open)).encode()
+        return self._guesses.dump() + b"\n" + json.dumps(list(self._open)).encode()

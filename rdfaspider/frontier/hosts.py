@@ -38,12 +38,13 @@ class Host:
     at most a page's quota long. `low` is where its waiting keys begin, as far as is known: before it there
     may be the remains of many that are gone, which RocksDB would have to step over. `address` is None
     until the host is placed. `turn` counts the takes up to its last one; `due` is the order's business,
-    `server`, `stamp` and `engaged` are that of turns.py.
+    `server`, `stamp`, `engaged` and `before` are that of turns.py.
     """
 
     __slots__ = (
         "address",
         "backoff",
+        "before",
         "blocked",
         "clock",
         "crawl_delay",
@@ -79,6 +80,7 @@ class Host:
         self.turn = 0
         self.due: float = 0
         self.engaged = False
+        self.before: tuple[float, Server, float] | None = None
         self.low = b""
         self.queue: list[tuple[int, Taken]] = []
 
@@ -152,6 +154,9 @@ class Hosts:
 
     def create(self, key: bytes, number: int) -> Host:
         return self.remember(Host(key, number))
+
+    def __len__(self) -> int:
+        return len(self._by_id)
 
     def __getitem__(self, number: int) -> Host:
         return self._by_id[number]

@@ -157,7 +157,7 @@ class LocalFrontier:
                 return self._take_from(host, now)
             if self._inbox.size:  # what comes next may be in it
                 self._sieve.run()
-                if host is not None:
+                if host is not None and host.engaged:  # else the sieve has put it to sleep
                     self._turns.make_ready(host)
             elif host is not None:
                 self._feed([host, *self._turns.hungry(self._order.fed_at_once - 1, now)], now)

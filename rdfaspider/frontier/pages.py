@@ -68,6 +68,8 @@ class Inbox:
 
         `contexts` is what the order may want to know of each link, or nothing.
         """
+        if contexts and len(contexts) != len(keys):
+            raise ValueError(f"{len(keys)} links have {len(contexts)} contexts")
         if keys:
             key = self._next.to_bytes(8, "big")
             self._next += 1

@@ -9,7 +9,8 @@ sleeper and with room under its limit is in the heap of servers, by the time of 
 own, whichever is later. When that comes, the host is engaged: it takes a place under the server's
 limit and goes to the heap of ready hosts, by the urgency that the order gives it. A URL that is taken
 keeps that place until it lands. An entry of a heap is valid while its stamp is the latest of what it
-stands for, so that things are moved by a new entry and nothing is searched.
+stands for, so that things are moved by a new entry and nothing is searched. Where new entries come often,
+the stale ones are swept out when they are many.
 
 Invariant. A host that can give a URL has exactly one valid entry: asleep, ready, or among those that
 wait to be placed. `busy` of a server counts its engaged hosts and its URLs in flight.
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,13 +38,14 @@ _LAST_PLACE = 1 << 60
 class Server:
     """What answers at one address."""
 
-    __slots__ = ("address", "busy", "clock", "due", "hosts", "limit", "sleepers", "stamp")
+    __slots__ = ("address", "busy", "clock", "due", "flying", "hosts", "limit", "sleepers", "stamp")
 
     def __init__(self, address: str | None, limit: float) -> None:
         self.address = address
         self.limit = limit
         self.clock = 0.0
         self.busy = 0
+        self.flying = 0  # of these, URLs in flight
         self.hosts = 0  # in memory
         self.due = _NEVER  # the time of its valid entry in the heap of servers
         self.stamp = -1
@@ -86,6 +89,7 @@ class Turns:
                 server.clock = max(server.clock, asked + delay)
             if host.waiting:
                 self.schedule(self._hosts.remember(host))
+        self._quiet.extend(self._servers.values())
 
     # --- where a host belongs ---
 
@@ -183,6 +187,13 @@ class Turns:
         """Let a ready host be compared anew, because it has got other URLs."""
         if host.engaged and not host.queue:
             self.make_ready(host)
+            if len(self._ready) > 64 + 4 * len(self._hosts):
+                self._ready = [entry for entry in self._ready if self._is_valid(entry)]
+                heapq.heapify(self._ready)
+
+    def _is_valid(self, entry: tuple[Any, int, int, int]) -> bool:
+        host = self._hosts.by_id(entry[-1])
+        return host is not None and host.stamp == entry[-2]
 
     def next_time(self, now: float) -> float | None:
         """Return when the first host will be ready, None if none has work that can be handed out."""
@@ -232,28 +243,43 @@ class Turns:
 
     def depart(self, host: Host, number: int, now: float) -> None:
         """Start the clocks of a host, and of its server, from which a URL is taken."""
-        assert host.server is not None
+        server = host.server
+        assert server is not None
+        host.before = (host.clock, server, server.clock)
         host.engaged = False  # its place under the limit is the URL's now
         self._taken += 1
         host.turn = self._taken
         host.in_flight += (number,)
+        server.flying += 1
         host.clock = now + self._politeness.pause(host)
-        host.server.clock = now + (self._politeness.server_delay or 0.0)
+        server.clock = now + (self._politeness.server_delay or 0.0)
         self.schedule(host)
 
     def land(self, host: Host, number: int, now: float, *, asked: bool) -> None:
-        """Let a URL land: host and server rest from now if it was their only one in flight."""
-        assert host.server is not None
+        """Let a URL land: host and server rest from now, each if it was the only one in flight there.
+
+        If it was not asked after all, the clocks are what they were, unless they have moved on since.
+        """
+        server = host.server
+        assert server is not None
         host.in_flight = tuple(other for other in host.in_flight if other != number)
-        host.server.busy -= 1
-        if self._at_once > 1:
+        server.busy -= 1
+        server.flying -= 1
+        if not asked:
+            self._forget_departure(host, server)
             return
-        if asked:
-            delay = self._politeness.server_delay or 0.0
+        if not host.in_flight:
             host.clock = max(host.clock, now + self._politeness.pause(host))
-            host.server.clock = max(host.server.clock, now + delay)
-        else:
-            host.clock = host.server.clock = now
+        if not server.flying:
+            server.clock = max(server.clock, now + (self._politeness.server_delay or 0.0))
+
+    def _forget_departure(self, host: Host, server: Server) -> None:
+        if self._at_once > 1 or host.before is None:
+            return
+        clock, before, server_clock = host.before
+        host.clock = clock
+        if server is before and server.busy == 0:
+            server.clock = server_clock
 
     # --- places ---
 
@@ -262,7 +288,7 @@ class Turns:
         while self._asked and self._asked[first := next(iter(self._asked))] <= now:
             del self._asked[first]
             self._unplaced[first] = None
-        chosen = list(self._unplaced)[:most]
+        chosen = list(islice(self._unplaced, max(most, 0)))
         for number in chosen:
             del self._unplaced[number]
             self._asked[number] = now + lease
@@ -281,12 +307,14 @@ class Turns:
             if host.engaged:
                 self._disengage(host)
             old.busy -= len(host.in_flight)
+            old.flying -= len(host.in_flight)
             old.hosts -= 1
             self._quiet.append(old)
         host.address, host.server = address, None
         new = self._settle(host)
         assert new is not None
         new.busy += len(host.in_flight)
+        new.flying += len(host.in_flight)
         if host.in_flight:
             new.clock = max(new.clock, old.clock if old else 0.0)
         self.schedule(host)

@@ -39,6 +39,7 @@ class WaitingUrls:
         batch.put(host.prefix + place, value, self._family.handle)
         host.low = min(host.low, place)
         host.waiting += 1
+        self._order.arrived(host, [key], {key: record.depth | record.hint << 8})
 
     def add_all(
         self,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rdfaspider.resolver.addresses import Address
+
+logger = logging.getLogger(__name__)
 
 Waiter = Callable[["tuple[Address, ...]"], None]
 
@@ -52,11 +55,12 @@ class Lookups:
 
     def answered(self, name: str, addresses: tuple[Address, ...]) -> None:
         self._running.remove(name)
-        try:
-            for waiter in self._waiters.pop(name):
+        for waiter in self._waiters.pop(name):
+            try:
                 waiter(addresses)
-        finally:
-            self._start_more()  # a waiter that fails holds nobody else up
+            except Exception:  # it holds nobody else up
+                logger.exception("Nobody took the addresses of %s.", name)
+        self._start_more()
 
     def _start_more(self) -> None:
         while (name := self._next()) is not None:

@@ -36,6 +36,10 @@ MAX_REDIRECTS = 5
 _TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524))
 
 
+# Redirects whose targets are on their way.
+_MOST_HOPS = 10_000
+
+
 class RdfaSpider(Spider):
     """Crawls from `seeds` to `depth` links away, within `scope`.
 
@@ -186,6 +190,8 @@ class RdfaSpider(Spider):
             target = ""
         if target and hops <= MAX_REDIRECTS:
             page.links = [target]
+            if len(self._hops) >= _MOST_HOPS:  # the oldest has led nowhere that is fetched
+                del self._hops[next(iter(self._hops))]
             self._hops[target] = hops
         else:
             page.outcome = "failed"

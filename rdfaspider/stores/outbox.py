@@ -9,7 +9,8 @@ sent again, and as a page replaces its graph as a whole, that changes nothing.
 That holds as long as the store itself survives. A disk store of RDF4J does not when its server is
 killed in the midst of a write: statements of an old version remain, or every request is answered by an
 error from then on (docs/stores.md has the runs). Nothing that is sent can mend this. So with `rebuild`
-the outbox keeps what it sends, and a store that it made itself and that died in the midst of a write is dropped, made anew and filled.
+the outbox keeps what it sends, and a store that it made itself and that died in the midst of a write is
+dropped, made anew and filled.
 """
 
 from __future__ import annotations

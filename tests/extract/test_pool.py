@@ -73,10 +73,26 @@ def test_a_page_that_kills_its_worker_fails_alone() -> None:
     async def scenario() -> None:
         async with opened() as pool:
             await pool.extract(PAGE, URL, "text/html")
-            os.kill(pool._idle[0].process.pid, signal.SIGKILL)
-            pool._idle[0].process.wait()
+            worker = pool._idle[0]
+            os.kill(worker.process.pid, signal.SIGSTOP)
+            task = asyncio.create_task(pool.extract(PAGE, URL, "text/html"))
+            await asyncio.sleep(0)
+            os.kill(worker.process.pid, signal.SIGKILL)
             with pytest.raises(ExtractionFailed, match="crash"):
-                await pool.extract(PAGE, URL, "text/html")
+                await task
+            assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
+
+    asyncio.run(scenario())
+
+
+def test_a_worker_that_died_while_idle_costs_no_page() -> None:
+    async def scenario() -> None:
+        async with opened() as pool:
+            await pool.extract(PAGE, URL, "text/html")
+            worker = pool._idle[0]
+            os.kill(worker.process.pid, signal.SIGKILL)
+            while not worker.is_lost:
+                await asyncio.sleep(0.01)
             assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
 
     asyncio.run(scenario())

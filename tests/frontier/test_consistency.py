@@ -139,7 +139,8 @@ def test_an_old_lease_does_not_end_a_new_flight(tmp_path: Path) -> None:
         second = frontier.take(19.0)
         assert second
         assert frontier.take(21.0) is None, "the first lease would have ended at 20"
-        assert frontier.take(39.0)
+        assert frontier.take(39.0) is None, "its host rests once more"
+        assert frontier.take(40.0)
 
 
 def test_delays_survive_a_kill_and_whatever_comes_between(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import signal
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,3 +125,62 @@ def test_there_is_nothing_to_read_where_nothing_is(tmp_path: Path) -> None:
 def test_a_url_of_an_unknown_kind_is_refused() -> None:
     with pytest.raises(FrontierUnavailable, match="directory"):
         open_frontier("gopher://frontier")
+
+
+# --- servers ---
+
+
+def by_server(path: Path, **options: Any) -> LocalFrontier:
+    politeness = Politeness(delay=1.0, server_delay=1.0)
+    return LocalFrontier(str(path / "frontier"), politeness=politeness, **options)
+
+
+def place_all(frontier: LocalFrontier) -> None:
+    frontier.wait(0.0)
+    for host, _ in frontier.unplaced(100):
+        frontier.place(host, "192.0.2.1")
+
+
+def test_a_page_that_waits_again_takes_no_second_place_at_its_server(tmp_path: Path) -> None:
+    """A seed that is done at a larger depth is fetched again for its links, in the midst of a take."""
+    with by_server(tmp_path) as frontier:
+        frontier.put(["https://a.example/", "https://b.example/1", "https://c.example/1"])
+        place_all(frontier)
+        now = 10.0
+        for _ in range(4):
+            taken = frontier.take(now)
+            assert taken
+            links = ["https://a.example/p"] if taken.url == "https://a.example/" else []
+            frontier.finish(taken, "done", now, links)
+            now += 10
+        frontier.put(["https://a.example/q", "https://b.example/2", "https://c.example/2"])
+        frontier.wait(now)
+        frontier.put(["https://a.example/p"], 0)
+        for _ in range(4):
+            taken = frontier.take(now)
+            assert taken
+            assert frontier.take(now) is None, "one at a time"
+            frontier.finish(taken, "done", now)
+            now += 10
+        assert frontier.counts().waiting == 0
+
+
+def test_servers_without_work_are_forgotten_after_a_restart(tmp_path: Path) -> None:
+    with by_server(tmp_path) as frontier:
+        frontier.put([f"https://h{number}.example/" for number in range(20)])
+        frontier.wait(0.0)
+        for host, name in frontier.unplaced(100):
+            frontier.place(host, f"192.0.2.{name[1:].partition('.')[0]}")
+        while (taken := frontier.take(1.0)) is not None:
+            frontier.finish(taken, "done", 1.0)
+    with by_server(tmp_path, now=2.0) as frontier:
+        assert frontier.take(100.0) is None
+        assert not frontier._turns._servers
+
+
+def test_contexts_belong_to_links(tmp_path: Path) -> None:
+    with (
+        LocalFrontier(str(tmp_path / "frontier")) as frontier,
+        pytest.raises(ValueError, match="2 links have 1 contexts"),
+    ):
+        frontier.put(["https://a.example/1", "https://a.example/2"], 0, [7])

@@ -218,3 +218,56 @@ def test_harvest_goes_where_triples_were(tmp_path: Path) -> None:
             order.finish(url, "done", 10.0, gain=5.0 * ("rich" in url.url))
             again.append("rich" in url.url)
     assert sum(again) >= 8
+
+
+def test_the_heap_of_ready_hosts_is_swept(tmp_path: Path) -> None:
+    fronts = [f"http://h{number}.test/" for number in range(30)]
+    with frontier(tmp_path, "harvest") as order:
+        order.put(fronts)
+        for page in range(300):
+            url = order.take(0.0)
+            assert url
+            links = [f"{front}{page}" for front in fronts]
+            order.finish(url, "done", 0.0, links)
+        assert len(order._turns._ready) <= 64 + 4 * 30 + 30
+
+
+def test_after_a_restart_harvest_sees_what_waits_beside_what_comes(tmp_path: Path) -> None:
+    with frontier(tmp_path, "harvest") as order:
+        order.put([f"http://h.test/a/{page}" for page in range(30)])
+        for _ in range(10):
+            url = order.take(0.0)
+            assert url
+            order.finish(url, "done", 0.0, gain=100.0)
+    with frontier(tmp_path, "harvest") as order:
+        order.put(["http://h.test/b/0"])
+        order.wait(9.0)
+        taken = []
+        for step in range(10):
+            url = order.take(10.0)
+            assert url
+            order.finish(
+                url, "done", 10.0, [f"http://h.test/b/{step + 1}"], gain=100.0 * ("/a/" in url.url)
+            )
+            taken.append("/a/" in url.url)
+    assert sum(taken) >= 7
+
+
+def test_a_url_that_is_tried_again_comes_back_to_harvest(tmp_path: Path) -> None:
+    with frontier(tmp_path, "harvest") as order:
+        order.put([f"http://h.test/a/{page}" for page in range(20)])
+        for _ in range(19):
+            url = order.take(0.0)
+            assert url
+            order.finish(url, "done", 0.0, gain=100.0)
+        last = order.take(0.0)
+        assert last
+        order.retry(last, 0.0, after=5.0)
+        order.put([f"http://h.test/b/{page}" for page in range(50)])
+        taken = []
+        for _ in range(20):
+            url = order.take(10.0)
+            assert url
+            order.finish(url, "done", 10.0)
+            taken.append(url.url)
+    assert last.url in taken[:6]

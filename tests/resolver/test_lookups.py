@@ -71,8 +71,7 @@ def test_a_waiter_that_fails_does_not_hold_up_the_next_name() -> None:
 
     names.want("a", fail)
     names.want("b", ignore)
-    with pytest.raises(ValueError):
-        names.answered("a", ONE)
+    names.answered("a", ONE)
     assert started == ["a", "b"]
 
 

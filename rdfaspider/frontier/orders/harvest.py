@@ -13,7 +13,7 @@ from rdfaspider.frontier.keys import host_of
 from rdfaspider.frontier.orders.order import Order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rocksdict import WriteBatch
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 # Sections of a host that are compared; what lies in further ones waits until the first are empty.
 _SECTIONS = 64
-# After so many pages what was learnt is written down; a kill forgets the rest.
-_SAVED_AFTER = 1_000
+# After so many pages what was learnt is written down; a kill forgets the rest. It takes a third of a second
+# when much is known, so not often.
+_SAVED_AFTER = 10_000
 _NAME = b"harvest"
 # Comes after every host with a share left.
 _LATE = 1e12
@@ -68,8 +69,12 @@ class HarvestOrder(Order):
         section = section_of(key)
         return section[len(host_of(key)) :] + b"\0" + bytes((255 - (hint >> 16),))
 
-    def arrived(self, host: Host, keys: Iterable[bytes], findings: Mapping[bytes, int]) -> None:
-        sections = self._sections.setdefault(host.id, {})
+    def arrived(self, host: Host, keys: Sequence[bytes], findings: Mapping[bytes, int]) -> None:
+        sections = self._sections.get(host.id)
+        if sections is None:
+            if host.waiting > len(keys):  # after a restart: they are read when its turn comes
+                return
+            sections = self._sections[host.id] = {}
         for key in keys:
             section, promise = section_of(key), findings[key] >> 24
             if section in sections or len(sections) < _SECTIONS:
@@ -89,6 +94,9 @@ class HarvestOrder(Order):
             start = section[len(host.key) :] + b"\0"
             found = next(waiting.of(host, start), None)
             if found is not None and found[0].startswith(start):
+                if sections[section] != found[2][2]:  # the most promising one is gone
+                    sections[section] = found[2][2]
+                    self._best.pop(host.id, None)
                 return [(found[1], found[2])]
             del sections[section]
             self._best.pop(host.id, None)
@@ -103,7 +111,7 @@ class HarvestOrder(Order):
                 return
             rank, _, value = found
             yield host.key + rank[:-2], value[2]
-            found = next(waiting.of(host, rank[:-1] + b"\xff"), None)
+            found = next(waiting.of(host, rank[:-2] + b"\1"), None)
 
     def _best_of(self, host: Host, sections: Mapping[bytes, int]) -> tuple[float, bytes]:
         best = self._best.get(host.id)

@@ -9,7 +9,7 @@ from rdfaspider.frontier.pages import FED_AT_ONCE, INBOX_PAGE, MOST_OF_A_HOST
 from rdfaspider.frontier.trie import unpack_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rocksdict import WriteBatch
 
@@ -53,7 +53,7 @@ class Order:
         """Return the bytes by which a waiting URL is sorted among those of its host, before its number."""
         return b""
 
-    def arrived(self, host: Host, keys: Iterable[bytes], findings: Mapping[bytes, int]) -> None:
+    def arrived(self, host: Host, keys: Sequence[bytes], findings: Mapping[bytes, int]) -> None:
         """Take in that new URLs of a host wait (findings: Trie.add)."""
 
     def forgotten(self, host: Host) -> None:

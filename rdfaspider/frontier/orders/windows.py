@@ -1,7 +1,8 @@
 """Tarantula's sliding windows (seed 001): over the hosts, and over the leaves of each.
 
-A leaf is a waiting URL that no other waiting URL of its host continues: /a/b is below /a/, /a/ below /.
-The rank is the path, so leaves are found by walking.
+A leaf is a waiting URL that the next one of its host, in order of keys, is not below: /a/b is below /a/, /a/
+below /. The rank is the path, so leaves are found by walking. (Where /a-b stands between /a and /a/b, /a
+is taken for a leaf: `-` sorts before `/`.)
 """
 
 from __future__ import annotations
