@@ -71,6 +71,10 @@ def outbox_options(settings: BaseSettings) -> dict[str, Any]:
     }
 
 
+# Quads of a page that are worth a thread.
+_MANY = 100
+
+
 class StorePipeline:
     """Replaces the page's graph by what was found this time.
 
@@ -100,7 +104,7 @@ class StorePipeline:
     async def process_item(self, page: Page) -> Page:
         if page.is_read:
             await self._wait_for_room()
-            self._store(page)
+            await self._store(page)
         return page
 
     async def _wait_for_room(self) -> None:
@@ -115,10 +119,15 @@ class StorePipeline:
         slot = self.crawler.engine._slot  # Scrapy has no public way to ask
         return slot is None or slot.closing is not None
 
-    def _store(self, page: Page) -> None:
+    async def _store(self, page: Page) -> None:
         count = self.crawler.stats.inc_value
         graph = to_iri(page.url)
-        if not self.store.replace(graph, page.quads):
+        if len(page.quads) > _MANY and not isinstance(self.store, Outbox):
+            # The embedded store takes ten microseconds and more for each; the crawl goes on meanwhile.
+            is_new = await asyncio.to_thread(self.store.replace, graph, page.quads)
+        else:
+            is_new = self.store.replace(graph, page.quads)
+        if not is_new:
             count("store/unchanged")
         elif page.quads:
             count("store/graphs")

@@ -64,17 +64,16 @@ def crawl(directory: Path) -> list[Point]:
     seeds = directory / "seeds.txt"
     place = directory / "crawl"
     place.mkdir()
-    with machine.on(machine.SERVERS), running(WEB) as url:
+    with running(WEB) as url:
         seeds.write_text("".join(f"http://w{host}.site.test/\n" for host in range(64)))
         environment = {**os.environ, "http_proxy": url, "SPEED_PAGES": str(PAGES)}
         command = [sys.executable, "-m", "tests.benchmarks.speed.timeline"]
-        with machine.on(machine.CONTENDER):
-            subprocess.run(
-                [*command, str(directory / "result.json"), str(place), str(seeds)],
-                cwd=machine.PROJECT,
-                env=environment,
-                check=True,
-            )
+        subprocess.run(
+            [*command, str(directory / "result.json"), str(place), str(seeds)],
+            cwd=machine.PROJECT,
+            env=environment,
+            check=True,
+        )
     lines = (place / "timeline.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines]
 

@@ -3,10 +3,10 @@
     pytest tests/benchmarks/test_speed.py -s
 
 Every contender crawls the same generated web, or fetches the same pages, one after the other, each
-in a process of its own that is kept on one core together with its child processes; the web's server,
-Redis and RDF4J are on another. Only ratios within the run are asserted: the goals, and that none is
-15 % below what docs/speed.json has. A ratio by the clock is skipped when strangers took part of the
-core meanwhile; the one by CPU time is always held. SPEED_PIN=1 writes that file, docs/speed.svg
+in a process of its own beside the web's server, Redis and RDF4J; all may use the whole machine, as
+their users would let them. Only ratios within the run are asserted: the goals, and that none is
+15 % below what docs/speed.json has. A ratio by the clock is skipped when strangers took part of a core
+meanwhile. SPEED_PIN=1 writes that file, docs/speed.svg
 and docs/speed.md anew.
 """
 
@@ -91,13 +91,12 @@ class Run:
         result = self.place.with_suffix(".json")
         before = {name: machine.cpu_seconds(pid) for name, pid in self.servers.items()}
         command = [sys.executable, "-m", f"tests.benchmarks.speed.{module}"]
-        with machine.on(machine.CONTENDER):
-            subprocess.run(
-                [*command, str(result), str(self.place), str(seeds), *options],
-                cwd=machine.PROJECT,
-                check=True,
-                timeout=LONGEST,
-            )
+        subprocess.run(
+            [*command, str(result), str(self.place), str(seeds), *options],
+            cwd=machine.PROJECT,
+            check=True,
+            timeout=LONGEST,
+        )
         cost: dict[str, Any] = json.loads(result.read_text())
         assert cost["answers"] >= pages, f"{name} fetched {cost['answers']} of {pages} pages"
         self.samples = cost["samples"] or self.samples
@@ -112,7 +111,7 @@ class Run:
             cost["children"] / pages * 1e3,
             cost["memory"],
             cost["children_memory"] if cost["children"] else 0,
-            others=cost["others"],
+            others=max(0.0, cost["others"] - sum(used.values())),
             servers={server: share for server, share in used.items() if share >= 0.005},
         )
 
@@ -122,9 +121,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """Let everybody run, print the tables, and pin them if that is asked for."""
     run = Run(tmp_path_factory.mktemp("speed"))
     run.pinned = json.loads(PINNED.read_text())["ratios"] if PINNED.exists() else {}
-    with machine.on(machine.SERVERS):
-        _generated(run)
-        _large(run)
+    _generated(run)
+    _large(run)
     print(f"\n\nthe web's server alone: {run.site:,.0f} pages/s\n")
     print(report.table(run.rows.values()))
     for name, why in run.missing.items():
@@ -231,10 +229,9 @@ class Race:
 
 def _served(site: str, pages: list[str]) -> float:
     """Return the pages/s of the web's server when a client does nothing else but ask."""
-    with machine.on(machine.CONTENDER):
-        start = time.perf_counter()
-        asyncio.run(fetch(site, pages * 3))
-        return len(pages) * 3 / (time.perf_counter() - start)
+    start = time.perf_counter()
+    asyncio.run(fetch(site, pages * 3))
+    return len(pages) * 3 / (time.perf_counter() - start)
 
 
 def _refusal(redis: str) -> str:
@@ -303,10 +300,8 @@ PAIRS = {
 }
 GOALS = {
     **{f"{name}, pages/s": goal for name, goal in PAIRS.items()},
-    **{
-        f"{name}, pages a CPU second": goal._replace(measure=PROCESSOR)
-        for name, goal in PAIRS.items()
-    },
+    "(e) : (c), pages a CPU second": Goal(6, EMBEDDED, EXTRUCT, measure=PROCESSOR),
+    "(f) : (e), pages a CPU second": Goal(0.7, SHARED, EMBEDDED, measure=PROCESSOR),
     "(e) : (a), pages a second of the main process": Goal(
         0.5, EMBEDDED, BARE, measure=lambda row: 1e3 / row.own
     ),

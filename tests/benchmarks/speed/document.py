@@ -9,9 +9,9 @@ from tests.benchmarks.speed.report import Row, components, table
 METHOD = """# Speed
 
 `pytest tests/benchmarks/test_speed.py -s` lets rdfaspider and others crawl the same generated web,
-one after the other, in one run: pages of 5 KB with 40 links and 20 triples in RDFa. Each contender
-is kept on one core with all its child processes; the server of the web, Redis and RDF4J are on
-another. Time counts from the opening of the spider to its end, when everything is stored. This page
+one after the other, in one run: pages of 5 KB with 40 links and 20 triples in RDFa. All may use the
+whole machine, of two cores: the contender with its child processes, the server of the web, Redis and
+RDF4J. Time counts from the opening of the spider to its end, when everything is stored. This page
 is written by the run (`SPEED_PIN=1`).
 
 * (a) Scrapy that fetches the same URLs with `CONCURRENT_ITEMS=1` and looks at nothing; (b) Scrapy
@@ -25,9 +25,9 @@ is written by the run (`SPEED_PIN=1`).
 READING = """
 "As they must be": the triples are, as a set, those that the web's oracle knows; a time in UTC may
 be spelt `Z` or, as rdflib does, `+00:00`. extruct leaves out the languages of texts and takes what
-is shown of a time for its value. "Strangers" is what other work took of the contender's core: where
-it is much, pages/s tell of the machine, and pages a CPU second (of the main process and its
-children) are what to compare.
+is shown of a time for its value. "Strangers" is what other work took of a core: where it is much,
+pages/s tell of the machine, and pages a CPU second (of the main process and its children) are what to
+compare.
 """
 
 HELD = """

@@ -1,4 +1,4 @@
-"""Which core does what, the servers beside the contenders, and what these use of it."""
+"""The servers beside the contenders, and what they use of the machine."""
 
 from __future__ import annotations
 
@@ -15,20 +15,6 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parents[3]
-CORES = sorted(os.sched_getaffinity(0))
-# The contender has a core to itself, its child processes included; all servers share another one.
-CONTENDER, SERVERS = {CORES[0]}, {CORES[-1]}
-
-
-@contextmanager
-def on(cores: set[int]) -> Iterator[None]:
-    """Stay on some cores while the block runs, with all processes that it starts."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def cpu_seconds(process: int) -> float:

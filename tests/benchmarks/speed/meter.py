@@ -50,8 +50,8 @@ class Meter:
     """Writes a crawl's seconds, CPU, peak memory and answers to the file SPEED_RESULT.
 
     They count from the opening of the spider to its end, when everything is stored: what Python and
-    Scrapy take to start is nobody's merit or fault. `others` is the share of the core that went to
-    anybody else. With SPEED_SAMPLES the stack is looked at each
+    Scrapy take to start is nobody's merit or fault. `others` is the share of a core that went to
+    anybody else, the servers included. With SPEED_SAMPLES the stack is looked at each
     millisecond of CPU time, which gives the share of each component.
     """
 
@@ -120,10 +120,8 @@ def component_of(file: str) -> str:
 
 
 def core_seconds() -> float:
-    """Return how long the core of this process has been busy, whoever it was busy for."""
-    core = min(os.sched_getaffinity(0))
-    lines = Path("/proc/stat").read_text().splitlines()
-    (fields,) = (line.split()[1:] for line in lines if line.startswith(f"cpu{core} "))
+    """Return how long the cores have been busy, whoever they were busy for."""
+    fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     # All but idle and waiting for a disk; guests are part of user.
     return sum(map(int, [*fields[:3], *fields[5:8]])) / os.sysconf("SC_CLK_TCK")
 

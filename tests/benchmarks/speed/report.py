@@ -19,7 +19,7 @@ class Row:
     children_memory: int
     triples: int | None = None
     agrees: bool | None = None  # with the oracle, triple by triple
-    others: float = 0.0  # share of its core that went to strangers
+    others: float = 0.0  # share of a core that went to strangers
     servers: dict[str, float] = field(default_factory=dict)  # share of their core
 
     @property
@@ -30,7 +30,7 @@ class Row:
 
 HEAD = (
     "| contender | pages/s | pages a CPU second | CPU ms a page | of children | triples"
-    " | as they must be | MB | of children | strangers on its core | servers on theirs |\n"
+    " | as they must be | MB | of children | strangers | servers |\n"
     "|---|--:|--:|--:|--:|--:|---|--:|--:|--:|---|"
 )
 
