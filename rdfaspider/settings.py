@@ -284,6 +284,8 @@ EXTENSIONS = {
 }
 LOGSTATS_INTERVAL = 0  # Progress does it
 LOG_LEVEL = "INFO"
+# No lines for each page but with LOG_LEVEL=DEBUG.
+LOG_FORMATTER = "rdfaspider.extensions.quiet.QuietLogFormatter"
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 LOG_DATEFORMAT = "%H:%M:%S"
 LOG_VERSIONS: list[str] = []

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 _RECORD = struct.Struct(">IIIIIIHddddd")
 
 
+# Most hosts have nothing in flight, so all share it.
+NONE_IN_FLIGHT: frozenset[int] = frozenset()
+
+
 class Host:
     """One host: its counts, its clock, the URLs at hand and the numbers of those in flight.
 
@@ -73,7 +77,7 @@ class Host:
         self.taken_in = self.waiting = self.later = self.done = self.failed = self.failures = 0
         self.crawl_delay = self.latency = self.backoff = 0.0
         self.clock = self.blocked = 0.0
-        self.in_flight: tuple[int, ...] = ()
+        self.in_flight: set[int] | frozenset[int] = NONE_IN_FLIGHT
         self.address: str | None = None
         self.server: Server | None = None
         self.stamp = -1

@@ -79,10 +79,8 @@ def _turn(name: str) -> str:
     # An address has its root first already. A comma is legal in a host, so it is escaped.
     if name.startswith("[") or name.replace(".", "").isdecimal():
         return name
-    return ",".join(reversed(name.replace(",", "%2C").split(".")))
+    return ",".join(reversed(name.replace(",", "%2C").replace(")", "%29").split(".")))
 
 
 def _turn_back(name: str) -> str:
-    if "," not in name:
-        return name.replace("%2C", ",")
-    return ".".join(reversed(name.split(","))).replace("%2C", ",")
+    return ".".join(reversed(name.split(","))).replace("%2C", ",").replace("%29", ")")

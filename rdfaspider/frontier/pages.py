@@ -8,7 +8,7 @@ Out. When hosts that are ready have nothing at hand, a queue page is made for th
 URLs as the diversity threshold allows, and the page is spread so that the URLs of one host are as far
 apart as they can be. The page says in which order hosts that are ready are served.
 
-The threshold is the RDFa Web Spider's: the reciprocal of the URLs taken a second since the last page,
+The threshold is the RDFa Web Spider's: the reciprocal of the URLs taken a second,
 so that at a steady rate no host is asked more often than once a second whatever its share.
 
 What survives a kill. The inbox is written with the state change that filled it. A queue page is not
@@ -116,10 +116,16 @@ class Diversity:
         self._takes += 1
 
     def quota(self, now: float) -> int:
-        """Set the threshold by the takes since the last page, and return its share of a page."""
-        if self._since is not None and now > self._since and self._takes:
-            self.threshold = min(1.0, (now - self._since) / self._takes)
-        self._takes, self._since = 0, now
+        """Set the threshold by the takes since it was last set, and return its share of a page.
+
+        It is set once a second at most: what is taken in a moment says little of the rate.
+        """
+        if self._since is None:
+            self._takes, self._since = 0, now
+        elif now - self._since >= 1.0:
+            if self._takes:
+                self.threshold = min(1.0, (now - self._since) / self._takes)
+            self._takes, self._since = 0, now
         return max(1, min(MOST_OF_A_HOST, int(QUEUE_PAGE * self.threshold)))
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import heapq
 import logging
+import math
 import time
 from typing import TYPE_CHECKING, Self
 
@@ -33,7 +34,7 @@ from rdfaspider.frontier.redis.ahead import LONGEST, SHORTEST, SLACK, Ahead
 from rdfaspider.frontier.redis.batch import LANDS, Batch
 from rdfaspider.frontier.redis.board import Board
 from rdfaspider.frontier.redis.calls import Landing, Lease, host_at
-from rdfaspider.frontier.redis.crew import BEAT, Crew
+from rdfaspider.frontier.redis.crew import BEAT, Clock, Crew
 from rdfaspider.frontier.redis.desk import Desk
 from rdfaspider.frontier.redis.link import Address, RedisAway, RedisLink
 from rdfaspider.frontier.redis.opening import begin, warn_of_eviction
@@ -140,6 +141,7 @@ class SharedFrontier:
         sent = self._caller_clock()
         there = self.crew.heard(self.link.one(self.crew.beat({}, self._told(now), silent=True)))
         if not self._keeps_own_time:
+            self._desk.clock = Clock(-math.inf, math.inf)
             self._desk.clock.learn(there, sent, self._caller_clock())
         self.crew.claim(there)
         if self.state == "stop" and not self._keeps_own_time:
@@ -209,7 +211,7 @@ class SharedFrontier:
         there = now + self._desk.clock.low
         while self._desk.at_hand and self._desk.at_hand[0].start <= there:
             lease = heapq.heappop(self._desk.at_hand)
-            if not self._is_late(lease, there):
+            if not self._is_late(lease, there) and not self._is_expired(lease, there):
                 return lease.taken
             self._desk.give_back(lease, now)
         return None
@@ -220,6 +222,10 @@ class SharedFrontier:
             self._desk.politeness.at_once > 1 and self._desk.politeness.pause(lease.host) > 0
         )
         return is_shared and there > lease.start + SLACK
+
+    def _is_expired(self, lease: Lease, there: float) -> bool:
+        """Tell whether others may have been given the URL meanwhile: after a pause, or a jam."""
+        return there > lease.start + self._desk.scripts.lease / 2
 
     def wait(self, now: float) -> float | None:
         if self._ahead is None:
@@ -243,7 +249,9 @@ class SharedFrontier:
     def _wait_for_others(self, now: float) -> float | None:
         first = self._desk.board.first
         if first is None:
-            is_over = self._desk.board.is_over and not self._desk.held
+            is_over = (
+                self._desk.board.is_over and not self._desk.held and not self._seeds.is_reading
+            )
             return None if is_over and not self._waits else LONGEST
         seconds = max(first - now - self._desk.clock.low, 0.0)
         # Others may bring links at any moment; but what is a day away is nothing to wait for.
@@ -444,6 +452,9 @@ class SharedFrontier:
     def counts(self) -> Counts:
         if self._ahead is None:
             self._look(self._last_contact)
+        else:
+            # Whoever is too busy to take anything still says that it is alive.
+            self._ahead.advance(self._caller_clock())
         return self._desk.board.counts()
 
     def hosts(self, now: float) -> Iterator[HostView]:

@@ -23,6 +23,8 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from rdfaspider.frontier.hosts import NONE_IN_FLIGHT
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -249,7 +251,10 @@ class Turns:
         host.engaged = False  # its place under the limit is the URL's now
         self._taken += 1
         host.turn = self._taken
-        host.in_flight += (number,)
+        if isinstance(host.in_flight, set):
+            host.in_flight.add(number)
+        else:
+            host.in_flight = {number}
         server.flying += 1
         host.clock = now + self._politeness.pause(host)
         server.clock = now + (self._politeness.server_delay or 0.0)
@@ -262,7 +267,10 @@ class Turns:
         """
         server = host.server
         assert server is not None
-        host.in_flight = tuple(other for other in host.in_flight if other != number)
+        if len(host.in_flight) > 1 and isinstance(host.in_flight, set):
+            host.in_flight.discard(number)
+        else:
+            host.in_flight = NONE_IN_FLIGHT
         server.busy -= 1
         server.flying -= 1
         if not asked:

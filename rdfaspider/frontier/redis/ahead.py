@@ -62,6 +62,7 @@ class Ahead:
         self._dead: list[str] = []
         self._buried: set[str] = set()
         self._needs_recovery = False
+        self._run: bytes | None = None
         self._owners: tuple[object, list[str]] = (None, [])
         self._batch = Batch()
         self._last_exchange = self._last_look = self.last_contact = clock()
@@ -91,6 +92,8 @@ class Ahead:
             self._depart(now)
 
     def _has_reason(self, now: float) -> bool:
+        if now < self._last_exchange:  # the clock was set back
+            self._last_exchange = self._last_look = now
         since = now - self._last_exchange
         if since < SHORTEST:
             return False
@@ -203,12 +206,17 @@ class Ahead:
     def _arrived(self, answer: Answer) -> None:
         was_silent = answer.received - self.last_contact > SILENT_AFTER
         self.last_contact = answer.received
-        if answer.gap:
+        run = answer.replies[LOOKS][-1][3]
+        is_another, self._run = self._run not in (None, run), run
+        gap = (
+            answer.gap or is_another
+        )  # a lost connection is mended silently if Redis is back at once
+        if gap:
             # Redis may have come back without its last second: links are told again, and what was handed
             # out meanwhile is put back.
             self._desk.known.clear()
             self._needs_recovery = True
-        there = self._desk.crew.heard(answer.replies[LOOKS][-1], gap=answer.gap)
+        there = self._desk.crew.heard(answer.replies[LOOKS][-1], gap=gap)
         self._desk.clock.learn(there, answer.sent, answer.received)
         self._desk.heed()
         self._batch.deal_with(answer.replies)
@@ -217,8 +225,9 @@ class Ahead:
             for lease in [*self._desk.at_hand, *self._desk.asking]:
                 self._desk.give_back(lease, answer.received)
             self._desk.at_hand, self._desk.asking = [], []
-        self._dead = [name for name in self._desk.crew.dead(there) if name not in self._buried]
-        self._buried.update(self._dead)
+        dead = self._desk.crew.dead(there)
+        self._dead = [name for name in dead if name not in self._buried]
+        self._buried = set(dead)  # who is back may die again
         for name in self._dead:
             logger.warning("The worker %s is gone: its URLs are handed out again.", name)
 

@@ -93,7 +93,7 @@ class Desk:
     @property
     def is_pending(self) -> bool:
         """Tell whether there is anything to tell Redis."""
-        return bool(self.landings or self.inbox.size or self.turns)
+        return bool(self.landings or self.inbox.size or self.turns or self.notes)
 
     # --- links, URLs, and what becomes of them ---
 
@@ -246,7 +246,8 @@ class Desk:
             lease.start = start
             heapq.heappush(self.at_hand, lease)
             return
-        del self.held[lease.taken.number]
+        if self.held.get(lease.taken.number) is lease:
+            del self.held[lease.taken.number]
         landing = Landing("refused", lease.partition, lease.taken.number, lease.start)
         landing.token, landing.until = lease.token, -start
         self.landings.append(landing)

@@ -39,6 +39,20 @@ _PASSING = (
     "BUSY",
     "MISCONF",
 )
+_PASSING_KINDS = (
+    redis.exceptions.BusyLoadingError,
+    redis.exceptions.ReadOnlyError,
+    redis.exceptions.OutOfMemoryError,
+    redis.exceptions.ClusterDownError,
+    redis.exceptions.MasterDownError,
+    redis.exceptions.TryAgainError,
+    redis.exceptions.ConnectionError,
+    redis.exceptions.TimeoutError,
+)
+# So many stages, those before LANDS, are safe before the others run.
+SAFE = 3
+# RedisClusterException is no RedisError.
+_ERRORS = (redis.RedisError, redis.exceptions.RedisClusterException, OSError)
 _MOVED = ("MOVED", "ASK")
 _WITHOUT_COMMON = ("beat", "farewell", "seeds", "serve", "version")
 
@@ -93,7 +107,7 @@ class RedisLink:
         self._digests = {name: sha1(text).hexdigest() for name, text in self._sources.items()}
         try:
             self.client, self._cluster = _connect(url)
-        except (redis.RedisError, ValueError, OSError) as error:
+        except (*_ERRORS, ValueError) as error:
             raise FrontierUnavailable(
                 f"Redis cannot be reached at {self.url} ({error}): start it, or name it with"
                 " -s FRONTIER_URL=redis://HOST:PORT/0."
@@ -102,9 +116,15 @@ class RedisLink:
     def run(self, stages: Sequence[Sequence[Script]]) -> list[list[Any]]:
         """Run scripts and return their replies; RedisAway if not all of them could be run."""
         if self._cluster is None:
-            replies = iter(self._run_stage([script for stage in stages for script in stage]))
-            return [[next(replies) for _ in stage] for stage in stages]
+            # What a page led to must be safe before the page is ended: a script that is refused (memory,
+            # an error) does not keep those behind it in the pipeline from running.
+            return self._run_together(stages[:SAFE]) + self._run_together(stages[SAFE:])
         return [self._run_stage(stage) if stage else [] for stage in stages]
+
+    def _run_together(self, stages: Sequence[Sequence[Script]]) -> list[list[Any]]:
+        scripts = [script for stage in stages for script in stage]
+        replies = iter(self._run_stage(scripts) if scripts else [])
+        return [[next(replies) for _ in stage] for stage in stages]
 
     def one(self, script: Script) -> Any:
         """Run one script and return its reply."""
@@ -116,7 +136,7 @@ class RedisLink:
         for attempt in (1, 2, 3):
             try:
                 return getattr(self.client, name)(*arguments)
-            except (redis.RedisError, OSError) as error:
+            except _ERRORS as error:
                 if attempt == 3:
                     raise FrontierUnavailable(f"Redis at {self.url} is away: {error}") from error
         return None
@@ -146,7 +166,7 @@ class RedisLink:
                 answers = pipeline.execute(raise_on_error=False)
                 for index, answer in zip(indices, answers, strict=True):
                     replies[index] = answer
-        except (redis.RedisError, OSError) as error:
+        except _ERRORS as error:
             if self._cluster is not None:
                 self._learn_cluster()
             raise RedisAway(str(error)) from error
@@ -168,16 +188,17 @@ class RedisLink:
             if text.startswith(_MOVED) or kind.startswith(_MOVED):
                 self._learn_cluster()
                 return
-            if text.startswith(_PASSING) or isinstance(
-                error, redis.exceptions.BusyLoadingError | redis.exceptions.ReadOnlyError
-            ):
+            if text.startswith(_PASSING) or isinstance(error, _PASSING_KINDS):
                 raise RedisAway(text)
         raise FrontierUnavailable(f"Redis refuses a script of the frontier: {errors[0]}")
 
     def _load(self) -> None:
-        for server in self._servers():
-            for text in self._sources.values():
-                server.script_load(text)
+        try:
+            for server in self._servers():
+                for text in self._sources.values():
+                    server.script_load(text)
+        except _ERRORS as error:
+            raise RedisAway(str(error)) from error
 
     def _server(self, key: str) -> Any:
         if self._cluster is None:
@@ -195,7 +216,10 @@ class RedisLink:
 
     def _learn_cluster(self) -> None:
         if self._cluster is not None:
-            self._cluster.nodes_manager.initialize()
+            try:
+                self._cluster.nodes_manager.initialize()
+            except _ERRORS as error:
+                raise RedisAway(str(error)) from error
 
     def policies(self) -> list[tuple[int, str, int]]:
         """Return of each server the memory it may use, what it does beyond, and keys it evicted."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.partitions import rendezvous
+from rdfaspider.frontier.redis.crew import Crew
 from rdfaspider.frontier.redis.desk import TOLD
 from rdfaspider.frontier.redis.link import Address, RedisLink
 from rdfaspider.frontier.shared import SharedFrontier
@@ -28,10 +28,11 @@ def onlooker(url: str, politeness: Politeness | None = None) -> SharedFrontier:
                 f"There is no crawl {address.crawl} in Redis at {link.url}: run one first, or name"
                 " another with crawl=NAME in FRONTIER_URL."
             )
+        there = float(link.one(Crew(link, address.crawl, "").beat({}, None, silent=True))[0])
     finally:
         link.close()
     limits = FrontierLimits(depth=0, dynamic_depth=0)
-    return SharedFrontier(url, politeness=politeness, limits=limits, read_ahead=0, now=time.time())
+    return SharedFrontier(url, politeness=politeness, limits=limits, read_ahead=0, now=there)
 
 
 def lines(frontier: SharedFrontier) -> Iterator[str]:

@@ -29,6 +29,11 @@ class SeedList:
         self._worker = worker
         self._taken_in: list[bytes] = []
 
+    @property
+    def is_reading(self) -> bool:
+        """Tell whether the last look found seeds, so that there may be more."""
+        return bool(self._taken_in)
+
     def read(self) -> Script:
         """Return the script that reads seeds, and says that those read before are safe."""
         return Script("seeds", (self.key, self._mine(self._worker)), (_MOST, *self._taken_in))
@@ -50,7 +55,7 @@ class SeedList:
         for item in reply:
             try:
                 found.append(parse(item))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 logger.warning("Skipped the seed %s in %s: %s", item[:200], self.key, error)
         return found
 

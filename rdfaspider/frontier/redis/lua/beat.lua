@@ -12,5 +12,5 @@ if ARGV[1] ~= '' then
 end
 return {
   string.format('%.17g', time), redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES'),
-  redis.call('HGETALL', KEYS[3]),
+  redis.call('HGETALL', KEYS[3]), string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'),
 }

@@ -80,9 +80,10 @@ local function split_bucket()
       moved[#moved + 1] = all[i + 1]
     end
   end
-  if #gone > 0 then
-    call('HDEL', from, unpack(gone))
-    call('HSET', to, unpack(moved))
+  for i = 1, #gone, 1000 do
+    local last = math.min(i + 999, #gone)
+    call('HDEL', from, unpack(gone, i, last))
+    call('HSET', to, unpack(moved, 2 * i - 1, 2 * last))
   end
   buckets = buckets + 1
   if buckets == half * 2 then half = buckets end
@@ -215,7 +216,7 @@ local function next_time()
     if score and (not first or score < first) then first = score end
   end
   -- Somebody was asked where a host is: the answer changes what is ready.
-  if not first and call('EXISTS', root .. ':unplaced') == 1 then first = now + lease end
+  if call('EXISTS', root .. ':unplaced') == 1 then first = math.min(first or now + lease, now + lease) end
   return first
 end
 

@@ -11,7 +11,7 @@ local shallower, idle = {}, {}
 local function forget_links()
   local floor = tonumber(ARGV[5])
   local pruned = tonumber(call('HGET', root, 'pruned') or -1)
-  if floor > pruned then
+  if floor ~= pruned then  -- it falls when seeds come
     for depth = pruned + 1, floor do call('UNLINK', root .. ':links:' .. depth) end
     call('HSET', root, 'pruned', floor)
   end
@@ -47,7 +47,7 @@ local function finish(i, print, token, time)
   add('u' .. depth, -1)
   add('rejected depth', tonumber(ARGV[i + 6]))
   if what == 'denied' then
-    host[H.clock] = time  -- it was not asked
+    if at_once == 1 then host[H.clock] = time end  -- it was not asked
   else
     host[H[what]] = host[H[what]] + 1
     rest(host, time)

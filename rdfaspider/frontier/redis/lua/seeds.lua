@@ -3,6 +3,7 @@
 -- Returns what is to be taken in.
 local call = redis.call
 local kind = call('TYPE', KEYS[1]).ok
+if kind ~= 'list' and kind ~= 'set' and kind ~= 'zset' and kind ~= 'none' then return {} end
 
 if ARGV[1] == '-1' then
   local left = call('LRANGE', KEYS[2], 0, -1)

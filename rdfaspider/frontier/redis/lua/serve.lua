@@ -52,7 +52,8 @@ end
 local deeds = {}
 
 function deeds.ask()
-  drop_fetches(function(fetch) return fetch[3] <= time end)
+  -- Also its own, if this ask is sent again because the answer did not arrive.
+  drop_fetches(function(fetch) return fetch[3] <= time or (fetch[1] == id and fetch[2] == worker) end)
   local start, is_busy = math.max(time, server[1]), #server[2] >= at_once
   local answer = start
   if not is_busy and start <= tonumber(how) then
@@ -70,7 +71,7 @@ end
 
 function deeds.leave()
   if not drop_fetches(function(fetch) return fetch[1] == id and fetch[2] == worker end) then return '' end
-  if how == 'unasked' then
+  if how == 'unasked' and at_once == 1 then
     server[1] = time
   elseif how == 'asked' and at_once == 1 then
     server[1] = math.max(server[1], time + delay)
