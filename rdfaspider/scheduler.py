@@ -144,12 +144,12 @@ class Scheduler(BaseScheduler):
         self.frontier.close()
         return None
 
-    def _welcome(self, url: str) -> bool:
-        """Let a seed in that came by way of the frontier, and let the other workers know its scope."""
-        if not self.spider.welcome(url):
-            return False
-        self.frontier.set_note(_SPIDER, self.spider.memory)
-        return True
+    def _welcome(self, urls: list[str]) -> list[str]:
+        """Let seeds in that came by way of the frontier, and let the other workers know their scope."""
+        welcome = [url for url in urls if self.spider.welcome(url)]
+        if welcome:
+            self.frontier.set_note(_SPIDER, self.spider.memory)
+        return welcome
 
     # --- requests ---
 

@@ -20,6 +20,7 @@ G7  It adds up: seen = waiting + in flight + done + failed + denied, at any mome
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
@@ -35,6 +36,7 @@ __all__ = [
     "Taken",
     "is_shared",
     "open_frontier",
+    "without_secrets",
 ]
 
 State = Literal["done", "failed", "denied"]
@@ -183,6 +185,13 @@ def is_shared(url: str) -> bool:
     return url.startswith(("redis://", "rediss://", "unix://"))
 
 
+def without_secrets(url: str) -> str:
+    """Return a URL as it may be shown: without user and passwords."""
+    # All up to the last @, which a password that is not escaped may have anywhere.
+    shown = re.sub(r"(?s)://.*@", "://…@", url)
+    return re.sub(r"(?i)([?&](?:ssl_)?password=)[^&]*", r"\1…", shown)
+
+
 def open_frontier(url: str, **options: Any) -> Frontier:
     """Open the frontier that `url` names.
 
@@ -195,7 +204,7 @@ def open_frontier(url: str, **options: Any) -> Frontier:
         return SharedFrontier(url, **options)
     if "://" in url:
         raise FrontierUnavailable(
-            f"The frontier {url} is not one this version can open: give the path of a directory, or"
+            f"The frontier {without_secrets(url)} is not one this version can open: give the path of a directory, or"
             " redis://HOST:PORT/0."
         )
     from rdfaspider.frontier.local import LocalFrontier

@@ -173,13 +173,13 @@ class SharedFrontier:
         return self.crew.state
 
     @property
-    def welcome(self) -> Callable[[str], bool]:
-        """Say whether a seed that came by way of Redis may be crawled; to be set."""
+    def welcome(self) -> Callable[[list[str]], list[str]]:
+        """Say which of the seeds that came by way of Redis may be crawled; to be set."""
         assert self._ahead is not None
         return self._ahead.welcome
 
     @welcome.setter
-    def welcome(self, function: Callable[[str], bool]) -> None:
+    def welcome(self, function: Callable[[list[str]], list[str]]) -> None:
         assert self._ahead is not None
         self._ahead.welcome = function
 
@@ -196,7 +196,7 @@ class SharedFrontier:
         key = to_key(url)
         partition = self._desk.partition(host_of(key))
         try:
-            return bool(self.link.one(self._desk.scripts.knows(partition, 0.0, key)))
+            return bool(self.link.ask(self._desk.scripts.knows(partition, 0.0, key)))
         except RedisAway:
             return True  # it is not worth waiting for
 
@@ -390,7 +390,8 @@ class SharedFrontier:
             known.crawl_delay = crawl_delay
         if until is not None:
             known.blocked = max(known.blocked, until + self._desk.clock.high)
-        landing = Landing("slow", self._desk.partition(known.key), known.key, 0.0, host=known)
+        landing = Landing("slow", self._desk.partition(known.key), known.key, known.blocked)
+        landing.until = -1.0 if crawl_delay is None else crawl_delay
         landing.pause = self._desk.politeness.pause(known)
         self._desk.landings.append(landing)
         self._tell(self._last_contact)
@@ -442,7 +443,7 @@ class SharedFrontier:
     def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
         """Have `recall` called with a note when another worker has changed it.
 
-        The note is a JSON array, and to set it is to add to it. `recall` is called before any URL is
+        The note is a JSON array or an object of arrays, and to set it is to add to them. `recall` is called before any URL is
         handed out that was taken in after the change.
         """
         self._desk.watched[name] = (int(self.crew.told.get(f"note {name}", 0)), recall)
@@ -483,13 +484,15 @@ class SharedFrontier:
         return self._desk.board.backlog()
 
     def close(self) -> None:
-        """Bring everything to Redis, and give back what is in flight."""
-        if self._ahead is not None:
-            self._ahead.leave()
-        try:
-            self.link.one(self.crew.farewell(self.crew.name))
-        except OSError as error:
-            logger.warning("This worker could not say that it leaves: %s", error)
+        """Bring everything to Redis, and give back what is in flight.
+
+        If that fails, the others take this worker for dead before long, and put back what it had.
+        """
+        if self._ahead is None or self._ahead.leave():
+            try:
+                self.link.one(self.crew.farewell(self.crew.name))
+            except OSError as error:
+                logger.warning("This worker could not say that it leaves: %s", error)
         self.link.close()
 
     def __enter__(self) -> Self:

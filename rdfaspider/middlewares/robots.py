@@ -14,6 +14,7 @@ from scrapy.http.request import NO_CALLBACK
 from rdfaspider.middlewares.contenttype import header_text
 from rdfaspider.middlewares.politeness import retry_after
 from rdfaspider.middlewares.sitemaps import announce
+from rdfaspider.middlewares.turns import Postponed, noted
 from rdfaspider.robots import record as robots
 from rdfaspider.robots.record import Record
 from rdfaspider.urls import normalise
@@ -33,10 +34,6 @@ _REMEMBERED = 8_000_000
 
 class Denied(IgnoreRequest):
     """Says that robots.txt forbids a URL, or that it could not be had (`unreachable`)."""
-
-
-class Postponed(IgnoreRequest):
-    """Says that a URL has to wait for another turn of its host, and is to be asked for then."""
 
 
 class RobotsMiddleware:
@@ -162,7 +159,7 @@ class RobotsMiddleware:
         if service in self._records:
             self._records.move_to_end(service)
             return self._records[service][0]
-        data = self._frontier.note(f"robots {service}")
+        data = noted(self._frontier, f"robots {service}")
         return None if data is None else self._keep(service, Record.from_bytes(data), len(data))
 
     def _remember(self, service: str, record: Record) -> None:

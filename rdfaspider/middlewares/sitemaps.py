@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from scrapy.exceptions import NotConfigured
 
 from rdfaspider.middlewares.contenttype import header_text
+from rdfaspider.middlewares.turns import noted
 from rdfaspider.robots.sitemaps import read_sitemap
 from rdfaspider.urls import normalise
 
@@ -45,13 +46,13 @@ class SitemapsMiddleware:
         return cls(crawler, crawler.settings.getint("ROBOTS_SITEMAP_URLS"))
 
     def process_request(self, request: Request) -> None:
-        if "host" in request.meta and self._frontier.note(_name(request.url)) is not None:
+        if "host" in request.meta and noted(self._frontier, _name(request.url)) is not None:
             request.meta["sitemap"] = []
 
     async def process_response(self, request: Request, response: Response) -> Response:
         if "sitemap" not in request.meta or response.status >= 400:
             return response
-        note = self._frontier.note(_name(request.url)) or b"0 "
+        note = noted(self._frontier, _name(request.url)) or b"0 "
         level, _, owner = note.decode().partition(" ")
         if response.status >= 300 and "Location" in response.headers:
             announce(self._frontier, [_target(response)], owner, int(level))
@@ -88,7 +89,7 @@ def announce(frontier: Frontier, urls: Iterable[str], owner: str, level: int = 0
         except ValueError:
             continue
     for url in sitemaps:
-        if frontier.note(_name(url)) is None:
+        if noted(frontier, _name(url)) is None:
             frontier.set_note(_name(url), f"{level} {owner}".encode())
     frontier.put(sitemaps, depth=0)
 

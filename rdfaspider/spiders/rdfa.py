@@ -14,7 +14,8 @@ from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
 from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, unwanted
-from rdfaspider.middlewares.robots import Denied, Postponed
+from rdfaspider.middlewares.robots import Denied
+from rdfaspider.middlewares.turns import Postponed
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.spiders.identity import introduce
 from rdfaspider.spiders.rules import read_filters
@@ -61,6 +62,8 @@ class RdfaSpider(Spider):
         self.filters = Filters()
         # The pages of a site share most of their links.
         self._judged = lru_cache(16_384)(self._judge)
+        # Servers on this machine or network that the user named, as URLs.
+        self._servers: set[str] = set()
         # How many redirects led to a URL, while it is not fetched yet.
         self._hops: dict[str, int] = {}
 
@@ -76,7 +79,12 @@ class RdfaSpider(Spider):
 
     def allow_seeds(self) -> None:
         """Let the crawler connect to servers of the user's own that are named as seeds."""
-        installed_resolver().allow_seeds(self.seeds.urls)
+        self._allow(named_servers(self.seeds.urls))
+
+    def _allow(self, servers: Iterable[str]) -> None:
+        new = {url for url in servers if url not in self._servers}
+        installed_resolver().allow_seeds(new)
+        self._servers |= new
 
     def welcome(self, url: str) -> bool:
         """Let a seed be crawled that came after the start; tell whether it may."""
@@ -88,16 +96,22 @@ class RdfaSpider(Spider):
                 return False
         self.scope.add(url)
         self._judged.cache_clear()
-        installed_resolver().allow_seeds([url])
+        self._allow(_named([url]))
         return True
 
     @property
     def memory(self) -> bytes:
-        """Return what must be known to go on: the scope, which moved seeds may have widened."""
-        return json.dumps(sorted(self.scope.members)).encode()
+        """Return what must be known to go on: the scope, which moved seeds may have widened, and the
+        servers that the user named, by seeds that another worker may have read."""
+        known = {"scope": sorted(self.scope.members), "servers": sorted(self._servers)}
+        return json.dumps(known).encode()
 
     def recall(self, memory: bytes) -> None:
-        self.scope.members.update(json.loads(memory))
+        known = json.loads(memory)
+        if isinstance(known, list):  # as it was kept before version 1
+            known = {"scope": known}
+        self.scope.members.update(known["scope"])
+        self._allow(known.get("servers", ()))
         self._judged.cache_clear()
 
     async def start(self) -> AsyncIterator[Any]:

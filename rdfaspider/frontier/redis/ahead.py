@@ -56,7 +56,7 @@ class Ahead:
         self._assign = assign
         self._read_ahead = read_ahead
         self._clock = clock
-        self.welcome: Callable[[str], bool] = lambda url: True
+        self.welcome: Callable[[list[str]], list[str]] = list
         self.unplaced: list[bytes] = []
         self.failure: FrontierUnavailable | None = None
         self._dead: list[str] = []
@@ -78,8 +78,10 @@ class Ahead:
         return self._exchange.is_busy
 
     def is_held_up(self, now: float) -> bool:
-        """Tell whether nothing may start: the crawl is paused or stopped, or Redis was not heard of."""
-        return self.state != "run" or now - self.last_contact > SILENT_AFTER
+        """Tell whether nothing may start: the crawl is paused or stopped, Redis was not heard of, or
+        others have noted something that is not known here yet."""
+        is_silent = now - self.last_contact > SILENT_AFTER
+        return self.state != "run" or is_silent or self._desk.is_behind
 
     def advance(self, now: float) -> None:
         """Take in what has come from Redis, and begin the next exchange if there is reason to."""
@@ -191,12 +193,21 @@ class Ahead:
         self.unplaced += reply
 
     def _sow(self, reply: list[bytes]) -> None:
-        for url, depth in self._seeds.seeds(reply):
-            if self.welcome(url):
+        seeds = self._seeds.seeds(reply)
+        welcome = set(self.welcome([url for url, _ in seeds]) if seeds else ())
+        for url, depth in seeds:
+            if url in welcome:
                 self._desk.take_in(url, depth)
 
     def _concluded(self, reply: list[Any]) -> None:
         self._desk.board.conclude()
+        if self._desk.board.stranded:
+            parts = ", ".join(map(self._desk.scripts.root, sorted(self._desk.board.stranded)))
+            self.failure = FrontierUnavailable(
+                f"Redis has lost keys of the partitions {parts}: URLs wait there or are in flight, and"
+                " nothing says when they are ready. Does it evict keys? Restore it from a backup, or"
+                " begin anew with another crawl=NAME in FRONTIER_URL."
+            )
         if self._desk.board.lost:
             logger.error(
                 "Redis has lost %d URLs that waited: keys of the crawl are gone. Does it evict keys?",
@@ -231,21 +242,27 @@ class Ahead:
         for name in self._dead:
             logger.warning("The worker %s is gone: its URLs are handed out again.", name)
 
-    def leave(self) -> None:
-        """Bring everything to Redis, and give back what is in flight."""
-        desk = self._desk
+    def leave(self) -> bool:
+        """Bring everything to Redis, and give back what is in flight; tell whether that was done."""
         try:
             if (answer := self._exchange.collect(_LEAVING)) is not None:
                 self._arrived(answer)
-            if not self._exchange.is_busy and self.failure is None:
-                now = self._clock()
-                for lease in list(desk.held.values()):
-                    desk.give_back(lease, now)
-                while desk.is_pending:
-                    batch = Batch()
-                    desk.add_pending(batch, now + desk.clock.low)
-                    batch.deal_with(self._link.run(batch.stages))
+            if self._exchange.is_busy or self.failure is not None:
+                return False
+            self._hand_in(self._clock())
+            return True
         except FrontierUnavailable as error:
             logger.warning("What was in flight is handed out again later: %s", error)
+            return False
         finally:
             self._exchange.close()
+
+    def _hand_in(self, now: float) -> None:
+        desk = self._desk
+        for lease in list(desk.held.values()):
+            desk.give_back(lease, now)
+        while desk.is_pending:
+            batch = Batch()
+            desk.add_pending(batch, now + desk.clock.low)
+            batch.deal_with(self._link.run(batch.stages))
+        self._link.one(self._seeds.acknowledge())

@@ -12,7 +12,8 @@ _NO_COUNTERS = (b"epoch", b"buckets", b"pruned", b"tokens")
 
 class Board:
     """`next` is when each partition has something to hand out, None if never; `floor` is the smallest
-    depth of anything unfinished; `is_over` says that nothing is left anywhere."""
+    depth of anything unfinished; `is_over` says that nothing is left anywhere; `stranded` are the
+    partitions that have unfinished URLs and no time at which any of them is ready."""
 
     def __init__(self, partitions: int) -> None:
         self.next: list[float | None] = [0.0] * partitions
@@ -20,6 +21,7 @@ class Board:
         self.floor = 0
         self.is_over = False
         self.lost = 0
+        self.stranded: set[int] = set()
         self._counters: list[dict[str, int]] = [{} for _ in range(partitions)]
         self._quiet: list[dict[str, int]] | None = None
 
@@ -30,6 +32,9 @@ class Board:
             name.decode(): int(count) for name, count in pairs if name not in _NO_COUNTERS
         }
         self.note_next(partition, reply[1])
+        counters = self._counters[partition]
+        if reply[1] is None and counters.get("waiting", 0) + counters.get("in_flight", 0) > 0:
+            self.stranded.add(partition)
         self.unplaced[partition] = reply[3]
         return list(reply[2])
 

@@ -147,4 +147,7 @@ class Crew:
 
 
 def _text(mapping: Mapping[bytes, bytes]) -> dict[str, str]:
-    return {name.decode(): value.decode() for name, value in mapping.items()}
+    return {
+        name.decode(errors="replace"): value.decode(errors="replace")
+        for name, value in mapping.items()
+    }

@@ -8,6 +8,8 @@ batch hands its replies to; they may leave more to be told.
 from __future__ import annotations
 
 import heapq
+import logging
+import math
 from collections import OrderedDict
 from dataclasses import replace
 from functools import partial
@@ -32,6 +34,7 @@ from rdfaspider.frontier.redis.calls import (
     unpack_links,
 )
 from rdfaspider.frontier.redis.crew import Clock
+from rdfaspider.frontier.redis.link import RedisAway
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,15 +47,29 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.redis.link import RedisLink, Script
     from rdfaspider.frontier.redis.scripts import Scripts
 
+logger = logging.getLogger(__name__)
+
 # Hosts and links that a worker remembers.
 _HOSTS, _LINKS = 10_000, 100_000
 # What all workers can be told of politeness while they run.
 TOLD = ("delay", "latency_factor", "first_backoff", "longest_backoff", "large_delay")
 
 
+def told_number(name: str, text: str) -> float:
+    """Return what all workers are told; ValueError if it is no number of seconds, or none at all."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise ValueError(f"{name} must be a number from 0, not {text!r}.")
+    return number
+
+
 class Desk:
     """`held` has the leases by number, `at_hand` a heap of those that are not handed out yet, `asking`
-    those that want a turn at a server first. `ahead` is how long before its time a URL is taken."""
+    those that want a turn at a server first. `ahead` is how long before its time a URL is taken.
+    `is_behind` says that a watched note has changed and could not be read yet."""
 
     def __init__(
         self,
@@ -74,6 +91,7 @@ class Desk:
         self.turns: list[tuple[Script, Callable[[Any], None]]] = []
         self.notes: dict[str, bytes] = {}
         self.watched: dict[str, tuple[int, Callable[[bytes], None]]] = {}
+        self.is_behind = False
         self.held: dict[int, Lease] = {}
         self.at_hand: list[Lease] = []
         self.asking: list[Lease] = []
@@ -83,6 +101,7 @@ class Desk:
         self.done = 0
         self._before = (0.0, 0)  # time and pages at the last beat
         self._own_politeness = scripts.politeness
+        self._misheard: dict[str, str] = {}
         # Who goes to Redis at once is told by it what it knows.
         self._remembers = ahead > 0
 
@@ -292,9 +311,31 @@ class Desk:
 
     def heed(self) -> None:
         """Take over what all workers are told, and what they have noted."""
-        told = {name: float(self.crew.told[name]) for name in TOLD if name in self.crew.told}
+        told = self._told()
         if told or self.politeness is not self._own_politeness:
             self.scripts.politeness = replace(self._own_politeness, **told)  # type: ignore[arg-type]
+        try:
+            self._recall()
+            self.is_behind = False
+        except RedisAway as error:
+            logger.info("A note of the others could not be read yet: %s", error)
+            self.is_behind = True
+
+    def _told(self) -> dict[str, float]:
+        """Return the settings that all workers are told; what makes no sense is named once."""
+        told = {}
+        for name, text in self.crew.told.items():
+            if name not in TOLD:
+                continue
+            try:
+                told[name] = told_number(name, text)
+            except ValueError as error:
+                if self._misheard.get(name) != text:
+                    logger.error("All workers were told something they cannot do: %s", error)
+                self._misheard[name] = text
+        return told
+
+    def _recall(self) -> None:
         for name, (version, recall) in self.watched.items():
             latest = int(self.crew.told.get(f"note {name}", 0))
             if version != latest and (value := self.note(name)) is not None:
@@ -305,5 +346,5 @@ class Desk:
         if name in self.notes:
             return self.notes[name]
         key = self.scripts.root_of(name.encode()) + ":notes"
-        value: bytes | None = self._link.command("hget", key, name)
+        value: bytes | None = self._link.ask_command("hget", key, name)
         return value

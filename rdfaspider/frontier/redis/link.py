@@ -19,7 +19,7 @@ from redis.backoff import NoBackoff
 from redis.cluster import RedisCluster
 from redis.retry import Retry
 
-from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.frontier import FrontierUnavailable, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 # A server that does not answer for so many seconds is taken for gone.
 _TIMEOUT = 10.0
+# What the crawl itself waits for is given up sooner: everything stands still meanwhile.
+_IMPATIENT = 1.0
 # Replies that pass by themselves: the server is loading, failing over, out of memory, moved.
 _PASSING = (
     "LOADING",
@@ -88,7 +90,14 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        parts = urlsplit(text)
+        try:
+            parts = urlsplit(text)
+            _ = parts.port
+        except ValueError:  # which might show a password
+            raise FrontierUnavailable(
+                f"{without_secrets(text)} is no URL of Redis: write redis://HOST:PORT/0, and / ? # @ in a"
+                " password as %2F %3F %23 %40."
+            ) from None
         query = parse_qs(parts.query)
         crawl = query.pop("crawl", ["rdfa"])[-1]
         if not crawl or set(crawl) & set("{}* "):
@@ -101,12 +110,14 @@ class RedisLink:
     """Runs scripts on a Redis server or cluster. `round_trips` counts what that took."""
 
     def __init__(self, url: str) -> None:
-        self.url = _without_password(url)
+        self.url = without_secrets(url)
         self.round_trips = 0
+        self._full_url = url
+        self._impatient: Any = None
         self._sources = dict(_scripts())
         self._digests = {name: sha1(text).hexdigest() for name, text in self._sources.items()}
         try:
-            self.client, self._cluster = _connect(url)
+            self.client, self._cluster = _connect(url, _TIMEOUT)
         except (*_ERRORS, ValueError) as error:
             raise FrontierUnavailable(
                 f"Redis cannot be reached at {self.url} ({error}): start it, or name it with"
@@ -140,6 +151,20 @@ class RedisLink:
                 if attempt == 3:
                     raise FrontierUnavailable(f"Redis at {self.url} is away: {error}") from error
         return None
+
+    def ask(self, script: Script) -> Any:
+        """Run a script that changes nothing, as `ask_command` does."""
+        return self.ask_command("evalsha", self._digests[script.name], *script.words())
+
+    def ask_command(self, name: str, *arguments: Any) -> Any:
+        """Run a command that changes nothing, once and for a second at most; RedisAway if that fails."""
+        self.round_trips += 1
+        try:
+            if self._impatient is None:
+                self._impatient, _ = _connect(self._full_url, _IMPATIENT)
+            return getattr(self._impatient, name)(*arguments)
+        except _ERRORS as error:
+            raise RedisAway(f"Redis at {self.url} is away: {error}") from error
 
     def _run_stage(self, scripts: Sequence[Script]) -> list[Any]:
         replies: list[Any] = [None] * len(scripts)
@@ -233,13 +258,15 @@ class RedisLink:
 
     def close(self) -> None:
         self.client.close()
+        if self._impatient is not None:
+            self._impatient.close()
 
 
-def _connect(url: str) -> tuple[Any, Any]:
+def _connect(url: str, timeout: float) -> tuple[Any, Any]:
     """Return the client for single commands, and the same as a cluster if it is one."""
     options: dict[str, Any] = {
-        "socket_timeout": _TIMEOUT,
-        "socket_connect_timeout": _TIMEOUT,
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
         "protocol": 2,
         "retry": Retry(NoBackoff(), 0),
     }
@@ -258,9 +285,3 @@ def _scripts() -> Iterator[tuple[str, bytes]]:
         name = file.name.removesuffix(".lua")
         if file.name.endswith(".lua") and name != "common":
             yield name, (b"" if name in _WITHOUT_COMMON else common) + file.read_bytes()
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    _, at, place = parts.netloc.rpartition("@")
-    return parts._replace(netloc=("…" + at if at else "") + place).geturl()

@@ -8,7 +8,7 @@ from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.partitions import rendezvous
 from rdfaspider.frontier.redis.crew import Crew
-from rdfaspider.frontier.redis.desk import TOLD
+from rdfaspider.frontier.redis.desk import TOLD, told_number
 from rdfaspider.frontier.redis.link import Address, RedisLink
 from rdfaspider.frontier.shared import SharedFrontier
 
@@ -67,6 +67,4 @@ def tell(frontier: SharedFrontier, text: str) -> None:
         raise ValueError(
             f"Workers cannot be told {name!r} while they run: choose {', '.join(TOLD)}."
         )
-    if not float(value) >= 0:
-        raise ValueError(f"{name} must be seconds, not {value}.")
-    frontier.crew.tell(**{name: str(float(value))})
+    frontier.crew.tell(**{name: str(told_number(name, value))})

@@ -38,6 +38,10 @@ class SeedList:
         """Return the script that reads seeds, and says that those read before are safe."""
         return Script("seeds", (self.key, self._mine(self._worker)), (_MOST, *self._taken_in))
 
+    def acknowledge(self) -> Script:
+        """Return the script that says that the seeds read before are safe, and reads no more."""
+        return Script("seeds", (self.key, self._mine(self._worker)), (0, *self._taken_in))
+
     def give_up(self, worker: str) -> Script:
         """Return the script that pushes back what a worker was taking in."""
         return Script("seeds", (self.key, self._mine(worker)), (-1,))

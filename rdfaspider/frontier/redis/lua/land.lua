@@ -2,6 +2,7 @@
 -- what (done, failed, denied, later, waiting, refused, slow, placed, wake, delivered), fingerprint or host,
 -- token, time, depth,
 -- until, rejected, links, and of its host pause, failures, crawl delay, latency, back-off, blocked.
+-- Of `slow`, time is until when the host is left alone, and until its crawl delay, below zero if that is as it was.
 -- Returns fingerprints and depths of URLs that are not ended because a shorter way to them was found, and
 -- hosts that were woken for nothing, and when something is ready next.
 
@@ -18,12 +19,24 @@ local function forget_links()
 end
 
 local function note_manners(host, i)
-  host[H.pause] = tonumber(ARGV[i + 8])
+  local pause = tonumber(ARGV[i + 8])
+  if tonumber(ARGV[i + 10]) ~= host[H.crawl_delay] then
+    -- Another worker has read robots.txt meanwhile, which the pause does not know yet.
+    pause = math.max(pause, host[H.pause])
+  end
+  host[H.pause] = pause
   host[H.failures] = tonumber(ARGV[i + 9])
-  host[H.crawl_delay] = tonumber(ARGV[i + 10])
   host[H.latency] = tonumber(ARGV[i + 11])
   host[H.backoff] = tonumber(ARGV[i + 12])
   host[H.blocked] = math.max(host[H.blocked], tonumber(ARGV[i + 13]))
+end
+
+local function slow_down(host, i, blocked)
+  local crawl_delay = tonumber(ARGV[i + 5])
+  if crawl_delay >= 0 then
+    host[H.crawl_delay], host[H.pause] = crawl_delay, tonumber(ARGV[i + 8])
+  end
+  host[H.blocked] = math.max(host[H.blocked], blocked)
 end
 
 local function finish(i, print, token, time)
@@ -81,7 +94,7 @@ for i = 6, #ARGV, WIDTH do
   local what, print, token, time = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
   if what == 'slow' then
     local host = find_host(print)
-    if host then note_manners(host, i) end
+    if host then slow_down(host, i, time) end
   elseif what == 'wake' then
     local host = find_host(print)
     if host then host[H.server] = time end

@@ -2,6 +2,7 @@
 -- ARGV: how many to read, or -1 to push all back because the worker is gone; then those that are safe now.
 -- Returns what is to be taken in.
 local call = redis.call
+for i = 2, #ARGV do call('LREM', KEYS[2], 1, ARGV[i]) end
 local kind = call('TYPE', KEYS[1]).ok
 if kind ~= 'list' and kind ~= 'set' and kind ~= 'zset' and kind ~= 'none' then return {} end
 
@@ -20,7 +21,6 @@ if ARGV[1] == '-1' then
   return {}
 end
 
-for i = 2, #ARGV do call('LREM', KEYS[2], 1, ARGV[i]) end
 if call('LLEN', KEYS[2]) == 0 then
   for _ = 1, tonumber(ARGV[1]) do
     local seed
