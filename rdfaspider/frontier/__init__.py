@@ -204,8 +204,8 @@ def open_frontier(url: str, **options: Any) -> Frontier:
         return SharedFrontier(url, **options)
     if "://" in url:
         raise FrontierUnavailable(
-            f"The frontier {without_secrets(url)} is not one this version can open: give the path of a directory, or"
-            " redis://HOST:PORT/0."
+            f"The frontier {without_secrets(url)} is not one this version can open: give the path"
+            " of a directory, or redis://HOST:PORT/0."
         )
     from rdfaspider.frontier.local import LocalFrontier
 

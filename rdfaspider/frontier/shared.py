@@ -443,8 +443,8 @@ class SharedFrontier:
     def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
         """Have `recall` called with a note when another worker has changed it.
 
-        The note is a JSON array or an object of arrays, and to set it is to add to them. `recall` is called before any URL is
-        handed out that was taken in after the change.
+        The note is a JSON array or an object of arrays, and to set it is to add to them. `recall` is
+        called before any URL is handed out that was taken in after the change.
         """
         self._desk.watched[name] = (int(self.crew.told.get(f"note {name}", 0)), recall)
 

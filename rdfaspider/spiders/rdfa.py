@@ -17,6 +17,7 @@ from rdfaspider.middlewares.contenttype import header_text, unwanted
 from rdfaspider.middlewares.robots import Denied
 from rdfaspider.middlewares.turns import Postponed
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
+from rdfaspider.resolver.guard import named_servers
 from rdfaspider.spiders.identity import introduce
 from rdfaspider.spiders.rules import read_filters
 from rdfaspider.spiders.scope import Scope
@@ -24,7 +25,7 @@ from rdfaspider.spiders.seeds import Seeds, read_seeds
 from rdfaspider.urls import Filters, normalise
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -63,7 +64,7 @@ class RdfaSpider(Spider):
         # The pages of a site share most of their links.
         self._judged = lru_cache(16_384)(self._judge)
         # Servers on this machine or network that the user named, as URLs.
-        self._servers: set[str] = set()
+        self._servers = set(_named(self.seeds.urls))
         # How many redirects led to a URL, while it is not fetched yet.
         self._hops: dict[str, int] = {}
 
@@ -79,12 +80,12 @@ class RdfaSpider(Spider):
 
     def allow_seeds(self) -> None:
         """Let the crawler connect to servers of the user's own that are named as seeds."""
-        self._allow(named_servers(self.seeds.urls))
+        installed_resolver().allow_seeds(self._servers)
 
     def _allow(self, servers: Iterable[str]) -> None:
-        new = {url for url in servers if url not in self._servers}
-        installed_resolver().allow_seeds(new)
-        self._servers |= new
+        if new := set(servers) - self._servers:
+            installed_resolver().allow_seeds(new)
+            self._servers |= new
 
     def welcome(self, url: str) -> bool:
         """Let a seed be crawled that came after the start; tell whether it may."""
@@ -108,7 +109,7 @@ class RdfaSpider(Spider):
 
     def recall(self, memory: bytes) -> None:
         known = json.loads(memory)
-        if isinstance(known, list):  # as it was kept before version 1
+        if isinstance(known, list):  # as earlier versions kept it
             known = {"scope": known}
         self.scope.members.update(known["scope"])
         self._allow(known.get("servers", ()))
@@ -209,6 +210,11 @@ class RdfaSpider(Spider):
             self._hops[target] = hops
         else:
             page.outcome = "failed"
+
+
+def _named(urls: Iterable[str]) -> list[str]:
+    """Return the servers on this machine or network among those of seeds, as URLs."""
+    return [f"http://{server}/" for server in named_servers(urls)]
 
 
 def _depth(argument: str | None) -> int | None:

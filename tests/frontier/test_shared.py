@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -13,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from rdfaspider.frontier import FrontierUnavailable, Taken
+from rdfaspider.frontier import FrontierUnavailable, Taken, open_frontier, without_secrets
 from rdfaspider.frontier.keys import to_key
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.redis import report
+from rdfaspider.frontier.redis import link, report
 from rdfaspider.frontier.redis.calls import fingerprint
 from rdfaspider.frontier.redis.crew import DEAD_AFTER, Clock, Crew
 from rdfaspider.frontier.redis.link import Address
@@ -100,6 +101,21 @@ class Fetching:
             fetches.sort()
             for (_, ended), (started, _) in pairwise(fetches):
                 assert started - ended >= delay - 1e-6
+
+
+def until(frontier: SharedFrontier, holds: Callable[[], Any], seconds: float = 10.0) -> Any:
+    """Let a worker go on until something holds, and return that."""
+    end = time.time() + seconds
+    while not (found := holds()):
+        assert time.time() < end
+        frontier.wait(time.time())
+        time.sleep(0.01)
+    return found
+
+
+def taken_by(frontier: SharedFrontier) -> Taken:
+    found: Taken = until(frontier, lambda: frontier.take(time.time()))
+    return found
 
 
 def web(hosts: int, pages: int) -> dict[str, list[str]]:
@@ -248,6 +264,63 @@ def test_seeds_are_read_from_redis(
     assert sorted(found) == [("http://a.test/", 0), ("http://b.test/", 1)]
 
 
+def test_seeds_are_read_to_the_end(join: Join, redis_server: redis_servers.Server) -> None:
+    frontier = join()
+    frontier.put(["http://a.test/"])
+    with redis_server.client() as client:
+        client.rpush("rdfa:start_urls", *["http://a.test/"] * 1500, "http://new.test/")
+    crawl = Fetching([frontier], {})
+    crawl.run()
+    assert crawl.urls == ["http://a.test/", "http://new.test/"], "those before were known"
+
+
+def test_a_seed_nested_deeply_is_skipped(join: Join, redis_server: redis_servers.Server) -> None:
+    frontier = join(waits=True)
+    nested = '{"url": "http://x.test/", "m": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    with redis_server.client() as client:
+        client.rpush("rdfa:start_urls", "http://a.test/", nested, "http://b.test/")
+    assert {taken_by(frontier).url for _ in range(2)} == {"http://a.test/", "http://b.test/"}
+
+
+def test_seeds_are_welcomed_together(join: Join, redis_server: redis_servers.Server) -> None:
+    frontier = join(waits=True)
+    asked: list[list[str]] = []
+
+    def welcome(urls: list[str]) -> list[str]:
+        asked.append(urls)
+        return urls[1:]
+
+    frontier.welcome = welcome
+    with redis_server.client() as client:
+        client.rpush("rdfa:start_urls", *(f"http://h{n}.test/" for n in range(3)))
+    assert {taken_by(frontier).url for _ in range(2)} == {"http://h1.test/", "http://h2.test/"}
+    assert len(asked) == 1
+
+
+def test_who_leaves_acknowledges_its_seeds(join: Join, redis_server: redis_servers.Server) -> None:
+    frontier = join(worker="me", waits=True)
+    with redis_server.client() as client:
+        client.rpush("rdfa:start_urls", "http://a.test/", "nonsense")
+        until(frontier, lambda: client.exists("{rdfa:start_urls}:me"))
+        frontier.close()
+        assert not client.exists("{rdfa:start_urls}:me", "rdfa:start_urls")
+        assert client.zscore("{rdfa}:beats", "me") is None
+    assert join(read_ahead=0).counts().waiting == 1
+
+
+def test_who_ends_by_a_failure_is_buried_by_the_others(
+    join: Join, redis_server: redis_servers.Server
+) -> None:
+    frontier = join(worker="me", waits=True)
+    with redis_server.client() as client:
+        client.rpush("rdfa:start_urls", "http://a.test/")
+        until(frontier, lambda: client.exists("{rdfa:start_urls}:me"))
+        assert frontier._ahead is not None
+        frontier._ahead.failure = FrontierUnavailable("for this test")
+        frontier.close()
+        assert client.zscore("{rdfa}:beats", "me") is not None, "so it is seen that it is gone"
+
+
 # --- all together ---
 
 
@@ -261,6 +334,9 @@ def test_workers_do_as_they_are_told(join: Join, redis_server: redis_servers.Ser
         report.tell(boss, "delay=7.5")
         with pytest.raises(ValueError, match="cannot be told"):
             report.tell(boss, "speed=9")
+        for text in ("delay=inf", "delay=nan", "delay=-1", "delay=soon", "delay"):
+            with pytest.raises(ValueError, match="must be a number"):
+                report.tell(boss, text)
         end = time.time() + 10
         while frontier.state != "pause":
             assert time.time() < end
@@ -297,11 +373,80 @@ def test_notes_that_are_watched_grow_together(join: Join) -> None:
     assert json.loads(one.note("scope") or b"") == ["a", "b"]
 
 
+def test_notes_that_are_watched_may_have_parts(join: Join) -> None:
+    frontier = join(read_ahead=0)
+    frontier.watch("memory", lambda value: None)
+    frontier.set_note("memory", b'["as it was before"]')
+    frontier.set_note("memory", b'{"scope": ["b"], "servers": []}')
+    frontier.set_note("memory", b'{"scope": ["a"], "servers": []}')
+    assert frontier.note("memory") == b'{"scope":["a","b"],"servers":[]}'
+    frontier.set_note("memory", b'{"scope": [], "servers": ["c"]}')
+    assert frontier.note("memory") == b'{"scope":["a","b"],"servers":["c"]}'
+
+
+def test_nonsense_that_all_are_told_is_named_and_ignored(
+    join: Join, redis_server: redis_servers.Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    frontier = join(delay=0.5, waits=True)
+    with redis_server.client() as client:
+        client.hset("{rdfa}:told", mapping={"delay": "abc", "large_delay": "2"})
+    until(frontier, lambda: frontier._desk.politeness.large_delay == 2.0)
+    assert frontier._desk.politeness.delay == 0.5
+    assert caplog.text.count("delay must be a number from 0, not 'abc'") == 1
+
+
+def test_a_pause_longer_than_a_lease_hands_nothing_out_twice(join: Join) -> None:
+    one = join(lease=0.8, delay=0.05, at_once=1)
+    one.put([f"http://h{n}.test/{m}" for n in range(20) for m in range(2)])
+    one.finish(taken_by(one), "done", time.time())
+    until(one, lambda: one._desk.at_hand)
+    one.crew.tell(state="pause")
+    until(one, lambda: one.state == "pause")
+    end = time.time() + 1.0
+    until(one, lambda: time.time() > end)
+    crawl = Fetching([one, join(lease=0.8, delay=0.05, at_once=1)], {})
+    one.crew.tell(state="run")
+    crawl.run()
+    assert len(crawl.urls) == len(set(crawl.urls)) == 39
+    crawl.check_politeness(0.05)
+
+
+def test_an_onlooker_with_a_fast_clock_changes_nothing(
+    join: Join, redis_server: redis_servers.Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frontier = join()
+    frontier.put(["http://a.test/"])
+    taken_by(frontier)
+    fast = time.time() + 3600
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda: fast)
+        with report.onlooker(redis_server.url) as boss:
+            assert boss.counts().in_flight == 1, "no lease has ended"
+
+
+def test_a_landing_keeps_the_crawl_delay_that_another_worker_has_read(join: Join) -> None:
+    one, other = (join(read_ahead=0, worker=name, delay=1.0, at_once=2) for name in "ab")
+    one.put([f"http://a.test/{n}" for n in range(4)])
+    first, second = one.take(100.0), other.take(101.0)
+    assert first is not None and second is not None
+    one.slow_down(first.host, crawl_delay=10.0)
+    other.finish(second, "done", 102.0)
+    assert next(one.hosts(102.0)).delay == 10.0
+    assert one.take(102.5) is not None, "by the pause that was kept when the last was taken"
+    assert other.take(111.0) is None
+
+
 def test_urls_are_known_once_they_are_taken_in(join: Join) -> None:
     frontier = join(read_ahead=0)
     frontier.put(["http://a.test/1"])
     assert frontier.knows("http://a.test/1")
     assert not frontier.knows("http://a.test/2")
+
+
+def test_hosts_with_brackets_are_hosts(join: Join) -> None:
+    frontier = join()
+    frontier.put(["http://)/x", "http://a).b,(/y"])
+    assert {taken_by(frontier).url for _ in range(2)} == {"http://)/x", "http://a).b,(/y"}
 
 
 def test_a_name_is_one_workers(join: Join) -> None:
@@ -359,6 +504,98 @@ def test_lost_data_is_noticed(join: Join, redis_server: redis_servers.Server) ->
             while time.time() < end:
                 frontier.take(time.time())
                 time.sleep(0.01)
+
+
+def test_hosts_that_are_lost_are_noticed(join: Join, redis_server: redis_servers.Server) -> None:
+    join(read_ahead=0).put([f"http://h{n}.test/" for n in range(20)])
+    with redis_server.client() as client:
+        client.delete(*client.keys("*:sleeping"))
+    frontier = join()
+    with pytest.raises(FrontierUnavailable, match=r"lost keys of the partitions \{rdfa:0\}"):
+        until(frontier, lambda: frontier.take(time.time()))
+
+
+def test_a_full_memory_does_not_end_a_page_without_its_links(
+    join: Join, redis_server: redis_servers.Server
+) -> None:
+    frontier = join()
+    frontier.put(["http://a.test/"])
+    page = taken_by(frontier)
+    with redis_server.client() as client:
+        client.config_set("maxmemory", "1")
+        try:
+            frontier.finish(page, "done", time.time(), ["http://a.test/1", "http://b.test/2"])
+            assert frontier._ahead is not None
+            exchange = frontier._ahead._exchange
+            until(frontier, lambda: exchange.is_away)
+            assert not any(client.hget(f"{{rdfa:{n}}}", "done") for n in range(8))
+        finally:
+            client.config_set("maxmemory", "0")
+    crawl = Fetching([frontier], {})
+    crawl.run()
+    assert crawl.urls == ["http://a.test/1", "http://b.test/2"]
+
+
+def test_a_quick_restart_is_noticed(join: Join, tmp_path: Path) -> None:
+    graph = {"http://a.test/": ["http://a.test/child"]}
+    with redis_servers.server(tmp_path / "redis") as server, server.client() as client:
+        frontier = join(server.url)
+        frontier.put(["http://a.test/"])
+        page = taken_by(frontier)
+        client.save()
+        frontier.finish(page, "done", time.time(), graph[page.url])
+        assert frontier._ahead is not None
+        until(frontier, lambda: frontier.counts().waiting + frontier.counts().in_flight == 1)
+        until(frontier, lambda: not frontier._ahead.is_busy)  # type: ignore[union-attr]
+        server.kill()
+        server.start()
+        crawl = Fetching([frontier], graph)
+        crawl.run()
+        assert set(crawl.urls) == {"http://a.test/", "http://a.test/child"}
+        assert frontier.counts().done == 2
+        frontier.close()
+
+
+def test_the_crawl_does_not_wait_for_a_redis_that_hangs(
+    join: Join, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "_IMPATIENT", 0.1)
+    with redis_servers.server(tmp_path / "redis") as server:
+        frontier = join(server.url, read_ahead=0)
+        server.process.send_signal(signal.SIGSTOP)
+        try:
+            start = time.monotonic()
+            with pytest.raises(FrontierUnavailable, match="is away"):
+                frontier.note("robots http://a.test")
+            assert frontier.knows("http://a.test/"), "it is not worth waiting for"
+            assert time.monotonic() - start < 5
+        finally:
+            server.process.send_signal(signal.SIGCONT)
+        assert frontier.note("robots http://a.test") is None
+        assert not frontier.knows("http://a.test/")
+        frontier.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://h:1/0?crawl=x", "redis://h:1/0?crawl=x"),
+        ("redis://me:secret@h:1/0", "redis://…@h:1/0"),
+        ("redis://:secret/secret?secret@h:1/0", "redis://…@h:1/0"),
+        ("rediss://h/0?password=secret&db=1", "rediss://h/0?password=…&db=1"),
+        ("rediss://h/0?a=b&SSL_password=secret", "rediss://h/0?a=b&SSL_password=…"),
+        ("postgres://me:secret@h/x", "postgres://…@h/x"),
+    ],
+)
+def test_no_secret_is_shown(url: str, shown: str) -> None:
+    assert without_secrets(url) == shown
+
+
+@pytest.mark.parametrize("url", ["postgres://me:secret@h/x", "redis://:secret/x@h:1/0"])
+def test_a_url_that_cannot_be_opened_shows_no_secret(url: str) -> None:
+    with pytest.raises(FrontierUnavailable) as caught:
+        open_frontier(url)
+    assert "secret" not in str(caught.value)
 
 
 def test_eviction_is_named(

@@ -1,8 +1,9 @@
 """The way to Redis: scripts in batches, to one server or to the nodes of a cluster.
 
 A batch is a list of stages. Every script of a stage has run before one of the next stage does. On one
-server that is one pipeline and one round trip; on a cluster each stage is a pipeline to every node it
-concerns. All scripts can be sent twice without harm, so whatever was not answered is sent again.
+server that is two pipelines, one with what must be safe before pages are ended and one with the rest,
+and so two round trips at most; on a cluster each stage is a pipeline to every node it concerns. All
+scripts can be sent twice without harm, so whatever was not answered is sent again.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from redis.cluster import RedisCluster
 from redis.retry import Retry
 
 from rdfaspider.frontier import FrontierUnavailable, without_secrets
+from rdfaspider.frontier.redis.batch import LANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -51,8 +53,6 @@ _PASSING_KINDS = (
     redis.exceptions.ConnectionError,
     redis.exceptions.TimeoutError,
 )
-# So many stages, those before LANDS, are safe before the others run.
-SAFE = 3
 # RedisClusterException is no RedisError.
 _ERRORS = (redis.RedisError, redis.exceptions.RedisClusterException, OSError)
 _MOVED = ("MOVED", "ASK")
@@ -129,7 +129,7 @@ class RedisLink:
         if self._cluster is None:
             # What a page led to must be safe before the page is ended: a script that is refused (memory,
             # an error) does not keep those behind it in the pipeline from running.
-            return self._run_together(stages[:SAFE]) + self._run_together(stages[SAFE:])
+            return self._run_together(stages[:LANDS]) + self._run_together(stages[LANDS:])
         return [self._run_stage(stage) if stage else [] for stage in stages]
 
     def _run_together(self, stages: Sequence[Sequence[Script]]) -> list[list[Any]]:
