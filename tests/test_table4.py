@@ -105,6 +105,11 @@ async def answer_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
         HUNG_UP.add(path)  # which is what some rows of the table are about
 
 
+async def _ended(tasks: set[asyncio.Task[None]]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.sleep(0)  # in which the connections end
+
+
 @contextmanager
 def server() -> Iterator[str]:
     """Serve the table's pages from a thread while the block runs."""
@@ -121,8 +126,7 @@ def server() -> Iterator[str]:
         tasks = asyncio.all_tasks(loop)
         for task in tasks:
             task.cancel()
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        loop.run_until_complete(asyncio.sleep(0))  # in which the connections end
+        loop.run_until_complete(_ended(tasks))
         loop.close()
 
 
