@@ -59,4 +59,7 @@ class Counters:
     @property
     def floor(self) -> int:
         """Return the smallest depth of an unfinished URL, 256 if there is none."""
-        return next((depth for depth, count in enumerate(self.unfinished) if count), 256)
+        for depth, count in enumerate(self.unfinished):
+            if count:
+                return depth
+        return 256

@@ -16,7 +16,7 @@ from rdfaspider.frontier import HostView
 from rdfaspider.frontier.keys import host_name, host_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rocksdict import WriteBatch
 
@@ -137,6 +137,8 @@ class Hosts:
         self._family = database.hosts
         self._by_key: dict[bytes, Host] = {}
         self._by_id: dict[int, Host] = {}
+        # Returns a host that is in memory, None if it has no work any more.
+        self.by_id: Callable[[int], Host | None] = self._by_id.get
 
     def all(self) -> Iterator[Host]:
         """Yield every host that was ever known."""
@@ -164,10 +166,6 @@ class Hosts:
 
     def __getitem__(self, number: int) -> Host:
         return self._by_id[number]
-
-    def by_id(self, number: int) -> Host | None:
-        """Return a host that is in memory, None if it has no work any more."""
-        return self._by_id.get(number)
 
     def save(self, batch: WriteBatch, host: Host) -> None:
         batch.put(host.key, host.pack(), self._family.handle)

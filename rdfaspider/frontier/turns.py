@@ -233,10 +233,11 @@ class Turns:
 
         An entry ends in the stamp it was made with and the id of its host.
         """
+        find = self._hosts.by_id
         while heap:
-            stamp, number = heap[0][-2:]
-            host = self._hosts.by_id(number)
-            if host is not None and host.stamp == stamp:
+            entry = heap[0]
+            host = find(entry[-1])
+            if host is not None and host.stamp == entry[-2]:
                 return True
             heapq.heappop(heap)
         return False
@@ -258,7 +259,10 @@ class Turns:
         server.flying += 1
         host.clock = now + self._politeness.pause(host)
         server.clock = now + (self._politeness.server_delay or 0.0)
-        self.schedule(host)
+        if (
+            len(host.in_flight) < self._at_once
+        ):  # else neither has room, and nothing is to be scheduled
+            self.schedule(host)
 
     def land(self, host: Host, number: int, now: float, *, asked: bool) -> None:
         """Let a URL land: host and server rest from now, each if it was the only one in flight there.
