@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from rdfaspider.site.parameters import Parameters
 from tests.test_kills import crawl_through_kills
 
@@ -20,5 +22,6 @@ PARAMETERS = Parameters(
 )
 
 
+@pytest.mark.timeout(1_800)
 def test_two_hundred_kills(tmp_path: Path) -> None:
     crawl_through_kills(tmp_path, PARAMETERS, kills=200, seed=2)
