@@ -164,7 +164,8 @@ def test_ten_megabytes_come_at_the_speed_of_the_line(origin: str) -> None:
     plain, ours = (min(map(float, line.split())) for line in result.stdout.splitlines())
     megabytes = len(LARGE) / 1e6
     print(f"\nsocket {megabytes / plain:,.0f} MB/s, crawler {megabytes / ours:,.0f} MB/s")
-    assert plain / ours >= 0.3
+    # A line of a gigabit a second is full; a slow machine is held against its own loopback.
+    assert megabytes / ours >= min(125.0, 0.3 * megabytes / plain)
 
 
 def test_what_is_not_a_page_is_not_downloaded(crawl: Crawler, origin: str) -> None:
