@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
     """Downloads through aiohttp, whose connector gets all its addresses from our resolver."""
 
+    # Scrapy would warn at every start. Our tests of downloads run over this handler and over http11 alike.
+    experimental = False
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         # aiohttp keeps literals from the resolver it can be given; this method sees both.

@@ -2,7 +2,9 @@
 
     topics = read_topics(Path("topics.toml"))     names, words, types, seeds
     classifier = Classifier(topics)               page → (topic, score), link → (topic, score)
-    pools = Pools(len(topics))                    score → FIFO, one of each topic in turn
+    pools = Pools(len(topics))                    score → FIFO, one of each topic in turn, in memory
+
+The frontier keeps the pools on disk (orders/topics.py).
 
 A topic is a number in order of the file, sub-topics after their parent; 0 is everything else.
 """
