@@ -84,6 +84,12 @@ FRONTIER_WAIT = False
 # The crawl stops cleanly when the disk has less than this left.
 FRONTIER_MIN_FREE_MB = 500
 
+# --- history ---
+
+# Seconds between two samples of the counters in JOBDIR/history.jsonl, for scrapy report (row T10); a long
+# crawl takes them less often. 0 keeps no history.
+HISTORY_INTERVAL = 5.0
+
 # --- politeness ---
 
 # Seconds from the end of one fetch of a host to the start of the next.
@@ -279,6 +285,7 @@ SCHEDULER = "rdfaspider.scheduler.Scheduler"
 
 EXTENSIONS = {
     "rdfaspider.extensions.diskguard.DiskGuard": 100,
+    "rdfaspider.extensions.history.extension.History": 100,
     "rdfaspider.extensions.progress.Progress": 100,
     "rdfaspider.resolver.extension.ResolverExtension": 100,
 }

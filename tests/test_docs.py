@@ -17,6 +17,7 @@ SOURCES = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.p
 
 PREFIXES = (
     "FRONTIER_",
+    "HISTORY_",
     "ROBOTS_",
     "POLITENESS_",
     "RESOLVER_",

@@ -16,7 +16,7 @@ LAYERS = (
     ("scheduler", "resolver", "middlewares", "pipelines", "extensions"),
     ("frontier", "linkgraph", "site"),
     ("extract", "stores", "archive", "robots"),
-    ("urls", "items", "signals"),
+    ("urls", "items", "signals", "curves"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 PLUGS = 1  # the lowest layer that may import Scrapy

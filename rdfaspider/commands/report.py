@@ -1,0 +1,90 @@
+"""`scrapy report`: how a crawl went over time, alone or against others."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rdfaspider.extensions.history.report import Crawl
+
+_KINDS = (".svg", ".html", ".json")
+
+
+class Command(ScrapyCommand):
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[options]"
+
+    def short_desc(self) -> str:
+        return "Show how a crawl went: pages, URLs and bandwidth over time"
+
+    def long_desc(self) -> str:
+        return (
+            "Show the history of the crawl in JOBDIR, which may be running: how long, how many pages,"
+            " how fast. With -o draw pages a second, URLs discovered, bandwidth and triples over time"
+            " as SVG or HTML, or write the numbers as JSON. With --against put other crawls beside it."
+            " Time is time spent crawling; stops between two runs are left out and marked."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument(
+            "--against",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="DIRECTORY",
+            help="directories of other crawls, or their histories",
+        )
+        parser.add_argument(
+            "-o", "--output", type=Path, metavar="FILE", help="a file .svg, .html or .json"
+        )
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if args:
+            raise UsageError("scrapy report takes options only")
+        if opts.output and opts.output.suffix not in _KINDS:
+            raise UsageError(f"-o wants a file that ends in {', '.join(_KINDS)}")
+        assert self.settings is not None
+        try:
+            crawls = [_crawl(name) for name in (self.settings["JOBDIR"] or ".", *opts.against)]
+            _show(crawls, opts.output)
+        except (OSError, ValueError) as error:
+            print(f"scrapy report: {error}", file=sys.stderr)
+            self.exitcode = 1
+
+
+def _crawl(name: str) -> Crawl:
+    from rdfaspider.extensions.history import samples
+    from rdfaspider.extensions.history.report import Crawl
+
+    path = Path(name) if Path(name).is_file() else Path(name) / samples.NAME
+    if not path.exists():
+        raise ValueError(
+            f"There is no history in {path}: run a crawl first, or name the crawl's directory"
+            " with -s JOBDIR=DIRECTORY."
+        )
+    if not (found := samples.read(path)):
+        raise ValueError(f"There is nothing to be read in {path}: it is no history of a crawl.")
+    return Crawl(name, found)
+
+
+def _show(crawls: Sequence[Crawl], output: Path | None) -> None:
+    from rdfaspider.extensions.history import report
+
+    print(report.table(crawls))
+    if output:
+        write = {".svg": report.plot, ".html": report.page, ".json": report.numbers}
+        output.write_text(write[output.suffix](crawls), encoding="utf-8")
+        print(f"\nThe report is in {output}.")

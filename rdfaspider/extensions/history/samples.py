@@ -1,0 +1,123 @@
+"""The file of a crawl's history, JOBDIR/history.jsonl.
+
+A line is one sample, a JSON object of numbers by the names in `Sample`, oldest first. All counters are of
+the whole crawl, so they go on where the last run ended; `seconds` is time spent crawling, so a stop does
+not show in it, but it does in `time`, and `run` is one more afterwards.
+
+Invariant: no more than `limit` lines. At the limit every second one goes and the next ones are taken half
+as often, so a crawl of any length is evenly covered by a file of less than a megabyte.
+
+After a kill the samples that were written are there, but for one at most whose line is torn; readers skip
+it, and the next run begins a new line. What was counted after the last sample is missing in the totals.
+A file that is thinned is replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+NAME = "history.jsonl"
+# A line has 217 bytes if every counter is a million million.
+_LIMIT = 4_000
+# No counter comes near; what does is damage.
+_DAMAGED = 10**18
+
+
+class Sample(NamedTuple):
+    """What was counted at one moment: `time` since 1970, `received` in bytes, `memory` in megabytes."""
+
+    time: float
+    run: int
+    seconds: float
+    pages: int = 0
+    seen: int = 0
+    waiting: int = 0
+    failed: int = 0
+    received: int = 0
+    quads: int = 0
+    memory: int = 0
+
+
+def read(path: Path) -> list[Sample]:
+    """Return the samples of a file in order; lines that are not whole are left out."""
+    samples: list[Sample] = []
+    for line in path.read_bytes().splitlines():
+        sample = _parse(line)
+        if sample and (not samples or samples[-1].seconds <= sample.seconds):
+            samples.append(sample)
+    return samples
+
+
+class Samples:
+    """The file, open for appending. `last` is the newest sample in it; OSError if it cannot be used."""
+
+    def __init__(self, path: Path, interval: float, limit: int = _LIMIT) -> None:
+        self._path = path
+        self._limit = limit
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        samples = read(path)
+        self._count = len(samples)
+        self.last = samples[-1] if samples else Sample(0.0, 0, 0.0)
+        # Ends the line that a kill has torn; readers skip empty ones.
+        self._separator = b"" if path.read_bytes()[-1:] in (b"", b"\n") else b"\n"
+        # A timer is a little early or late.
+        self._slack = interval / 2
+        self._pace = interval
+        while self.last.seconds > limit * self._pace:
+            self._pace *= 2
+
+    def is_due(self, seconds: float) -> bool:
+        """Tell whether the last sample is long enough ago for another one."""
+        return seconds - self.last.seconds >= self._pace - self._slack
+
+    def append(self, sample: Sample) -> None:
+        separator, self._separator = self._separator, b"\n"  # the disk may be full in mid-line
+        with self._path.open("ab") as file:
+            file.write(separator + _line(sample))
+        self._separator = b""
+        self.last = sample
+        self._count += 1
+        if self._count > self._limit:
+            self._thin()
+
+    def _thin(self) -> None:
+        samples = read(self._path)
+        while len(samples) > self._limit // 2 + 1:
+            self._pace *= 2
+            samples = _thinned(samples, self._pace - self._slack)
+        new = self._path.with_suffix(".new")
+        with new.open("wb") as file:
+            file.writelines(map(_line, samples))
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(self._path)
+        self._count = len(samples)
+
+
+def _thinned(samples: Sequence[Sample], least: float) -> list[Sample]:
+    """Return the first and the last sample, and between them such as are so many seconds apart."""
+    kept = [samples[0]]
+    for sample in samples[1:-1]:
+        if sample.seconds - kept[-1].seconds >= least:
+            kept.append(sample)
+    return [*kept, samples[-1]]
+
+
+def _line(sample: Sample) -> bytes:
+    return json.dumps(sample._asdict(), separators=(",", ":")).encode() + b"\n"
+
+
+def _parse(line: bytes) -> Sample | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    numbers = [record.get(name) for name in Sample._fields] if isinstance(record, dict) else [None]
+    if all(isinstance(number, int | float) and 0 <= number < _DAMAGED for number in numbers):
+        return Sample(*numbers)
+    return None
