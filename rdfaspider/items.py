@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from pyoxigraph import RdfFormat, parse, serialize
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyoxigraph import Quad
 
 Outcome = Literal["done", "failed", "denied", "postponed"]
@@ -21,7 +25,7 @@ class Page:
     that is `transient` is worth another try. `postponed` is a URL that was not asked for and waits for
     another turn of its host. `number` is that of the scheduler's grant.
     A page that is to be read (`is_read`) comes with a `body`, which the extract pipeline turns into
-    links and quads.
+    links and quads. The quads are kept as N-Quads, a line each, which most hand on as they are.
     """
 
     url: str
@@ -40,7 +44,22 @@ class Page:
     texts: list[str] = field(default_factory=list)  # of the links, in parallel
     title: str = ""
     text: str = ""  # only where somebody wants to read it
-    quads: list[Quad] = field(default_factory=list)
+    nquads: bytes = b""
+
+    @property
+    def quads(self) -> tuple[Quad, ...]:
+        """The statements, read anew each time; to change them, set others."""
+        # A term that no store would take is for the filter to find.
+        return tuple(parse(self.nquads, RdfFormat.N_QUADS, lenient=True))
+
+    @quads.setter
+    def quads(self, quads: Iterable[Quad]) -> None:
+        self.nquads = serialize(quads, format=RdfFormat.N_QUADS) or b""
+
+    @property
+    def quad_count(self) -> int:
+        # A line feed inside a literal is escaped.
+        return self.nquads.count(b"\n")
 
     @property
     def is_read(self) -> bool:

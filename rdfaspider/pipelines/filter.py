@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # What no IRI may contain, and without which none is absolute (RFC 3987). Stores refuse a whole batch
 # for one such IRI.
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
+# The beginning, in N-Quads, of what is no IRI; or of nothing, inside a text.
+_NO_IRI = re.compile(rb"<(?!%b>)" % _IRI.pattern.encode())
 
 
 class Rule:
@@ -49,7 +51,11 @@ class Rule:
 
 
 class Rules:
-    """Many rules. Most name one predicate, and most quads have another: one look-up settles it."""
+    """Many rules. Most name one predicate, and most quads have another: one look-up settles it.
+
+    Most pages have none of these predicates, and nothing else that is dropped: one search in the page's
+    N-Quads settles that.
+    """
 
     def __init__(self, texts: Iterable[str]) -> None:
         rules = [Rule(text) for text in texts]
@@ -58,6 +64,13 @@ class Rules:
             name: [rule for rule in rules if rule.predicate in (None, name)]
             for name in {rule.predicate for rule in rules}
         }
+        # Without rules, a search that finds nothing; with one for any predicate, one that always finds.
+        named = [re.escape(f" <{name}> ") if name else "" for name in self._of] or ["(?!)"]
+        self._trace = re.compile("|".join(named).encode())
+
+    def may_match(self, nquads: bytes) -> bool:
+        """Tell whether some quad may match a rule."""
+        return self._trace.search(nquads) is not None
 
     def label_of(self, quad: Quad) -> str:
         """Return the label of the first rule that matches, "" if none does."""
@@ -84,7 +97,7 @@ class FilterPipeline:
         return cls(crawler.stats, *rules_of(crawler.settings))
 
     def process_item(self, page: Page) -> Page:
-        if page.quads:
+        if page.nquads and self._may_drop(page.nquads):
             dropped: Counter[str] = Counter()
             kept = []
             for quad in page.quads:
@@ -92,10 +105,23 @@ class FilterPipeline:
                     dropped[reason] += 1
                 else:
                     kept.append(quad)
-            page.quads = kept
+            if dropped:
+                page.quads = kept
             for reason, count in dropped.items():
                 self.stats.inc_value(f"filter/dropped/{reason}", count)
         return page
+
+    def _may_drop(self, nquads: bytes) -> bool:
+        """Tell whether each quad has to be looked at."""
+        return (
+            self.rules.may_match(nquads)
+            or _NO_IRI.search(nquads) is not None
+            or self._may_be_long(nquads)
+        )
+
+    def _may_be_long(self, nquads: bytes) -> bool:
+        longest = self.longest_literal
+        return len(nquads) > longest and any(map(longest.__lt__, map(len, nquads.split(b"\n"))))
 
 
 def rules_of(settings: BaseSettings) -> tuple[Rules, int]:

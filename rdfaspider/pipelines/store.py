@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import create_looping_call
 
+from rdfaspider.pipelines.writer import Writer
 from rdfaspider.stores import open_store
 from rdfaspider.stores.http import Access
 from rdfaspider.stores.outbox import Outbox
+from rdfaspider.stores.oxigraph import OxigraphStore
 from rdfaspider.stores.provenance import crawl_graph, provenance
 from rdfaspider.urls import to_iri
 
@@ -71,10 +73,6 @@ def outbox_options(settings: BaseSettings) -> dict[str, Any]:
     }
 
 
-# Quads of a page that are worth a thread.
-_MANY = 100
-
-
 class StorePipeline:
     """Replaces the page's graph by what was found this time.
 
@@ -87,6 +85,8 @@ class StorePipeline:
         self.crawler = crawler
         self.store = store
         self.crawl = crawl
+        # An outbox has a thread of its own.
+        self._writer = Writer(store) if isinstance(store, OxigraphStore) else None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -121,23 +121,24 @@ class StorePipeline:
 
     async def _store(self, page: Page) -> None:
         count = self.crawler.stats.inc_value
-        graph = to_iri(page.url)
-        if len(page.quads) > _MANY and not isinstance(self.store, Outbox):
-            # The embedded store takes ten microseconds and more for each; the crawl goes on meanwhile.
-            is_new = await asyncio.to_thread(self.store.replace, graph, page.quads)
+        graph, quads = to_iri(page.url), page.quad_count
+        if self._writer:
+            is_new = await self._writer.replace(graph, page.nquads)
         else:
             is_new = self.store.replace(graph, page.quads)
         if not is_new:
             count("store/unchanged")
-        elif page.quads:
+        elif quads:
             count("store/graphs")
-            count("store/quads", len(page.quads))
-        if self.crawl and page.quads:
+            count("store/quads", quads)
+        if self.crawl and quads:
             self.store.add(provenance(page, graph, self.crawl, time()))
 
     async def close_spider(self) -> None:
         if self._reporting.running:
             self._reporting.stop()
+        if self._writer:
+            self._writer.close()
         await asyncio.to_thread(self.store.close)
         self._report()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import re
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -74,6 +75,21 @@ class OxigraphStore:
         # One update is one transaction; remove_graph and extend would be two.
         self.write([Change.replacing(graph, quads)])
         return True
+
+    def replace_all(self, graphs: Sequence[tuple[str, Sequence[Quad]]]) -> list[bool]:
+        """Replace several graphs; those that are not there yet are written in one transaction."""
+        new: dict[str, Sequence[Quad]] = {}
+        answers = []
+        for graph, quads in graphs:
+            if graph in new:  # twice: one after the other
+                self._store.extend(new.pop(graph))
+            if self._store.contains_named_graph(NamedNode(graph)):
+                answers.append(self.replace(graph, quads))
+            else:
+                new[graph] = quads
+                answers.append(True)
+        self._store.extend(chain.from_iterable(new.values()))
+        return answers
 
     def add(self, quads: Iterable[Quad]) -> None:
         self._store.extend(quads)

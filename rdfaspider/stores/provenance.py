@@ -52,7 +52,7 @@ def provenance(page: Page, graph: str, crawl: str, now: float) -> list[Quad]:
             Literal(moment, datatype=NamedNode(_XSD + "dateTime")),
         ),
         (NamedNode(PROV + "wasAssociatedWith"), NamedNode(f"urn:rdfaspider:{__version__}")),
-        (NamedNode(DCTERMS + "extent"), Literal(str(len(page.quads)), datatype=_INTEGER)),
+        (NamedNode(DCTERMS + "extent"), Literal(str(page.quad_count), datatype=_INTEGER)),
         (NamedNode(DCTERMS + "isPartOf"), context),
     ]
     if page.status:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.test import get_crawler
 
 from rdfaspider import settings
 from rdfaspider.items import Page
-from rdfaspider.pipelines.filter import FilterPipeline, Rule, Rules
+from rdfaspider.pipelines.filter import FilterPipeline, Rule, Rules, reason_to_drop
 
 XHV = "http://www.w3.org/1999/xhtml/vocab#"
 NAME = NamedNode("http://schema.org/name")
@@ -21,9 +22,30 @@ def pipeline(rules: list[str] | None = None) -> FilterPipeline:
 
 
 def filtered(filter_: FilterPipeline, *quads: Quad) -> list[Quad]:
-    page = Page("http://a.test/", 0, quads=list(quads))
-    return filter_.process_item(page).quads
+    page = Page("http://a.test/", 0)
+    page.quads = quads
+    return list(filter_.process_item(page).quads)
 
+
+# Good ones, and one of each kind that is dropped or looks like it.
+LINES = [
+    line.encode() + b" <http://a.test/> .\n"
+    for line in (
+        '<http://a.test/> <http://schema.org/name> "a name"@en',
+        '_:a <http://schema.org/name> "1"^^<http://www.w3.org/2001/XMLSchema#integer>',
+        f"<http://a.test/> <{XHV}icon> <http://a.test/icon>",
+        f'<http://a.test/> <http://schema.org/name> "<{XHV}icon> x"',
+        "<http://a.test/> <http://schema.org/url> <http://a.test/a b>",
+        "<http://a.test/> <http://schema.org/url> <relative>",
+        "<http://a.test/> <http://schema.org/url> <1a:b>",
+        "<http://a.test/> <http://schema.org/url> <http://a.test/{x}>",
+        '<http://a.test/> <http://schema.org/name> "a < b"',
+        '<http://a.test/> <http://schema.org/name> "a <b> \\"c\\""',
+        '<http://a.test/> <http://schema.org/age> "x"^^<age>',
+        '<http://a.test/> <http://schema.org/name> "' + "é" * 25 + '"',
+        '<http://a.test/> <http://schema.org/name> "' + "\\n" * 15 + '"',
+    )
+]
 
 GOOD = Quad(PAGE, NAME, Literal("a name"), PAGE)
 
@@ -70,3 +92,18 @@ def test_rules_may_look_at_all_three_terms() -> None:
 def test_a_wrong_rule_is_named(rule: str) -> None:
     with pytest.raises(ValueError, match="Not a rule"):
         Rule(rule)
+
+
+@given(strategies.lists(strategies.sampled_from(LINES)), strategies.booleans())
+def test_the_look_at_the_whole_page_overlooks_nothing(lines: list[bytes], ruled: bool) -> None:
+    """A page is read quad by quad only if it may have to be: whatever would be dropped must be found."""
+    filter_ = pipeline(None if ruled else [])
+    page = Page("http://a.test/", 0, nquads=b"".join(lines))
+    kept = [q for q in page.quads if not reason_to_drop(q, filter_.rules, filter_.longest_literal)]
+    assert list(filter_.process_item(page).quads) == kept
+
+
+def test_a_rule_for_any_predicate_is_asked_of_every_quad() -> None:
+    filter_ = pipeline(['short: * * "a*', f"icon: * <{XHV}icon> *"])
+    assert filtered(filter_, GOOD) == []
+    assert filter_.stats.get_value("filter/dropped/short") == 1

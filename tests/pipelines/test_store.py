@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 def page(url: str, *names: str) -> Page:
     graph = NamedNode("http://site.test/a")
     quads = [Quad(graph, NamedNode("http://schema.org/name"), Literal(n), graph) for n in names]
-    return Page(url, 0, quads=quads)
+    page = Page(url, 0)
+    page.quads = quads
+    return page
 
 
 @pytest.fixture

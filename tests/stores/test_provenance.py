@@ -14,7 +14,9 @@ URL = "http://site.test/a"
 def page(**facts: float) -> Page:
     node = NamedNode(URL)
     quads = [Quad(node, NamedNode("http://schema.org/name"), Literal("x"), node)]
-    return Page(URL, 0, body=b"body", quads=quads, **facts)  # type: ignore[arg-type]
+    page = Page(URL, 0, body=b"body", **facts)  # type: ignore[arg-type]
+    page.quads = quads
+    return page
 
 
 def test_a_fetch_tells_when_what_and_by_whom() -> None:
