@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings, strategies
 
 from rdfaspider.frontier import Frontier
 from rdfaspider.frontier.local import LocalFrontier
@@ -185,6 +188,45 @@ def test_within_a_topic_the_best_comes_first_and_topics_of_a_host_alternate(tmp_
             contexts=[topic(1, 10), topic(1, 200), topic(2, 50)],
         )
         assert take_all(order) in (["/high", "/other", "/low"], ["/other", "/high", "/low"])
+
+
+def test_the_queue_of_a_topic_is_score_then_first_come_first_served(tmp_path: Path) -> None:
+    """Figure 5 of WebParF."""
+    with frontier(tmp_path, "topics") as order:
+        for name, score in (("b1", 10), ("a1", 90), ("b2", 10), ("a2", 90)):
+            order.put([f"http://a.test/{name}"], contexts=[topic(1, score)])
+            order.wait(0.0)
+        assert take_all(order) == ["/a1", "/a2", "/b1", "/b2"]
+
+
+@given(strategies.lists(strategies.none() | strategies.integers(0, 4), max_size=120))
+@settings(max_examples=15)
+def test_every_pool_is_served_while_any_has_urls(steps: list[int | None]) -> None:
+    """Figure 6 of WebParF: URLs of five topics come (numbers) and go (None) in any order. A topic
+    that waits is served again before any other is served three times."""
+    with TemporaryDirectory() as directory, frontier(Path(directory), "topics") as order:
+        waiting: Counter[int] = Counter()
+        since: dict[int, Counter[int]] = {}  # topic → turns of others since it waits for its own
+        for number, step in enumerate(steps):
+            if step is not None:
+                order.put([f"http://h{number}.test/"], contexts=[topic(step)])
+                order.wait(0.0)
+                since.setdefault(step, Counter())
+                waiting[step] += 1
+                continue
+            taken = order.take(0.0)
+            assert (taken is None) == (not waiting.total())
+            if taken is not None:
+                order.finish(taken, "done", 0.0)
+                served = taken.hint >> 8
+                assert waiting[served]
+                waiting[served] -= 1
+                since.pop(served)
+                for turns in since.values():
+                    turns[served] += 1
+                    assert turns[served] < 3
+                if waiting[served]:
+                    since[served] = Counter()
 
 
 def test_a_url_found_again_with_a_better_score_moves_up(tmp_path: Path) -> None:

@@ -1,16 +1,14 @@
-"""The topics of WebParF: file, classifier, pools (rows P1 to P5)."""
+"""The topics of WebParF: file and classifier (rows P1, P4, P5); test_orders.py has the pools."""
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.frontier.topics import Classifier, Pools, parse_topics, read_topics, relevance
-from rdfaspider.frontier.topics.pools import rank_of
+from rdfaspider.frontier.topics import Classifier, parse_topics, read_topics, relevance
 
 TEXT = """\
 [food]
@@ -137,56 +135,3 @@ def test_relevance_grows_with_links_and_falls_with_requests() -> None:
     assert relevance(64, requests=1) < relevance(64)
     assert relevance(250, links=10**9) == 255
     assert relevance(1, requests=10**9) == 0
-
-
-def test_the_queue_is_score_then_fifo() -> None:
-    """Figure 5."""
-    pools: Pools[str] = Pools(1)
-    for score, item in ((10, "b1"), (90, "a1"), (10, "b2"), (90, "a2")):
-        pools.put(0, score, item)
-    assert [pools.take() for _ in range(5)] == [(0, "a1"), (0, "a2"), (0, "b1"), (0, "b2"), None]
-
-
-def test_one_of_each_topic_in_turn() -> None:
-    """Figure 6."""
-    pools: Pools[int] = Pools(3)
-    for number in range(6):
-        pools.put(0, 9, number)
-    pools.put(2, 1, 100)
-    taken = [pools.take() for _ in range(7)]
-    assert [topic for topic, _ in filter(None, taken)] == [0, 2, 0, 0, 0, 0, 0]
-
-
-@given(
-    st.lists(st.one_of(st.none(), st.tuples(st.integers(0, 4), st.integers(0, 255))), max_size=200)
-)
-def test_every_pool_is_served_while_any_has_urls(steps: list[tuple[int, int] | None]) -> None:
-    """Between two turns of one topic, each other that had URLs all the while has had its own."""
-    pools: Pools[int] = Pools(5)
-    waiting: Counter[int] = Counter()
-    since: dict[int, set[int]] = {}  # topic → those served since its last turn, or since it waits
-    for number, step in enumerate(steps):
-        if step is not None:
-            pools.put(step[0], step[1], number)
-            if not waiting[step[0]]:
-                since[step[0]] = set()
-            waiting[step[0]] += 1
-            continue
-        taken = pools.take()
-        assert (taken is None) == (not waiting.total())
-        if taken is not None:
-            for topic, served in since.items():
-                if waiting[topic] and topic != taken[0]:
-                    assert taken[0] not in served, "twice before another had its turn"
-                    served.add(taken[0])
-            waiting[taken[0]] -= 1
-            since[taken[0]] = set()
-        assert len(pools) == waiting.total()
-
-
-def test_ranks_sort_like_the_pools() -> None:
-    assert sorted([rank_of(2, 5), rank_of(1, 5), rank_of(1, 200)]) == [
-        rank_of(1, 200),
-        rank_of(1, 5),
-        rank_of(2, 5),
-    ]
