@@ -360,7 +360,7 @@ def politeness_of(settings: BaseSettings) -> Politeness:
         return Politeness(delay=0.0, at_once=256, first_backoff=0.0, heeds_crawl_delay=False)
     large = settings.getfloat("POLITENESS_LARGE_DELAY")
     return Politeness(
-        delay=settings.getfloat("POLITENESS_DELAY"),
+        delay=_delay(settings),
         at_once=settings.getint("POLITENESS_AT_ONCE"),
         large_delay=large or None,
         large_pages=settings.getint("POLITENESS_LARGE_PAGES"),
@@ -370,10 +370,13 @@ def politeness_of(settings: BaseSettings) -> Politeness:
     )
 
 
+def _delay(settings: BaseSettings) -> float:
+    return max(settings.getfloat("POLITENESS_DELAY"), settings.getfloat("DOWNLOAD_DELAY"))
+
+
 def _server_delay(settings: BaseSettings) -> float | None:
     """Return the delay of all hosts at one address together; None if each has its own clock only."""
     wanted = settings["POLITENESS_SERVER_DELAY"]
     return (
-        settings.getfloat("POLITENESS_DELAY" if wanted is None else "POLITENESS_SERVER_DELAY")
-        or None
-    )
+        _delay(settings) if wanted is None else settings.getfloat("POLITENESS_SERVER_DELAY")
+    ) or None

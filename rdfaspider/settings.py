@@ -203,8 +203,10 @@ JOBDIR = "crawl"
 USER_AGENT = f"rdfaspider/{__version__}"
 # Our own middleware obeys.
 ROBOTSTXT_OBEY = False
-# Politeness is the frontier's: it hands out a URL when its host may be asked.
+# Politeness is the frontier's: it hands out a URL when its host may be asked. POLITENESS_DELAY is in force if
+# it is longer than this.
 DOWNLOAD_DELAY = 0
+DOWNLOADER = "rdfaspider.downloader.Downloader"
 CONCURRENT_REQUESTS_PER_DOMAIN = 64
 CONCURRENT_REQUESTS = 64
 COOKIES_ENABLED = False

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "rdfaspider"
 # From the top down, as drawn in docs/architecture.md.
 LAYERS = (
     ("__main__", "commands", "spiders", "settings"),
-    ("scheduler", "resolver", "middlewares", "pipelines", "extensions"),
+    ("scheduler", "downloader", "resolver", "middlewares", "pipelines", "extensions"),
     ("frontier", "linkgraph", "site"),
     ("extract", "stores", "archive", "robots"),
     ("urls", "items", "signals", "curves"),

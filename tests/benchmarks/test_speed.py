@@ -44,7 +44,7 @@ PINNED = machine.PROJECT / "docs" / "speed.json"
 # Pages of 5 KB with 40 links and 20 triples, in RDFa, which all contenders read.
 WEB = Parameters(
     levels=3,
-    pages=10,
+    pages=15,
     links_inside=28,
     triples=20,
     sentences=5,

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.settings import Settings
+
+from rdfaspider import settings as defaults
+from rdfaspider.scheduler import politeness_of
+from rdfaspider.site.parameters import Parameters
+from rdfaspider.site.process import running
+
+if TYPE_CHECKING:
+    from tests.conftest import Crawler
+
+LISTENER = """
+from scrapy import signals
+
+NAMES = ("request_reached_downloader", "response_downloaded", "request_left_downloader")
+
+
+class Listener:
+    def __init__(self):
+        self.heard = dict.fromkeys(NAMES, 0)
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        listener = cls()
+        for name in NAMES:
+            crawler.signals.connect(getattr(listener, name), getattr(signals, name))
+        crawler.signals.connect(listener.closed, signals.spider_closed)
+        return listener
+
+    def request_reached_downloader(self, request, spider):
+        self.heard["request_reached_downloader"] += 1
+
+    def response_downloaded(self, response, request, spider):
+        self.heard["response_downloaded"] += 1
+
+    def request_left_downloader(self, request, spider):
+        self.heard["request_left_downloader"] += 1
+
+    def closed(self):
+        open("heard.txt", "w").write(" ".join(str(self.heard[name]) for name in NAMES))
+"""
+
+
+def test_extensions_hear_of_downloads_as_ever(crawl: Crawler, tmp_path: Path) -> None:
+    (tmp_path / "listener.py").write_text(LISTENER)
+    with running(Parameters(levels=1, pages=5, dropped=0.3)) as origin:
+        found = crawl(f"{origin}/", EXTENSIONS='{"listener.Listener": 1}')
+    reached, downloaded, left = map(int, (tmp_path / "heard.txt").read_text().split())
+    failed = sum(fate.startswith("failed/") for fate in found.fates.values())
+    assert failed
+    assert reached == left == len(found.fates) + 1, "robots.txt too"
+    assert downloaded == reached - failed
+
+
+def test_scrapys_delay_is_kept_if_it_is_the_longer_one() -> None:
+    settings = Settings()
+    settings.setmodule(defaults, "project")
+    assert politeness_of(settings).delay == settings.getfloat("POLITENESS_DELAY") > 0
+    settings.set("DOWNLOAD_DELAY", 7.5, "cmdline")
+    assert politeness_of(settings).delay == politeness_of(settings).server_delay == 7.5
+    settings.set("POLITENESS_DELAY", 9, "cmdline")
+    assert politeness_of(settings).delay == 9
