@@ -156,6 +156,8 @@ def canonical(host: str) -> str:
     return name
 
 
+# A crawl asks this of each request, again and again of the same hosts.
+@lru_cache(maxsize=10_000)
 def literal(host: str) -> tuple[Address, ...]:
     """Return the addresses that a host stands for without any look-up; none for other names.
 
