@@ -172,7 +172,7 @@ def waiting(directory: Path) -> int:
 
 
 def crawl_through_deaths(
-    directory: Path, site: Parameters, deaths: int, delay: float, batch: int
+    directory: Path, site: Parameters, deaths: int, delay: float, batch: int, sail: str = "native"
 ) -> None:
     """Kill the server in the midst of each second write, so many times; compare with the oracle."""
     chance = random.Random(1)
@@ -194,7 +194,7 @@ def crawl_through_deaths(
         settings |= {"STORE_BATCH_SECONDS": 0.5, "STORE_DRAIN_SECONDS": 60}
         with (
             running(site) as proxy,
-            crawling(directory, proxy, f"{gateway.url}/deaths", **settings) as output,
+            crawling(directory, proxy, f"{gateway.url}/deaths?sail={sail}", **settings) as output,
         ):
             pass
         assert next(left, None) is None, "the crawl ended before the last death"
@@ -204,6 +204,7 @@ def crawl_through_deaths(
         assert stored(f"{base}/deaths") == expected(site)
 
 
-def test_a_server_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sail", ["native", "lmdb"])
+def test_a_server_that_is_killed_again_and_again_loses_nothing(tmp_path: Path, sail: str) -> None:
     """Five times, and a larger crawl, are in tests/benchmarks/test_stores.py."""
-    crawl_through_deaths(tmp_path, SITE, deaths=2, delay=0.3, batch=300)
+    crawl_through_deaths(tmp_path, SITE, deaths=2, delay=0.3, batch=300, sail=sail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import create_looping_call
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from rdfaspider.items import Page
-    from rdfaspider.stores import Store
 
 # Seconds between two looks at an outbox that is full.
 _PATIENCE = 0.1
@@ -81,7 +80,7 @@ class StorePipeline:
     the page back, and so in the end the crawl.
     """
 
-    def __init__(self, crawler: Crawler, store: Store, crawl: str = "") -> None:
+    def __init__(self, crawler: Crawler, store: Outbox | OxigraphStore, crawl: str = "") -> None:
         self.crawler = crawler
         self.store = store
         self.crawl = crawl
@@ -95,7 +94,7 @@ class StorePipeline:
         crawl = ""
         if settings.getbool("STORE_PROVENANCE"):
             crawl = crawl_graph(str(Path(settings["JOBDIR"] or ".").resolve()))
-        return cls(crawler, store, crawl)
+        return cls(crawler, cast("Outbox | OxigraphStore", store), crawl)
 
     def open_spider(self) -> None:
         self._reporting = create_looping_call(self._report)
@@ -125,7 +124,7 @@ class StorePipeline:
         if self._writer:
             is_new = await self._writer.replace(graph, page.nquads)
         else:
-            is_new = self.store.replace(graph, page.quads)
+            is_new = cast("Outbox", self.store).replace_page(graph, page.nquads)
         if not is_new:
             count("store/unchanged")
         elif quads:

@@ -5,10 +5,13 @@ A page's triples live in one named graph, called by the page's URL and replaced 
 
 from __future__ import annotations
 
+from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol, Self
+from urllib.parse import parse_qs, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
 
@@ -98,20 +101,23 @@ def open_store(
         update+http://HOST/PATH                          a SPARQL 1.1 Update endpoint
         nquads:DIRECTORY                                 compressed N-Quads files
 
+    A repository that is missing is made: a NativeStore, or with ?sail=lmdb an LmdbStore.
     `access` says how to identify to a server. With `outbox`, a directory, all but the embedded one
     are written to from there, by the `options` of Outbox; only RDF4J's can be rebuilt.
     """
     kind, _, place = url.partition(":") if url.startswith("nquads:") else url.partition("+")
     if kind not in ("rdf4j", "gsp", "update", "nquads"):
         return _embedded(url, read_only)
-    store = _nquads(place, read_only) if kind == "nquads" else _remote(kind, place, access)
-    if not outbox or read_only:
+    outbox = "" if read_only else outbox
+    store = _nquads(place, read_only) if kind == "nquads" else _remote(kind, place, access, outbox)
+    if not outbox:
         return store
     from rdfaspider.stores.outbox import Outbox
 
     if kind != "rdf4j":
         options["rebuild"] = False
-    return Outbox(store, outbox, target=f"{kind}:{place.rpartition('@')[2]}", **options)
+    target = place.rpartition("@")[2].partition("?")[0]
+    return Outbox(store, outbox, target=f"{kind}:{target}", **options)
 
 
 def _embedded(url: str, read_only: bool) -> Store:
@@ -131,11 +137,26 @@ def _nquads(path: str, read_only: bool) -> Store:
     return NQuadsStore(path, read_only=read_only)
 
 
-def _remote(kind: str, place: str, access: Access | None) -> Store:
+def _remote(kind: str, place: str, access: Access | None, outbox: str) -> Store:
     from rdfaspider.stores.graphstore import GraphStore, UpdateStore
     from rdfaspider.stores.http import Client
     from rdfaspider.stores.rdf4j import Rdf4jStore
 
-    kinds: dict[str, Callable[[Client], Store]]
-    kinds = {"rdf4j": Rdf4jStore, "gsp": GraphStore, "update": UpdateStore}
-    return kinds[kind](Client(place, access))
+    client = Client(place, access)
+    if kind == "gsp":
+        return GraphStore(client)
+    if kind == "update":
+        return UpdateStore(client)
+    sail = parse_qs(urlsplit(place).query).get("sail", ["native"])[0]
+    return Rdf4jStore(client, sail, _owner(outbox) if outbox else "")
+
+
+def _owner(outbox: str) -> str:
+    """Return the word that marks what was made for an outbox; it moves with its directory."""
+    path = Path(outbox) / "ID"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_suffix(".new")
+        new.write_text(token_hex(8))
+        new.replace(path)
+    return path.read_text()

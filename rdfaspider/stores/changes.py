@@ -6,7 +6,7 @@ from collections import defaultdict
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, serialize
+from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, parse, serialize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,6 +35,15 @@ class Change(NamedTuple):
         return cls(graph, body, len(triples))
 
     @classmethod
+    def of_page(cls, graph: str, nquads: bytes) -> Self:
+        """Make N-Quads, a line each, the content of `graph`; ValueError if that is no IRI."""
+        NamedNode(graph)
+        tail, count = f" <{graph}> .\n".encode(), nquads.count(b"\n")
+        if nquads.count(tail) == count:  # all are of this graph, as they should
+            return cls(graph, nquads.replace(tail, b" .\n"), count)
+        return cls.replacing(graph, parse(nquads, RdfFormat.N_QUADS, lenient=True))
+
+    @classmethod
     def adding(cls, quads: Iterable[Quad]) -> list[Self]:
         """Make one change for each graph that `quads` belong to; ValueError if to none."""
         graphs = defaultdict(list)
@@ -47,6 +56,12 @@ class Change(NamedTuple):
     def nquads(self) -> bytes:
         # A line feed inside a literal is escaped, so this is the end of a line and nothing else.
         return self.triples.replace(b" .\n", f" <{self.graph}> .\n".encode())
+
+    def digest(self) -> bytes:
+        """Return the digest of the triples; that of the same quads may differ in how texts are escaped."""
+        if b"_:" in self.triples:
+            return digest(parse(self.nquads(), RdfFormat.N_QUADS, lenient=True))
+        return _digest_of(self.triples.splitlines())
 
 
 def update(changes: Sequence[Change]) -> bytes:
@@ -85,6 +100,10 @@ def digest(quads: Iterable[Quad]) -> bytes:
             lines.append(f"{subject} {quad.predicate} {value}".encode())
     if linked:
         lines += _coloured(linked)
+    return _digest_of(lines)
+
+
+def _digest_of(lines: list[bytes]) -> bytes:
     return blake2b(b"\n".join(sorted(set(lines))), digest_size=16).digest()
 
 

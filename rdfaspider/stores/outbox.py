@@ -10,7 +10,7 @@ That holds as long as the store itself survives. A disk store of RDF4J does not 
 killed in the midst of a write: statements of an old version remain, or every request is answered by an
 error from then on (docs/stores.md has the runs). Nothing that is sent can mend this. So with `rebuild`
 the outbox keeps what it sends, and a store that it made itself and that died in the midst of a write is
-dropped, made anew and filled.
+dropped, made anew and filled, unless there is more in it than was sent.
 """
 
 from __future__ import annotations
@@ -100,6 +100,13 @@ class Outbox:
     def _make_ready(self) -> None:
         """Make the store if it is missing, and anew if it died in the midst of a write."""
         is_suspect = self.spool.is_suspect
+        if is_suspect and not self._is_own():
+            self.spool.disown()
+            is_suspect = False
+            logger.warning(
+                "The store died in the midst of a write, but is not of this crawl alone: it is not made"
+                " anew. If it is damaged, remove it: what this crawl has sent is then sent again."
+            )
         if is_suspect:
             self.store.drop()  # type: ignore[attr-defined]  # nothing else can be suspect
             self.counters["rebuilt"] += 1
@@ -107,6 +114,21 @@ class Outbox:
         if self.create() or is_suspect:
             self.spool.start_over()
         self._is_ready = True
+
+    def _is_own(self) -> bool:
+        """Tell whether this crawl has made the store and sent all that is there.
+
+        Old statements may be there beside new ones, but no more than both together. One that is so
+        damaged that it cannot be counted is taken for what it was.
+        """
+        if not self.store.is_own():  # type: ignore[attr-defined]
+            return False
+        try:
+            return self.store.count() <= self.spool.known_quads
+        except StoreDown as error:
+            if error.label in ("connection", "503", "504", *_DEATHS):
+                raise
+            return True
 
     @property
     def is_full(self) -> bool:
@@ -118,6 +140,13 @@ class Outbox:
     def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
         quads = list(quads)
         is_new = self.spool.put(Change.replacing(graph, quads), digest(quads))
+        self._notify()
+        return is_new
+
+    def replace_page(self, graph: str, nquads: bytes) -> bool:
+        """Make N-Quads the whole content of the named graph; False if they are already."""
+        change = Change.of_page(graph, nquads)
+        is_new = self.spool.put(change, change.digest())
         self._notify()
         return is_new
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pyoxigraph import RdfFormat, parse
 
 from rdfaspider.stores import Refused, StoreDown, StoreUnavailable
-from rdfaspider.stores.changes import Change, insertion
+from rdfaspider.stores.changes import Change, insertion, update
 from rdfaspider.stores.http import query
 
 if TYPE_CHECKING:
@@ -19,38 +19,53 @@ if TYPE_CHECKING:
 
     from rdfaspider.stores.http import Client
 
-# Replacing a graph is the most frequent write: without an index that begins with the context (c), each
-# would scan the whole store.
+# What a repository is made of. Replacing a graph is the most frequent write: without an index that begins
+# with the context (c), each would scan the whole store. LmdbStore looks after each removal whether
+# anything else has the object, and would scan for that without one that begins with the object (o).
+_SAILS = {
+    "native": """config:sail.type "openrdf:NativeStore" ;
+       config:native.tripleIndexes "spoc,posc,cspo\"""",
+    "lmdb": """config:sail.type "rdf4j:LmdbStore" ;
+       <http://rdf4j.org/config/sail/lmdb#tripleIndexes> "spoc,posc,cspo,ospc\"""",
+}
 _CONFIGURATION = """\
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix config: <tag:rdf4j.org,2023:config/> .
-[] a config:Repository ; config:rep.id "%s" ; rdfs:label "rdfaspider" ;
+[] a config:Repository ; config:rep.id "%s" ; rdfs:label "%s" ;
    config:rep.impl [ config:rep.type "openrdf:SailRepository" ;
-     config:sail.impl [ config:sail.type "openrdf:NativeStore" ;
-       config:native.tripleIndexes "spoc,posc,cspo" ] ] .
+     config:sail.impl [ %s ] ] .
 """
 
 
 class Rdf4jStore:
     """A Store on an RDF4J server; the client's URL is the repository's.
 
-    The repository is made at the first write if it is missing. The changes of a call are one SPARQL
-    Update, which is one transaction of the server. Statements are never PUT or DELETEd, for such a
-    request without a context empties the repository; only `drop` removes it, and says so.
+    The repository is made at the first write if it is missing, of the kind that `sail` says: `native`
+    or `lmdb`. Its label has `owner`, a word, so that one's own can be told from others. The changes
+    of a call are one SPARQL Update, which is one transaction of the server. Statements are never PUT
+    or DELETEd, for such a request without a context empties the repository; only `drop` removes it,
+    and says so.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, sail: str = "native", owner: str = "") -> None:
         self._client = client
         self._exists = False
+        self._is_lmdb = False
+        self._label = f"rdfaspider {owner}".strip()
         self._name = client.url.rpartition("/repositories/")[2]
         if not re.fullmatch(r"[\w.-]+", self._name, re.ASCII):
             raise StoreUnavailable(
                 f"{client.url} is not the URL of a repository:"
                 " rdf4j+http://HOST/rdf4j-server/repositories/NAME."
             )
+        if sail not in _SAILS:
+            raise StoreUnavailable(
+                f"RDF4J has no store of the kind {sail!r}: say ?sail=native or ?sail=lmdb."
+            )
+        self._sail = sail
 
     def create(self) -> bool:
-        body = (_CONFIGURATION % self._name).encode()
+        body = (_CONFIGURATION % (self._name, self._label, _SAILS[self._sail])).encode()
         is_new = True
         try:
             self._client.request("PUT", body=body, content_type="text/turtle")
@@ -58,8 +73,25 @@ class Rdf4jStore:
             if refusal.status != 409:
                 raise
             is_new = False
+        self._is_lmdb = b"LmdbStore" in (body if is_new else self._configuration())
         self._exists = True
         return is_new
+
+    def is_own(self) -> bool:
+        """Tell whether the repository was made by the owner of this store, as far as can be known."""
+        configuration = self._configuration()
+        return not configuration or f'"{self._label}"'.encode() in configuration
+
+    def _configuration(self) -> bytes:
+        """Return what the server says of the repository; nothing if it does not tell."""
+        try:
+            return self._client.request("GET", "/config", accept="text/turtle")[0]
+        except Refused:
+            return b""
+        except StoreDown as error:
+            if error.label in ("404", "405", "406", "500", "501"):
+                return b""
+            raise
 
     def drop(self) -> None:
         """Remove the repository with all that is in it, if it is there."""
@@ -89,7 +121,7 @@ class Rdf4jStore:
         self._client.request(
             "POST",
             "/statements",
-            _update(changes),
+            update(changes) if self._is_lmdb else _update(changes),
             # Without a charset the server reads Latin-1.
             content_type="application/sparql-update; charset=utf-8",
         )
@@ -120,10 +152,11 @@ class Rdf4jStore:
 
 
 def _update(changes: Sequence[Change]) -> bytes:
-    """Return one SPARQL Update that makes all changes.
+    """Return one SPARQL Update that makes all changes in a NativeStore.
 
-    To CLEAR, DROP or PUT a graph that does not exist makes NativeStore scan all it has: new pages
-    are written ten times as fast when a pattern, which uses the index, finds what to remove.
+    To CLEAR, DROP or PUT a graph that does not exist makes it scan all it has: new pages are written
+    ten times as fast when a pattern, which uses the index, finds what to remove. An LmdbStore is
+    not slow to DROP, and need not read the values of what it removes, which a kill may have lost.
     """
     graphs = " ".join(f"<{change.graph}>" for change in changes if change.replaces)
     removal = (

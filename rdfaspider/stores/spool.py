@@ -193,7 +193,11 @@ class Spool:
         if entry.change.replaces:
             database.execute("DELETE FROM sent WHERE graph = ?", (entry.change.graph,))
         copy = f"INSERT INTO sent SELECT {_ROW} FROM waiting WHERE number = ?"
-        database.execute(copy, (entry.number,))
+        if not database.execute(copy, (entry.number,)).rowcount:
+            # It was superseded while it was being sent, but it is what the store holds for now.
+            number, _, (graph, triples, quads, replaces) = entry
+            row = number, graph, replaces, quads, zlib.compress(triples, 1)
+            database.execute(f"INSERT INTO sent ({_ROW}) VALUES (?, ?, ?, ?, ?)", row)
 
     def set_aside(self, entry: Entry, status: int, words: str) -> None:
         """Keep a change that the store refused, with what it said."""
@@ -246,6 +250,21 @@ class Spool:
     def suspect(self) -> None:
         with self._transaction() as database:
             database.execute("UPDATE target SET suspect = 1")
+
+    def disown(self) -> None:
+        """Suspect the store no more, whatever happens: it has become the store of others too.
+
+        What was sent is still kept, should somebody remove the store.
+        """
+        with self._transaction() as database:
+            database.execute("UPDATE target SET whole = 0, suspect = 0")
+
+    @property
+    def known_quads(self) -> int:
+        """Return how many quads the store can hold at most that came from here and are kept."""
+        with self._lock:
+            find = "SELECT COALESCE(SUM(quads), 0) FROM sent"
+            return int(self._database.execute(find).fetchone()[0]) + self.quads
 
     def start_over(self) -> None:
         """Let wait again what was sent and kept, and forget the rest: the store is new and empty."""

@@ -3,7 +3,8 @@
     pytest -s tests/benchmarks/test_stores.py
 
 prints the tables of docs/stores.md. STORE_QUADS is the size of the RDF4J repository in which pages
-are replaced (default: 200,000; the figures in docs/stores.md are of 1,000,000).
+are replaced (default: 200,000; the figures in docs/stores.md are of 1,000,000), STORE_KILLS how often
+a server is killed (default: 3). CPU is that of the server, and does not depend on what else runs.
 """
 
 from __future__ import annotations
@@ -15,20 +16,24 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 
+import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
-from rdfaspider.stores import Store, open_store
+from rdfaspider.stores import Store, StoreDown, open_store
 from rdfaspider.stores.changes import Change
-from tests.stores.conftest import PROJECT, oxigraph_server, rdf4j_server
+from tests.stores.conftest import PROJECT, Server, oxigraph_server, rdf4j_server
 from tests.test_crawl_stores import crawl_through_deaths
 
 QUADS = int(os.environ.get("STORE_QUADS", "200_000"))
+KILLS = int(os.environ.get("STORE_KILLS", "3"))
 PAGE_QUADS = 20
 BATCH = 250
 PREDICATES = [NamedNode(f"http://schema.org/p{number}") for number in range(9)]
@@ -49,16 +54,16 @@ def page(number: int, version: int = 0) -> tuple[str, list[Quad]]:
 
 
 @contextmanager
-def place(kind: str, path: Path) -> Iterator[str]:
-    """Run what the kind of store needs, and give the store's URL."""
-    if kind == "rdf4j":
-        with rdf4j_server(path / "rdf4j") as (_, url):
-            yield f"rdf4j+{url}/benchmark"
+def place(kind: str, path: Path) -> Iterator[tuple[str, Server | None]]:
+    """Run what the kind of store needs; the values are the store's URL and the server, if any."""
+    if kind in ("rdf4j", "lmdb"):
+        with rdf4j_server(path / kind) as (server, url):
+            yield f"rdf4j+{url}/benchmark{'?sail=lmdb' if kind == 'lmdb' else ''}", server
     elif kind in ("gsp", "update"):
-        with oxigraph_server(path / "oxigraph") as (_, url):
-            yield f"{kind}+{url}/{'store' if kind == 'gsp' else 'update'}"
+        with oxigraph_server(path / "oxigraph") as (server, url):
+            yield f"{kind}+{url}/{'store' if kind == 'gsp' else 'update'}", server
     else:
-        yield f"{'nquads:' if kind == 'nquads' else ''}{path / 'store'}"
+        yield f"{'nquads:' if kind == 'nquads' else ''}{path / 'store'}", None
 
 
 def fill(store: Store, pages: range, version: int = 0) -> float:
@@ -77,37 +82,112 @@ def test_throughput(tmp_path: Path) -> None:
     pages = 2_000
     print(
         f"\n{'':<10} {'new: quads/s':>13} {'pages/s':>8} {'replaced: quads/s':>18} {'pages/s':>8}"
+        f" {'CPU: ms a page':>15}"
     )
-    for kind in ("oxigraph", "rdf4j", "gsp", "update", "nquads"):
-        with place(kind, tmp_path) as url, open_store(url) as store:
+    for kind in ("oxigraph", "rdf4j", "lmdb", "gsp", "update", "nquads"):
+        with place(kind, tmp_path) as (url, server), open_store(url) as store:
             fill(store, range(10_000, 11_000))  # the server warms up
+            # What is embedded takes its CPU here, together with the making of the pages.
+            spent = server.cpu if server else time.process_time
+            before = spent()
             new = pages / fill(store, range(pages))
             again = pages / fill(store, range(pages), version=1)
+            cpu = (spent() - before) / (2 * pages) * 1e3
         print(
             f"{kind:<10} {new * PAGE_QUADS:>13,.0f} {new:>8,.0f}"
-            f" {again * PAGE_QUADS:>18,.0f} {again:>8,.0f}"
+            f" {again * PAGE_QUADS:>18,.0f} {again:>8,.0f} {cpu:>15.2f}"
         )
         assert again > 100
 
 
-def test_replacing_one_page_of_a_large_repository(tmp_path: Path) -> None:
-    with place("rdf4j", tmp_path) as url, open_store(url) as store:
+@pytest.mark.parametrize("kind", ["rdf4j", "lmdb"])
+def test_replacing_one_page_of_a_large_repository(tmp_path: Path, kind: str) -> None:
+    medians = {}
+    with place(kind, tmp_path) as (url, server), open_store(url) as store:
+        assert server
         pages = QUADS // PAGE_QUADS
+        versions = dict.fromkeys(range(pages), 0)
         seconds = fill(store, range(pages))
         chance = random.Random(1)
-        print(f"\n{QUADS:,} quads loaded at {QUADS / seconds:,.0f} quads/s; replacing pages:")
-        for size, rounds in ((1, 100), (5, 40), (25, 20), (BATCH, 8)):
+        print(f"\n{kind}: {QUADS:,} quads loaded at {QUADS / seconds:,.0f} quads/s; replaced:")
+        for size, rounds in ((1, 200), (5, 40), (25, 20), (BATCH, 8)):
             times = []
+            before = server.cpu()
             for version in range(1, rounds + 1):
                 batch = chance.sample(range(pages), size)
+                versions |= dict.fromkeys(batch, version)
                 changes = [Change.replacing(*page(number, version)) for number in batch]
                 start = time.perf_counter()
                 store.write(changes)
                 times.append((time.perf_counter() - start) / size * 1e3)
             cuts = statistics.quantiles(times, n=20)
-            print(f"  {size:>3} at once: median {cuts[9]:.1f} ms a page, 95 % {cuts[18]:.1f} ms")
+            cpu = (server.cpu() - before) / rounds / size * 1e3
+            print(
+                f"  {size:>3} at once: median {cuts[9]:.1f} ms a page, 95 % {cuts[18]:.1f} ms,"
+                f" CPU {cpu:.1f} ms"
+            )
+            medians[size] = cuts[9]
+        # A million quads are compared by their sum, for want of memory.
+        expected = (quad for number in range(pages) for quad in page(number, versions[number])[1])
         assert store.count() == QUADS
-    assert statistics.median(times) < 20
+        assert sum(map(hash, store.quads())) == sum(map(hash, expected))
+    # NativeStore misses the mark for one page alone: it writes the list of all graphs at each commit.
+    assert medians[BATCH if kind == "rdf4j" else 1] < 20
+
+
+def send(store: Store, server: Server, changes: list[Change], delay: float | None) -> bool:
+    """Write, while the server is killed after a delay; once more if that was in the midst of it."""
+    killer = Timer(delay, server.kill) if delay is not None else None
+    if killer:
+        killer.start()
+    is_hit = False
+    try:
+        store.write(changes)
+    except StoreDown:
+        is_hit = True
+    if killer:
+        killer.join()
+        server.start()
+    if is_hit:
+        store.write(changes)
+    return is_hit
+
+
+def killed_again_and_again(path: Path, sail: str, size: int) -> tuple[int, str]:
+    """Return how often a server was killed in the midst of a write, and what became of the rest."""
+    chance = random.Random(size)
+    expected: dict[str, list[Quad]] = {}
+    hits, seconds = 0, 1.0
+    with (
+        rdf4j_server(path) as (server, base),
+        open_store(f"rdf4j+{base}/kills?sail={sail}") as store,
+    ):
+        try:
+            for turn in range(3 * KILLS):
+                pages = [
+                    page(n, chance.randrange(10**6)) for n in chance.sample(range(3_000), size)
+                ]
+                delay = chance.uniform(0, seconds) if turn % 3 == 2 else None
+                start = time.perf_counter()
+                hits += send(store, server, [Change.replacing(*each) for each in pages], delay)
+                if delay is None:
+                    seconds = time.perf_counter() - start
+                expected |= dict(pages)
+            found = Counter(store.quads())
+        except (StoreDown, SyntaxError) as error:
+            return hits, f"broken: {str(error).partition('answers')[2][:90]}"
+    right = Counter(quad for quads in expected.values() for quad in quads)
+    wrong = (found - right).total(), (right - found).total()
+    return hits, f"{wrong[0]} statements too many, {wrong[1]} too few" if any(wrong) else "exact"
+
+
+def test_what_becomes_of_a_repository_whose_server_is_killed(tmp_path: Path) -> None:
+    print(f"\n{'':<8} {'quads a batch':>13} {'kills':>6} {'in a write':>11}  result")
+    for sail in ("native", "lmdb"):
+        for size in (10, 100):
+            hits, result = killed_again_and_again(tmp_path / f"{sail}{size}", sail, size)
+            print(f"{sail:<8} {size * PAGE_QUADS:>13,} {KILLS:>6} {hits:>11}  {result}")
+            assert hits or result == "exact"
 
 
 SITE = Parameters(seed=2, levels=5, pages=4, triples=PAGE_QUADS)
@@ -137,7 +217,7 @@ def test_what_the_store_costs_the_crawl(tmp_path: Path) -> None:
         "rdfaspider.pipelines.filter.FilterPipeline": 500,
     }
     costs: dict[str, list[float]] = {"none": [], "oxigraph": [], "rdf4j": []}
-    with place("rdf4j", tmp_path) as url, running(SITE) as seed:
+    with place("rdf4j", tmp_path) as (url, _), running(SITE) as seed:
         for turn in range(3):
             for kind, spent in costs.items():
                 settings = {
@@ -160,6 +240,7 @@ def test_what_the_store_costs_the_crawl(tmp_path: Path) -> None:
     assert 1 - least["none"] / least["rdf4j"] < 0.15
 
 
-def test_five_deaths_of_the_server_in_a_larger_crawl(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sail", ["native", "lmdb"])
+def test_five_deaths_of_the_server_in_a_larger_crawl(tmp_path: Path, sail: str) -> None:
     site = Parameters(seed=9, hosts=12, levels=3, pages=4, links_across=3, triples=20)
-    crawl_through_deaths(tmp_path, site, deaths=5, delay=0.5, batch=2_000)
+    crawl_through_deaths(tmp_path, site, deaths=5, delay=0.5, batch=2_000, sail=sail)

@@ -18,6 +18,7 @@ from rdfaspider.pipelines.store import StorePipeline, store_access
 from rdfaspider.stores import open_store
 from rdfaspider.stores.nquads import NQuadsStore
 from rdfaspider.stores.outbox import Outbox
+from rdfaspider.stores.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -50,7 +51,7 @@ def process(pipeline: StorePipeline, *pages: Page) -> None:
 
 
 def test_pages_are_replaced_and_counted(crawler: Crawler, tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "store"))
+    store = OxigraphStore(str(tmp_path / "store"))
     first, again = (
         page("http://site.test/a", "one", "two"),
         page("http://site.test/a", "one", "two"),
@@ -80,7 +81,7 @@ def test_a_url_that_is_no_iri_has_a_graph_all_the_same(crawler: Crawler, tmp_pat
 
 def test_provenance_is_beside_the_pages(crawler: Crawler, tmp_path: Path) -> None:
     pages = [page("http://site.test/a", "one"), page("http://site.test/empty")]
-    process(StorePipeline(crawler, open_store(str(tmp_path / "store")), "urn:crawl"), *pages)
+    process(StorePipeline(crawler, OxigraphStore(str(tmp_path / "store")), "urn:crawl"), *pages)
     with open_store(str(tmp_path / "store"), read_only=True) as store:
         (row,) = store.query(
             "SELECT ?page { GRAPH <urn:crawl> { ?f <http://www.w3.org/ns/prov#generated> ?page } }"

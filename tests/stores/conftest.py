@@ -55,6 +55,11 @@ class Server:
                 assert time.monotonic() < deadline, f"{self.command[0]} does not answer"
                 time.sleep(0.1)
 
+    def cpu(self) -> float:
+        """Return the seconds of CPU that the process has taken since it was started."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
@@ -217,10 +222,12 @@ class Gateway(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/rdf4j-server/repositories"
 
-    def forward(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, bytes]:
+    def forward(
+        self, method: str, path: str, body: bytes, headers: dict[str, str]
+    ) -> tuple[int, bytes]:
         connection = HTTPConnection(self.place, timeout=60)
         try:
-            connection.request(method, path, body, {"Content-Type": kind, "Accept": "*/*"})
+            connection.request(method, path, body or None, headers)
             response = connection.getresponse()
             return response.status, response.read()
         except ConnectionRefusedError:
@@ -246,16 +253,17 @@ class Forwarder(BaseHTTPRequestHandler):
             return
         self.hand_on(body, fault)
 
-    do_PUT = do_DELETE = do_POST
+    do_GET = do_PUT = do_DELETE = do_POST
 
     def hand_on(self, body: bytes, fault: Fault) -> None:
         dying, self.server.dying = self.server.dying, None
         thread = Thread(target=dying) if dying else None
         if thread:
             thread.start()
-        kind = self.headers.get("Content-Type", "")
+        defaults = {"Content-Type": "", "Accept": "*/*"}
+        headers = {name: self.headers.get(name, value) for name, value in defaults.items()}
         try:
-            status, answer = self.server.forward(self.command, self.path, body, kind)
+            status, answer = self.server.forward(self.command, self.path, body, headers)
         except (OSError, HTTPException):
             fault = "late"
         if thread:

@@ -5,7 +5,7 @@ from itertools import product
 
 from hypothesis import given
 from hypothesis import strategies as st
-from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, parse
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, parse, serialize
 
 from rdfaspider.stores.changes import Change, digest, update
 
@@ -67,3 +67,18 @@ def test_nquads_and_update_say_the_same(quads: list[Quad]) -> None:
     assert len(store) == len(set(quads))
     store.update(update([change._replace(triples=b"", quads=0)]).decode())
     assert len(store) == 0
+
+
+@given(QUADS, st.sampled_from([GRAPH, "http://site.test/other"]), st.randoms())
+def test_a_page_as_lines_is_the_same_change(quads: list[Quad], name: str, chance: object) -> None:
+    """Also where the lines name another graph than the one they are for."""
+    named = [Quad(q.subject, q.predicate, q.object, NamedNode(name)) for q in quads]
+    lines = serialize(named, format=RdfFormat.N_QUADS) or b""
+    change = Change.of_page(GRAPH, lines)
+    assert change == Change.replacing(GRAPH, quads)
+    chance.shuffle(named)  # type: ignore[attr-defined]
+    others = Change.of_page(GRAPH, serialize(named, format=RdfFormat.N_QUADS) or b"")
+    assert others.digest() == change.digest()
+    more = Quad(NamedNode(GRAPH), NamedNode(GRAPH), NamedNode(GRAPH), NamedNode(name))
+    larger = Change.of_page(GRAPH, serialize([*named, more], format=RdfFormat.N_QUADS) or b"")
+    assert larger.digest() != change.digest()

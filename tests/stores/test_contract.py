@@ -32,14 +32,15 @@ def names(store: Store, graph: str) -> set[str]:
     return {quad.object.value for quad in store.quads() if quad.graph_name == name}  # type: ignore[union-attr]
 
 
-QUERYING = ("oxigraph", "rdf4j", "gsp", "update")
+QUERYING = ("oxigraph", "rdf4j", "lmdb", "gsp", "update")
 
 
 @pytest.fixture(params=[*QUERYING, "nquads"])
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
-    if request.param == "rdf4j":
+    if request.param in ("rdf4j", "lmdb"):
         repositories = request.getfixturevalue("rdf4j")
-        url = f"rdf4j+{repositories}/{uuid.uuid4().hex}"
+        sail = "?sail=lmdb" if request.param == "lmdb" else ""
+        url = f"rdf4j+{repositories}/{uuid.uuid4().hex}{sail}"
     elif request.param in ("gsp", "update"):
         server = request.getfixturevalue("oxigraph")
         url = f"{request.param}+{server}/{'store' if request.param == 'gsp' else 'update'}"

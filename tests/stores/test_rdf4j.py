@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
-from rdfaspider.stores import Refused, StoreUnavailable
+from rdfaspider.stores import Refused, StoreUnavailable, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.http import Client
 from rdfaspider.stores.outbox import Outbox
@@ -81,6 +81,15 @@ def test_a_repository_that_was_lost_is_filled_from_what_was_kept(
     assert run(4) == 4
 
 
+def suspected(store: Rdf4jStore, directory: Path) -> Outbox:
+    """Open and close an outbox that takes its store for one that died in the midst of a write."""
+    spool = Spool(str(directory), keep=True)
+    spool.suspect()
+    spool.close()
+    with Outbox(store, str(directory), rebuild=True) as box:
+        return box
+
+
 def test_a_repository_whose_server_died_in_a_write_is_made_anew_but_only_ones_own(
     client: Client, tmp_path: Path
 ) -> None:
@@ -89,15 +98,98 @@ def test_a_repository_whose_server_died_in_a_write_is_made_anew_but_only_ones_ow
         box.replace(*page(1))
     with Outbox(store, str(tmp_path / "guest"), rebuild=True) as guest:
         guest.replace(*page(2))
-    for name, left in (("guest", 2), ("own", 1)):
-        spool = Spool(str(tmp_path / name), keep=True)
-        spool.suspect()
-        spool.close()
-        with Outbox(store, str(tmp_path / name), rebuild=True) as box:
-            pass
-        with store:
-            assert store.count() == left
-        assert box.counters["rebuilt"] == (name == "own")
+    assert suspected(store, tmp_path / "guest").counters["rebuilt"] == 0
+    with store:
+        assert store.count() == 2
+    store.replace(page(2)[0], [])
+    store.replace(*page(1, "damaged"))
+    assert suspected(store, tmp_path / "own").counters["rebuilt"] == 1
+    with store:
+        assert list(store.quads()) == page(1)[1]
+
+
+def test_a_repository_with_statements_of_others_is_not_made_anew(
+    client: Client, tmp_path: Path
+) -> None:
+    store = Rdf4jStore(client)
+    with Outbox(store, str(tmp_path), rebuild=True) as box:
+        box.replace(*page(1))
+    store.replace(*page(2))
+    assert suspected(store, tmp_path).counters["rebuilt"] == 0
+    with store:
+        assert store.count() == 2
+    client.request("DELETE")
+    suspected(store, tmp_path)
+    with store:
+        assert list(store.quads()) == page(1)[1], "what was sent is kept all the same"
+
+
+def test_a_repository_of_the_same_name_that_somebody_else_made_is_not_made_anew(
+    client: Client, tmp_path: Path
+) -> None:
+    own, other = Rdf4jStore(client, owner="one"), Rdf4jStore(client, owner="two")
+    with Outbox(own, str(tmp_path), rebuild=True) as box:
+        box.replace(*page(1))
+    assert own.is_own()
+    own.drop()
+    other.replace(*page(2))
+    assert not own.is_own()
+    assert suspected(own, tmp_path).counters["rebuilt"] == 0
+    with other:
+        assert list(other.quads()) == page(2)[1]
+
+
+def test_a_repository_that_is_gone_is_nobody_elses(client: Client, tmp_path: Path) -> None:
+    store = Rdf4jStore(client)
+    with Outbox(store, str(tmp_path), rebuild=True) as box:
+        box.replace(*page(1))
+    client.request("DELETE")
+    assert suspected(store, tmp_path).counters["rebuilt"] == 1
+    with store:
+        assert list(store.quads()) == page(1)[1]
+
+
+@pytest.mark.parametrize("sail", ["native", "lmdb"])
+def test_a_repository_is_made_of_what_the_url_says(rdf4j: str, sail: str) -> None:
+    url = f"{rdf4j}/{uuid.uuid4().hex}"
+    with open_store(f"rdf4j+{url}?sail={sail}") as store:
+        for text in ("old", "new"):
+            store.replace(*page(1, text))
+            store.write([Change.replacing(*page(number, text)) for number in (2, 3)])
+        store.replace(page(3)[0], [])
+        expected = [quad for number in (1, 2) for quad in page(number, "new")[1]]
+        assert sorted(map(str, store.quads())) == sorted(map(str, expected))
+        # One that is there already is asked what it is made of.
+    with open_store(f"rdf4j+{url}") as store:
+        store.replace(*page(2, "newer"))
+        assert store.count() == 2
+    kind = {"native": b"NativeStore", "lmdb": b"LmdbStore"}[sail]
+    client = Client(url)
+    configuration, _ = client.request("GET", "/config", accept="text/turtle")
+    client.close()
+    assert kind in configuration
+    assert b"cspo" in configuration
+
+
+def test_a_repository_bears_the_mark_of_the_outbox_it_was_made_for(
+    rdf4j: str, tmp_path: Path
+) -> None:
+    url = f"rdf4j+{rdf4j}/{uuid.uuid4().hex}"
+    for name, is_own in (("first", True), ("second", False), ("first", True)):
+        with open_store(url, outbox=str(tmp_path / name)) as box:
+            assert isinstance(box, Outbox)
+            assert isinstance(box.store, Rdf4jStore)
+            assert box.store.is_own() == is_own
+    (tmp_path / "first").rename(tmp_path / "moved")
+    with open_store(url, outbox=str(tmp_path / "moved")) as box:
+        assert isinstance(box, Outbox)
+        assert isinstance(box.store, Rdf4jStore)
+        assert box.store.is_own()
+
+
+def test_a_kind_of_repository_that_is_not_known_is_refused() -> None:
+    with pytest.raises(StoreUnavailable, match="sail=native or"):
+        open_store("rdf4j+http://h/rdf4j-server/repositories/r?sail=memory")
 
 
 @pytest.mark.parametrize(

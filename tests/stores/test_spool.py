@@ -136,6 +136,21 @@ def test_what_was_superseded_while_being_sent_is_no_longer_there_to_remove(tmp_p
     spool.close()
 
 
+def test_what_the_store_holds_is_known_though_it_was_superseded_while_being_sent(
+    tmp_path: Path,
+) -> None:
+    spool = Spool(str(tmp_path), keep=True)
+    spool.start_over()
+    spool.put(change("a", "old")._replace(quads=20))
+    batch = spool.batch(100)
+    spool.put(change("a", "new"))
+    spool.remove(batch)
+    assert spool.known_quads == 21
+    spool.start_over()
+    assert waiting(spool) == [change("a", "new")]
+    spool.close()
+
+
 def put_and_die(path: str, acknowledged: str) -> None:
     spool = Spool(path)
     with Path(acknowledged).open("a", buffering=1) as log:
