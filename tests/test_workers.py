@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from rdfaspider.frontier.shared import SharedFrontier
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
-from rdfaspider.site.web import Web
+from rdfaspider.site.web import Web, loopback
 from rdfaspider.stores.oxigraph import OxigraphStore
 from tests.frontier import redis_servers
 
@@ -28,17 +30,32 @@ DELAY = 0.3
 
 
 class Workers:
-    """Processes of one crawl, each with a directory, and so a store, of its own."""
+    """Processes of one crawl, each with a directory, and so a store, of its own.
 
-    def __init__(self, directory: Path, proxy: str, redis: str, seed: str, **settings: object):
+    Where the web has several addresses, each worker asks another one, so that the server's log tells them
+    apart. `ends` has when workers were killed, by their numbers.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        proxy: str,
+        redis: str,
+        seed: str,
+        addresses: int = 1,
+    ) -> None:
         self.directory, self.proxy, self.redis, self.seed = directory, proxy, redis, seed
-        self.settings = settings
+        self.addresses = addresses
+        self.settings: dict[str, object] = {}
         self.started = 0
         self.running: list[subprocess.Popen[bytes]] = []
+        self.ends: dict[int, float] = {}
+        self._numbers: dict[int, int] = {}
 
     def start(self) -> subprocess.Popen[bytes]:
-        job = f"worker{self.started}"
+        number, job = self.started, f"worker{self.started}"
         self.started += 1
+        proxy = self.proxy.replace("127.0.0.1", loopback(number % self.addresses))
         settings = {
             "JOBDIR": job,
             "FRONTIER_URL": self.redis,
@@ -54,10 +71,11 @@ class Workers:
             process = subprocess.Popen(
                 [sys.executable, "-m", "rdfaspider", *arguments],
                 cwd=self.directory,
-                env={**os.environ, "PYTHONPATH": str(PROJECT), "http_proxy": self.proxy},
+                env={**os.environ, "PYTHONPATH": str(PROJECT), "http_proxy": proxy},
                 stderr=log,
             )
         self.running.append(process)
+        self._numbers[process.pid] = number
         return process
 
     def kill_one(self, chance: random.Random) -> bool:
@@ -67,6 +85,7 @@ class Workers:
             return False
         victim = chance.choice(alive)
         victim.send_signal(signal.SIGKILL)
+        self.ends[self._numbers[victim.pid]] = time.time()
         victim.wait()
         self.running.remove(victim)
         return True
@@ -107,6 +126,29 @@ def fetched(log: Path) -> dict[str, list[float]]:
     return times
 
 
+def loads(log: Path, crew: Workers) -> list[tuple[int, float]]:
+    """Return of each worker how many pages it fetched, and what would have been its even share.
+
+    Of each page, whoever was at work then has an equal share. A worker is at work from its first fetch
+    until it is killed, or all is done.
+    """
+    if crew.started > crew.addresses:
+        return []  # nobody can tell
+    numbers = {loopback(number): number for number in range(crew.started)}
+    rows = [line.split() for line in log.read_text().splitlines()]
+    fetches = [(float(row[0]), numbers[row[1]]) for row in rows]
+    begins: dict[int, float] = {}
+    for moment, number in sorted(fetches):
+        begins.setdefault(number, moment)
+    even: dict[int, float] = dict.fromkeys(begins, 0.0)
+    for moment, _ in fetches:
+        at_work = [n for n in begins if begins[n] <= moment <= crew.ends.get(n, math.inf)]
+        for number in at_work:
+            even[number] += 1 / len(at_work)
+    pages = Counter(number for _, number in fetches)
+    return [(pages[number], even[number]) for number in sorted(even)]
+
+
 def check_politeness(log: Path, delay: float) -> None:
     """Check that no host was asked twice within its delay, robots.txt included."""
     hosts: dict[str, list[float]] = defaultdict(list)
@@ -117,52 +159,68 @@ def check_politeness(log: Path, delay: float) -> None:
     assert min(gaps) >= delay, f"two fetches of one host {min(gaps):.3f} s apart"
 
 
-def crawl_through_kills(
-    directory: Path, parameters: Parameters, *, workers: int, kills: int, pause: float, seed: int
-) -> None:
-    """Kill workers at random instants, have new ones join, let them end; compare with the oracle."""
-    chance = random.Random(seed)
+def crawl_through(
+    directory: Path,
+    parameters: Parameters,
+    redis: str,
+    trouble: Callable[[Workers, Path], None],
+    *,
+    workers: int = 4,
+    delay: float = DELAY,
+) -> list[tuple[int, float]]:
+    """Have workers crawl a web, make trouble, let them end; compare with the oracle.
+
+    Returns the pages of each worker, and what would have been its even share.
+    """
     log = directory / "access.log"
     log.touch()
     web = Web(parameters)
-    with (
-        redis_servers.server(directory / "redis") as redis,
-        running(parameters, log=log) as proxy,
-    ):
-        crew = Workers(directory, proxy, redis.url, web.url(0, 0))
+    with running(parameters, log=log) as proxy:
+        crew = Workers(directory, proxy, redis, web.url(0, 0), parameters.addresses)
+        crew.settings = {"POLITENESS_DELAY": delay}
         try:
             for _ in range(workers):
                 crew.start()
             while not log.stat().st_size:
                 time.sleep(0.05)
-            killed = 0
-            for _ in range(kills):
-                time.sleep(chance.uniform(0.5, 1.5) * pause)
-                if not crew.kill_one(chance):
-                    break
-                killed += 1
-                crew.start()
-            crew.finish(200)
+            trouble(crew, log)
+            crew.finish(250)
         finally:
             crew.end()
-        limits = FrontierLimits(depth=0, dynamic_depth=0)
-        with SharedFrontier(redis.url, limits=limits, read_ahead=0, now=time.time()) as frontier:
-            counts = frontier.counts()
+    limits = FrontierLimits(depth=0, dynamic_depth=0)
+    with SharedFrontier(redis, limits=limits, read_ahead=0, now=time.time()) as frontier:
+        counts = frontier.counts()
     oracle = Oracle(web)
     reach = oracle.reachable([web.url(0, 0)], 15)
     expected = {quad for url in reach.pages for quad in oracle.triples(url)}
     times = fetched(log)
     refetches = sum(len(moments) - 1 for moments in times.values())
-    print(f"\n{len(times):,} URLs, {killed} kills, {refetches:,} refetches; {counts}")
+    print(f"\n{len(times):,} URLs, {len(crew.ends)} kills, {refetches:,} refetches; {counts}")
     assert times.keys() == reach.fetched.keys()
     assert set().union(*crew.quads()) == expected
     assert counts.waiting == counts.in_flight == 0
     assert counts.done + counts.failed == counts.seen == len(reach.fetched)
-    check_politeness(log, DELAY)
+    check_politeness(log, delay)
+    return loads(log, crew)
+
+
+def kill_workers(kills: int, pause: float, seed: int) -> Callable[[Workers, Path], None]:
+    """Return trouble: workers are killed at random instants, and new ones join."""
+    chance = random.Random(seed)
+
+    def trouble(crew: Workers, log: Path) -> None:
+        for _ in range(kills):
+            time.sleep(chance.uniform(0.5, 1.5) * pause)
+            if not crew.kill_one(chance):
+                break
+            crew.start()
+
+    return trouble
 
 
 def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
     parameters = Parameters(
-        seed=11, hosts=30, levels=2, pages=4, links_across=3, missing=0.05, latency=0.1
+        seed=11, hosts=30, addresses=8, levels=2, pages=4, links_across=3, missing=0.05, latency=0.1
     )
-    crawl_through_kills(tmp_path, parameters, workers=4, kills=4, pause=2.0, seed=1)
+    with redis_servers.server(tmp_path / "redis") as redis:
+        crawl_through(tmp_path, parameters, redis.url, kill_workers(4, pause=2.0, seed=1))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Counts, HostView
     from rdfaspider.frontier.reader import FrontierReader
+    from rdfaspider.frontier.shared import SharedFrontier
 
 
 class Command(ScrapyCommand):
@@ -93,11 +94,21 @@ class Command(ScrapyCommand):
                 _show_all(reader, opts.hosts)
 
     def _run_shared(self, url: str, opts: argparse.Namespace) -> None:
-        from rdfaspider.frontier.redis import report
+        from rdfaspider.frontier.redis import failures, report
         from rdfaspider.scheduler import politeness_of
 
         assert self.settings is not None
         with report.onlooker(url, politeness_of(self.settings)) as frontier:
+            if opts.requeue is not None:
+                _say_requeued(failures.requeue(frontier, opts.requeue))
+                return
+            if opts.failed is not None:
+                for _, _, failed in failures.failed(frontier, opts.failed):
+                    print(failed)
+                return
+            if opts.url:
+                _show_shared_url(frontier, opts.url)
+                return
             for state in ("pause", "resume", "stop"):
                 if getattr(opts, state):
                     frontier.crew.tell(state="run" if state == "resume" else state)
@@ -126,7 +137,23 @@ class Command(ScrapyCommand):
             now=time.time(),
         ) as frontier:
             count = frontier.requeue(pattern)
-        print(f"{count:,} failed URLs wait again; run the crawl's command to fetch them.")
+        _say_requeued(count)
+
+
+def _say_requeued(count: int) -> None:
+    print(f"{count:,} failed URLs wait again; run the crawl's command to fetch them.")
+
+
+def _show_shared_url(frontier: SharedFrontier, text: str) -> None:
+    from rdfaspider.frontier.redis.failures import record
+    from rdfaspider.urls import normalise
+
+    url = normalise(text)
+    found = record(frontier, url)
+    if found is None:
+        print(f"{url} is not known to this crawl.")
+    else:
+        print(f"{url}\n  state     {found[0]}\n  depth     {found[1]}")
 
 
 def _show_url(reader: FrontierReader, text: str) -> None:

@@ -60,7 +60,8 @@ class Command(ScrapyCommand):
     def _open(self) -> tuple[Any, str]:
         """Return the way to Redis, and the key of the seeds."""
         from rdfaspider.frontier import is_shared
-        from rdfaspider.frontier.redis.link import Address, RedisLink
+        from rdfaspider.frontier.redis.address import Address
+        from rdfaspider.frontier.redis.link import RedisLink
         from rdfaspider.frontier.redis.seedlist import SeedList
         from rdfaspider.scheduler import frontier_url
 

@@ -6,7 +6,8 @@ KSpider adds up all characters of a host, Tarantula those at even or at odd plac
 
 An assignment maps partitions to workers. It is for locality only (connections, robots.txt and names at
 hand): whoever asks any partition gets URLs that may be fetched. `rendezvous` moves little when a worker
-comes or goes, `phases` is KSpider's phase swapping: all move on together as the clock does.
+comes or goes, `phases` is KSpider's phase swapping: all move on together as the clock does. As partitions
+are not equally busy, `even_out` then moves a few of them.
 """
 
 from __future__ import annotations
@@ -80,6 +81,30 @@ ASSIGNMENTS: dict[str, Callable[[int, Sequence[str], float], list[str]]] = {
     "rendezvous": rendezvous,
     "phases": phases,
 }
+
+
+def even_out(owners: Sequence[str], loads: Sequence[float], workers: Sequence[str]) -> list[str]:
+    """Return owners among whom the loads of partitions are shared evenly, as far as few moves can do it.
+
+    Nothing moves while the busiest and the idlest worker are within a tenth of the mean of each other,
+    so that small changes of the loads change nothing.
+    """
+    evened = list(owners)
+    shares = dict.fromkeys(sorted(workers), 0.0)
+    for owner, load in zip(evened, loads, strict=True):
+        shares[owner] += load
+    close = 0.1 * sum(loads) / len(shares)
+    while True:
+        busiest, idlest = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
+        gap = shares[busiest] - shares[idlest]
+        fitting = [p for p, o in enumerate(evened) if o == busiest and 0 < loads[p] < gap]
+        if gap <= close or not fitting:
+            return evened
+        # Each move makes the gap between the two smaller, so there is an end.
+        moved = min(fitting, key=lambda p: abs(loads[p] - gap / 2))
+        evened[moved] = idlest
+        shares[busiest] -= loads[moved]
+        shares[idlest] += loads[moved]
 
 
 def _hash(text: str) -> int:

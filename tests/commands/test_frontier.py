@@ -7,6 +7,8 @@ import pytest
 
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.shared import SharedFrontier
+from tests.frontier import redis_servers
 
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
@@ -83,3 +85,22 @@ def test_a_running_crawl_is_not_requeued(scrapy: Scrapy, crawl_directory: Path) 
         result = scrapy("frontier", "--requeue", ".")
     assert result.returncode == 1
     assert "in use by another crawl" in result.stderr
+
+
+def test_failed_urls_of_a_shared_crawl_can_be_tried_again(scrapy: Scrapy, tmp_path: Path) -> None:
+    with redis_servers.server(tmp_path / "redis") as server:
+        with SharedFrontier(server.url, read_ahead=0, politeness=Politeness(delay=0.0)) as frontier:
+            frontier.put(["http://a.test/1", "http://b.test/2"])
+            for _ in range(2):
+                taken = frontier.take(0.0)
+                assert taken
+                frontier.finish(taken, "failed", 0.0)
+        options = {"FRONTIER_URL": server.url}
+        listed = scrapy("frontier", "--failed", "b.test", **options)
+        assert listed.stdout == "http://b.test/2\n", listed.stderr
+        result = scrapy("frontier", "--requeue", "b.test", **options)
+        assert result.stdout.startswith("1 failed URLs wait again"), result.stderr
+        assert "1 failed + 0 denied + 1 waiting" in scrapy("frontier", **options).stdout
+        shown = scrapy("frontier", "--url", "http://b.test/2", **options)
+        assert shown.stdout == "http://b.test/2\n  state     waiting\n  depth     0\n"
+        assert "not known" in scrapy("frontier", "--url", "http://c.test/", **options).stdout

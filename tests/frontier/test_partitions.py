@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.frontier.partitions import ASSIGNMENTS, PARTITIONINGS, PHASE, phases, rendezvous
+from rdfaspider.frontier.partitions import (
+    ASSIGNMENTS,
+    PARTITIONINGS,
+    PHASE,
+    even_out,
+    phases,
+    rendezvous,
+)
 
 NAMES = st.lists(st.text("abcdef", min_size=1), min_size=1, max_size=12, unique=True)
 
@@ -56,3 +63,29 @@ def test_phases_swap_by_the_clock() -> None:
     assert seen[0] == phases(6, workers, PHASE - 1) != seen[1]
     for partition in range(6):
         assert {owners[partition] for owners in seen} == set(workers)
+
+
+@given(workers=NAMES, loads=st.lists(st.integers(0, 20), min_size=1, max_size=64))
+def test_loads_are_evened_out(workers: list[str], loads: list[int]) -> None:
+    owners = rendezvous(len(loads), workers)
+    evened = even_out(owners, loads, workers)
+    before, after = (_shares(assigned, loads, workers) for assigned in (owners, evened))
+    assert sum(after.values()) == sum(before.values())
+    gap = max(after.values()) - min(after.values())
+    assert gap <= max(before.values()) - min(before.values())
+    # The busiest has nothing left that the idlest could take over to make them more alike.
+    assert gap <= max(0.1 * sum(loads) / len(workers), *loads)
+    assert even_out(evened, loads, workers) == evened
+
+
+def _shares(owners: list[str], loads: list[int], workers: list[str]) -> dict[str, int]:
+    shares = dict.fromkeys(workers, 0)
+    for owner, load in zip(owners, loads, strict=True):
+        shares[owner] += load
+    return shares
+
+
+def test_even_loads_move_nothing() -> None:
+    owners = rendezvous(32, ["a", "b", "c", "d"])
+    assert even_out(owners, [5] * 32, ["a", "b", "c", "d"]) == owners
+    assert even_out(owners, [0] * 32, ["a", "b", "c", "d"]) == owners

@@ -18,10 +18,11 @@ from rdfaspider.frontier import FrontierUnavailable, Taken, open_frontier, witho
 from rdfaspider.frontier.keys import to_key
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.redis import link, report
-from rdfaspider.frontier.redis.calls import fingerprint
-from rdfaspider.frontier.redis.crew import DEAD_AFTER, Clock, Crew
-from rdfaspider.frontier.redis.link import Address
+from rdfaspider.frontier.redis import failures, link, report
+from rdfaspider.frontier.redis.address import Address
+from rdfaspider.frontier.redis.ahead import Ahead
+from rdfaspider.frontier.redis.calls import Inbox, fingerprint
+from rdfaspider.frontier.redis.crew import ABSENT_AFTER, DEAD_AFTER, Clock, Crew
 from rdfaspider.frontier.redis.seedlist import parse
 from rdfaspider.frontier.shared import SharedFrontier
 from tests.frontier import redis_servers
@@ -113,6 +114,11 @@ def until(frontier: SharedFrontier, holds: Callable[[], Any], seconds: float = 1
     return found
 
 
+def ahead_of(frontier: SharedFrontier) -> Ahead:
+    assert isinstance(frontier._way, Ahead)
+    return frontier._way
+
+
 def taken_by(frontier: SharedFrontier) -> Taken:
     found: Taken = until(frontier, lambda: frontier.take(time.time()))
     return found
@@ -200,12 +206,33 @@ def test_a_dead_worker_is_noticed_but_not_after_a_gap_of_ones_own() -> None:
 
     crew = Crew(None, "rdfa", "me")  # type: ignore[arg-type]
     crew.heard(reply(0.0, me=0.0, other=0.0))
+    assert crew.present(ABSENT_AFTER - 1) == ["me", "other"]
     later = DEAD_AFTER + 1
     crew.heard(reply(later, me=later, other=0.0))
     assert crew.dead(later) == ["other"]
     assert crew.alive(later) == ["me"]
+    assert crew.present(ABSENT_AFTER + 1) == ["me"], "long before it is dead"
     crew.heard(reply(2 * later, me=2 * later, other=0.0), gap=True)
     assert crew.dead(2 * later) == [], "Redis was away for the other too"
+
+
+def test_links_are_chunked_for_scripts() -> None:
+    inbox = Inbox(lambda host: len(host) % 2)
+    for depth in (3, 2):
+        for number in range(1200):
+            inbox.add(f"http://h{number % 3}.test/{number}", depth)
+    assert inbox.floor == 2
+    chunks = list(inbox.empty())
+    sizes = [sum(map(len, chunk.values())) for _, chunk in chunks]
+    assert max(sizes) == 500, "so that Redis serves others in between"
+    last = {
+        (host, tail): depth
+        for _, chunk in chunks
+        for host in chunk
+        for tail, depth in chunk[host].items()
+    }
+    assert len(last) == 1200 and set(last.values()) == {2}
+    assert not inbox.size and not list(inbox.empty())
 
 
 def test_the_clock_is_known_within_a_bracket() -> None:
@@ -315,8 +342,7 @@ def test_who_ends_by_a_failure_is_buried_by_the_others(
     with redis_server.client() as client:
         client.rpush("rdfa:start_urls", "http://a.test/")
         until(frontier, lambda: client.exists("{rdfa:start_urls}:me"))
-        assert frontier._ahead is not None
-        frontier._ahead.failure = FrontierUnavailable("for this test")
+        ahead_of(frontier).failure = FrontierUnavailable("for this test")
         frontier.close()
         assert client.zscore("{rdfa}:beats", "me") is not None, "so it is seen that it is gone"
 
@@ -443,6 +469,28 @@ def test_urls_are_known_once_they_are_taken_in(join: Join) -> None:
     assert not frontier.knows("http://a.test/2")
 
 
+def test_failed_urls_are_kept_and_tried_again(join: Join) -> None:
+    frontier = join(read_ahead=0, worker="me", now=100.0)
+    frontier.put([f"http://h{n}.test/page?x=1" for n in range(6)], depth=2)
+    while taken := frontier.take(100.0):
+        frontier.finish(taken, "failed" if taken.url < "http://h4" else "done", 100.0)
+    listed = sorted(url for _, _, url in failures.failed(frontier, r"//h[0145]\."))
+    assert listed == ["http://h0.test/page?x=1", "http://h1.test/page?x=1"]
+    assert failures.record(frontier, listed[0]) == ("failed", 2)
+    assert failures.record(frontier, "http://h5.test/page?x=1") == ("done", 2)
+    assert failures.record(frontier, "http://h6.test/") is None
+    assert failures.requeue(frontier, r"//h[0145]\.") == 2
+    assert failures.requeue(frontier, r"//h[0145]\.") == 0, "they are not failed any more"
+    counts = frontier.counts()
+    assert (counts.waiting, counts.failed, counts.done) == (2, 2, 2)
+    again = [frontier.take(200.0), frontier.take(200.0)]
+    assert sorted(taken.url for taken in again if taken) == listed
+    for taken in again:
+        assert taken is not None and (taken.depth, taken.attempts) == (2, 0)
+        frontier.finish(taken, "done", 200.0, ["http://new.test/"])
+    assert frontier.counts().waiting == 1
+
+
 def test_hosts_with_brackets_are_hosts(join: Join) -> None:
     frontier = join()
     frontier.put(["http://)/x", "http://a).b,(/y"])
@@ -525,9 +573,7 @@ def test_a_full_memory_does_not_end_a_page_without_its_links(
         client.config_set("maxmemory", "1")
         try:
             frontier.finish(page, "done", time.time(), ["http://a.test/1", "http://b.test/2"])
-            assert frontier._ahead is not None
-            exchange = frontier._ahead._exchange
-            until(frontier, lambda: exchange.is_away)
+            until(frontier, lambda: ahead_of(frontier)._exchange.is_away)
             assert not any(client.hget(f"{{rdfa:{n}}}", "done") for n in range(8))
         finally:
             client.config_set("maxmemory", "0")
@@ -544,9 +590,8 @@ def test_a_quick_restart_is_noticed(join: Join, tmp_path: Path) -> None:
         page = taken_by(frontier)
         client.save()
         frontier.finish(page, "done", time.time(), graph[page.url])
-        assert frontier._ahead is not None
         until(frontier, lambda: frontier.counts().waiting + frontier.counts().in_flight == 1)
-        until(frontier, lambda: not frontier._ahead.is_busy)  # type: ignore[union-attr]
+        until(frontier, lambda: not ahead_of(frontier)._exchange.is_busy)
         server.kill()
         server.start()
         crawl = Fetching([frontier], graph)
@@ -632,6 +677,39 @@ def test_a_crawl_goes_on_when_redis_comes_back(join: Join, tmp_path: Path) -> No
         for worker in workers:
             assert worker.counts().done == len(graph)
             worker.close()
+
+
+def test_nothing_counts_before_a_replica_has_it(join: Join, tmp_path: Path) -> None:
+    graph = web(6, 4)
+    with redis_servers.pair(tmp_path) as pair:
+        frontier = join(pair.url, delay=0.01, at_once=1)
+        frontier.put(["http://h0.test/0"])
+        crawl = Fetching([frontier], graph)
+        crawl.run(until=4)
+        pair.wire.is_held = True
+        with pytest.raises(AssertionError):
+            crawl.run(2.0)  # to no end
+        pair.kill_first()
+        pair.promote_second()
+        crawl.run()
+        frontier.close()
+    assert crawl.urls == sorted(graph), "all, and none twice: what the first did alone was not used"
+    crawl.check_politeness(0.01)
+
+
+def test_a_cluster_fails_over(join: Join, tmp_path: Path) -> None:
+    graph = web(8, 6)
+    with redis_servers.cluster(tmp_path, replicated=True) as nodes:
+        workers = [join(nodes[n].url, delay=0.02, at_once=1) for n in range(2)]
+        workers[0].put(["http://h0.test/0"])
+        crawl = Fetching(workers, graph)
+        crawl.run(until=12)
+        nodes[0].kill()
+        crawl.run(60)
+        for worker in workers:
+            worker.close()
+    assert set(crawl.urls) == set(graph)
+    crawl.check_politeness(0.02)
 
 
 def test_a_seen_url_takes_few_bytes(join: Join, redis_server: redis_servers.Server) -> None:

@@ -1,87 +1,151 @@
 """Reading ahead: exchanges with Redis in the background, so that `take` answers from what is at hand.
 
-An exchange brings links and what has ended, asks for more URLs, and once a second looks at all
-partitions and says that this worker is alive. It also does what is done for all: the URLs of workers
-that are gone are put back, seeds are read, hosts are named whose servers nobody knows yet.
+An exchange brings links and what has ended, asks for more URLs (share.py), does what is done for all
+(duties.py), and once a second looks at all partitions and says that this worker is alive.
 """
 
 from __future__ import annotations
 
+import heapq
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.redis.batch import LANDS, LOOKS, TAKES, Batch, ignore
+from rdfaspider.frontier.redis.batch import LOOKS, Batch, ignore
 from rdfaspider.frontier.redis.crew import BEAT, SILENT_AFTER
+from rdfaspider.frontier.redis.duties import Duties
 from rdfaspider.frontier.redis.exchange import Answer, Exchange
+from rdfaspider.frontier.redis.share import SLACK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    from rdfaspider.frontier import Taken
+    from rdfaspider.frontier.redis.calls import Lease
     from rdfaspider.frontier.redis.desk import Desk
     from rdfaspider.frontier.redis.link import RedisLink
     from rdfaspider.frontier.redis.seedlist import SeedList
+    from rdfaspider.frontier.redis.share import Share
 
 logger = logging.getLogger(__name__)
 
-# With several fetches of a host at once, a start that is late by more than this is given back: others
-# start by the clock.
-SLACK = 0.25
 # Exchanges are so far apart at least, and what has ended waits so long at most.
 SHORTEST, LONGEST = 0.05, 0.2
-# A host of which a partition that is another worker's has had a URL ready for so long may be asked by all.
-_LATE = 0.5
-# Hosts that are named to be placed, at a time.
-_PLACES = 100
 # Seconds that the end of a worker waits for Redis.
 _LEAVING = 10.0
 
 
 class Ahead:
-    """`unplaced` are hosts that wait to be placed; `failure` says why nothing can go on."""
+    """Has URLs at hand, up to the `share`, and does the `duties`; `failure` says why nothing can go on.
+
+    `waits` says whether to wait for seeds when nothing is left.
+    """
 
     def __init__(
         self,
         link: RedisLink,
         desk: Desk,
         seeds: SeedList,
-        assign: Callable[[int, Sequence[str], float], list[str]],
-        read_ahead: int,
+        share: Share,
         clock: Callable[[], float],
+        *,
+        waits: bool,
     ) -> None:
         self._link = link
         self._desk = desk
         self._seeds = seeds
-        self._assign = assign
-        self._read_ahead = read_ahead
         self._clock = clock
-        self.welcome: Callable[[list[str]], list[str]] = list
-        self.unplaced: list[bytes] = []
+        self._waits = waits
+        self.share = share
+        self.duties = Duties(desk, seeds)
         self.failure: FrontierUnavailable | None = None
-        self._dead: list[str] = []
-        self._buried: set[str] = set()
-        self._needs_recovery = False
         self._run: bytes | None = None
-        self._owners: tuple[object, list[str]] = (None, [])
         self._batch = Batch()
         self._last_exchange = self._last_look = self.last_contact = clock()
         self._exchange = Exchange(link, clock)
+
+    @property
+    def now(self) -> float:
+        return self._clock()
+
+    def tell(self, now: float | None = None) -> None:
+        """Have everything brought to Redis before long."""
+        self.advance(self._clock())
+
+    def look(self) -> None:
+        """Go on: whoever is too busy to take anything still says that it is alive."""
+        self.advance(self._clock())
+
+    def unplaced(self, most: int) -> list[bytes]:
+        """Return up to so many hosts that wait to be placed."""
+        hosts = self.duties.unplaced
+        self.duties.unplaced = hosts[most:]
+        return hosts[:most]
+
+    # --- at hand ---
+
+    def take(self, now: float) -> Taken | None:
+        self.advance(now)
+        if self.failure is not None:
+            raise self.failure
+        if self._is_held_up(now):
+            return None
+        desk, there = self._desk, now + self._desk.clock.low
+        while desk.at_hand and desk.at_hand[0].start <= there:
+            lease = heapq.heappop(desk.at_hand)
+            if not self._is_late(lease, there) and not self._is_expired(lease, there):
+                return lease.taken
+            desk.give_back(lease, now)
+        return None
+
+    def _is_late(self, lease: Lease, there: float) -> bool:
+        """Tell whether another may start at the host too soon after this one."""
+        manners = self._desk.politeness
+        is_shared = manners.at_once > 1 and manners.pause(lease.host) > 0
+        return is_shared and there > lease.start + SLACK
+
+    def _is_expired(self, lease: Lease, there: float) -> bool:
+        """Tell whether others may have been given the URL meanwhile: after a pause, or a jam."""
+        return there > lease.start + self._desk.scripts.lease / 2
+
+    def wait(self, now: float) -> float | None:
+        self.advance(now)
+        desk = self._desk
+        if self.failure is not None:
+            return 0.0  # the next `take` says so
+        if self.state == "stop":
+            return LONGEST if len(desk.held) > len(desk.at_hand) else None
+        if self._is_held_up(now):
+            return BEAT
+        has_pending = bool(desk.is_pending or desk.asking)
+        if desk.at_hand:
+            seconds = max(desk.at_hand[0].start - now - desk.clock.low, 0.0)
+            return min(seconds, LONGEST if has_pending else BEAT)
+        if self._exchange.is_busy or has_pending:
+            return SHORTEST / 2
+        return self._wait_for_others(now)
+
+    def _wait_for_others(self, now: float) -> float | None:
+        desk, first = self._desk, self._desk.board.first
+        if first is None:
+            is_over = desk.board.is_over and not desk.held and not self._seeds.is_reading
+            return None if is_over and not self._waits else LONGEST
+        seconds = max(first - now - desk.clock.low, 0.0)
+        # Others may bring links at any moment; but what is a day away is nothing to wait for.
+        return seconds if seconds > desk.scripts.lease else max(min(seconds, BEAT), SHORTEST)
 
     @property
     def state(self) -> str:
         """Return what all workers are told to do: run, pause or stop."""
         return self._desk.crew.state
 
-    @property
-    def is_busy(self) -> bool:
-        return self._exchange.is_busy
-
-    def is_held_up(self, now: float) -> bool:
+    def _is_held_up(self, now: float) -> bool:
         """Tell whether nothing may start: the crawl is paused or stopped, Redis was not heard of, or
         others have noted something that is not known here yet."""
         is_silent = now - self.last_contact > SILENT_AFTER
-        return self.state != "run" or is_silent or self._desk.is_behind
+        return self.state != "run" or is_silent or self._desk.notices.is_behind
+
+    # --- exchanges ---
 
     def advance(self, now: float) -> None:
         """Take in what has come from Redis, and begin the next exchange if there is reason to."""
@@ -96,108 +160,38 @@ class Ahead:
     def _has_reason(self, now: float) -> bool:
         if now < self._last_exchange:  # the clock was set back
             self._last_exchange = self._last_look = now
-        since = now - self._last_exchange
-        if since < SHORTEST:
+        desk = self._desk
+        is_urgent = not desk.at_hand or 2 * len(desk.landings) >= self.share.most
+        if now - self._last_exchange < (SHORTEST if is_urgent else LONGEST):
             return False
-        has_news = self._desk.is_pending or self._desk.asking or self._desk.notes
-        is_urgent = not self._desk.at_hand or 2 * len(self._desk.landings) >= self._read_ahead
-        if has_news and (is_urgent or since >= LONGEST):
+        if desk.is_pending or desk.asking or self._must_look(now):
             return True
-        if 2 * len(self._desk.at_hand) < self._read_ahead and self._asked(now):
-            return True
-        return self._must_look(now)
+        wants_more = 2 * len(desk.at_hand) < self.share.most
+        return wants_more and bool(self.share.asked(now + desk.clock.low))
 
     def _must_look(self, now: float) -> bool:
         is_quiet = not self._desk.held and self._desk.board.first is None
         return now - self._last_look >= (LONGEST if is_quiet else BEAT)
 
-    def _asked(self, now: float) -> list[int]:
-        """Return the partitions to ask: one's own that have something, or any that are late."""
-        if self.state != "run":
-            return []
-        there = now + self._desk.clock.low
-        owners = self._owners_now(there)
-        ready = [(p, t) for p, t in enumerate(self._desk.board.next) if t is not None]
-        horizon = there + self._desk.ahead
-        own = {p for p, t in ready if owners[p] == self._desk.crew.name and t <= horizon}
-        # A host that has just been asked may be asked again before long.
-        own |= {
-            x.partition for x in self._desk.landings if owners[x.partition] == self._desk.crew.name
-        }
-        if own or self._desk.at_hand:
-            return sorted(own)
-        return [p for p, t in ready if t <= there - _LATE]
-
-    def _owners_now(self, there: float) -> list[str]:
-        names = tuple(self._desk.crew.alive(there)) or (self._desk.crew.name,)
-        known = (names, int(there))
-        if self._owners[0] != known:
-            self._owners = (known, self._assign(self._desk.scripts.partitions, names, there))
-        return self._owners[1]
-
     def _depart(self, now: float) -> None:
         """Begin an exchange."""
         there = now + self._desk.clock.low
         batch = self._batch = Batch()
-        self._add_takes(batch, now)
+        self.share.add_takes(batch, there)
         self._desk.add_pending(batch, there)
         for lease in self._desk.asking:
             self._desk.add_ask(batch, lease, there)
         self._desk.asking = []
-        self._add_duties(batch, there)
+        self.duties.add_to(batch, there)
         if self._must_look(now):
             self._last_look = now
-            batch.add(LOOKS, self._seeds.read(), self._sow)
+            batch.add(LOOKS, self._seeds.read(), self.duties.sow)
             self._desk.add_looks(batch, there, None, silent=False)
             batch.add(LOOKS, self._desk.crew.beat({}, None, silent=True), self._concluded)
         else:
             batch.add(LOOKS, self._desk.crew.beat({}, None, silent=True), ignore)
         self._last_exchange = now
         self._exchange.submit(batch.stages)
-
-    def _add_takes(self, batch: Batch, now: float) -> None:
-        asked = self._asked(now)
-        wanted = self._read_ahead - len(self._desk.at_hand)
-        if not asked or wanted <= 0:
-            return
-        count = -(-wanted // len(asked))
-        slack = SLACK if self._desk.politeness.at_once > 1 else 0.0
-        for partition in asked:
-            script = self._desk.scripts.take(
-                partition, now + self._desk.clock.low, count, self._desk.ahead, slack
-            )
-            batch.add(TAKES, script, partial(self._desk.read, partition))
-
-    def _add_duties(self, batch: Batch, there: float) -> None:
-        """Add what is done for others: who is gone is buried, hosts that wait to be placed are named."""
-        for name in self._dead:
-            for partition in range(self._desk.scripts.partitions):
-                batch.add(LANDS, self._desk.scripts.evict(partition, there, name), self._desk.wake)
-            batch.add(LANDS, self._seeds.give_up(name), ignore)
-            batch.add(LOOKS, self._desk.crew.farewell(name), ignore)
-        self._dead = []
-        if self._needs_recovery:
-            self._needs_recovery = False
-            held = [*self._desk.held.values(), *self._desk.asking]
-            for partition in range(self._desk.scripts.partitions):
-                tokens = [lease.token for lease in held if lease.partition == partition]
-                script = self._desk.scripts.evict_but(partition, there, tokens)
-                batch.add(LANDS, script, self._desk.wake)
-        if self._desk.politeness.server_delay is not None and not self.unplaced:
-            known = {p for p, count in enumerate(self._desk.board.unplaced) if count}
-            for partition in sorted(known | self._desk.filled):
-                script = self._desk.scripts.unplaced(partition, there, _PLACES)
-                batch.add(TAKES, script, self._named)
-
-    def _named(self, reply: list[bytes]) -> None:
-        self.unplaced += reply
-
-    def _sow(self, reply: list[bytes]) -> None:
-        seeds = self._seeds.seeds(reply)
-        welcome = set(self.welcome([url for url, _ in seeds]) if seeds else ())
-        for url, depth in seeds:
-            if url in welcome:
-                self._desk.take_in(url, depth)
 
     def _concluded(self, reply: list[Any]) -> None:
         self._desk.board.conclude()
@@ -219,28 +213,19 @@ class Ahead:
         self.last_contact = answer.received
         run = answer.replies[LOOKS][-1][3]
         is_another, self._run = self._run not in (None, run), run
-        gap = (
-            answer.gap or is_another
-        )  # a lost connection is mended silently if Redis is back at once
-        if gap:
-            # Redis may have come back without its last second: links are told again, and what was handed
-            # out meanwhile is put back.
-            self._desk.known.clear()
-            self._needs_recovery = True
+        # A lost connection is mended silently if Redis is back at once.
+        if gap := answer.gap or is_another:
+            self.duties.note_gap()
         there = self._desk.crew.heard(answer.replies[LOOKS][-1], gap=gap)
         self._desk.clock.learn(there, answer.sent, answer.received)
-        self._desk.heed()
+        self._desk.notices.heed()
         self._batch.deal_with(answer.replies)
         if was_silent:
             # The others may have taken this worker for dead, and what it has at hand for theirs.
             for lease in [*self._desk.at_hand, *self._desk.asking]:
                 self._desk.give_back(lease, answer.received)
             self._desk.at_hand, self._desk.asking = [], []
-        dead = self._desk.crew.dead(there)
-        self._dead = [name for name in dead if name not in self._buried]
-        self._buried = set(dead)  # who is back may die again
-        for name in self._dead:
-            logger.warning("The worker %s is gone: its URLs are handed out again.", name)
+        self.duties.note_dead(there)
 
     def leave(self) -> bool:
         """Bring everything to Redis, and give back what is in flight; tell whether that was done."""

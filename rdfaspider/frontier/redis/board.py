@@ -12,12 +12,14 @@ _NO_COUNTERS = (b"epoch", b"buckets", b"pruned", b"tokens")
 
 class Board:
     """`next` is when each partition has something to hand out, None if never; `floor` is the smallest
-    depth of anything unfinished; `is_over` says that nothing is left anywhere; `stranded` are the
-    partitions that have unfinished URLs and no time at which any of them is ready."""
+    depth of anything unfinished; `loads` has how many hosts are at work in each; `is_over` says that nothing
+    is left anywhere; `stranded` are the partitions that have unfinished URLs and no time at which any of
+    them is ready."""
 
     def __init__(self, partitions: int) -> None:
         self.next: list[float | None] = [0.0] * partitions
         self.unplaced = [0] * partitions
+        self.loads = [0] * partitions
         self.floor = 0
         self.is_over = False
         self.lost = 0
@@ -35,7 +37,7 @@ class Board:
         counters = self._counters[partition]
         if reply[1] is None and counters.get("waiting", 0) + counters.get("in_flight", 0) > 0:
             self.stranded.add(partition)
-        self.unplaced[partition] = reply[3]
+        self.unplaced[partition], self.loads[partition] = reply[3], reply[4]
         return list(reply[2])
 
     def note_next(self, partition: int, time: bytes | None) -> None:

@@ -6,7 +6,6 @@ import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import Taken
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 _CHUNK = 500
 
 # URLs of some hosts: the keys of hosts, and what follows in the keys of their URLs, with depths.
-Chunk = list[tuple[bytes, dict[bytes, int]]]
+Chunk = dict[bytes, dict[bytes, int]]
 
 
 def fingerprint(key: bytes) -> int:
@@ -29,10 +28,14 @@ def fingerprint(key: bytes) -> int:
 
 
 class Inbox:
-    """Links on their way to Redis, by partition and host, each URL with its smallest depth once."""
+    """Links on their way to Redis, by partition and host, each URL of a chunk once, with its smallest depth.
+
+    They are chunked as they come, so that to empty it is to hand over a few references.
+    """
 
     def __init__(self, partition_of: Callable[[str], int]) -> None:
-        self._partitions: dict[int, dict[bytes, dict[bytes, int]]] = {}
+        self._partitions: dict[int, list[Chunk]] = {}
+        self._room: dict[int, int] = {}  # of the last chunk of each
         self.size = 0
         self.floor = 255  # the smallest depth of what is in it
 
@@ -55,9 +58,14 @@ class Inbox:
         slash = url.index("/", 8)
         partition, host, service = self._place(url[:slash])
         tail = service + url[slash:].encode("ascii")
-        tails = self._partitions.setdefault(partition, {}).setdefault(host, {})
+        if not self._room.get(partition):
+            self._room[partition] = _CHUNK
+            self._partitions.setdefault(partition, []).append({})
+        tails = self._partitions[partition][-1].setdefault(host, {})
         if tails.get(tail, 256) > depth:
-            self.size += tail not in tails
+            if tail not in tails:
+                self.size += 1
+                self._room[partition] -= 1
             tails[tail] = depth
             if depth < self.floor:
                 self.floor = depth
@@ -67,32 +75,17 @@ class Inbox:
 
     def empty(self) -> Iterator[tuple[int, Chunk]]:
         """Yield (partition, what a script takes in) for all that is in it, and forget it."""
-        for partition, hosts in self._partitions.items():
-            chunk: Chunk = []
-            size = 0
-            for host, tails in _portions(hosts):
-                if size + len(tails) > _CHUNK and chunk:
-                    yield partition, chunk
-                    chunk, size = [], 0
-                chunk.append((host, tails))
-                size += len(tails)
-            yield partition, chunk
-        self._partitions = {}
+        for partition, chunks in self._partitions.items():
+            for chunk in chunks:
+                yield partition, chunk
+        self._partitions, self._room = {}, {}
         self.size, self.floor = 0, 255
-
-
-def _portions(hosts: dict[bytes, dict[bytes, int]]) -> Iterator[tuple[bytes, dict[bytes, int]]]:
-    """Yield the URLs of each host, no more than a chunk at a time."""
-    for host, tails in hosts.items():
-        rest = iter(tails.items())
-        while portion := dict(islice(rest, _CHUNK)):
-            yield host, portion
 
 
 def lines(chunk: Chunk) -> bytes:
     """Return URLs as the script `put` reads them."""
     parts: list[bytes] = []
-    for host, tails in chunk:
+    for host, tails in chunk.items():
         parts.append(host)
         parts += [b"%d %d %b" % (fingerprint(host + tail), d, tail) for tail, d in tails.items()]
     return b"\n".join(parts)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # A worker beats so often, and is taken for dead when it was not heard of for so long (row R13: 10 and 20).
 BEAT = 1.0
 DEAD_AFTER = 20.0
+# Before that others look after its partitions already, when it has missed a few beats: that does no harm.
+ABSENT_AFTER = 3.0
 # A worker that has not reached Redis for so long does not start anything: others may take it for dead soon.
 SILENT_AFTER = 10.0
 
@@ -60,9 +62,9 @@ class Crew:
     """One worker's view of the crew. `told` is what all are told; `alive` are the workers."""
 
     def __init__(self, link: RedisLink, crawl: str, name: str) -> None:
-        self._link = link
+        self.link = link
         self.name = name or f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
-        self._tag = f"{{{crawl}}}"
+        self.crawl = crawl
         self.told: dict[str, str] = {}
         self.beats: dict[str, float] = {}
         self._since: float | None = None
@@ -73,17 +75,17 @@ class Crew:
         return self.told.get("state", "run")
 
     def key(self, name: str) -> str:
-        return f"{self._tag}:{name}"
+        return f"{{{self.crawl}}}:{name}"
 
     def begin(self, terms: Mapping[str, str]) -> dict[str, str]:
         """Note how the crawl is begun, or return how it was begun."""
         for name, value in terms.items():
-            self._link.command("hsetnx", self.key("crawl"), name, value)
-        return _text(self._link.command("hgetall", self.key("crawl")))
+            self.link.command("hsetnx", self.key("crawl"), name, value)
+        return _text(self.link.command("hgetall", self.key("crawl")))
 
     def mark(self, name: str, value: str) -> None:
         """Note something about the crawl as a whole."""
-        self._link.command("hset", self.key("crawl"), name, value)
+        self.link.command("hset", self.key("crawl"), name, value)
 
     def beat(self, about: Mapping[str, Any], now: float | None, *, silent: bool = False) -> Script:
         """Return the script that says that this worker is alive; a silent one only listens."""
@@ -106,6 +108,11 @@ class Crew:
 
     def alive(self, time: float) -> list[str]:
         return sorted(name for name, beat in self.beats.items() if time - beat <= DEAD_AFTER)
+
+    def present(self, time: float) -> list[str]:
+        """Return the workers who look after partitions now; at least this one."""
+        beats = {**self.beats, self.name: time}
+        return sorted(name for name, beat in beats.items() if time - beat <= ABSENT_AFTER)
 
     def dead(self, time: float) -> list[str]:
         """Return the workers to be given up.
@@ -134,7 +141,7 @@ class Crew:
         return Script("version", (self.key("told"),), (name,))
 
     def workers(self) -> list[Worker]:
-        about = _text(self._link.command("hgetall", self.key("workers")))
+        about = _text(self.link.command("hgetall", self.key("workers")))
         return [
             Worker(name, beat, json.loads(about.get(name, "{}")))
             for name, beat in sorted(self.beats.items())
@@ -143,7 +150,7 @@ class Crew:
     def tell(self, **values: str) -> None:
         """Tell all workers something; it reaches them within a beat."""
         for name, value in values.items():
-            self._link.command("hset", self.key("told"), name, value)
+            self.link.command("hset", self.key("told"), name, value)
 
 
 def _text(mapping: Mapping[bytes, bytes]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The desk of one worker: what it holds, and what it has to tell Redis.
 
-Links wait in the inbox, what has ended in `landings`, turns at servers in `turns`, notes in `notes`.
+Links wait in the inbox, what has ended in `landings`, turns at servers in `turns`, notes in `notices`.
 `add_pending` makes a batch of them, links first. What comes back is taken in by the methods that the
 batch hands its replies to; they may leave more to be told.
 """
@@ -8,20 +8,15 @@ batch hands its replies to; they may leave more to be told.
 from __future__ import annotations
 
 import heapq
-import logging
-import math
 from collections import OrderedDict
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.redis.batch import (
     LANDS,
     LOOKS,
-    NOTES,
     PUTS,
     TAKES,
-    VERSIONS,
     Batch,
     ignore,
 )
@@ -34,7 +29,7 @@ from rdfaspider.frontier.redis.calls import (
     unpack_links,
 )
 from rdfaspider.frontier.redis.crew import Clock
-from rdfaspider.frontier.redis.link import RedisAway
+from rdfaspider.frontier.redis.notices import Notices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,29 +42,13 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.redis.link import RedisLink, Script
     from rdfaspider.frontier.redis.scripts import Scripts
 
-logger = logging.getLogger(__name__)
-
 # Hosts and links that a worker remembers.
 _HOSTS, _LINKS = 10_000, 100_000
-# What all workers can be told of politeness while they run.
-TOLD = ("delay", "latency_factor", "first_backoff", "longest_backoff", "large_delay")
-
-
-def told_number(name: str, text: str) -> float:
-    """Return what all workers are told; ValueError if it is no number of seconds, or none at all."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not (math.isfinite(number) and number >= 0):
-        raise ValueError(f"{name} must be a number from 0, not {text!r}.")
-    return number
 
 
 class Desk:
     """`held` has the leases by number, `at_hand` a heap of those that are not handed out yet, `asking`
-    those that want a turn at a server first. `ahead` is how long before its time a URL is taken.
-    `is_behind` says that a watched note has changed and could not be read yet."""
+    those that want a turn at a server first. `ahead` is how long before its time a URL is taken."""
 
     def __init__(
         self,
@@ -89,9 +68,7 @@ class Desk:
         self.inbox = Inbox(partition_of)
         self.landings: list[Landing] = []
         self.turns: list[tuple[Script, Callable[[Any], None]]] = []
-        self.notes: dict[str, bytes] = {}
-        self.watched: dict[str, tuple[int, Callable[[bytes], None]]] = {}
-        self.is_behind = False
+        self.notices = Notices(link, crew, scripts)
         self.held: dict[int, Lease] = {}
         self.at_hand: list[Lease] = []
         self.asking: list[Lease] = []
@@ -100,8 +77,6 @@ class Desk:
         self.filled: set[int] = set()
         self.done = 0
         self._before = (0.0, 0)  # time and pages at the last beat
-        self._own_politeness = scripts.politeness
-        self._misheard: dict[str, str] = {}
         # Who goes to Redis at once is told by it what it knows.
         self._remembers = ahead > 0
 
@@ -112,7 +87,7 @@ class Desk:
     @property
     def is_pending(self) -> bool:
         """Tell whether there is anything to tell Redis."""
-        return bool(self.landings or self.inbox.size or self.turns or self.notes)
+        return bool(self.landings or self.inbox.size or self.turns or self.notices.pending)
 
     # --- links, URLs, and what becomes of them ---
 
@@ -179,9 +154,7 @@ class Desk:
 
     def add_pending(self, batch: Batch, there: float) -> None:
         """Add all that is to be brought to Redis: links first, then what has ended."""
-        for name, value in self.notes.items():
-            self.add_note(batch, name, value)
-        self.notes = {}
+        self.notices.add_pending(batch)
         self.filled = self.inbox.partitions()
         for partition, chunk in self.inbox.empty():
             script = self.scripts.put(partition, there, chunk)
@@ -195,18 +168,6 @@ class Desk:
         for script, handler in self.turns:
             batch.add(LANDS, script, handler)
         self.landings, self.turns = [], []
-
-    def add_note(self, batch: Batch, name: str, value: bytes) -> None:
-        is_watched = name in self.watched
-        batch.add(NOTES, self.scripts.note(name, value, merge=is_watched), ignore)
-        if is_watched:
-            batch.add(VERSIONS, self.crew.version(name), partial(self._noted, name))
-
-    def _noted(self, name: str, version: int) -> None:
-        """Know a change of a note for this worker's own, if nobody else has changed it."""
-        known, recall = self.watched[name]
-        if version == known + 1:
-            self.watched[name] = (version, recall)
 
     def add_looks(self, batch: Batch, there: float, told: float | None, *, silent: bool) -> None:
         for partition in range(self.scripts.partitions):
@@ -306,45 +267,3 @@ class Desk:
 
     def partition(self, host: bytes) -> int:
         return self.inbox.partition(host)
-
-    # --- what all are told ---
-
-    def heed(self) -> None:
-        """Take over what all workers are told, and what they have noted."""
-        told = self._told()
-        if told or self.politeness is not self._own_politeness:
-            self.scripts.politeness = replace(self._own_politeness, **told)  # type: ignore[arg-type]
-        try:
-            self._recall()
-            self.is_behind = False
-        except RedisAway as error:
-            logger.info("A note of the others could not be read yet: %s", error)
-            self.is_behind = True
-
-    def _told(self) -> dict[str, float]:
-        """Return the settings that all workers are told; what makes no sense is named once."""
-        told = {}
-        for name, text in self.crew.told.items():
-            if name not in TOLD:
-                continue
-            try:
-                told[name] = told_number(name, text)
-            except ValueError as error:
-                if self._misheard.get(name) != text:
-                    logger.error("All workers were told something they cannot do: %s", error)
-                self._misheard[name] = text
-        return told
-
-    def _recall(self) -> None:
-        for name, (version, recall) in self.watched.items():
-            latest = int(self.crew.told.get(f"note {name}", 0))
-            if version != latest and (value := self.note(name)) is not None:
-                self.watched[name] = (latest, recall)
-                recall(value)
-
-    def note(self, name: str) -> bytes | None:
-        if name in self.notes:
-            return self.notes[name]
-        key = self.scripts.root_of(name.encode()) + ":notes"
-        value: bytes | None = self._link.ask_command("hget", key, name)
-        return value

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from hashlib import sha1
 from importlib import resources
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlencode, urlsplit
 
 import redis
-from redis.backoff import NoBackoff
-from redis.cluster import RedisCluster
-from redis.retry import Retry
 
 from rdfaspider.frontier import FrontierUnavailable, without_secrets
+from rdfaspider.frontier.redis.address import connect, name_of
 from rdfaspider.frontier.redis.batch import LANDS
+from rdfaspider.frontier.redis.replicas import Replicas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +40,7 @@ _PASSING = (
     "OOM",
     "BUSY",
     "MISCONF",
+    "NOREPLICAS",
 )
 _PASSING_KINDS = (
     redis.exceptions.BusyLoadingError,
@@ -81,31 +80,6 @@ class Script:
         return (len(self.keys), *self.keys, *self.arguments, *end)
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a crawl is: the URL of Redis and the name of the crawl (`?crawl=NAME`)."""
-
-    url: str
-    crawl: str
-
-    @classmethod
-    def parse(cls, text: str) -> Address:
-        try:
-            parts = urlsplit(text)
-            _ = parts.port
-        except ValueError:  # which might show a password
-            raise FrontierUnavailable(
-                f"{without_secrets(text)} is no URL of Redis: write redis://HOST:PORT/0, and / ? # @ in a"
-                " password as %2F %3F %23 %40."
-            ) from None
-        query = parse_qs(parts.query)
-        crawl = query.pop("crawl", ["rdfa"])[-1]
-        if not crawl or set(crawl) & set("{}* "):
-            raise FrontierUnavailable(f"{crawl!r} is no name for a crawl: use letters and digits.")
-        url = parts._replace(query=urlencode(query, doseq=True)).geturl()
-        return cls(url, crawl)
-
-
 class RedisLink:
     """Runs scripts on a Redis server or cluster. `round_trips` counts what that took."""
 
@@ -114,10 +88,11 @@ class RedisLink:
         self.round_trips = 0
         self._full_url = url
         self._impatient: Any = None
+        self._replicas = Replicas()
         self._sources = dict(_scripts())
         self._digests = {name: sha1(text).hexdigest() for name, text in self._sources.items()}
         try:
-            self.client, self._cluster = _connect(url, _TIMEOUT)
+            self.client, self._cluster = connect(url, _TIMEOUT)
         except (*_ERRORS, ValueError) as error:
             raise FrontierUnavailable(
                 f"Redis cannot be reached at {self.url} ({error}): start it, or name it with"
@@ -161,7 +136,7 @@ class RedisLink:
         self.round_trips += 1
         try:
             if self._impatient is None:
-                self._impatient, _ = _connect(self._full_url, _IMPATIENT)
+                self._impatient, _ = connect(self._full_url, _IMPATIENT)
             return getattr(self._impatient, name)(*arguments)
         except _ERRORS as error:
             raise RedisAway(f"Redis at {self.url} is away: {error}") from error
@@ -183,18 +158,24 @@ class RedisLink:
             for index in missing:
                 groups.setdefault(self._server(scripts[index].keys[0]), []).append(index)
             for server, indices in groups.items():
-                pipeline = server.pipeline(transaction=False)
-                for index in indices:
-                    script = scripts[index]
-                    pipeline.execute_command("EVALSHA", self._digests[script.name], *script.words())
-                self.round_trips += 1
-                answers = pipeline.execute(raise_on_error=False)
+                answers = self._pipe(server, [scripts[index] for index in indices])
                 for index, answer in zip(indices, answers, strict=True):
                     replies[index] = answer
         except _ERRORS as error:
             if self._cluster is not None:
                 self._learn_cluster()
             raise RedisAway(str(error)) from error
+
+    def _pipe(self, server: Any, scripts: Sequence[Script]) -> list[Any]:
+        pipeline, name = server.pipeline(transaction=False), name_of(server)
+        for script in scripts:
+            pipeline.execute_command("EVALSHA", self._digests[script.name], *script.words())
+        self._replicas.add_questions(name, pipeline)
+        self.round_trips += 1
+        answers: list[Any] = pipeline.execute(raise_on_error=False)
+        if not self._replicas.take_answers(name, answers):
+            raise RedisAway(f"no replica of {name} has what was told yet")
+        return answers
 
     def _mend(self, errors: list[redis.RedisError]) -> None:
         """Do what lets the scripts run that failed, or raise what it means that they did."""
@@ -260,22 +241,6 @@ class RedisLink:
         self.client.close()
         if self._impatient is not None:
             self._impatient.close()
-
-
-def _connect(url: str, timeout: float) -> tuple[Any, Any]:
-    """Return the client for single commands, and the same as a cluster if it is one."""
-    options: dict[str, Any] = {
-        "socket_timeout": timeout,
-        "socket_connect_timeout": timeout,
-        "protocol": 2,
-        "retry": Retry(NoBackoff(), 0),
-    }
-    client = redis.Redis.from_url(url, **options)
-    if not client.info("cluster").get("cluster_enabled"):
-        return client, None
-    client.close()
-    cluster = RedisCluster.from_url(url, **options)
-    return cluster, cluster
 
 
 def _scripts() -> Iterator[tuple[str, bytes]]:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.partitions import PARTITIONINGS
+from rdfaspider.frontier.redis.batch import LANDS, Batch
+from rdfaspider.frontier.redis.board import Board
+from rdfaspider.frontier.redis.crew import Clock
+from rdfaspider.frontier.redis.desk import Desk
+from rdfaspider.frontier.redis.scripts import Scripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rdfaspider.frontier.limits import FrontierLimits
+    from rdfaspider.frontier.politeness import Politeness
     from rdfaspider.frontier.redis.crew import Crew
     from rdfaspider.frontier.redis.link import RedisLink
 
@@ -29,9 +35,7 @@ class Terms:
 
 
 def begin(
-    link: RedisLink,
     crew: Crew,
-    crawl: str,
     order: str,
     limits: FrontierLimits,
     partitions: int,
@@ -56,24 +60,72 @@ def begin(
             f"This crawl was begun with depth {kept['depth']}, and what lies deeper was not kept: to go"
             f" {limits.depth} deep, begin another with crawl=NAME in FRONTIER_URL."
         )
-    epoch, count = kept["epoch"], int(kept["partitions"])
-    for partition in range(count):
-        root = f"{{{crawl}:{partition}}}"
-        if "begun" not in kept:
-            link.command("hsetnx", root, "buckets", 1)
-            link.command("hsetnx", root, "epoch", epoch)
-        elif not link.command("exists", root):
-            raise FrontierUnavailable(
-                f"Redis at {link.url} has lost the partition {root} of the crawl {crawl}: it was"
-                " restarted without its data, or evicts keys. Restore it from a backup, or begin anew"
-                " with another crawl=NAME in FRONTIER_URL."
-            )
-    if "begun" not in kept:
-        crew.mark("begun", "yes")
-    return Terms(epoch, count, PARTITIONINGS[kept["partitioning"]])
+    terms = Terms(kept["epoch"], int(kept["partitions"]), PARTITIONINGS[kept["partitioning"]])
+    if "begun" not in kept:  # else a script says so if a partition is lost
+        _begin_partitions(crew, terms)
+    return terms
 
 
-def warn_of_eviction(link: RedisLink) -> None:
+def _begin_partitions(crew: Crew, terms: Terms) -> None:
+    for partition in range(terms.partitions):
+        crew.link.command("hsetnx", f"{{{crew.crawl}:{partition}}}", "buckets", 1)
+        crew.link.command("hsetnx", f"{{{crew.crawl}:{partition}}}", "epoch", terms.epoch)
+    crew.mark("begun", "yes")
+
+
+def open_desk(
+    link: RedisLink,
+    crew: Crew,
+    terms: Terms,
+    politeness: Politeness,
+    limits: FrontierLimits,
+    lease: float,
+    ahead: float,
+) -> Desk:
+    """Return an empty desk for a worker of a crawl."""
+    count = terms.partitions
+    scripts = Scripts(crew.crawl, terms.epoch, count, crew.name, politeness, limits, lease)
+
+    def partition(host: str) -> int:
+        return terms.partitioning(host, count)
+
+    return Desk(link, crew, scripts, Board(count), partition, ahead)
+
+
+def join(
+    link: RedisLink,
+    desk: Desk,
+    now: float | None,
+    clock: Callable[[], float],
+    *,
+    is_onlooker: bool,
+) -> None:
+    """Say that a worker is here, and put back what one of its name left in flight.
+
+    `now` is the time that it is to be, None if that is told by Redis.
+    """
+    sent = clock()
+    there = desk.crew.heard(link.one(desk.crew.beat({}, now, silent=True)))
+    if now is None:
+        desk.clock = Clock(-math.inf, math.inf)
+        desk.clock.learn(there, sent, clock())
+    desk.crew.claim(there)
+    if desk.crew.state == "stop" and now is None:
+        desk.crew.tell(state="run")
+        desk.crew.told["state"] = "run"
+    desk.notices.heed()
+    _warn_of_eviction(link)
+    batch = Batch()
+    if not is_onlooker:
+        for partition in range(desk.scripts.partitions):
+            script = desk.scripts.evict(partition, there, desk.crew.name)
+            batch.add(LANDS, script, desk.wake)
+    desk.add_looks(batch, there, now, silent=is_onlooker)
+    batch.deal_with(link.run(batch.stages))
+    desk.board.conclude()
+
+
+def _warn_of_eviction(link: RedisLink) -> None:
     """Name a server that throws keys away when its memory is full."""
     for memory, policy, evicted in link.policies():
         if evicted or (memory and policy != "noeviction"):

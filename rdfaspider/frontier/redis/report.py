@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.partitions import rendezvous
+from rdfaspider.frontier.partitions import even_out, rendezvous
+from rdfaspider.frontier.redis.address import Address
 from rdfaspider.frontier.redis.crew import Crew
-from rdfaspider.frontier.redis.desk import TOLD, told_number
-from rdfaspider.frontier.redis.link import Address, RedisLink
+from rdfaspider.frontier.redis.link import RedisLink
+from rdfaspider.frontier.redis.notices import TOLD, told_number
 from rdfaspider.frontier.shared import SharedFrontier
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ def lines(frontier: SharedFrontier) -> Iterator[str]:
     told = ", ".join(f"{name}={crew.told[name]}" for name in TOLD if name in crew.told)
     yield f"{frontier.state}{f' with {told}' if told else ''}; {frontier.seeds_waiting:,} seeds wait"
     alive = crew.alive(now)
-    owners = rendezvous(frontier.partitions, alive) if alive else []
+    present = [name for name in crew.present(now) if name != crew.name]
+    owners = rendezvous(frontier.partitions, present) if present else []
+    if owners:
+        owners = even_out(owners, frontier.loads, present)
     if workers:
         yield f"\n{'heard of':>9} {'held':>6} {'ended':>9} {'a second':>9} {'parts':>6}  worker"
     for worker in workers:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.politeness import Politeness
     from rdfaspider.frontier.redis.calls import Chunk, Landing
 
+# A host that is asked within so many seconds is at work.
+_NEAR = 2.0
+
 
 class Scripts:
     """Makes scripts. `politeness` may be replaced while the crawl runs."""
@@ -68,7 +71,7 @@ class Scripts:
         return self._script("take", partition, now, count, ahead, self.worker, slack)
 
     def look(self, partition: int, now: float) -> Script:
-        return self._script("look", partition, now)
+        return self._script("look", partition, now, _NEAR)
 
     def evict(self, partition: int, now: float, worker: str) -> Script:
         """Put back all that a worker has in flight."""
@@ -81,6 +84,9 @@ class Scripts:
 
     def hosts(self, partition: int, now: float, cursor: bytes) -> Script:
         return self._script("hosts", partition, now, cursor)
+
+    def requeue(self, partition: int, now: float, prints: Iterable[bytes]) -> Script:
+        return self._script("requeue", partition, now, *prints)
 
     def unplaced(self, partition: int, now: float, most: int) -> Script:
         return self._script("unplaced", partition, now, most)

@@ -13,6 +13,7 @@
 --   {p}:leases       sorted set: fingerprint -> when its lease ends
 --   {p}:later        sorted set: "fingerprint attempts host tail" -> when it may be tried again
 --   {p}:links:D      hash: fingerprint -> links of a done page that may still be found by a shorter way
+--   {p}:failed       hash: fingerprint -> "host tail" of failed URLs, up to a bound
 --   {p}:out          list: "depth links" that are to be taken in once more, by a better depth
 --
 -- Invariant. A URL that waits at a depth has exactly one entry in the queue of that depth; entries at

@@ -1,2 +1,3 @@
--- Tells whether a URL is known, by its fingerprint (ARGV[5]).
-return state_of(ARGV[5]) and 1 or 0
+-- Returns the state and the depth of a URL, by its fingerprint (ARGV[5]), or nothing if it is not known.
+local state, depth = state_of(ARGV[5])
+return state and { state, depth }

@@ -39,6 +39,15 @@ local function slow_down(host, i, blocked)
   host[H.blocked] = math.max(host[H.blocked], blocked)
 end
 
+-- Failed URLs are kept with their text, so that people can have them tried again, but not without end.
+local MOST_FAILED = 10000
+
+local function keep_failed(print, flight)
+  if call('HLEN', root .. ':failed') < MOST_FAILED then
+    call('HSET', root .. ':failed', print, flight[3] .. ' ' .. flight[5])
+  end
+end
+
 local function finish(i, print, token, time)
   local state, depth = state_of(print)
   if state ~= FLYING then return end
@@ -51,7 +60,7 @@ local function finish(i, print, token, time)
     end
     return
   end
-  local host = land(print, token)
+  local host, flight = land(print, token)
   if not host then return end
   local what = ARGV[i]
   note_manners(host, i)
@@ -62,6 +71,7 @@ local function finish(i, print, token, time)
   if what == 'denied' then
     if at_once == 1 then host[H.clock] = time end  -- it was not asked
   else
+    if what == 'failed' then keep_failed(print, flight) end
     host[H[what]] = host[H[what]] + 1
     rest(host, time)
   end
