@@ -45,6 +45,9 @@ class Page:
     title: str = ""
     text: str = ""  # only where somebody wants to read it
     nquads: bytes = b""
+    # What the filter has to know of them, if they are as the extraction left them.
+    predicates: list[str] | None = None
+    longest: int = 0
 
     @property
     def quads(self) -> tuple[Quad, ...]:
@@ -55,6 +58,7 @@ class Page:
     @quads.setter
     def quads(self, quads: Iterable[Quad]) -> None:
         self.nquads = serialize(quads, format=RdfFormat.N_QUADS) or b""
+        self.predicates = None
 
     @property
     def quad_count(self) -> int:

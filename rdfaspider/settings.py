@@ -288,6 +288,7 @@ SCHEDULER = "rdfaspider.scheduler.Scheduler"
 
 EXTENSIONS = {
     "rdfaspider.extensions.diskguard.DiskGuard": 100,
+    "rdfaspider.extensions.garbage.Garbage": 100,
     "rdfaspider.extensions.history.extension.History": 100,
     "rdfaspider.extensions.progress.Progress": 100,
     "rdfaspider.resolver.extension.ResolverExtension": 100,

@@ -50,13 +50,15 @@ class Extraction:
     """What one page holds; ``links``, ``relations`` and ``texts`` run in parallel.
 
     Its statements are there as N-Quads, as bytes can be handed on to a store or to another process
-    for nothing, and as quads for those who ask for them.
+    for nothing, and as quads for those who ask for them. All IRIs in them are valid.
     """
 
     links: list[str] = field(default_factory=list)
     relations: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     nquads: bytes = b""
+    predicates: list[str] = field(default_factory=list)  # of the quads, each once
+    longest: int = 0  # characters of the longest object, as it is written
     facts: Facts = field(default_factory=Facts)
     _quads: list[Quad] | None = field(default=None, repr=False, compare=False)
 
@@ -106,6 +108,8 @@ def _extracted(body: bytes, url: str, content_type: str, options: Options) -> Ex
         facts.cuts["url"] += 1
     elif graph.triples:
         extraction.nquads = graph.nquads(name)
+        extraction.predicates = [predicate[1:-1] for predicate in graph.predicates()]
+        extraction.longest = max(len(value) for _, _, value in graph.triples)
     return extraction
 
 

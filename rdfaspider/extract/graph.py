@@ -48,6 +48,9 @@ class Graph:
         if self._room < 0:
             raise Full("output")
 
+    def predicates(self) -> set[str]:
+        return {predicate for _, predicate, _ in self.triples}
+
     def nquads(self, graph_name: str) -> bytes:
         """Returns the triples as N-Quads in the named graph, itself given as a term."""
         tail = f" {graph_name} .\n"

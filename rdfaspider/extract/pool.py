@@ -173,6 +173,8 @@ def _extraction(header: dict[str, Any], quads: bytes) -> Extraction:
         relations=header["relations"],
         texts=header["texts"],
         nquads=quads,
+        predicates=header["predicates"],
+        longest=header["longest"],
         facts=Facts.from_json(header["facts"]),
     )
 

@@ -38,6 +38,8 @@ def _write(answers: BinaryIO, extraction: Extraction) -> None:
         "links": extraction.links,
         "relations": extraction.relations,
         "texts": extraction.texts,
+        "predicates": extraction.predicates,
+        "longest": extraction.longest,
         "facts": extraction.facts.to_json(),
         "size": len(extraction.nquads),
     }

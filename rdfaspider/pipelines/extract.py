@@ -62,7 +62,9 @@ class ExtractPipeline:
         header = header_directives(page.robots_header, self.options.agent)
         noindex = extraction.facts.noindex or not header.isdisjoint(("noindex", "none"))
         nofollow = extraction.facts.nofollow or not header.isdisjoint(("nofollow", "none"))
-        page.nquads = b"" if noindex else extraction.nquads
+        if not noindex:
+            page.nquads = extraction.nquads
+            page.predicates, page.longest = extraction.predicates, extraction.longest
         if not nofollow:
             page.links, page.relations = extraction.links, extraction.relations
             page.texts = extraction.texts

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 # What no IRI may contain, and without which none is absolute (RFC 3987). Stores refuse a whole batch
 # for one such IRI.
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
-# The beginning, in N-Quads, of what is no IRI; or of nothing, inside a text.
-_NO_IRI = re.compile(rb"<(?!%b>)" % _IRI.pattern.encode())
 
 
 class Rule:
@@ -53,8 +51,7 @@ class Rule:
 class Rules:
     """Many rules. Most name one predicate, and most quads have another: one look-up settles it.
 
-    Most pages have none of these predicates, and nothing else that is dropped: one search in the page's
-    N-Quads settles that.
+    Most pages have none of these predicates: then no quad need be looked at.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -64,13 +61,10 @@ class Rules:
             name: [rule for rule in rules if rule.predicate in (None, name)]
             for name in {rule.predicate for rule in rules}
         }
-        # Without rules, a search that finds nothing; with one for any predicate, one that always finds.
-        named = [re.escape(f" <{name}> ") if name else "" for name in self._of] or ["(?!)"]
-        self._trace = re.compile("|".join(named).encode())
 
-    def may_match(self, nquads: bytes) -> bool:
-        """Tell whether some quad may match a rule."""
-        return self._trace.search(nquads) is not None
+    def may_match(self, predicates: Iterable[str]) -> bool:
+        """Tell whether a quad with one of these predicates may match a rule."""
+        return bool(self._of_any) or not self._of.keys().isdisjoint(predicates)
 
     def label_of(self, quad: Quad) -> str:
         """Return the label of the first rule that matches, "" if none does."""
@@ -97,7 +91,7 @@ class FilterPipeline:
         return cls(crawler.stats, *rules_of(crawler.settings))
 
     def process_item(self, page: Page) -> Page:
-        if page.nquads and self._may_drop(page.nquads):
+        if page.nquads and self._may_drop(page):
             dropped: Counter[str] = Counter()
             kept = []
             for quad in page.quads:
@@ -111,17 +105,13 @@ class FilterPipeline:
                 self.stats.inc_value(f"filter/dropped/{reason}", count)
         return page
 
-    def _may_drop(self, nquads: bytes) -> bool:
-        """Tell whether each quad has to be looked at."""
+    def _may_drop(self, page: Page) -> bool:
+        """Tell whether each quad has to be looked at: the extraction leaves no other fault."""
         return (
-            self.rules.may_match(nquads)
-            or _NO_IRI.search(nquads) is not None
-            or self._may_be_long(nquads)
+            page.predicates is None
+            or page.longest > self.longest_literal
+            or self.rules.may_match(page.predicates)
         )
-
-    def _may_be_long(self, nquads: bytes) -> bool:
-        longest = self.longest_literal
-        return len(nquads) > longest and any(map(longest.__lt__, map(len, nquads.split(b"\n"))))
 
 
 def rules_of(settings: BaseSettings) -> tuple[Rules, int]:

@@ -27,21 +27,15 @@ def filtered(filter_: FilterPipeline, *quads: Quad) -> list[Quad]:
     return list(filter_.process_item(page).quads)
 
 
-# Good ones, and one of each kind that is dropped or looks like it.
+# Good ones, those that a rule is about or seems to be, and long ones.
 LINES = [
     line.encode() + b" <http://a.test/> .\n"
     for line in (
         '<http://a.test/> <http://schema.org/name> "a name"@en',
         '_:a <http://schema.org/name> "1"^^<http://www.w3.org/2001/XMLSchema#integer>',
         f"<http://a.test/> <{XHV}icon> <http://a.test/icon>",
-        f'<http://a.test/> <http://schema.org/name> "<{XHV}icon> x"',
-        "<http://a.test/> <http://schema.org/url> <http://a.test/a b>",
-        "<http://a.test/> <http://schema.org/url> <relative>",
-        "<http://a.test/> <http://schema.org/url> <1a:b>",
-        "<http://a.test/> <http://schema.org/url> <http://a.test/{x}>",
-        '<http://a.test/> <http://schema.org/name> "a < b"',
-        '<http://a.test/> <http://schema.org/name> "a <b> \\"c\\""',
-        '<http://a.test/> <http://schema.org/age> "x"^^<age>',
+        f"<http://a.test/> <{XHV}next> <{XHV}icon>",
+        f'<http://a.test/> <http://schema.org/name> " <{XHV}icon> x"',
         '<http://a.test/> <http://schema.org/name> "' + "é" * 25 + '"',
         '<http://a.test/> <http://schema.org/name> "' + "\\n" * 15 + '"',
     )
@@ -95,10 +89,14 @@ def test_a_wrong_rule_is_named(rule: str) -> None:
 
 
 @given(strategies.lists(strategies.sampled_from(LINES)), strategies.booleans())
-def test_the_look_at_the_whole_page_overlooks_nothing(lines: list[bytes], ruled: bool) -> None:
-    """A page is read quad by quad only if it may have to be: whatever would be dropped must be found."""
+def test_nothing_is_overlooked_in_a_page_that_is_as_it_was_extracted(
+    lines: list[bytes], ruled: bool
+) -> None:
+    """Its quads are looked at only if one may have to be dropped."""
     filter_ = pipeline(None if ruled else [])
     page = Page("http://a.test/", 0, nquads=b"".join(lines))
+    page.predicates = sorted({quad.predicate.value for quad in page.quads})
+    page.longest = max((len(str(quad.object)) for quad in page.quads), default=0)
     kept = [q for q in page.quads if not reason_to_drop(q, filter_.rules, filter_.longest_literal)]
     assert list(filter_.process_item(page).quads) == kept
 
