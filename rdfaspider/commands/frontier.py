@@ -73,7 +73,7 @@ class Command(ScrapyCommand):
     def _run(self, opts: argparse.Namespace) -> None:
         from rdfaspider.frontier import is_shared
         from rdfaspider.frontier.reader import FrontierReader
-        from rdfaspider.scheduler import frontier_url
+        from rdfaspider.scheduler import frontier_url, politeness_of
 
         assert self.settings is not None
         path = frontier_url(self.settings)
@@ -83,8 +83,7 @@ class Command(ScrapyCommand):
         if opts.requeue is not None:
             self._requeue(path, opts.requeue)
             return
-        delay = self.settings.getfloat("POLITENESS_DELAY")
-        with FrontierReader(path, delay=delay) as reader:
+        with FrontierReader(path, delay=politeness_of(self.settings).delay) as reader:
             if opts.url:
                 _show_url(reader, opts.url)
             elif opts.failed is not None:

@@ -74,6 +74,8 @@ class Writer:
             if len(pages) == 1:
                 return [error]
             return [answer for page in pages for answer in self._write([page])]
+        except BaseException as error:  # Oxigraph's panics are no Exceptions
+            return [OSError(f"The store has failed: {error}") for _ in pages]
 
     def _replace(self, pages: list[tuple[str, bytes]]) -> list[bool]:
         return self.store.replace_all(

@@ -116,7 +116,7 @@ def open_store(
 
     if kind != "rdf4j":
         options["rebuild"] = False
-    target = place.rpartition("@")[2].partition("?")[0]
+    target = place if kind == "nquads" else place.rpartition("@")[2].partition("?")[0]
     return Outbox(store, outbox, target=f"{kind}:{target}", **options)
 
 

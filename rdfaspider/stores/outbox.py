@@ -119,16 +119,19 @@ class Outbox:
         """Tell whether this crawl has made the store and sent all that is there.
 
         Old statements may be there beside new ones, but no more than both together. One that is so
-        damaged that it cannot be counted is taken for what it was.
+        damaged that counting is an error of the server is taken for what it was; one that merely takes
+        too long is not.
         """
         if not self.store.is_own():  # type: ignore[attr-defined]
             return False
         try:
             return self.store.count() <= self.spool.known_quads
         except StoreDown as error:
-            if error.label in ("connection", "503", "504", *_DEATHS):
-                raise
-            return True
+            if error.label == "timeout":
+                return False
+            if error.label in ("404", "500"):
+                return True
+            raise
 
     @property
     def is_full(self) -> bool:

@@ -28,6 +28,21 @@ PAGES = st.builds(
 )
 
 
+SVG = """<svg xmlns="http://www.w3.org/2000/svg"><metadata>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e.test/" rdf:version="1.2"
+ xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0">
+<rdf:Description rdf:about="http://e.test/s"><e:said rdf:parseType="Triple">
+<rdf:Description rdf:about="http://e.test/a"><e:q>v</e:q></rdf:Description></e:said>
+<e:name>kept</e:name><e:long>%s</e:long></rdf:Description></rdf:RDF></metadata></svg>"""
+
+
+def test_rdf_inside_svg_has_no_more_than_stores_take() -> None:
+    found = extract((SVG % ("x" * 2_000_000)).encode(), "http://a.test/i.svg", "image/svg+xml")
+    (quad,) = parse(found.nquads, RdfFormat.N_QUADS)
+    assert quad.predicate.value == "http://e.test/name"
+    assert found.facts.cuts["triple terms"] == found.facts.cuts["literal"] == 1
+
+
 @given(PAGES)
 def test_whatever_a_page_says_its_quads_are_valid_and_summed_up(page: str) -> None:
     found = extract(page.encode("utf-8", "replace"), "http://a.test/page")

@@ -491,6 +491,19 @@ def test_failed_urls_are_kept_and_tried_again(join: Join) -> None:
     assert frontier.counts().waiting == 1
 
 
+def test_who_requeues_need_not_have_the_workers_politeness(join: Join) -> None:
+    """Hosts that one takes for unplaced are fetched by those for whom servers do not matter."""
+    worker = join(read_ahead=0, worker="me", now=100.0)
+    worker.put(["http://a.test/"])
+    taken = worker.take(100.0)
+    assert taken is not None
+    worker.finish(taken, "failed", 100.0)
+    onlooker = join(read_ahead=0, server_delay=1.0, now=101.0)
+    assert failures.requeue(onlooker, "a") == 1
+    assert worker.wait(time.time() + 1) == 0.0
+    assert worker.take(time.time() + 1) is not None
+
+
 def test_hosts_with_brackets_are_hosts(join: Join) -> None:
     frontier = join()
     frontier.put(["http://)/x", "http://a).b,(/y"])

@@ -84,6 +84,26 @@ def test_a_page_that_cannot_be_written_fails_alone(tmp_path: Path) -> None:
         assert names(store) == {(url(0), "name"), (url(1), "name")}
 
 
+class Panicking(Counting):
+    """Fails as Oxigraph does when it panics: by what is no Exception."""
+
+    def replace_all(self, graphs: Sequence[tuple[str, Sequence[Quad]]]) -> list[bool]:
+        if any(graph == url(0) for graph, _ in graphs):
+            raise KeyboardInterrupt("panic")
+        return super().replace_all(graphs)
+
+
+def test_a_panic_fails_its_pages_and_holds_up_nobody(tmp_path: Path) -> None:
+    with Panicking(str(tmp_path)) as store:
+        writer = Writer(store)
+        first, second = asyncio.run(
+            asyncio.wait_for(replace(writer, [(url(0), line(0)), (url(1), line(1))]), 5)
+        )
+        writer.close()
+        assert isinstance(first, OSError)
+        assert second is True
+
+
 def test_one_who_does_not_wait_for_his_page_holds_up_nobody(tmp_path: Path) -> None:
     async def cancel_the_first(writer: Writer) -> bool:
         first = asyncio.create_task(writer.replace(url(0), line(0)))

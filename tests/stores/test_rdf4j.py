@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
-from rdfaspider.stores import Refused, StoreUnavailable, open_store
+from rdfaspider.stores import Refused, StoreDown, StoreUnavailable, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.http import Client
 from rdfaspider.stores.outbox import Outbox
@@ -137,6 +137,25 @@ def test_a_repository_of_the_same_name_that_somebody_else_made_is_not_made_anew(
     assert suspected(own, tmp_path).counters["rebuilt"] == 0
     with other:
         assert list(other.quads()) == page(2)[1]
+
+
+def test_a_repository_that_takes_too_long_to_count_is_not_made_anew(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may hold anything. No server can be made to be slow on purpose, so its answer is made up."""
+
+    def count(self: Rdf4jStore) -> int:
+        raise StoreDown("It did not answer in time.", "timeout")
+
+    store = Rdf4jStore(client)
+    with Outbox(store, str(tmp_path), rebuild=True) as box:
+        box.replace(*page(1))
+    store.replace(*page(2))
+    with monkeypatch.context() as patch:
+        patch.setattr(Rdf4jStore, "count", count)
+        assert suspected(store, tmp_path).counters["rebuilt"] == 0
+    with store:
+        assert store.count() == 2
 
 
 def test_a_repository_that_is_gone_is_nobody_elses(client: Client, tmp_path: Path) -> None:

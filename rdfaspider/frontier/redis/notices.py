@@ -54,8 +54,9 @@ class Notices:
         self.is_behind = False
 
     def note(self, name: str) -> bytes | None:
-        if name in self.pending:
-            return self.pending[name]
+        return self.pending[name] if name in self.pending else self._in_redis(name)
+
+    def _in_redis(self, name: str) -> bytes | None:
         key = self._scripts.root_of(name.encode()) + ":notes"
         value: bytes | None = self._link.ask_command("hget", key, name)
         return value
@@ -111,6 +112,6 @@ class Notices:
     def _recall(self) -> None:
         for name, (version, recall) in self._watched.items():
             latest = self._version(name)
-            if version != latest and (value := self.note(name)) is not None:
+            if version != latest and (value := self._in_redis(name)) is not None:
                 self._watched[name] = (latest, recall)
                 recall(value)

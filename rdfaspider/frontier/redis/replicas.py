@@ -12,6 +12,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from redis.exceptions import NoPermissionError
+
+from rdfaspider.frontier import FrontierUnavailable
+
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
@@ -42,9 +46,15 @@ class Replicas:
         reached = answers.pop() if before else None
         is_primary = isinstance(role, list) and role[0] == b"master"
         count = self._counts[server] = len(role[2]) if is_primary else 0
+        if isinstance(reached, NoPermissionError) or "unknown command" in str(reached).lower():
+            raise FrontierUnavailable(
+                f"Redis at {server} has replicas, but does not allow WAIT: {reached}"
+            )
         if before and is_primary and not count:
             logger.warning(
                 "Redis at %s has no replica any more: a fail-over may lose URLs.", server
             )
+        if before and not is_primary:
+            return False  # it has become a replica, and will forget what it took in as a primary
         # One that has just got replicas is believed once more: they are not to take over yet.
         return not (before and count) or (isinstance(reached, int) and reached > 0)

@@ -217,7 +217,10 @@ local function next_time()
     if score and (not first or score < first) then first = score end
   end
   -- Somebody was asked where a host is: the answer changes what is ready.
-  if call('EXISTS', root .. ':unplaced') == 1 then first = math.min(first or now + lease, now + lease) end
+  if call('EXISTS', root .. ':unplaced') == 1 then
+    local named = servers_matter and now + lease or now
+    first = math.min(first or named, named)
+  end
   return first
 end
 

@@ -60,6 +60,13 @@ local function give(name, host)
 end
 
 put_back_overdue()
+if not servers_matter then
+  -- Whoever thought that servers matter has left hosts there; nobody here will place them.
+  for _, name in ipairs(call('ZRANGE', root .. ':unplaced', 0, 999)) do
+    call('ZREM', root .. ':unplaced', name)
+    find_host(name)[H.where] = NOWHERE
+  end
+end
 save()  -- whoever comes back may be asked at once
 wake()
 while #given < want do
