@@ -38,31 +38,37 @@ class Topics(Order):
 
     def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
         """Go round the topics of the host, from the one after that it was last served of."""
-        topics = self._topics(waiting, host, count)
-        pools = [self._best(waiting, host, topic, -(-count // len(topics))) for topic in topics]
-        rows = range(max(map(len, pools)))
+        pools = self._pools(waiting, host, count, -(-count // 4))
+        if 0 < sum(map(len, pools)) < count:  # of so few topics, more of each are wanted
+            pools = self._pools(waiting, host, count, -(-count // len(pools)))
+        rows = range(max(map(len, pools), default=0))
         return [pool[row] for row in rows for pool in pools if row < len(pool)][:count]
 
-    def _topics(self, waiting: Waiting, host: Host, most: int) -> list[int]:
-        """Return the next topics of which URLs of a host wait that are not in flight."""
-        topics: list[int] = []
+    def _pools(self, waiting: Waiting, host: Host, most: int, share: int) -> list[list[Picked]]:
+        """Return the best of the next topics of which URLs of a host wait that are not in flight."""
+        pools: list[list[Picked]] = []
         start = int(host.due) + 1
         for first, end in ((start, 256), (0, start)):
-            while first < end and len(topics) < most:
-                found = next(waiting.of(host, bytes((first,))), None)
-                if found is None or found[0][0] >= end:
+            while first < end and len(pools) < most:
+                topic, pool = self._first(waiting, host, first, share)
+                if topic >= end:
                     break
-                topics.append(found[0][0])
-                first = topics[-1] + 1
-        return topics
+                pools.append(pool)
+                first = topic + 1
+        return pools
 
-    def _best(self, waiting: Waiting, host: Host, topic: int, count: int) -> list[Picked]:
+    def _first(
+        self, waiting: Waiting, host: Host, first: int, count: int
+    ) -> tuple[int, list[Picked]]:
+        """Return the first topic from a number on that has any, 256 if none, and its best, by one seek."""
+        topic = 256
         pool: list[Picked] = []
-        for rank, number, value in waiting.of(host, bytes((topic,))):
-            if rank[0] != topic or len(pool) == count:
+        for rank, number, value in waiting.of(host, bytes((first,))):
+            if pool and (rank[0] != topic or len(pool) == count):
                 break
+            topic = rank[0]
             pool.append((number, value))
-        return pool
+        return topic, pool
 
     def urgency(self, host: Host) -> int:
         if not host.queue:
