@@ -40,7 +40,7 @@ class HarvestOrder(Order):
 
     Layout: the sections in which URLs of a host wait are in memory for hosts that have work, each with the
     best promise; those that come in are added, those found empty are dropped, and when none is left they
-    are read from disk. The best of them is remembered until something of the host changes.
+    are read from disk. Their scores, of none but these, are remembered until something of the host is learnt.
     Invariant: the rank is the section and the promise turned round, so a section of a host is a range on
     disk, the most promising first.
     """
@@ -57,7 +57,7 @@ class HarvestOrder(Order):
         self.harvest = Harvest.load(stored) if stored else Harvest()
         self._shares = Shares()
         self._sections: dict[int, dict[bytes, int]] = {}
-        self._best: dict[int, tuple[float, bytes]] = {}  # score and section
+        self._scores: dict[int, dict[bytes, float]] = {}
         self._unsaved = 0
 
     # --- links ---
@@ -75,15 +75,18 @@ class HarvestOrder(Order):
             if host.waiting > len(keys):  # after a restart: they are read when its turn comes
                 return
             sections = self._sections[host.id] = {}
+        scores = self._scores.get(host.id, {})
         for key in keys:
             section, promise = section_of(key), findings[key] >> 24
-            if section in sections or len(sections) < _SECTIONS:
-                sections[section] = max(sections.get(section, 0), promise)
-        self._best.pop(host.id, None)
+            if promise > sections.get(section, -1) and (
+                section in sections or len(sections) < _SECTIONS
+            ):
+                sections[section] = promise
+                scores.pop(section, None)
 
     def forgotten(self, host: Host) -> None:
         self._sections.pop(host.id, None)
-        self._best.pop(host.id, None)
+        self._scores.pop(host.id, None)
 
     # --- hosts ---
 
@@ -96,11 +99,11 @@ class HarvestOrder(Order):
             if found is not None and found[0].startswith(start):
                 if sections[section] != found[2][2]:  # the most promising one is gone
                     sections[section] = found[2][2]
-                    self._best.pop(host.id, None)
+                    del self._scores[host.id][section]
                 return [(found[1], found[2])]
-            del sections[section]
-            self._best.pop(host.id, None)
+            del sections[section], self._scores[host.id][section]
         self._sections[host.id] = dict(self._read(waiting, host))
+        self._scores[host.id] = {}
         return self.pick(waiting, host, count)
 
     def _read(self, waiting: Waiting, host: Host) -> Iterator[tuple[bytes, int]]:
@@ -114,12 +117,11 @@ class HarvestOrder(Order):
             found = next(waiting.of(host, rank[:-2] + b"\1"), None)
 
     def _best_of(self, host: Host, sections: Mapping[bytes, int]) -> tuple[float, bytes]:
-        best = self._best.get(host.id)
-        if best is None:
-            score = self.harvest.score
-            best = max((score(name, lift_of(promise)), name) for name, promise in sections.items())
-            self._best[host.id] = best
-        return best
+        """Return the best score, and its section."""
+        scores = self._scores.setdefault(host.id, {})
+        for name in sections.keys() - scores.keys():
+            scores[name] = self.harvest.score(name, lift_of(sections[name]))
+        return max((score, name) for name, score in scores.items())
 
     def urgency(self, host: Host) -> float:
         late = 0.0 if self._shares.has_room(host.id) else _LATE
@@ -135,7 +137,7 @@ class HarvestOrder(Order):
 
     def learn(self, host: Host, key: bytes, hint: int, gain: float) -> None:
         self.harvest.learn(key, gain, hint & 0xFFFF)
-        self._best.pop(host.id, None)
+        self._scores.pop(host.id, None)
         self._unsaved += 1
 
     def save(self, batch: WriteBatch) -> None:
