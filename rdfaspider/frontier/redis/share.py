@@ -72,10 +72,8 @@ class Share:
 
     def _owners_at(self, there: float) -> list[str]:
         names = self._desk.crew.present(there)
-        known = (
-            names,
-            there // _TERM,
-        )  # all reckon anew at the same time, from much the same loads
+        # All reckon anew at the same time, from much the same loads.
+        known = names, there // _TERM
         if self._known != known:
             owners = self._assign(self._desk.scripts.partitions, names, there)
             self._known, self._owners = known, even_out(owners, self._desk.board.loads, names)
