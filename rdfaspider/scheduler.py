@@ -86,6 +86,7 @@ class Scheduler(BaseScheduler):
         # for its own grant.
         self._grants = 0
         self._closed = False
+        self._is_stopping = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -298,6 +299,9 @@ class Scheduler(BaseScheduler):
             self._outcomes[f"failed/{reason}"] += 1
 
     def _stop(self, reason: str, error: BaseException) -> None:
+        if self._is_stopping:  # once is enough for all pages that are on their way
+            return
+        self._is_stopping = True
         logger.error("The crawl stops: %s Mend it and run the same command to resume.", error)
         if self.crawler.engine.running:
             deferred_from_coro(self.crawler.engine.close_spider_async(reason=reason))

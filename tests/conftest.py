@@ -14,7 +14,7 @@ import hypothesis
 import pytest
 from pyoxigraph import Quad
 
-from rdfaspider.stores.oxigraph import OxigraphStore
+from rdfaspider.stores import open_store
 
 PROJECT = Path(__file__).parent.parent
 
@@ -100,9 +100,7 @@ def crawl(scrapy: Scrapy, tmp_path: Path) -> Crawler:
         fates = dict(rows)
         if not options["FRONTIER_RETRIES"]:
             assert len(fates) == len(rows), "a URL was taken twice"
-        with OxigraphStore(
-            str(tmp_path / str(options["JOBDIR"]) / "store"), read_only=True
-        ) as store:
+        with open_store(str(tmp_path / str(options["JOBDIR"]) / "store"), read_only=True) as store:
             found = store.query("SELECT ?s ?p ?o ?g { GRAPH ?g { ?s ?p ?o } }")
             quads = frozenset(Quad(row["s"], row["p"], row["o"], row["g"]) for row in found)
         return Crawl(result.stderr, fates, quads)

@@ -22,7 +22,7 @@ from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
-from rdfaspider.stores.oxigraph import OxigraphStore
+from rdfaspider.stores import open_store
 
 PROJECT = Path(__file__).parent.parent
 DELAY = 0.3
@@ -90,7 +90,7 @@ def check_result(
     oracle = Oracle(web)
     reach = oracle.reachable([web.url(0, 0)], 15)
     expected: set[Quad] = {quad for url in reach.pages for quad in oracle.triples(url)}
-    with OxigraphStore(str(directory / "crawl" / "store"), read_only=True) as store:
+    with open_store(str(directory / "crawl" / "store"), read_only=True) as store:
         rows = store.query("SELECT ?s ?p ?o ?g { GRAPH ?g { ?s ?p ?o } }")
         stored = {Quad(row["s"], row["p"], row["o"], row["g"]) for row in rows}
     assert times.keys() == reach.fetched.keys()

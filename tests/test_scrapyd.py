@@ -25,7 +25,7 @@ from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
-from rdfaspider.stores.oxigraph import OxigraphStore
+from rdfaspider.stores import open_store
 from tests.frontier import redis_servers
 
 PROJECT = Path(__file__).parent.parent
@@ -154,7 +154,7 @@ def test_two_jobs_of_scrapyd_share_a_crawl(tmp_path: Path) -> None:
             server.wait_for(job, "finished")
     found = set()
     for job in ("one", "two"):
-        with OxigraphStore(str(tmp_path / job / "store"), read_only=True) as store:
+        with open_store(str(tmp_path / job / "store"), read_only=True) as store:
             found |= {
                 str(row["g"]) for row in store.query("SELECT DISTINCT ?g { GRAPH ?g { ?s ?p ?o } }")
             }

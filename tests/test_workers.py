@@ -22,7 +22,7 @@ from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web, loopback
-from rdfaspider.stores.oxigraph import OxigraphStore
+from rdfaspider.stores import open_store
 from tests.frontier import redis_servers
 
 PROJECT = Path(__file__).parent.parent
@@ -110,7 +110,7 @@ class Workers:
             path = self.directory / f"worker{number}" / "store"
             if not path.exists():
                 continue
-            with OxigraphStore(str(path), read_only=True) as store:
+            with open_store(str(path), read_only=True) as store:
                 rows = store.query("SELECT ?s ?p ?o ?g { GRAPH ?g { ?s ?p ?o } }")
                 found.append({Quad(row["s"], row["p"], row["o"], row["g"]) for row in rows})
         return found

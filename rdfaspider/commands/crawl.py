@@ -51,10 +51,15 @@ class Command(CrawlCommand):
         self.exitcode = int(process.bootstrap_failed or not crawl.done() or _went_wrong(crawler))
 
 
+_TOO_EARLY = ("disk_full", "frontier_error", "store_error")
+
+
 def _went_wrong(crawler: Crawler) -> bool:
-    """Tell whether the crawl ended before its time, for want of a disk or a store."""
-    reason = crawler.stats.get_value("finish_reason") if crawler.spider else ""
-    return reason in ("disk_full", "frontier_error", "store_error")
+    """Tell whether the crawl ended before its time, or without its store, for want of a disk or a server."""
+    if not crawler.spider:
+        return False
+    reason = crawler.stats.get_value("finish_reason")
+    return reason in _TOO_EARLY or bool(crawler.stats.get_value("store/failed/load"))
 
 
 def _refusal(error: BaseException | None) -> BaseException | None:

@@ -15,6 +15,8 @@ class QuietLogFormatter(LogFormatter):
     """Scrapy's own, without the lines of each response and item unless LOG_LEVEL asks for them.
 
     Scrapy makes these lines in any case and drops them afterwards; that took a twentieth of the time.
+    Nor is there a traceback for each page that a full disk or a failed store holds up: the scheduler says
+    it in one sentence.
     """
 
     def __init__(self, *, is_quiet: bool) -> None:
@@ -30,3 +32,7 @@ class QuietLogFormatter(LogFormatter):
 
     def scraped(self, *arguments: Any, **options: Any) -> Any:
         return None if self._is_quiet else super().scraped(*arguments, **options)
+
+    def item_error(self, item: Any, exception: BaseException, *others: Any) -> Any:
+        line = super().item_error(item, exception, *others)
+        return line | {"level": logging.DEBUG} if isinstance(exception, OSError) else line

@@ -12,9 +12,8 @@ from scrapy.utils.asyncio import create_looping_call
 
 from rdfaspider.pipelines.writer import Writer
 from rdfaspider.stores import open_store
+from rdfaspider.stores.changes import Change
 from rdfaspider.stores.http import Access
-from rdfaspider.stores.outbox import Outbox
-from rdfaspider.stores.oxigraph import OxigraphStore
 from rdfaspider.stores.provenance import crawl_graph, provenance
 from rdfaspider.urls import to_iri
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from rdfaspider.items import Page
+    from rdfaspider.stores.embedded import Embedded
+    from rdfaspider.stores.outbox import Outbox
 
 # Seconds between two looks at an outbox that is full.
 _PATIENCE = 0.1
@@ -80,12 +81,11 @@ class StorePipeline:
     the page back, and so in the end the crawl.
     """
 
-    def __init__(self, crawler: Crawler, store: Outbox | OxigraphStore, crawl: str = "") -> None:
+    def __init__(self, crawler: Crawler, store: Outbox | Embedded, crawl: str = "") -> None:
         self.crawler = crawler
         self.store = store
         self.crawl = crawl
-        # An outbox has a thread of its own.
-        self._writer = Writer(store) if isinstance(store, OxigraphStore) else None
+        self._writer = Writer(store)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -94,7 +94,7 @@ class StorePipeline:
         crawl = ""
         if settings.getbool("STORE_PROVENANCE"):
             crawl = crawl_graph(str(Path(settings["JOBDIR"] or ".").resolve()))
-        return cls(crawler, cast("Outbox | OxigraphStore", store), crawl)
+        return cls(crawler, cast("Outbox | Embedded", store), crawl)
 
     def open_spider(self) -> None:
         self._reporting = create_looping_call(self._report)
@@ -102,13 +102,12 @@ class StorePipeline:
 
     async def process_item(self, page: Page) -> Page:
         if page.is_read:
-            await self._wait_for_room()
+            if self.store.is_full:
+                await self._wait_for_room()
             await self._store(page)
         return page
 
     async def _wait_for_room(self) -> None:
-        if not isinstance(self.store, Outbox) or not self.store.is_full:
-            return
         self.crawler.stats.inc_value("store/waits")
         # When the crawl ends, the few pages that are still on their way are let in.
         while self.store.is_full and not self._is_ending():
@@ -119,36 +118,34 @@ class StorePipeline:
         return slot is None or slot.closing is not None
 
     async def _store(self, page: Page) -> None:
-        count = self.crawler.stats.inc_value
         graph, quads = to_iri(page.url), page.quad_count
-        if self._writer:
-            is_new = await self._writer.replace(graph, page.nquads)
-        else:
-            is_new = cast("Outbox", self.store).replace_page(graph, page.nquads)
-        if not is_new:
-            count("store/unchanged")
-        elif quads:
+        changes = [Change.of_page(graph, page.nquads)]
+        if self.crawl and quads:
+            changes += Change.adding(provenance(page, graph, self.crawl, time()))
+        is_new, *_ = await self._writer.put(changes)
+        if not quads:
+            return
+        count = self.crawler.stats.inc_value
+        if is_new:
             count("store/graphs")
             count("store/quads", quads)
-        if self.crawl and quads:
-            self.store.add(provenance(page, graph, self.crawl, time()))
+        else:
+            count("store/unchanged")
 
     async def close_spider(self) -> None:
         if self._reporting.running:
             self._reporting.stop()
-        if self._writer:
-            self._writer.close()
+        self._writer.close()
         await asyncio.to_thread(self.store.close)
         self._report()
 
     def _report(self) -> None:
-        """Hand what the outbox has counted over to the stats."""
-        if not isinstance(self.store, Outbox):
-            return
+        """Hand what the store has counted over to the stats."""
         put = self.crawler.stats.set_value
         counters = dict(self.store.counters)
-        put("store/backlog", self.store.spool.pages)
-        put("store/backlog/bytes", self.store.spool.size)
+        pages, size = self.store.backlog
+        put("store/backlog", pages)
+        put("store/backlog/bytes", size)
         put("store/batches", counters.get("batches", 0))
         put("store/sent", counters.get("quads", 0))
         put("store/aside", counters.get("aside", 0))

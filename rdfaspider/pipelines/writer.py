@@ -1,86 +1,89 @@
-"""Writes pages into the embedded store beside the crawl, in a thread.
+"""Writes changes down beside the crawl, in a thread.
 
-Layout: pages that wait, in order of arrival; the thread writes the first of them, in one transaction, while
-others come. So the crawl does not stand still meanwhile, and the busier it is, the more pages share a
-transaction. Oxigraph lets go of Python's lock while it writes.
-What survives a kill: a page is in the store, whole, when `replace` returns; before that it may be or not.
+Layout: changes that wait, in order of arrival; the thread writes the first of them, together, while
+others come. So the crawl does not stand still meanwhile, and the busier it is, the more pages share what
+it costs to make them durable. SQLite and the system let go of Python's lock while they write.
+What survives a kill: a change is on disk, whole, when `put` returns; before that it may be or not.
 """
 
 from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
-
-from pyoxigraph import RdfFormat, parse
+from itertools import chain, islice
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from rdfaspider.stores.oxigraph import OxigraphStore
+    from collections.abc import Sequence
 
-# Bytes of N-Quads in one transaction, beyond the first page.
+    from rdfaspider.stores.changes import Change
+
+# Bytes of N-Triples written together, beyond the first page.
 _ENOUGH = 1 << 20
 
 
+class Taker(Protocol):
+    """What changes are written to."""
+
+    def put(self, changes: Sequence[Change]) -> list[bool]:
+        """Take changes in and make them durable together; False for each that changes nothing."""
+
+
 class _Written(NamedTuple):
-    graph: str
-    nquads: bytes
-    is_new: asyncio.Future[bool]
+    changes: Sequence[Change]
+    are_new: asyncio.Future[list[bool]]
 
 
 class Writer:
-    """Replaces graphs of a store, one transaction after the other."""
+    """Puts changes into a store, some after the others."""
 
-    def __init__(self, store: OxigraphStore) -> None:
+    def __init__(self, store: Taker) -> None:
         self.store = store
         self._thread = ThreadPoolExecutor(1, "store")
         self._waiting: list[_Written] = []
         self._writing: list[_Written] = []
 
-    async def replace(self, graph: str, nquads: bytes) -> bool:
-        """Make N-Quads the whole content of a graph; False if they are already."""
-        is_new: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Written(graph, nquads, is_new))
+    async def put(self, changes: Sequence[Change]) -> list[bool]:
+        """Make changes; False for each that changes nothing."""
+        are_new: asyncio.Future[list[bool]] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Written(changes, are_new))
         if not self._writing:
             self._write_next()
-        return await is_new
+        return await are_new
 
     def _write_next(self) -> None:
         count = size = 0
         while count < len(self._waiting) and size < _ENOUGH:
-            size += len(self._waiting[count].nquads)
+            size += sum(len(change.triples) for change in self._waiting[count].changes)
             count += 1
         self._writing, self._waiting = self._waiting[:count], self._waiting[count:]
-        pages = [page[:2] for page in self._writing]
+        groups = [changes for changes, _ in self._writing]
         loop = asyncio.get_running_loop()
-        loop.run_in_executor(self._thread, self._write, pages).add_done_callback(self._written)
+        loop.run_in_executor(self._thread, self._write, groups).add_done_callback(self._written)
 
-    def _written(self, done: asyncio.Future[list[bool | Exception]]) -> None:
-        for page, answer in zip(self._writing, done.result(), strict=True):
-            if page.is_new.done():  # whoever waited for it was cancelled
+    def _written(self, done: asyncio.Future[list[list[bool] | Exception]]) -> None:
+        for (_, are_new), answer in zip(self._writing, done.result(), strict=True):
+            if are_new.done():  # whoever waited for it was cancelled
                 continue
             if isinstance(answer, Exception):
-                page.is_new.set_exception(answer)
+                are_new.set_exception(answer)
             else:
-                page.is_new.set_result(answer)
+                are_new.set_result(answer)
         self._writing = []
         if self._waiting:
             self._write_next()
 
-    def _write(self, pages: list[tuple[str, bytes]]) -> list[bool | Exception]:
-        """Write all, or, if that fails, each alone, so that none fails for another."""
+    def _write(self, groups: list[Sequence[Change]]) -> list[list[bool] | Exception]:
+        """Write all, or, if that fails, each group alone, so that none fails for another."""
         try:
-            return [*self._replace(pages)]
+            answers = iter(self.store.put([*chain.from_iterable(groups)]))
         except Exception as error:
-            if len(pages) == 1:
+            if len(groups) == 1:
                 return [error]
-            return [answer for page in pages for answer in self._write([page])]
+            return [answer for group in groups for answer in self._write([group])]
         except BaseException as error:  # Oxigraph's panics are no Exceptions
-            return [OSError(f"The store has failed: {error}") for _ in pages]
-
-    def _replace(self, pages: list[tuple[str, bytes]]) -> list[bool]:
-        return self.store.replace_all(
-            [(graph, [*parse(nquads, RdfFormat.N_QUADS, lenient=True)]) for graph, nquads in pages]
-        )
+            return [OSError(f"The store has failed: {error}") for _ in groups]
+        return [[*islice(answers, len(group))] for group in groups]
 
     def close(self) -> None:
         """End the thread; nobody may be waiting for a page."""

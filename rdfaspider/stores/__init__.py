@@ -103,11 +103,12 @@ def open_store(
 
     A repository that is missing is made: a NativeStore, or with ?sail=lmdb an LmdbStore.
     `access` says how to identify to a server. With `outbox`, a directory, all but the embedded one
-    are written to from there, by the `options` of Outbox; only RDF4J's can be rebuilt.
+    are written to from there, by the `options` of Outbox, and the embedded one through its journal;
+    only RDF4J's can be rebuilt.
     """
     kind, _, place = url.partition(":") if url.startswith("nquads:") else url.partition("+")
     if kind not in ("rdf4j", "gsp", "update", "nquads"):
-        return _embedded(url, read_only)
+        return _embedded(url, read_only, journal=bool(outbox))
     outbox = "" if read_only else outbox
     store = _nquads(place, read_only) if kind == "nquads" else _remote(kind, place, access, outbox)
     if not outbox:
@@ -120,14 +121,20 @@ def open_store(
     return Outbox(store, outbox, target=f"{kind}:{target}", **options)
 
 
-def _embedded(url: str, read_only: bool) -> Store:
+def _embedded(url: str, read_only: bool, *, journal: bool) -> Store:
     if "://" in url:
         raise StoreUnavailable(
             f"The store URL {url.rpartition('@')[2]} is of no known kind: give the path of a"
             " directory, rdf4j+http://…, gsp+http://…, update+http://… or nquads:DIRECTORY."
         )
+    from rdfaspider.stores.embedded import Embedded
+    from rdfaspider.stores.journal import Journal
     from rdfaspider.stores.oxigraph import OxigraphStore
 
+    if journal and not read_only:
+        return Embedded(OxigraphStore(url))
+    if Journal.waits_in(Path(url) / "journal"):  # a crawl has died
+        Embedded(OxigraphStore(url)).close()
     return OxigraphStore(url, read_only=read_only)
 
 

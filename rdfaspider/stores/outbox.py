@@ -22,7 +22,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
 
 from rdfaspider.stores import Refused, StoreDown
-from rdfaspider.stores.changes import Change, digest
+from rdfaspider.stores.changes import Change
 from rdfaspider.stores.spool import Entry, Spool
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ class Outbox:
         self._pause = pause
         self._clock = clock
         self._failures = 0
+        self._suspects = 0
         self._is_ready = False
         self._arrived = threading.Condition()
         self._closing = threading.Event()
@@ -140,26 +141,27 @@ class Outbox:
     def create(self) -> bool:
         return self.store.create()
 
-    def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
-        quads = list(quads)
-        is_new = self.spool.put(Change.replacing(graph, quads), digest(quads))
-        self._notify()
-        return is_new
+    @property
+    def backlog(self) -> tuple[int, int]:
+        """How many pages wait, and how many bytes are kept."""
+        return self.spool.pages, self.spool.size
 
-    def replace_page(self, graph: str, nquads: bytes) -> bool:
-        """Make N-Quads the whole content of the named graph; False if they are already."""
-        change = Change.of_page(graph, nquads)
-        is_new = self.spool.put(change, change.digest())
+    def put(self, changes: Sequence[Change]) -> list[bool]:
+        """Take changes in, in one transaction; False for each that changes nothing."""
+        answers = self.spool.put_all(
+            [(change, change.digest() if change.replaces else b"") for change in changes]
+        )
         self._notify()
-        return is_new
+        return answers
+
+    def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
+        return self.put([Change.replacing(graph, quads)])[0]
 
     def add(self, quads: Iterable[Quad]) -> None:
-        self.write(Change.adding(quads))
+        self.put(Change.adding(quads))
 
     def write(self, changes: Sequence[Change]) -> None:
-        for change in changes:
-            self.spool.put(change)
-        self._notify()
+        self.put(changes)
 
     def replay(self) -> int:
         """Send once more what was kept aside; return how many changes that are."""
@@ -212,7 +214,7 @@ class Outbox:
             try:
                 if not self._is_ready:
                     self._make_ready()
-                self._send(self.spool.batch(self._batch_quads))
+                self._send(self._batch())
             except StoreDown as error:
                 self._is_ready = False
                 if error.label in _DEATHS:
@@ -232,16 +234,22 @@ class Outbox:
 
     def _is_due(self) -> bool:
         enough = self.spool.quads >= self._batch_quads or self.is_full
-        return enough or self._failures > 0 or self._closing.is_set()
+        return enough or self._failures > 0 or self._suspects > 0 or self._closing.is_set()
+
+    def _batch(self) -> list[Entry]:
+        """Return what is sent next: if one of the first is at fault, half of them."""
+        entries = self.spool.batch(self._batch_quads)
+        return entries[: max(1, self._suspects // 2)] if self._suspects else entries
 
     def _send(self, entries: list[Entry]) -> None:
         started = self._clock()
         try:
             self.store.write([entry.change for entry in entries])
         except Refused as refusal:
-            self._halve(entries, refusal)
+            self._refused(entries, refusal)
             return
         self.spool.remove(entries)
+        self._suspects = max(0, self._suspects - len(entries))
         if self._failures:
             logger.info("The store takes pages again.")
             self._failures = 0
@@ -249,13 +257,13 @@ class Outbox:
         self.counters["quads"] += sum(entry.change.quads for entry in entries)
         self.counters["milliseconds"] += round((self._clock() - started) * 1000)
 
-    def _halve(self, entries: list[Entry], refusal: Refused) -> None:
+    def _refused(self, entries: list[Entry], refusal: Refused) -> None:
+        """Let the next batch be half of this one, until the page at fault is alone."""
         self.counters[f"failed/{refusal.status}"] += 1
         if len(entries) > 1:
-            middle = len(entries) // 2
-            self._send(entries[:middle])
-            self._send(entries[middle:])
+            self._suspects = len(entries)
             return
+        self._suspects = 0
         (entry,) = entries
         self.spool.set_aside(entry, refusal.status, refusal.words)
         self.counters["aside"] += 1

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import fcntl
 import re
-from itertools import chain
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pyoxigraph
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, RdfFormat, parse
 
 from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.changes import Change, digest, update
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
+
+
+# From so many quads on, writing sorted files costs less than putting each in its place.
+_BULK = 4_000
 
 
 class OxigraphStore:
@@ -44,7 +48,12 @@ class OxigraphStore:
 
     def _open_to_write(self) -> pyoxigraph.Store:
         self.path.mkdir(parents=True, exist_ok=True)
-        return pyoxigraph.Store(str(self.path))
+        store = pyoxigraph.Store(str(self.path))
+        for leftover in self.path.glob(
+            "bulk-*.sst"
+        ):  # of a load that was killed, or found the disk full
+            leftover.unlink()
+        return store
 
     def _open_to_read(self) -> pyoxigraph.Store:
         lock = self.path / "LOCK"
@@ -59,37 +68,58 @@ class OxigraphStore:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise StoreUnavailable(_in_use(self.path)) from error
-        return pyoxigraph.Store.read_only(str(self.path))
+        try:
+            return pyoxigraph.Store.read_only(str(self.path))
+        except RuntimeError:
+            # Whoever made it died before it was finished. Opened once to write, it is whole, and empty.
+            self._open_to_write()
+            return pyoxigraph.Store.read_only(str(self.path))
 
     def create(self) -> bool:
         return False
 
     def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
-        name = NamedNode(graph)
-        if not self._store.contains_named_graph(name):
-            self._store.extend(quads)
-            return True
-        quads = list(quads)
-        if digest(self._store.quads_for_pattern(None, None, None, name)) == digest(quads):
+        change = Change.replacing(graph, quads)
+        if self.holds(change):
             return False
-        # One update is one transaction; remove_graph and extend would be two.
-        self.write([Change.replacing(graph, quads)])
+        if self._knows(change):
+            # One update is one transaction; remove_graph and extend would be two.
+            self.write([change])
+        else:
+            self._store.extend(_quads(change.nquads()))
         return True
 
-    def replace_all(self, graphs: Sequence[tuple[str, Sequence[Quad]]]) -> list[bool]:
-        """Replace several graphs; those that are not there yet are written in one transaction."""
-        new: dict[str, Sequence[Quad]] = {}
-        answers = []
-        for graph, quads in graphs:
-            if graph in new:  # twice: one after the other
-                self._store.extend(new.pop(graph))
-            if self._store.contains_named_graph(NamedNode(graph)):
-                answers.append(self.replace(graph, quads))
-            else:
-                new[graph] = quads
-                answers.append(True)
-        self._store.extend(chain.from_iterable(new.values()))
-        return answers
+    def holds(self, change: Change) -> bool:
+        """Tell whether the graph's content is already what the change makes it."""
+        name = NamedNode(change.graph)
+        if not self._store.contains_named_graph(name):
+            return not change.quads
+        stored = self._store.quads_for_pattern(None, None, None, name)
+        return digest(stored) == digest(_quads(change.nquads()))
+
+    def load(self, changes: Sequence[Change]) -> None:
+        """Make changes in the quickest way, and durable; some may be made in part when this fails.
+
+        Several may be about one graph: then the first may replace it, and the others add.
+        """
+        known = [change.graph for change in changes if change.replaces and self._knows(change)]
+        nquads = b"".join(change.nquads() for change in changes)
+        if sum(change.quads for change in changes) < _BULK:
+            quads = [*_quads(nquads)]
+            self._drop(known)
+            self._store.extend(quads)
+        else:
+            self._drop(known)
+            # From bytes several threads would read, each with names of its own for the blank nodes.
+            self._store.bulk_load(BytesIO(nquads), RdfFormat.N_QUADS, lenient=True)
+        self._store.flush()
+
+    def _drop(self, graphs: Sequence[str]) -> None:
+        if graphs:
+            self._store.update("".join(f"DROP SILENT GRAPH <{graph}>;\n" for graph in graphs))
+
+    def _knows(self, change: Change) -> bool:
+        return self._store.contains_named_graph(NamedNode(change.graph))
 
     def add(self, quads: Iterable[Quad]) -> None:
         self._store.extend(quads)
@@ -107,15 +137,21 @@ class OxigraphStore:
         return len(self._store)
 
     def close(self) -> None:
-        if not self._read_only:
-            self._store.flush()
-        del self._store
+        try:
+            if not self._read_only:
+                self._store.flush()
+        finally:
+            del self._store
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _quads(nquads: bytes) -> Iterable[Quad]:
+    return parse(nquads, RdfFormat.N_QUADS, lenient=True)
 
 
 def _in_use(path: Path) -> str:

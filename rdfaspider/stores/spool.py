@@ -144,18 +144,29 @@ class Spool:
 
     def put(self, change: Change, digest: bytes = b"") -> bool:
         """Take a change in; False if its digest says that nothing would change."""
-        body = zlib.compress(change.triples, 1)
-        key = _key(change.graph)
+        return self.put_all([(change, digest)])[0]
+
+    def put_all(self, changes: Sequence[tuple[Change, bytes]]) -> list[bool]:
+        """Take changes with their digests in, all or none."""
+        bodies = [zlib.compress(change.triples, 1) for change, _ in changes]
         with self._transaction() as database:
-            if digest:
-                find = "SELECT digest FROM digests WHERE graph = ?"
-                if database.execute(find, (key,)).fetchone() == (digest,):
-                    return False
-                database.execute("INSERT OR REPLACE INTO digests VALUES (?, ?)", (key, digest))
-            if change.replaces:
-                self._supersede(database, change.graph)
-            database.execute(_PUT, (change.graph, change.replaces, change.quads, body))
-            self._count(1, change.quads, len(body) + len(change.graph))
+            return [
+                self._put(database, *item, body) for item, body in zip(changes, bodies, strict=True)
+            ]
+
+    def _put(
+        self, database: sqlite3.Connection, change: Change, digest: bytes, body: bytes
+    ) -> bool:
+        if digest:
+            key = _key(change.graph)
+            find = "SELECT digest FROM digests WHERE graph = ?"
+            if database.execute(find, (key,)).fetchone() == (digest,):
+                return False
+            database.execute("INSERT OR REPLACE INTO digests VALUES (?, ?)", (key, digest))
+        if change.replaces:
+            self._supersede(database, change.graph)
+        database.execute(_PUT, (change.graph, change.replaces, change.quads, body))
+        self._count(1, change.quads, len(body) + len(change.graph))
         return True
 
     def _supersede(self, database: sqlite3.Connection, graph: str) -> None:
@@ -302,11 +313,15 @@ class Spool:
             try:
                 yield self._database
                 self._database.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 self.pages, self.quads, self.size = before
                 # A full disk may have rolled back already.
                 if self._database.in_transaction:
                     self._database.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise StoreUnavailable(
+                        f"The outbox {self.path} cannot be written: {error}."
+                    ) from error
                 raise
 
 

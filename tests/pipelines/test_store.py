@@ -16,6 +16,7 @@ from scrapy.utils.test import get_crawler
 from rdfaspider.items import Page
 from rdfaspider.pipelines.store import StorePipeline, store_access
 from rdfaspider.stores import open_store
+from rdfaspider.stores.embedded import Embedded
 from rdfaspider.stores.nquads import NQuadsStore
 from rdfaspider.stores.outbox import Outbox
 from rdfaspider.stores.oxigraph import OxigraphStore
@@ -51,7 +52,7 @@ def process(pipeline: StorePipeline, *pages: Page) -> None:
 
 
 def test_pages_are_replaced_and_counted(crawler: Crawler, tmp_path: Path) -> None:
-    store = OxigraphStore(str(tmp_path / "store"))
+    store = Embedded(OxigraphStore(str(tmp_path / "store")))
     first, again = (
         page("http://site.test/a", "one", "two"),
         page("http://site.test/a", "one", "two"),
@@ -81,9 +82,10 @@ def test_a_url_that_is_no_iri_has_a_graph_all_the_same(crawler: Crawler, tmp_pat
 
 def test_provenance_is_beside_the_pages(crawler: Crawler, tmp_path: Path) -> None:
     pages = [page("http://site.test/a", "one"), page("http://site.test/empty")]
-    process(StorePipeline(crawler, OxigraphStore(str(tmp_path / "store")), "urn:crawl"), *pages)
-    with open_store(str(tmp_path / "store"), read_only=True) as store:
-        (row,) = store.query(
+    store = Embedded(OxigraphStore(str(tmp_path / "store")))
+    process(StorePipeline(crawler, store, "urn:crawl"), *pages)
+    with open_store(str(tmp_path / "store"), read_only=True) as stored:
+        (row,) = stored.query(
             "SELECT ?page { GRAPH <urn:crawl> { ?f <http://www.w3.org/ns/prov#generated> ?page } }"
         )
     assert row["page"] == NamedNode("http://site.test/a")

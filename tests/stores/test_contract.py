@@ -32,7 +32,7 @@ def names(store: Store, graph: str) -> set[str]:
     return {quad.object.value for quad in store.quads() if quad.graph_name == name}  # type: ignore[union-attr]
 
 
-QUERYING = ("oxigraph", "rdf4j", "lmdb", "gsp", "update")
+QUERYING = ("oxigraph", "embedded", "rdf4j", "lmdb", "gsp", "update")
 
 
 @pytest.fixture(params=[*QUERYING, "nquads"])
@@ -47,7 +47,8 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     else:
         prefix = "nquads:" if request.param == "nquads" else ""
         url = f"{prefix}{tmp_path / 'store'}"
-    return lambda: open_store(url)
+    journal = request.param == "embedded"
+    return lambda: open_store(url, outbox=str(tmp_path / "outbox") if journal else "")
 
 
 querying = pytest.mark.parametrize("opener", QUERYING, indirect=True)

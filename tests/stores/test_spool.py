@@ -291,7 +291,7 @@ def test_a_change_that_cannot_be_written_is_not_counted(tmp_path: Path) -> None:
     spool.put(change("a"))
     before = spool.pages, spool.quads, spool.size
     spool._database.execute("PRAGMA max_page_count = 1")
-    with pytest.raises(sqlite3.OperationalError, match="full"):
+    with pytest.raises(StoreUnavailable, match=r"outbox\.sqlite cannot be written: .* full"):
         spool.put(Change("http://site.test/b", os.urandom(1 << 20), 1))
     assert (spool.pages, spool.quads, spool.size) == before
     assert waiting(spool) == [change("a")]

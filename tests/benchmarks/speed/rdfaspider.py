@@ -8,7 +8,8 @@ from scrapy.utils.project import get_project_settings
 
 from tests.benchmarks.speed.contender import read_arguments, run
 
-if __name__ == "__main__":
+
+def main() -> None:
     os.environ["SCRAPY_SETTINGS_MODULE"] = "rdfaspider.settings"
     arguments = read_arguments()
     settings = get_project_settings()
@@ -28,3 +29,7 @@ if __name__ == "__main__":
         settings.set(name, value, "cmdline")
     depth = "15" if arguments.follow else "0"
     run("rdfa", settings, arguments, seeds=arguments.seeds, depth=depth)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Changes that are on disk but not yet in the store: files to which they are only ever appended.
+
+    00000001.nq, 00000002.nq …      changes in the order they came; the last file is written to
+    refused.nq                      changes that the store could not take
+
+A change is a line that says what follows, and the graph's N-Quads:
+
+    # <http://site.test/a> replaces 123 9f3c2a41        or `adds`; bytes of N-Quads, their CRC-32
+
+So the files can be read by whatever reads N-Quads. Invariant: the numbers rise, and a file is written to
+no more when there is a higher one. What survives a kill: every change whose `append` has returned; one that
+was being written is cut short, which its size and sum tell, and is no change.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores.changes import Change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+logger = logging.getLogger(__name__)
+
+# A line feed in a literal is escaped, so no line of N-Quads looks like this.
+_HEAD = re.compile(rb"^# <([^\n<> ]+)> (replaces|adds) (\d+) ([0-9a-f]{8})\n", re.MULTILINE)
+
+
+class Journal:
+    """The files of changes in a directory, for one process at a time; the store's own lock sees to that.
+
+    `size` is how many bytes the file has that is being written to.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        try:
+            directory.mkdir(exist_ok=True)
+        except FileExistsError as error:
+            raise StoreUnavailable(f"{directory} is in the way of the store's journal.") from error
+        self.size = 0
+        self._file: int | None = None
+
+    @staticmethod
+    def waits_in(directory: Path) -> bool:
+        """Tell whether there may be changes in the directory that the store has not taken."""
+        return bool(_files(directory))
+
+    def read(self) -> Iterator[Change]:
+        """Yield the changes of all files, in the order they came."""
+        for path in _files(self.directory):
+            yield from _changes(path)
+
+    def append(self, changes: Sequence[Change]) -> None:
+        """Write changes down; they are safe from the death of the process when this returns."""
+        if not changes:
+            return
+        if self._file is None:
+            self._file = self._create()
+        data = memoryview(b"".join(map(_record, changes)))
+        self.size += len(data)
+        while data:
+            data = data[os.write(self._file, data) :]
+
+    def seal(self) -> list[Path]:
+        """Begin a new file with the next change; return the files before it."""
+        if self._file is not None:
+            os.close(self._file)
+        self._file, self.size = None, 0
+        return _files(self.directory)
+
+    def remove(self, files: Sequence[Path]) -> None:
+        """Forget the changes in files that `seal` returned, in their order."""
+        for path in files:
+            path.unlink()
+
+    def refuse(self, change: Change) -> Path:
+        """Keep a change that the store cannot take where a person finds it."""
+        path = self.directory / "refused.nq"
+        with path.open("ab") as file:
+            file.write(_record(change))
+        return path
+
+    def close(self) -> None:
+        """Let what is left survive the death of the machine too."""
+        if self._file is not None:
+            os.fsync(self._file)
+        self.seal()
+
+    def _create(self) -> int:
+        last = max((int(path.stem) for path in _files(self.directory)), default=0)
+        path = self.directory / f"{last + 1:08}.nq"
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+
+
+def _files(directory: Path) -> list[Path]:
+    return sorted(path for path in directory.glob("*.nq") if path.stem.isdecimal())
+
+
+def _record(change: Change) -> bytes:
+    nquads = change.nquads()
+    verb = "replaces" if change.replaces else "adds"
+    return f"# <{change.graph}> {verb} {len(nquads)} {crc32(nquads):08x}\n".encode() + nquads
+
+
+def _changes(path: Path) -> Iterator[Change]:
+    data = path.read_bytes()
+    position = lost = 0
+    while head := _HEAD.search(data, position):
+        lost += head.start() - position
+        graph, verb, size, total = head.groups()
+        position = head.end() + int(size)
+        nquads = data[head.end() : position]
+        if len(nquads) < int(size) or crc32(nquads) != int(total, 16):
+            lost += head.end() - head.start()
+            position = head.end()  # the next one may be whole
+            continue
+        yield Change.of_page(graph.decode(), nquads)._replace(replaces=verb == b"replaces")
+    if lost := lost + len(data) - position:
+        logger.warning(
+            "%d bytes of %s are of no whole page: it was being written when the crawl died, or the disk has"
+            " changed it.",
+            lost,
+            path,
+        )

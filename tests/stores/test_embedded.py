@@ -1,0 +1,282 @@
+"""The embedded store behind its journal; what every store must do is in test_contract.py."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import signal
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rdfaspider.stores import Store, StoreUnavailable, open_store
+from rdfaspider.stores.changes import Change
+from rdfaspider.stores.embedded import Embedded
+from rdfaspider.stores.oxigraph import OxigraphStore
+
+
+def graph(number: int) -> str:
+    return f"http://a.test/{number}"
+
+
+def change(number: int, *names: str, replaces: bool = True) -> Change:
+    lines = (f'<{graph(number)}> <http://schema.org/name> "{name}" .\n' for name in names)
+    return Change(graph(number), "".join(lines).encode(), len(names), replaces)
+
+
+def embedded(path: Path, load_quads: int = 10) -> Embedded:
+    return Embedded(OxigraphStore(str(path)), load_quads=load_quads)
+
+
+def names(store: Store) -> set[tuple[str, str]]:
+    return {(quad.graph_name.value, quad.object.value) for quad in store.quads()}  # type: ignore[union-attr]
+
+
+def test_what_waits_is_loaded_when_it_is_enough(tmp_path: Path) -> None:
+    with embedded(tmp_path) as store:
+        store.put([change(0, *"abcde")])
+        assert store.backlog[0] == 1
+        assert not store.store.count()
+        store.put([change(1, *"abcde")])
+        store.load()
+        assert store.backlog == (0, 0)
+        assert store.store.count() == 10
+        assert (store.counters["batches"], store.counters["quads"]) == (1, 10)
+        assert not [*(tmp_path / "journal").iterdir()]
+
+
+def test_many_quads_are_loaded_in_bulk(tmp_path: Path) -> None:
+    with embedded(tmp_path, 10_000) as store:
+        store.put([change(number, *map(str, range(100))) for number in range(100)])
+        assert store.count() == 10_000
+        store.put([change(number, "new") for number in range(50)])
+        assert store.count() == 5_050
+
+
+def test_pages_learn_whether_they_are_new_wherever_the_old_one_is(tmp_path: Path) -> None:
+    with embedded(tmp_path) as store:
+        assert store.put([change(0, "a"), change(0, "a"), change(0, "b")]) == [True, False, True]
+        store.load()
+        assert store.put([change(0, "b"), change(0, "c"), change(0)]) == [False, True, True]
+        assert store.put([change(0), change(1)]) == [False, False]
+        assert store.count() == 0
+
+
+def test_a_replacement_takes_the_place_of_everything_before_it(tmp_path: Path) -> None:
+    with embedded(tmp_path) as store:
+        store.put([change(0, "a"), change(0, "b", replaces=False)])
+        assert names(store) == {(graph(0), "a"), (graph(0), "b")}
+        store.put([change(0, "c", replaces=False), change(0, "d"), change(0, "e", replaces=False)])
+        assert names(store) == {(graph(0), "d"), (graph(0), "e")}
+
+
+def write_and_die(path: Path) -> None:
+    store = embedded(path, 50)
+    for number in range(100):
+        store.put([change(number, "first", "second")])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_everything_acknowledged_is_there_after_a_kill(tmp_path: Path, read_only: bool) -> None:
+    writer = multiprocessing.get_context("spawn").Process(target=write_and_die, args=(tmp_path,))
+    writer.start()
+    writer.join(30)
+    assert writer.exitcode == -signal.SIGKILL
+    with open_store(str(tmp_path), read_only=read_only) as store:
+        assert names(store) == {
+            (graph(number), name) for number in range(100) for name in ("first", "second")
+        }
+
+
+def test_what_was_loaded_but_not_yet_forgotten_is_loaded_once_more(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    with embedded(path) as store:
+        store.put([change(0, "old")])
+        store.load()
+        store.put([change(0, "new"), change(1, "x"), change(2, "y", replaces=False)])
+        shutil.copytree(path / "journal", tmp_path / "journal")
+    shutil.copytree(tmp_path / "journal", path / "journal", dirs_exist_ok=True)
+    with open_store(str(path)) as reopened:
+        assert names(reopened) == {(graph(0), "new"), (graph(1), "x"), (graph(2), "y")}
+        assert reopened.count() == 3
+
+
+def test_a_page_that_cannot_be_loaded_is_kept_aside_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with embedded(tmp_path) as store:
+        store.put([change(0, "a"), Change(graph(1), b"<broken .\n", 1), change(2, "c")])
+        assert names(store) == {(graph(0), "a"), (graph(2), "c")}
+        assert store.counters["aside"] == 1
+    assert graph(1) in caplog.text
+    assert b"<broken" in (tmp_path / "journal" / "refused.nq").read_bytes()
+
+
+class Full(OxigraphStore):
+    """Cannot write as long as the disk is full, or panics."""
+
+    error: BaseException | None = None
+
+    def load(self, changes: object) -> None:
+        if self.error:
+            raise self.error
+        super().load(changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("error", [OSError("no space left"), KeyboardInterrupt("panic")])
+def test_when_it_cannot_be_written_the_next_page_is_told_and_none_is_lost(
+    tmp_path: Path, error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    full = Full(str(tmp_path))
+    store = Embedded(full, load_quads=1)
+    full.error = error
+    assert store.put([change(0, "a")]) == [True]
+    with pytest.raises(StoreUnavailable, match=r"cannot be written.*opened the next time"):
+        store.load()
+    with pytest.raises(StoreUnavailable, match="cannot be written"):
+        store.put([change(1, "b")])
+    assert not store.is_full
+    store.close()
+    assert "cannot be written" in caplog.text
+    with open_store(str(tmp_path), read_only=True) as reopened:
+        assert names(reopened) == {(graph(0), "a")}
+
+
+class Slow(OxigraphStore):
+    """Loads when it is told to, and fails once if it is told so."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self.begun, self.may_go_on = Event(), Event()
+        self.error: OSError | None = None
+
+    def load(self, changes: Sequence[Change]) -> None:
+        self.begun.set()
+        assert self.may_go_on.wait(10)
+        if self.error:
+            error, self.error = self.error, None
+            raise error
+        super().load(changes)
+
+
+def test_after_a_load_that_failed_nothing_is_loaded(tmp_path: Path) -> None:
+    """A page that was let in before the failure is not loaded, nor is anything forgotten for it."""
+    slow = Slow(tmp_path)
+    store = Embedded(slow, load_quads=1)
+    store.put([change(0, "a")])
+    assert slow.begun.wait(10)
+    slow.error = OSError("no space left")
+    with ThreadPoolExecutor(1) as thread:
+        holds = slow.holds
+
+        def fail_meanwhile(change: Change) -> bool:
+            slow.may_go_on.set()
+            store._loader.submit(int).result()
+            return holds(change)
+
+        slow.holds = fail_meanwhile  # type: ignore[method-assign]
+        assert thread.submit(store.put, [change(1, "b")]).result() == [True]
+    assert store.backlog[0] == 2
+    store.close()
+    with open_store(str(tmp_path), read_only=True) as reopened:
+        assert names(reopened) == {(graph(0), "a"), (graph(1), "b")}
+
+
+def test_it_is_full_only_while_something_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rdfaspider.stores.embedded._LIMIT_BYTES", 100)
+    slow = Slow(tmp_path)
+    with Embedded(slow, load_quads=1) as store:
+        store.put([change(0, "a")])
+        assert slow.begun.wait(10)
+        assert not store.is_full
+        store.put([change(1, "b" * 100)])
+        assert store.is_full
+        slow.may_go_on.set()
+        store._loader.submit(int).result()
+        assert not store.is_full, "or nobody would come to begin the next load"
+
+
+def test_a_page_that_cannot_be_compared_does_not_hide_others(tmp_path: Path) -> None:
+    store = embedded(tmp_path)
+    store.put([change(9, "known")])
+    store.load()
+    with pytest.raises(SyntaxError):
+        store.put([change(0, "a"), Change(graph(9), b"<broken .\n", 1)])
+    assert store.put([change(0, "a")]) == [False]
+    (path,) = (tmp_path / "journal").iterdir()
+    assert graph(0).encode() in path.read_bytes()
+    store.close()
+
+
+def test_versions_that_are_superseded_do_not_pile_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rdfaspider.stores.embedded._LOAD_BYTES", 10_000)
+    with embedded(tmp_path, 1000) as store:
+        for version in range(1000):
+            store.put([change(0, f"{version}")])
+        store.load()
+        assert store.counters["batches"] > 1
+        assert names(store) == {(graph(0), "999")}
+
+
+def test_what_a_killed_load_left_is_removed(tmp_path: Path) -> None:
+    with embedded(tmp_path) as store:
+        store.put([change(0, "a")])
+    (tmp_path / "bulk-0123.sst").write_bytes(b"half")
+    with embedded(tmp_path):
+        assert not [*tmp_path.glob("bulk-*")]
+
+
+def test_an_end_of_a_page_is_forgotten_when_it_is_read(tmp_path: Path) -> None:
+    with embedded(tmp_path):
+        (tmp_path / "journal" / "00000001.nq").write_bytes(b"# <http://a.test/0> repl")
+    with embedded(tmp_path) as store:
+        assert store.count() == 0
+        assert not [*(tmp_path / "journal").iterdir()]
+
+
+def test_a_journal_that_cannot_be_written_takes_nothing_more(tmp_path: Path) -> None:
+    store = embedded(tmp_path)
+    store.put([change(0, "a")])
+    with (tmp_path / "nothing").open("wb"), (tmp_path / "nothing").open("rb") as unwritable:
+        os.dup2(unwritable.fileno(), store._journal._file or -1)
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="Bad file descriptor"):
+            store.put([change(1, "b")])
+    store.close()
+    with open_store(str(tmp_path)) as reopened:
+        assert names(reopened) == {(graph(0), "a")}
+
+
+ENTRIES = st.builds(
+    change, st.integers(0, 3), st.sampled_from("abc"), replaces=st.booleans()
+) | st.builds(change, st.integers(0, 3))
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.lists(ENTRIES, min_size=1, max_size=3), max_size=12), st.sampled_from([1, 3, 99])
+)
+def test_it_ends_as_if_each_change_had_been_made_at_once(
+    tmp_path_factory: pytest.TempPathFactory, groups: list[list[Change]], load_quads: int
+) -> None:
+    path = tmp_path_factory.mktemp("store")
+    expected: dict[str, set[str]] = {}
+    with embedded(path, load_quads) as store:
+        for group in groups:
+            store.put(group)
+            for entry in group:
+                before = set() if entry.replaces else expected.get(entry.graph, set())
+                expected[entry.graph] = before | set(entry.triples.decode().split('"')[1::2])
+    with open_store(str(path), read_only=True) as reopened:
+        assert names(reopened) == {(name, value) for name in expected for value in expected[name]}
