@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from scrapy.settings import Settings
 
 from rdfaspider import settings as defaults
-from rdfaspider.scheduler import politeness_of
+from rdfaspider.scheduler.options import politeness_of
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 

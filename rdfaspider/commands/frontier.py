@@ -73,7 +73,7 @@ class Command(ScrapyCommand):
     def _run(self, opts: argparse.Namespace) -> None:
         from rdfaspider.frontier import is_shared
         from rdfaspider.frontier.reader import FrontierReader
-        from rdfaspider.scheduler import frontier_url, politeness_of
+        from rdfaspider.scheduler.options import frontier_url, politeness_of
 
         assert self.settings is not None
         path = frontier_url(self.settings)
@@ -94,7 +94,7 @@ class Command(ScrapyCommand):
 
     def _run_shared(self, url: str, opts: argparse.Namespace) -> None:
         from rdfaspider.frontier.redis import failures, report
-        from rdfaspider.scheduler import politeness_of
+        from rdfaspider.scheduler.options import politeness_of
 
         assert self.settings is not None
         with report.onlooker(url, politeness_of(self.settings)) as frontier:
@@ -124,7 +124,7 @@ class Command(ScrapyCommand):
         from rdfaspider.frontier.limits import FrontierLimits
         from rdfaspider.frontier.local import LocalFrontier
         from rdfaspider.frontier.reader import FrontierReader
-        from rdfaspider.scheduler import politeness_of
+        from rdfaspider.scheduler.options import politeness_of
 
         assert self.settings is not None
         FrontierReader(path, delay=0.0).close()  # says so if there is no crawl

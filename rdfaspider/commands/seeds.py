@@ -63,7 +63,7 @@ class Command(ScrapyCommand):
         from rdfaspider.frontier.redis.address import Address
         from rdfaspider.frontier.redis.link import RedisLink
         from rdfaspider.frontier.redis.seedlist import SeedList
-        from rdfaspider.scheduler import frontier_url
+        from rdfaspider.scheduler.options import frontier_url
 
         assert self.settings is not None
         url = frontier_url(self.settings)

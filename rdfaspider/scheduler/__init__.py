@@ -22,16 +22,14 @@ from scrapy.utils.defer import deferred_from_coro
 from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
 from rdfaspider.frontier.advice import advice_for
 from rdfaspider.frontier.guessing import NOTE, Guessing
-from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.items import Page
+from rdfaspider.scheduler.options import frontier_limits, frontier_options, frontier_url
 from rdfaspider.signals import hosts_unplaced
 from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
@@ -45,12 +43,6 @@ _SPIDER = "spider"
 
 # Hosts whose addresses are asked for at a time: enough for a thousand pages a second.
 _PLACED_AT_ONCE = 200
-
-
-def frontier_url(settings: BaseSettings) -> str:
-    """Return the URL of the crawl's frontier; {jobdir} in it is the crawl's directory."""
-    url: str = settings["FRONTIER_URL"]
-    return url.replace("{jobdir}", str(settings["JOBDIR"] or "."))
 
 
 class Scheduler(BaseScheduler):
@@ -97,7 +89,9 @@ class Scheduler(BaseScheduler):
                 settings["FRONTIER_OBJECTIVE"],
                 settings["FRONTIER_TOPICS"],
             )
-            frontier = open_frontier(frontier_url(settings), **_options(settings, crawler.spider))
+            frontier = open_frontier(
+                frontier_url(settings), **frontier_options(settings, crawler.spider)
+            )
         except ValueError as error:
             raise UsageError(str(error)) from error
         scheduler = cls(
@@ -126,7 +120,7 @@ class Scheduler(BaseScheduler):
         for url, context in self.advice.seeds():
             self.spider.scope.add(url)
             self.frontier.put([url], contexts=[context])
-        self._depth = _limits(self.crawler.settings, spider).depth
+        self._depth = frontier_limits(self.crawler.settings, spider).depth
         if budget := self.crawler.settings.getint("FRONTIER_GUESSES"):
             self._guessing = Guessing(budget, self.frontier.note(NOTE))
         self.frontier.set_note(_SPIDER, self.spider.memory)
@@ -320,67 +314,3 @@ class Scheduler(BaseScheduler):
             put("frontier/guesses/hits", self._guessing.hits)
         for outcome, count in self._outcomes.items():
             put(f"frontier/{outcome}", count)
-
-
-def _options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
-    """Return the options of the frontier that the settings and the spider's depth ask for."""
-    shared = shared_options(settings) if is_shared(frontier_url(settings)) else {}
-    return {
-        **shared,
-        "order": settings["FRONTIER_ORDER"],
-        "politeness": politeness_of(settings),
-        "lease": settings.getfloat("FRONTIER_LEASE"),
-        "limits": _limits(settings, spider),
-        "now": time(),
-    }
-
-
-def _limits(settings: BaseSettings, spider: Spider | None) -> FrontierLimits:
-    wanted = getattr(spider, "depth", None)
-    depth = settings.getint("FRONTIER_DEPTH") if wanted is None else wanted
-    return FrontierLimits(
-        depth=depth,
-        dynamic_depth=min(depth, settings.getint("FRONTIER_DYNAMIC_DEPTH")),
-        host_urls=settings.getint("FRONTIER_HOST_URLS"),
-        host_waiting=settings.getint("FRONTIER_HOST_WAITING"),
-    )
-
-
-def shared_options(settings: BaseSettings) -> dict[str, Any]:
-    """Return the options that only a frontier of many workers has."""
-    return {
-        "partitions": settings.getint("FRONTIER_PARTITIONS"),
-        "partitioning": settings["FRONTIER_PARTITIONING"],
-        "assignment": settings["FRONTIER_ASSIGNMENT"],
-        "worker": settings["FRONTIER_WORKER"],
-        "read_ahead": settings.getint("FRONTIER_READ_AHEAD"),
-        "waits": settings.getbool("FRONTIER_WAIT"),
-    }
-
-
-def politeness_of(settings: BaseSettings) -> Politeness:
-    """Return the politeness that the settings ask for."""
-    if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
-        return Politeness(delay=0.0, at_once=256, first_backoff=0.0, heeds_crawl_delay=False)
-    large = settings.getfloat("POLITENESS_LARGE_DELAY")
-    return Politeness(
-        delay=_delay(settings),
-        at_once=settings.getint("POLITENESS_AT_ONCE"),
-        large_delay=large or None,
-        large_pages=settings.getint("POLITENESS_LARGE_PAGES"),
-        latency_factor=settings.getfloat("POLITENESS_LATENCY_FACTOR"),
-        server_delay=_server_delay(settings),
-        first_backoff=settings.getfloat("POLITENESS_BACKOFF"),
-    )
-
-
-def _delay(settings: BaseSettings) -> float:
-    return max(settings.getfloat("POLITENESS_DELAY"), settings.getfloat("DOWNLOAD_DELAY"))
-
-
-def _server_delay(settings: BaseSettings) -> float | None:
-    """Return the delay of all hosts at one address together; None if each has its own clock only."""
-    wanted = settings["POLITENESS_SERVER_DELAY"]
-    return (
-        _delay(settings) if wanted is None else settings.getfloat("POLITENESS_SERVER_DELAY")
-    ) or None

@@ -1,0 +1,85 @@
+"""The frontier that the settings ask for: where it is, how polite, how far it goes."""
+
+from __future__ import annotations
+
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from rdfaspider.frontier import is_shared
+from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.politeness import Politeness
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.settings import BaseSettings
+
+
+def frontier_url(settings: BaseSettings) -> str:
+    """Return the URL of the crawl's frontier; {jobdir} in it is the crawl's directory."""
+    url: str = settings["FRONTIER_URL"]
+    return url.replace("{jobdir}", str(settings["JOBDIR"] or "."))
+
+
+def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
+    """Return the options of the frontier that the settings and the spider's depth ask for."""
+    shared = _shared(settings) if is_shared(frontier_url(settings)) else {}
+    return {
+        **shared,
+        "order": settings["FRONTIER_ORDER"],
+        "politeness": politeness_of(settings),
+        "lease": settings.getfloat("FRONTIER_LEASE"),
+        "limits": frontier_limits(settings, spider),
+        "now": time(),
+    }
+
+
+def frontier_limits(settings: BaseSettings, spider: Spider | None) -> FrontierLimits:
+    """Return how far and wide the crawl may go; a depth that the spider was given counts first."""
+    wanted = getattr(spider, "depth", None)
+    depth = settings.getint("FRONTIER_DEPTH") if wanted is None else wanted
+    return FrontierLimits(
+        depth=depth,
+        dynamic_depth=min(depth, settings.getint("FRONTIER_DYNAMIC_DEPTH")),
+        host_urls=settings.getint("FRONTIER_HOST_URLS"),
+        host_waiting=settings.getint("FRONTIER_HOST_WAITING"),
+    )
+
+
+def _shared(settings: BaseSettings) -> dict[str, Any]:
+    """Return the options that only a frontier of many workers has."""
+    return {
+        "partitions": settings.getint("FRONTIER_PARTITIONS"),
+        "partitioning": settings["FRONTIER_PARTITIONING"],
+        "assignment": settings["FRONTIER_ASSIGNMENT"],
+        "worker": settings["FRONTIER_WORKER"],
+        "read_ahead": settings.getint("FRONTIER_READ_AHEAD"),
+        "waits": settings.getbool("FRONTIER_WAIT"),
+    }
+
+
+def politeness_of(settings: BaseSettings) -> Politeness:
+    """Return the politeness that the settings ask for."""
+    if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
+        return Politeness(delay=0.0, at_once=256, first_backoff=0.0, heeds_crawl_delay=False)
+    large = settings.getfloat("POLITENESS_LARGE_DELAY")
+    return Politeness(
+        delay=_delay(settings),
+        at_once=settings.getint("POLITENESS_AT_ONCE"),
+        large_delay=large or None,
+        large_pages=settings.getint("POLITENESS_LARGE_PAGES"),
+        latency_factor=settings.getfloat("POLITENESS_LATENCY_FACTOR"),
+        server_delay=_server_delay(settings),
+        first_backoff=settings.getfloat("POLITENESS_BACKOFF"),
+    )
+
+
+def _delay(settings: BaseSettings) -> float:
+    return max(settings.getfloat("POLITENESS_DELAY"), settings.getfloat("DOWNLOAD_DELAY"))
+
+
+def _server_delay(settings: BaseSettings) -> float | None:
+    """Return the delay of all hosts at one address together; None if each has its own clock only."""
+    wanted = settings["POLITENESS_SERVER_DELAY"]
+    return (
+        _delay(settings) if wanted is None else settings.getfloat("POLITENESS_SERVER_DELAY")
+    ) or None
