@@ -8,7 +8,8 @@ a prefix has told already, the less of it goes to its parent, so that a section 
 thousand times does not speak for its sisters.
 
 Links have contexts (contexts.py): which kind of link from which kind of page. A context's lift says how
-much more is found behind such links than their prefixes let hope; it corrects the prior.
+much more is found behind such links, in sections that are new, than their hosts let hope; it corrects
+the prior.
 
 Invariant. There are never more than `most` prefixes: the half with the fewest pages is forgotten when
 there would be, and a forgotten prefix is believed to be like its parent. All numbers are finite.
@@ -20,7 +21,7 @@ import re
 import struct
 import zlib
 from collections import Counter, deque
-from itertools import islice
+from itertools import chain, islice
 from math import sqrt
 from statistics import NormalDist
 from zlib import crc32
@@ -33,22 +34,23 @@ FIRST_SHARE = 0.06
 STRENGTH = 2.0
 WORTH_STRENGTH = 1.0
 # After so many pages a prefix tells its parent half of what it sees.
-FADE = 4.0
+FADE = 2.0
 # Cuts of the path that are told apart: /a/b/ is, /a/b/c/ counts as it.
 DEEP = 2
 # No page counts for more: one that holds a whole data set says little of its neighbours.
 LARGEST_GAIN = 10_000.0
 # How far a draw goes from what is expected, in standard deviations of what is believed.
-BOLD = 0.5
+BOLD = 0.3
 
 _NOTHING = (0.0, 0.0, 0.0)
 _CUT = re.compile(rb"[,)/?&]")  # as in the trie
 # Quantiles of the normal distribution.
 _LUCK = [NormalDist().inv_cdf((place + 0.5) / 1024) for place in range(1024)]
 
-_MAGIC = b"harvest1"
-_HEAD = struct.Struct(">IIddd")  # prefixes, bytes of the contexts, the root
-_ENTRY = struct.Struct(">IIfff")  # bytes shared, bytes that follow, the counts
+_MAGIC = b"harvest2"
+_HEAD = struct.Struct(
+    ">IIIddd"
+)  # bytes of the contexts, bytes of the prefixes, how many counts, the root
 
 
 def prefixes(key: bytes, deep: int = DEEP) -> list[bytes]:
@@ -87,6 +89,8 @@ class Harvest:
         self._seed = seed << 24
         self._table: dict[bytes, list[float]] = {}
         self._root = [0.0, 0.0, 0.0]
+        # The host whose sections were scored last and its estimate, b"" if that holds no more.
+        self._host, self._of_host = b"", (0.0, 0.0)
         self.contexts = Contexts()
 
     def __len__(self) -> int:
@@ -96,9 +100,8 @@ class Harvest:
         """Take in what a fetched page was worth, and by which kind of link it was found."""
         gain = min(max(gain, 0.0), LARGEST_GAIN)
         rich, weight, table = float(gain > 0), 1.0, self._table
-        above = prefixes(key)
-        self.contexts.learn(context, rich, self.estimate(above)[0])
-        for prefix in reversed(above):
+        self._learn_context(context, rich, section_of(key))
+        for prefix in reversed(prefixes(key)):
             counts = table.get(prefix)
             if counts is None:
                 counts = table[prefix] = [0.0, 0.0, 0.0]
@@ -107,11 +110,23 @@ class Harvest:
             counts[2] += weight * gain
             weight *= FADE / (FADE + counts[0])
         root = self._root
+        self._host = b""
         root[0] += weight
         root[1] += weight * rich
         root[2] += weight * gain
         if len(table) > self._most:
             self._forget()
+
+    def _learn_context(self, context: int, rich: float, section: bytes) -> None:
+        """Take in what was behind a link, where more or less than what is above its section let expect.
+
+        The more is known of the section, the less this counts: `score` believes a lift where nothing is
+        known. Most pages are of sections known to be rich, and would hide how little is behind other links.
+        """
+        pages = self._table.get(section, _NOTHING)[0]
+        unknown = STRENGTH / (STRENGTH + pages)
+        share, _ = self._estimate_above(section)
+        self.contexts.learn(context, unknown * rich, unknown * share)
 
     def estimate(self, above: list[bytes]) -> tuple[float, float]:
         """Return the expected share of rich pages, and the worth of one, below `prefixes(key)`."""
@@ -138,14 +153,22 @@ class Harvest:
         The draw is a function of the section, the seed and how much is known of the section: it stays
         until something new is, so that asking often is no second chance.
         """
-        above = prefixes(section)
-        share, worth = self.estimate(above[:-1])
-        pages, rich, gain = self._table.get(above[-1], _NOTHING)
+        share, worth = self._estimate_above(section)
+        pages, rich, gain = self._table.get(section, _NOTHING)
         weight = STRENGTH + pages
         share = (STRENGTH * min(share * lift, 0.95) + rich) / weight
         worth = (WORTH_STRENGTH * worth + gain) / (WORTH_STRENGTH + rich)
         luck = _LUCK[crc32(section, self._seed + int(16 * pages)) & 1023]
         return worth * (share + BOLD * luck * sqrt(share * (1.0 - share) / (weight + 1.0)))
+
+    def _estimate_above(self, section: bytes) -> tuple[float, float]:
+        """Return the estimate of what a section is in; sections of one host are mostly asked for together."""
+        host = section[: section.index(b"/") + 1]
+        if host == section:
+            return self.estimate(prefixes(section)[:-1])
+        if host != self._host:
+            self._host, self._of_host = host, self.estimate(prefixes(host))
+        return self._of_host
 
     def _forget(self) -> None:
         """Drop the half with the fewest pages, the oldest first, and half of what the rest knows.
@@ -161,16 +184,12 @@ class Harvest:
     # --- over a restart ---
 
     def dump(self) -> bytes:
-        """Return everything as bytes: sorted prefixes, each without what it shares with the last."""
-        contexts = self.contexts.pack()
-        parts = [_HEAD.pack(len(self._table), len(contexts), *self._root), contexts]
-        last = b""
-        for prefix in sorted(self._table):
-            shared = _shared(last, prefix)
-            rest = prefix[shared:]
-            parts += (_ENTRY.pack(shared, len(rest), *self._table[prefix]), rest)
-            last = prefix
-        return _MAGIC + zlib.compress(b"".join(parts), 1)
+        """Return everything as bytes: the prefixes, a line each, and their counts."""
+        contexts, names = self.contexts.pack(), b"\n".join(self._table)
+        counts = [*chain.from_iterable(self._table.values())]
+        head = _HEAD.pack(len(contexts), len(names), len(counts), *self._root)
+        body = (head, contexts, names, struct.pack(f">{len(counts)}f", *counts))
+        return _MAGIC + zlib.compress(b"".join(body), 1)
 
     @classmethod
     def load(cls, data: bytes, most: int = 100_000) -> Harvest:
@@ -188,24 +207,13 @@ class Harvest:
         if not data.startswith(_MAGIC):
             raise ValueError("This is nothing that a harvest learnt.")
         body = zlib.decompress(data[len(_MAGIC) :])
-        count, place, *self._root = _HEAD.unpack_from(body)
-        place += _HEAD.size
+        contexts, names, count, *self._root = _HEAD.unpack_from(body)
+        place = _HEAD.size + contexts
         self.contexts.unpack(body[_HEAD.size : place])
-        last = b""
-        for _ in range(count):
-            shared, length, *counts = _ENTRY.unpack_from(body, place)
-            place += _ENTRY.size
-            last = last[:shared] + body[place : place + length]
-            place += length
-            self._table[last] = counts
-
-
-def _shared(one: bytes, other: bytes) -> int:
-    """Return how many bytes two prefixes begin with alike."""
-    shortest = min(len(one), len(other))
-    if one[:shortest] == other[:shortest]:
-        return shortest
-    return next(place for place in range(shortest) if one[place] != other[place])
+        counts = struct.iter_unpack(">fff", body[place + names : place + names + 4 * count])
+        prefixes = body[place : place + names].split(b"\n") if names else []
+        for prefix, numbers in zip(prefixes, counts, strict=True):
+            self._table[prefix] = [*numbers]
 
 
 class Shares:

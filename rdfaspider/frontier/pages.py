@@ -135,6 +135,8 @@ def spread(hosts: Sequence[Host]) -> list[int]:
     The most frequent host goes first and takes every n/f-th place of the n, each next one the first
     free places at or after its own even steps. Entries of one host keep their order.
     """
+    if len(hosts) == 1:  # as an order that learns asks for them
+        return [0]
     places: list[int | None] = [None] * len(hosts)
     free = _Free(len(hosts))
     entries: dict[Host, list[int]] = {}

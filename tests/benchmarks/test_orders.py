@@ -104,6 +104,8 @@ def test_cost_of_learning_and_scoring() -> None:
 
 
 WAITING = int(os.environ.get("FRONTIER_URLS", "1_000_000"))
+# After two pages few hosts of the smaller web have URLs left in the order `breadth`.
+PAGES = 3 if WAITING >= 5_000_000 else 2
 
 
 @pytest.mark.timeout(3_600)
@@ -111,7 +113,7 @@ WAITING = int(os.environ.get("FRONTIER_URLS", "1_000_000"))
 def test_the_next_ten_thousand_urls(tmp_path: Path, order: str) -> None:
     """Choosing a page of 10,000, at most 20 of a host, takes less than a second, however many wait.
 
-    The least of three pages counts: the speed of a machine that is shared changes from second to second.
+    The least of some pages counts: the speed of a machine that is shared changes from second to second.
     """
     chance = Random(1)
     politeness = Politeness(delay=0.0, at_once=MOST_OF_A_HOST)
@@ -124,7 +126,7 @@ def test_the_next_ten_thousand_urls(tmp_path: Path, order: str) -> None:
             contexts = [chance.randrange(1, 9) << 8 | chance.randrange(256) for _ in links]
             frontier.put(links, 1, contexts)
         frontier.wait(0.0)
-        seconds = [next_page(frontier, float(now)) for now in range(1, 4)]
+        seconds = [next_page(frontier, float(now)) for now in range(1, 1 + PAGES)]
         each = ", ".join(f"{one:.2f}" for one in seconds)
         print(f"\n{order:<12} {WAITING:,} waiting: 10,000 chosen in {each} s")
         assert min(seconds) < 1

@@ -82,6 +82,28 @@ def test_a_score_stays_until_something_new_is_known() -> None:
     assert harvest.score(section) != first
 
 
+def test_what_is_learnt_of_a_host_changes_the_scores_of_all_its_sections() -> None:
+    harvest = taught()
+    sections = [section_of(to_key(url)) for url in (RICH, POOR, "https://poor.test/a/")]
+    before = [harvest.score(section) for section in sections]
+    harvest.learn(to_key("https://www.example.org/new/1"), 50.0)
+    after = [harvest.score(section) for section in sections]
+    assert all(new > old for old, new in zip(before[:2], after, strict=False))
+    fresh = Harvest.load(harvest.dump())
+    assert after == pytest.approx([fresh.score(section) for section in sections], rel=1e-4)
+
+
+def test_known_sections_do_not_speak_for_links_to_unknown_ones() -> None:
+    """Links lead to a section known to be rich, and as often to new hosts that have nothing."""
+    harvest = taught()
+    for page in range(1_000):
+        harvest.learn(to_key(f"{RICH}{page}"), 12.0)
+    for page in range(100):
+        harvest.learn(to_key(f"{RICH}more-{page}"), 12.0, context=7)
+        harvest.learn(to_key(f"https://host{page}.org/a/"), 0.0, context=7)
+    assert harvest.contexts.lift(7) < 0.5
+
+
 def test_what_is_unknown_is_tried_now_and_then() -> None:
     harvest = taught()
     for page in range(40):
@@ -138,7 +160,7 @@ def test_the_least_known_is_forgotten_and_the_new_can_overtake() -> None:
     assert harvest.expect(to_key("https://late.test/rich/new")) > 4
 
 
-@pytest.mark.parametrize("data", [b"", b"harvest1", b"harvest1\x78\x9c", b"other"])
+@pytest.mark.parametrize("data", [b"", b"harvest2", b"harvest2\x78\x9c", b"other"])
 def test_damaged_data_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"learnt|damaged"):
         Harvest.load(data)

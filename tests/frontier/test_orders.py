@@ -6,10 +6,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings, strategies
+from hypothesis import example, given, settings, strategies
 
-from rdfaspider.frontier import Frontier
+from rdfaspider.frontier import Frontier, Taken
 from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.orders.harvest import HarvestOrder
 from rdfaspider.frontier.orders.profit import best, profit
 from rdfaspider.frontier.politeness import Politeness
 
@@ -313,3 +314,95 @@ def test_a_url_that_is_tried_again_comes_back_to_harvest(tmp_path: Path) -> None
             order.finish(url, "done", 10.0)
             taken.append(url.url)
     assert last.url in taken[:6]
+
+
+GOOD, FAIR, BAD = 1, 2, 3
+
+
+def promising(path: Path, at_once: int = 1) -> LocalFrontier:
+    """Return a harvest that has learnt three kinds of links."""
+    politeness = Politeness(delay=0.0, at_once=at_once)
+    order = LocalFrontier(str(path / "frontier"), order="harvest", politeness=politeness)
+    assert isinstance(order._order, HarvestOrder)
+    for context, found in ((GOOD, 8.0), (FAIR, 1.0), (BAD, 0.0)):
+        for _ in range(20):
+            order._order.harvest.contexts.learn(context, found, 1.0)
+    return order
+
+
+def test_a_section_is_worth_what_its_next_link_promises(tmp_path: Path) -> None:
+    """Not what the one did that was just taken."""
+    with promising(tmp_path, at_once=4) as order:
+        order.put(
+            ["http://h.test/a/1", "http://h.test/a/2", "http://h.test/b/1", "http://h.test/b/2"],
+            contexts=[GOOD, BAD, FAIR, FAIR],
+        )
+        taken = [url.url[-3:] for _ in range(4) if (url := order.take(0.0))]
+    assert taken == ["a/1", "b/1", "b/2", "a/2"]
+
+
+def test_a_link_that_promises_more_is_taken_next(tmp_path: Path) -> None:
+    """However many hosts are ready, none has a URL at hand that is taken before."""
+    with promising(tmp_path) as order:
+        order.put([f"http://h{number}.test/" for number in range(20)], contexts=[FAIR] * 20)
+        first = order.take(0.0)
+        assert first
+        links = [f"http://h{number}.test/new/" for number in range(30) if number not in (3, 23)]
+        links += ["http://h3.test/good/", "http://h23.test/good/"]
+        order.finish(first, "done", 0.0, links, contexts=[BAD] * 28 + [GOOD] * 2)
+        taken = {url.url for _ in range(2) if (url := order.take(0.0))}
+    assert taken == set(links[-2:])
+
+
+def test_a_host_that_has_less_left_has_nothing_at_hand(tmp_path: Path) -> None:
+    """Else what comes in would not be compared."""
+    with promising(tmp_path, at_once=4) as order:
+        order.put(["http://h.test/a/1", "http://h.test/a/2"], contexts=[GOOD, BAD])
+        order.put([f"http://i.test/b/{page}" for page in range(3)], contexts=[FAIR] * 3)
+        taken = [order.take(0.0), order.take(0.0)]
+        order.put(["http://h.test/c/1"], contexts=[GOOD])
+        taken.append(order.take(0.0))
+    assert [url.url[-3:] for url in taken if url] == ["a/1", "b/0", "c/1"]
+
+
+@given(
+    strategies.lists(
+        strategies.tuples(
+            strategies.sampled_from(["take", "put", "done", "retry", "release"]),
+            strategies.integers(0, 11),
+            strategies.sampled_from([GOOD, FAIR, BAD]),
+        ),
+        max_size=60,
+    )
+)
+@example([("put", page, FAIR) for page in range(0, 8, 2)] + [("take", 0, 0), ("put", 2, GOOD)])
+@settings(max_examples=40, deadline=None)
+def test_what_is_read_ahead_is_what_waits(steps: list[tuple[str, int, int]]) -> None:
+    """Links that are found again and change their places are neither lost nor handed out twice."""
+    with TemporaryDirectory() as directory, promising(Path(directory), at_once=6) as order:
+        known: set[str] = set()
+        done: set[str] = set()
+        flying: list[Taken] = []
+        for step, number, context in steps:
+            if step == "put":
+                known.add(url := f"http://h.test/{number % 2}/{number}")
+                order.put([url], contexts=[context])
+            elif step == "take" and (taken := order.take(0.0)) is not None:
+                assert taken.url not in done | {other.url for other in flying}
+                flying.append(taken)
+            elif flying and step in ("done", "retry", "release"):
+                taken = flying.pop(number % len(flying))
+                if step == "done":
+                    order.finish(taken, "done", 0.0)
+                    done.add(taken.url)
+                else:
+                    order.retry(taken, 0.0) if step == "retry" else order.release(taken, 0.0)
+        for taken in flying:
+            order.finish(taken, "done", 0.0)
+            done.add(taken.url)
+        rest = []
+        while (last := order.take(0.0)) is not None:
+            order.finish(last, "done", 0.0)
+            rest.append(last.url)
+        assert sorted(rest) == sorted(known - done)
+        assert not list(order._database.waiting.pairs())

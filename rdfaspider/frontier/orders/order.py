@@ -11,7 +11,7 @@ from rdfaspider.frontier.trie import unpack_number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rocksdict import WriteBatch
+    from rocksdict import RdictIter, WriteBatch
 
     from rdfaspider.frontier import Taken
     from rdfaspider.frontier.database import Database, Family
@@ -85,10 +85,20 @@ class Order:
 
 
 class Waiting:
-    """The waiting URLs of one host after the other, in order of rank, by one cursor."""
+    """The waiting URLs of one host after the other, in order of rank, by one cursor.
+
+    An order that has read ahead needs none, so it is made when it is first asked for.
+    """
 
     def __init__(self, family: Family) -> None:
-        self._cursor = family.cursor()
+        self._family = family
+        self._made: RdictIter | None = None
+
+    @property
+    def _cursor(self) -> RdictIter:
+        if self._made is None:
+            self._made = self._family.cursor()
+        return self._made
 
     def of(self, host: Host, rank: bytes = b"") -> Iterator[tuple[bytes, int, bytes]]:
         """Yield (rank, number, value) of those not in flight, from the first with this rank or a later one.
