@@ -199,6 +199,26 @@ def test_a_store_that_cannot_write_costs_no_page(
     assert "+ 0 failed + 0 denied + 0 waiting" in rest.output
 
 
+def test_many_hosts_need_few_open_files(tmp_path: Path) -> None:
+    """A connection is kept in case a host is asked again, but not for every host there is."""
+    parameters = Parameters(seed=3, hosts=400, levels=0, links_across=40)
+    seeds = tmp_path / "seeds.txt"
+    seeds.write_text("".join(f"{Web(parameters).origin(host)}/\n" for host in range(400)))
+    command = f"ulimit -n 256; exec {sys.executable} -m rdfaspider crawl rdfa -a seeds={seeds}"
+    with running(parameters) as proxy:
+        finished = subprocess.run(
+            ["bash", "-c", f"{command} -a scope=all -s POLITENESS_OFF_FOR_OWN_SERVERS=1"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(PROJECT), "http_proxy": proxy},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=45,  # robots.txt that could not be asked for is tried again after a minute
+        )
+    assert finished.returncode == 0, finished.stderr
+    assert "400 URLs = 400 done + 0 failed + 0 denied + 0 waiting" in finished.stderr
+
+
 def test_a_seed_that_moved_takes_the_scope_along_through_a_kill(
     crawl: Crawler, monkeypatch: pytest.MonkeyPatch
 ) -> None:

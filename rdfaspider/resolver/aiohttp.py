@@ -1,8 +1,15 @@
-"""Scrapy's aiohttp download handler, behind the address guard."""
+"""Scrapy's aiohttp download handler, behind the address guard, and with an end to idle connections.
+
+aiohttp keeps a connection for up to half a minute in case its host is asked again. A crawl that comes to
+hundreds of hosts a second would have ten thousand of them open and soon be out of files; so only those
+used last are kept.
+"""
 
 from __future__ import annotations
 
+import resource
 import socket
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
@@ -17,6 +24,11 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 
+# Hosts to which connections are kept. A polite crawl comes back to a host after a second or more, so these
+# serve hundreds of pages a second; of the files that a process may have open they take a quarter at most.
+_KEPT = min(512, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
+
+
 class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
     """Downloads through aiohttp, whose connector gets all its addresses from our resolver."""
 
@@ -27,9 +39,13 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
         super().__init__(crawler)
         # aiohttp keeps literals from the resolver it can be given; this method sees both.
         connector: Any = self._session.connector
-        if not callable(getattr(connector, "_resolve_host", None)):
-            raise RuntimeError("This version of aiohttp has no place for the address guard.")
+        for name in ("_resolve_host", "_release"):
+            if not callable(getattr(connector, name, None)):
+                raise RuntimeError(
+                    f"This version of aiohttp has no {name}, and so no place for a guard."
+                )
         connector._resolve_host = _resolve_host
+        connector._release = partial(_release, connector, connector._release)
         # It would ask a server that hangs up once more at once; when to do so is for the frontier to say.
         self._session._retry_connection = False
 
@@ -50,3 +66,12 @@ async def _resolve_host(host: str, port: int, traces: object = None) -> list[Res
         }
         for address in await installed_resolver().resolve(host, port)
     ]
+
+
+def _release(connector: Any, release: Any, key: object, *arguments: Any, **options: Any) -> None:
+    """Keep a connection that is no longer used, but let go of those unused for longest."""
+    release(key, *arguments, **options)
+    idle = connector._conns  # a host goes to the end when it was used
+    while len(idle) > _KEPT:
+        for protocol, _ in idle.pop(next(iter(idle))):
+            protocol.close()
