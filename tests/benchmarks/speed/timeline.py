@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Self, TextIO
+from time import perf_counter, process_time, thread_time
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
@@ -53,6 +53,8 @@ class Timeline:
             "seconds": perf_counter() - self._start,
             "cpu": process_time() - self._cpu,
             "pages": pages,
+            "answers": pages + _total(stats.get_stats(), "robots/fetched/"),
+            "pace": pace(),
             "seen": stats.get_value("frontier/seen", 0),
             "memory": resident(),
         }
@@ -60,6 +62,17 @@ class Timeline:
         if pages >= self.pages:
             self._task.stop()
             deferred_from_coro(self.crawler.engine.close_spider_async(reason="enough"))
+
+
+def pace() -> float:
+    """Return the CPU seconds of a fixed piece of work: what the machine is worth at this moment."""
+    start = thread_time()
+    sum(number * number for number in range(20_000))
+    return thread_time() - start
+
+
+def _total(stats: dict[str, Any], prefix: str) -> int:
+    return sum(value for name, value in stats.items() if name.startswith(prefix))
 
 
 def resident() -> float:
