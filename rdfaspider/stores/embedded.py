@@ -2,7 +2,7 @@
 
 Oxigraph keeps every quad six times, each time in another order. Page by page these go through RocksDB's
 log and its sorted lists in memory; many thousand at a time they become sorted files at once, for half of
-the CPU and a sixth of the memory (docs/stores.md). A page is acknowledged when it is in the journal. What
+the CPU and a fifth of the memory (docs/stores.md). A page is acknowledged when it is in the journal. What
 is there when the process dies is loaded when the store is opened the next time, and as a page replaces its
 graph as a whole, it does not matter if some of it was loaded already.
 """
