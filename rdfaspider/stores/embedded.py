@@ -48,10 +48,19 @@ class Embedded:
     quads and milliseconds of what was loaded, and pages kept aside.
     """
 
-    def __init__(self, store: OxigraphStore, *, load_quads: int = _LOAD_QUADS) -> None:
+    def __init__(
+        self,
+        store: OxigraphStore,
+        *,
+        load_quads: int = _LOAD_QUADS,
+        load_bytes: int = _LOAD_BYTES,
+        limit_bytes: int = _LIMIT_BYTES,
+    ) -> None:
         self.store = store
         self.counters: Counter[str] = Counter()
         self._load_quads = load_quads
+        self._load_bytes = load_bytes
+        self._limit_bytes = limit_bytes
         self._waiting: dict[str, list[Change]] = {}
         self._loading: dict[str, list[Change]] = {}
         self._quads, self._loading_size = 0, 0
@@ -78,7 +87,7 @@ class Embedded:
     @property
     def is_full(self) -> bool:
         # If nothing is being loaded the next page begins a load, so it must be let in.
-        return bool(self._loading) and not self._failure and self._journal.size >= _LIMIT_BYTES
+        return bool(self._loading) and not self._failure and self._journal.size >= self._limit_bytes
 
     def create(self) -> bool:
         return self.store.create()
@@ -147,7 +156,7 @@ class Embedded:
             self._check()
 
     def _is_due(self) -> bool:
-        return self._quads >= self._load_quads or self._journal.size >= _LOAD_BYTES
+        return self._quads >= self._load_quads or self._journal.size >= self._load_bytes
 
     def _next(self) -> tuple[list[Change], list[Path]]:
         """Let what waits be what is being loaded; return it, and the files that it is in."""

@@ -49,9 +49,8 @@ class OxigraphStore:
     def _open_to_write(self) -> pyoxigraph.Store:
         self.path.mkdir(parents=True, exist_ok=True)
         store = pyoxigraph.Store(str(self.path))
-        for leftover in self.path.glob(
-            "bulk-*.sst"
-        ):  # of a load that was killed, or found the disk full
+        # Left by a load that was killed, or found the disk full.
+        for leftover in self.path.glob("bulk-*.sst"):
             leftover.unlink()
         return store
 

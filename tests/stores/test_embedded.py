@@ -189,12 +189,9 @@ def test_after_a_load_that_failed_nothing_is_loaded(tmp_path: Path) -> None:
         assert names(reopened) == {(graph(0), "a"), (graph(1), "b")}
 
 
-def test_it_is_full_only_while_something_is_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rdfaspider.stores.embedded._LIMIT_BYTES", 100)
+def test_it_is_full_only_while_something_is_loaded(tmp_path: Path) -> None:
     slow = Slow(tmp_path)
-    with Embedded(slow, load_quads=1) as store:
+    with Embedded(slow, load_quads=1, limit_bytes=100) as store:
         store.put([change(0, "a")])
         assert slow.begun.wait(10)
         assert not store.is_full
@@ -217,11 +214,8 @@ def test_a_page_that_cannot_be_compared_does_not_hide_others(tmp_path: Path) -> 
     store.close()
 
 
-def test_versions_that_are_superseded_do_not_pile_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rdfaspider.stores.embedded._LOAD_BYTES", 10_000)
-    with embedded(tmp_path, 1000) as store:
+def test_versions_that_are_superseded_do_not_pile_up(tmp_path: Path) -> None:
+    with Embedded(OxigraphStore(str(tmp_path)), load_bytes=10_000) as store:
         for version in range(1000):
             store.put([change(0, f"{version}")])
         store.load()
