@@ -288,9 +288,16 @@ SCHEDULER = "rdfaspider.scheduler.Scheduler"
 
 EXTENSIONS = {
     "rdfaspider.extensions.diskguard.DiskGuard": 100,
+    "rdfaspider.extensions.closespider.CloseSpider": 0,
+    "scrapy.extensions.closespider.CloseSpider": None,
     "rdfaspider.extensions.garbage.Garbage": 100,
     "rdfaspider.extensions.history.extension.History": 100,
+    "rdfaspider.extensions.leftout.LeftOut": 100,
     "rdfaspider.extensions.progress.Progress": 100,
+    "rdfaspider.extensions.reach.Reach": 100,
+    "rdfaspider.extensions.redaction.Redaction": 0,
+    # After the others have counted.
+    "rdfaspider.extensions.summary.Summary": 900,
     "rdfaspider.resolver.extension.ResolverExtension": 100,
 }
 LOGSTATS_INTERVAL = 0  # Progress does it

@@ -6,3 +6,6 @@ from __future__ import annotations
 # name, and `place`, which is to be called for each with the id and the address, an empty one if there is
 # none. It may be called at once or later, and must be called in the end.
 hosts_unplaced = object()
+
+# Sent when a seed could not be fetched, with its `url` and the `problem` in words.
+seed_failed = object()

@@ -117,9 +117,10 @@ def test_one_interrupt_stops_cleanly_and_the_crawl_resumes(crawl: Crawler, tmp_p
         command = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-a", f"seeds={origin}/"]
         options = ["-s", "POLITENESS_DELAY=0", "-s", "POLITENESS_AT_ONCE=4"]
         output = interrupt_after(100, [*command, *options], tmp_path)
-        assert "Crawl shutdown" in output
+        assert "Crawl stopped after" in output
+        assert "Send again to force" in output
         assert re.search(r"[1-9]\d* waiting", output)
-        assert "Resume it by the same command" in output
+        assert "Resume it: " in output
         rest = crawl(f"{origin}/")
     assert "+ 0 waiting" in rest.output
     assert "341 URLs = 341 done" in rest.output

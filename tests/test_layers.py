@@ -16,7 +16,7 @@ LAYERS = (
     ("scheduler", "downloader", "resolver", "middlewares", "pipelines", "extensions"),
     ("frontier", "linkgraph", "site"),
     ("extract", "stores", "archive", "robots"),
-    ("urls", "items", "signals", "curves"),
+    ("urls", "items", "signals", "curves", "secrets"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 PLUGS = 1  # the lowest layer that may import Scrapy

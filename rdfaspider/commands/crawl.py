@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 # Their lists of enabled components are for those who ask for a log level.
-_CHATTERERS = ("scrapy.addons", "scrapy.crawler", "scrapy.middleware", "scrapy.utils.log")
+_CHATTERERS = ("scrapy.addons", "scrapy.middleware", "scrapy.utils.log")
 
 
 class Command(CrawlCommand):
@@ -36,6 +36,7 @@ class Command(CrawlCommand):
         if not opts.loglevel:
             for name in _CHATTERERS:
                 logging.getLogger(name).setLevel(logging.WARNING)
+            logging.getLogger("scrapy.crawler").addFilter(_is_about_a_signal)
         crawler = self._create_crawler(args[0])
         crawl = process.crawl(crawler, **opts.spargs)
         process.start()
@@ -51,7 +52,12 @@ class Command(CrawlCommand):
         self.exitcode = int(process.bootstrap_failed or not crawl.done() or _went_wrong(crawler))
 
 
-_TOO_EARLY = ("disk_full", "frontier_error", "store_error")
+def _is_about_a_signal(record: logging.LogRecord) -> bool:
+    """Let pass that a second Ctrl-C forces the end, but not the list of settings."""
+    return record.levelno > logging.INFO or record.getMessage().startswith("Received")
+
+
+_TOO_EARLY = ("disk_full", "frontier_error", "no_answer", "store_error")
 
 
 def _went_wrong(crawler: Crawler) -> bool:
@@ -59,7 +65,9 @@ def _went_wrong(crawler: Crawler) -> bool:
     if not crawler.spider:
         return False
     reason = crawler.stats.get_value("finish_reason")
-    return reason in _TOO_EARLY or bool(crawler.stats.get_value("store/failed/load"))
+    return reason in _TOO_EARLY or any(
+        crawler.stats.get_value(name) for name in ("reach/no_answer", "store/failed/load")
+    )
 
 
 def _refusal(error: BaseException | None) -> BaseException | None:

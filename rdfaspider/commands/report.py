@@ -84,7 +84,19 @@ def _show(crawls: Sequence[Crawl], output: Path | None) -> None:
     from rdfaspider.extensions.history import report
 
     print(report.table(crawls))
+    for crawl in crawls:
+        _show_left_out(crawl.name)
     if output:
         write = {".svg": report.plot, ".html": report.page, ".json": report.numbers}
         output.write_text(write[output.suffix](crawls), encoding="utf-8")
         print(f"\nThe report is in {output}.")
+
+
+def _show_left_out(name: str) -> None:
+    from rdfaspider.extensions import leftout
+
+    path = (Path(name).parent if Path(name).is_file() else Path(name)) / leftout.NAME
+    if reasons := leftout.sentences(*leftout.read(path)):
+        print(f"\nLeft out by {name}:")
+        for reason in reasons:
+            print(f"  {reason}")

@@ -1,11 +1,11 @@
-"""Shows how the crawl goes: a line on the terminal, or one in the log now and then, and a summary."""
+"""Shows how the crawl goes while it runs: a line on the terminal, or one in the log now and then."""
 
 from __future__ import annotations
 
-import shlex
+import os
 import sys
+from collections import deque
 from logging import getLogger
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Self, TextIO
 
@@ -16,7 +16,6 @@ from scrapy.utils.log import get_scrapy_root_handler
 if TYPE_CHECKING:
     from logging import LogRecord
 
-    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
@@ -24,33 +23,32 @@ logger = getLogger(__name__)
 
 # A terminal's line is renewed this often, in seconds.
 _TICK = 0.5
+# The rate is that of the last seconds; the counters themselves are renewed once a second.
+_WINDOW = 5.0
 _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """Reports the counters of the crawl while it runs and when it ends."""
+    """Reports the counters of the crawl while it runs."""
 
-    def __init__(
-        self, stats: StatsCollector, jobdir: str, interval: float, terminal: TextIO | None
-    ) -> None:
+    def __init__(self, stats: StatsCollector, interval: float, terminal: TextIO | None) -> None:
         self.stats = stats
-        self.jobdir = jobdir
         self.interval = interval
         self.terminal = terminal
+        self._samples: deque[tuple[float, int]] = deque()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
         terminal = sys.stderr if settings.getbool("LOG_ENABLED") and sys.stderr.isatty() else None
-        jobdir = settings["JOBDIR"] or ""
-        progress = cls(crawler.stats, jobdir, settings.getfloat("PROGRESS_INTERVAL"), terminal)
+        progress = cls(crawler.stats, settings.getfloat("PROGRESS_INTERVAL"), terminal)
         crawler.signals.connect(progress.spider_opened, signals.spider_opened)
         crawler.signals.connect(progress.spider_closed, signals.spider_closed)
         return progress
 
     def spider_opened(self) -> None:
-        self._started = self._last_time = monotonic()
-        self._last_pages = 0
+        self._started = monotonic()
+        self._samples.append((self._started, 0))
         self._task = create_looping_call(self._tick)
         if self.terminal and (handler := get_scrapy_root_handler()):
             # The line gives way to each message of the log and comes back at the next tick.
@@ -58,21 +56,20 @@ class Progress:
         if interval := _TICK if self.terminal else self.interval:
             self._task.start(interval, now=False)
 
-    def spider_closed(self, spider: Spider, reason: str) -> None:
+    def spider_closed(self) -> None:
         if self._task.running:
             self._task.stop()
         if self.terminal and (handler := get_scrapy_root_handler()):
             self._clear()
             handler.removeFilter(self._clear)
-        logger.info("%s", "\n".join(self._summary(spider, reason)))
 
     def _tick(self) -> None:
-        line = self._line()
+        fields = self._fields(monotonic())
         if self.terminal:
-            self.terminal.write(_CLEAR + line)
+            self.terminal.write(_CLEAR + fitted(fields, _width(self.terminal)))
             self.terminal.flush()
         else:
-            logger.info("%s", line)
+            logger.info("%s", "  ".join(fields))
 
     def _clear(self, record: LogRecord | None = None) -> bool:
         assert self.terminal
@@ -80,73 +77,54 @@ class Progress:
         self.terminal.flush()
         return True
 
-    def _line(self) -> str:
-        now, pages = monotonic(), self._stat("frontier/done/page")
-        rate = (pages - self._last_pages) / max(now - self._last_time, 1e-9)
-        self._last_time, self._last_pages = now, pages
-        return (
-            f"{pages:,} pages  {rate:,.1f}/s  {self._stat('store/quads'):,} triples"
-            f"  {self._stat('frontier/waiting'):,} waiting  {self._stat('frontier/failed'):,} errors"
-            f"  {_duration(now - self._started)}"
-        )
-
-    def _summary(self, spider: Spider, reason: str) -> list[str]:
-        elapsed = monotonic() - self._started
-        rate = self._stat("frontier/done/page") / max(elapsed, 1e-9)
-        waiting = self._stat("frontier/waiting") + self._stat("frontier/in_flight")
-        lines = [
-            f"Crawl {reason} after {_duration(elapsed)}, {rate:,.1f} pages/s.",
-            f"  {self._stat('frontier/seen'):,} URLs = {self._stat('frontier/done'):,} done"
-            f" + {self._stat('frontier/failed'):,} failed + {self._stat('frontier/denied'):,} denied"
-            f" + {waiting:,} waiting",
-            *self._labels("done"),
-            *self._labels("failed"),
-            *self._labels("denied"),
-            f"  {self._stat('store/quads'):,} triples from {self._stat('store/graphs'):,} pages"
-            " stored in this run",
+    def _fields(self, now: float) -> list[str]:
+        """Return what there is to say, the most important first."""
+        pages = self._stat("frontier/done/page")
+        return [
+            f"{pages:,} pages",
+            f"{self._rate(now, pages):,.1f}/s",
+            f"{self._stat('store/quads'):,} triples",
+            f"{self._stat('frontier/waiting'):,} waiting",
+            f"{self._stat('frontier/in_flight'):,} in flight",
+            f"{self._stat('frontier/failed'):,} errors",
+            duration(now - self._started),
         ]
-        if self.jobdir:
-            lines += self._next_steps(spider, waiting)
-        return lines
 
-    def _labels(self, state: str) -> list[str]:
-        """Break down by reason what ended in a state in this run, most frequent first."""
-        prefix = f"frontier/{state}/"
-        counts = [
-            (value, name[len(prefix) :])
-            for name, value in self.stats.get_stats().items()
-            if name.startswith(prefix)
-        ]
-        text = ", ".join(f"{count:,} {reason}" for count, reason in sorted(counts, reverse=True))
-        return [f"    {state} in this run: {text}"] if counts else []
-
-    def _next_steps(self, spider: Spider, waiting: int) -> list[str]:
-        option = "" if self.jobdir == "crawl" else f" -s JOBDIR={shlex.quote(self.jobdir)}"
-        lines = [
-            f"  Data in {Path(self.jobdir).resolve()}",
-            f"  Query it: scrapy sparql{option} 'SELECT ?type (COUNT(*) AS ?n)"
-            " { ?s a ?type } GROUP BY ?type ORDER BY DESC(?n)'",
-        ]
-        if waiting:
-            lines.append(f"  Resume it by the same command: {_command(spider)}")
-        return lines
+    def _rate(self, now: float, pages: int) -> float:
+        """Return the pages a second of the last seconds."""
+        samples = self._samples
+        window = max(_WINDOW, 0.0 if self.terminal else self.interval)
+        while len(samples) > 1 and now - samples[1][0] >= window:
+            samples.popleft()
+        then, before = samples[0]
+        samples.append((now, pages))
+        return (pages - before) / max(now - then, 1e-9)
 
     def _stat(self, name: str) -> int:
         value: int = self.stats.get_value(name, 0)
         return value
 
 
-def _command(spider: Spider) -> str:
-    """Return the command that was typed, as far as the process knows it."""
-    program = Path(sys.argv[0]).name
-    return (
-        shlex.join([program, *sys.argv[1:]])
-        if program == "scrapy"
-        else f"scrapy crawl {spider.name} …"
-    )
+def _width(terminal: TextIO) -> int:
+    """Return the room on a line of a terminal; one that fills it would wrap on some."""
+    try:
+        columns = os.get_terminal_size(terminal.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    return (columns or 80) - 1
 
 
-def _duration(seconds: float) -> str:
+def fitted(fields: list[str], width: int) -> str:
+    """Join as many fields as a line of a width has room for, the first ones first."""
+    line = fields[0][:width]
+    for field in fields[1:]:
+        if len(line) + 2 + len(field) <= width:
+            line += f"  {field}"
+    return line
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people write it, 1:02:03 or 2:03."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = [
     "HostView",
     "State",
     "Taken",
+    "is_begun",
     "is_shared",
     "open_frontier",
     "without_secrets",
@@ -183,6 +185,11 @@ class Frontier(Protocol):
 def is_shared(url: str) -> bool:
     """Tell whether a URL names a frontier that many workers share."""
     return url.startswith(("redis://", "rediss://", "unix://"))
+
+
+def is_begun(url: str) -> bool:
+    """Tell whether there may be a crawl to go on with; of a shared one only its server knows."""
+    return is_shared(url) or (Path(url) / "CURRENT").exists()
 
 
 def without_secrets(url: str) -> str:

@@ -66,7 +66,7 @@ class LocalFrontier:
         self._database = Database(Path(path))
         try:
             self._keep("order", order)
-            self._keep_depth(self._limits.depth)
+            self._limits = self._kept_limits(self._limits)
         except ValueError:
             self._database.close()
             raise
@@ -121,15 +121,17 @@ class LocalFrontier:
                 " begin a new one with -s JOBDIR=DIRECTORY."
             )
 
-    def _keep_depth(self, depth: int) -> None:
+    def _kept_limits(self, limits: FrontierLimits) -> FrontierLimits:
+        """Note the depth that the crawl was begun with, or return limits within it."""
         kept = self._database.meta.get(b"depth")
         if kept is None:
-            self._database.meta[b"depth"] = str(depth).encode()
-        elif depth > int(kept):
+            self._database.meta[b"depth"] = str(limits.depth).encode()
+        elif limits.depth > int(kept) and not limits.as_begun:
             raise ValueError(
                 f"This crawl was begun with depth {int(kept)}, and what lies deeper was not kept: to go"
-                f" {depth} deep, begin a new one with -s JOBDIR=DIRECTORY."
+                f" {limits.depth} deep, begin a new one with -s JOBDIR=DIRECTORY."
             )
+        return limits if kept is None else limits.within(int(kept))
 
     # --- in ---
 

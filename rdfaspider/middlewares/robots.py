@@ -13,10 +13,12 @@ from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider.middlewares.contenttype import header_text
 from rdfaspider.middlewares.politeness import retry_after
+from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.sitemaps import announce
 from rdfaspider.middlewares.turns import Postponed, noted
 from rdfaspider.robots import record as robots
 from rdfaspider.robots.record import Record
+from rdfaspider.signals import seed_failed
 from rdfaspider.urls import normalise
 from rdfaspider.urls.hosts import authority
 
@@ -88,7 +90,7 @@ class RobotsMiddleware:
         service = service_of(request.url)
         record = self._known(service)
         if record is None or record.expires <= time():
-            await self._ask(service, request.meta["host"])
+            await self._ask(service, request)
             raise Postponed
         if record.rules.allows(request.url):
             return
@@ -101,16 +103,16 @@ class RobotsMiddleware:
         self._frontier.slow_down(request.meta["host"], until=record.expires)
         raise Postponed
 
-    async def _ask(self, service: str, host: int) -> None:
+    async def _ask(self, service: str, request: Request) -> None:
         """Ask for the robots.txt of a service, or wait for somebody who does."""
         if asked := self._asking.get(service):
             await asked.wait()
             return
         self._asking[service] = asyncio.Event()
         try:
-            record = await self._fetch(service)
+            record = await self._fetch(service, request)
             if record is not None:
-                self._heed(service, record, host)
+                self._heed(service, record, request.meta["host"])
         finally:
             self._asking.pop(service).set()
 
@@ -122,7 +124,7 @@ class RobotsMiddleware:
             delay = min(record.rules.crawl_delay, self.longest_delay)
             self._frontier.slow_down(host, crawl_delay=delay)
 
-    async def _fetch(self, service: str) -> Record | None:
+    async def _fetch(self, service: str, request: Request) -> Record | None:
         """Return what becomes of the record; None if robots.txt has moved, which takes another turn.
 
         Raise if the service cannot or may not be asked.
@@ -135,6 +137,7 @@ class RobotsMiddleware:
             if hops == 0 and _concerns_the_server(error):
                 raise
             self._count(f"failed/{type(error).__name__}")
+            self._warn(request, problem_of(error))
             return robots.unreachable(time(), previous)
         status, body = response.status, response.body
         if 300 <= status < 400 and "Location" in response.headers:
@@ -146,6 +149,8 @@ class RobotsMiddleware:
             self._count("fetched/redirects")
         else:
             self._count(f"fetched/{min(status, 600)}")
+            if status >= 500 or status == 429:
+                self._warn(request, f"its robots.txt is answered by {status}")
         now = time()
         wanted = retry_after(response.headers.get("Retry-After"), now)
         return robots.answered(status, body, self.agent, now, previous, wanted=wanted)
@@ -154,6 +159,12 @@ class RobotsMiddleware:
         meta = {"dont_redirect": True, "dont_retry": True, "verbatim_url": True}
         request = Request(url, callback=NO_CALLBACK, meta=meta, priority=1000)
         return await self.crawler.engine.download_async(request)
+
+    def _warn(self, request: Request, problem: str) -> None:
+        """Tell at once if a seed has to wait because its robots.txt cannot be had."""
+        if request.meta.get("depth") == 0:
+            send = self.crawler.signals.send_catch_log
+            send(seed_failed, url=request.url, problem=problem)
 
     def _known(self, service: str) -> Record | None:
         if service in self._records:

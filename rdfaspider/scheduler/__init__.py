@@ -8,6 +8,7 @@ more, the crawl stops: what is in flight then waits for the next start.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
 from time import time
@@ -28,6 +29,8 @@ from rdfaspider.signals import hosts_unplaced
 from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
@@ -40,6 +43,9 @@ logger = logging.getLogger(__name__)
 
 # Under this name the frontier keeps what the spider wants to remember.
 _SPIDER = "spider"
+
+# Seeds taken in with one write: they hold up the crawl for a fraction of a second.
+_SEEDS_AT_ONCE = 20_000
 
 # Hosts whose addresses are asked for at a time: enough for a thousand pages a second.
 _PLACED_AT_ONCE = 200
@@ -61,6 +67,7 @@ class Scheduler(BaseScheduler):
         retries: int,
         retry_delay: float,
         patience: float,
+        page_limit: int = 0,
     ) -> None:
         self.crawler = crawler
         self.frontier = frontier
@@ -68,6 +75,8 @@ class Scheduler(BaseScheduler):
         self.retries = retries
         self.retry_delay = retry_delay
         self.patience = patience
+        self.page_limit = page_limit
+        self._pages = 0
         self.spider: Any = None
         self._taken: dict[int, Taken] = {}
         self._outcomes: Counter[str] = Counter()
@@ -94,6 +103,7 @@ class Scheduler(BaseScheduler):
             )
         except ValueError as error:
             raise UsageError(str(error)) from error
+        _recall(frontier, crawler.spider)
         scheduler = cls(
             crawler,
             frontier,
@@ -101,6 +111,7 @@ class Scheduler(BaseScheduler):
             retries=settings.getint("FRONTIER_RETRIES"),
             retry_delay=settings.getfloat("FRONTIER_RETRY_DELAY"),
             patience=settings.getfloat("FRONTIER_PATIENCE"),
+            page_limit=settings.getint("CLOSESPIDER_PAGECOUNT"),
         )
         connect = crawler.signals.connect
         connect(scheduler.item_scraped, signals.item_scraped)
@@ -111,8 +122,8 @@ class Scheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         self.spider = spider
-        if (memory := self.frontier.note(_SPIDER)) is not None:
-            self.spider.recall(memory)
+        if self.frontier.note(_SPIDER) is not None:
+            self._greet()
         if is_shared(frontier_url(self.crawler.settings)):
             frontier: Any = self.frontier
             frontier.watch(_SPIDER, self.spider.recall)
@@ -127,6 +138,23 @@ class Scheduler(BaseScheduler):
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
         return None
+
+    def _greet(self) -> None:
+        """Say how far the crawl is that goes on."""
+        counts = self.frontier.counts()
+        if waiting := counts.waiting + counts.in_flight:
+            logger.info("Resuming: %s waiting, %s done.", f"{waiting:,}", f"{counts.done:,}")
+        elif counts.done and not self.spider.seeds.urls:
+            logger.info("Nothing is left to fetch: %s done.", f"{counts.done:,}")
+
+    async def add_seeds(self, urls: Sequence[str]) -> None:
+        """Take in seeds, many at a time; the crawl goes on meanwhile."""
+        for start in range(0, len(urls), _SEEDS_AT_ONCE):
+            self.frontier.put(urls[start : start + _SEEDS_AT_ONCE])
+            if start:
+                logger.info("%s of %s seeds taken in.", f"{start:,}", f"{len(urls):,}")
+            self._wake_engine()
+            await asyncio.sleep(0)
 
     def close(self, reason: str) -> Deferred[None] | None:
         self._closed = True
@@ -169,6 +197,8 @@ class Scheduler(BaseScheduler):
         return True
 
     def next_request(self) -> Request | None:
+        if self.page_limit and self._pages + len(self._taken) >= self.page_limit:
+            return None  # those in flight may be the last; one that is not a page makes room
         now = time()
         try:
             taken = self.frontier.take(now)
@@ -243,6 +273,7 @@ class Scheduler(BaseScheduler):
 
     def _acknowledge(self, taken: Taken, page: Page) -> None:
         now = time()
+        self._pages += page.status > 0 and page.reason not in ("redirect", "sitemap")
         if page.outcome == "postponed":
             self.frontier.release(taken, now)
         elif page.transient and taken.attempts < self.retries:
@@ -314,3 +345,13 @@ class Scheduler(BaseScheduler):
             put("frontier/guesses/hits", self._guessing.hits)
         for outcome, count in self._outcomes.items():
             put(f"frontier/{outcome}", count)
+
+
+def _recall(frontier: Frontier, spider: Any) -> None:
+    """Let the spider go on as the crawl was begun; close the frontier if it was asked not to."""
+    if (memory := frontier.note(_SPIDER)) is not None:
+        try:
+            spider.recall(memory)
+        except UsageError:
+            frontier.close()
+            raise

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 
+# The priority of what settings.py says: what is set anywhere else was asked for.
+_PROJECT = 20
+
+
 def frontier_url(settings: BaseSettings) -> str:
     """Return the URL of the crawl's frontier; {jobdir} in it is the crawl's directory."""
     url: str = settings["FRONTIER_URL"]
@@ -37,11 +41,13 @@ def frontier_limits(settings: BaseSettings, spider: Spider | None) -> FrontierLi
     """Return how far and wide the crawl may go; a depth that the spider was given counts first."""
     wanted = getattr(spider, "depth", None)
     depth = settings.getint("FRONTIER_DEPTH") if wanted is None else wanted
+    is_asked = wanted is not None or settings.getpriority("FRONTIER_DEPTH") != _PROJECT
     return FrontierLimits(
         depth=depth,
         dynamic_depth=min(depth, settings.getint("FRONTIER_DYNAMIC_DEPTH")),
         host_urls=settings.getint("FRONTIER_HOST_URLS"),
         host_waiting=settings.getint("FRONTIER_HOST_WAITING"),
+        as_begun=not is_asked,
     )
 
 

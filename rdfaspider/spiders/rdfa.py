@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
 
-from rdfaspider.frontier import is_shared
+from rdfaspider.frontier import is_begun
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, unwanted
+from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robots import Denied
 from rdfaspider.middlewares.turns import Postponed
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.resolver.guard import named_servers
+from rdfaspider.scheduler.options import frontier_url
+from rdfaspider.signals import seed_failed
 from rdfaspider.spiders.identity import introduce
 from rdfaspider.spiders.rules import read_filters
 from rdfaspider.spiders.scope import Scope
@@ -45,22 +48,30 @@ _MOST_HOPS = 10_000
 class RdfaSpider(Spider):
     """Crawls from `seeds` to `depth` links away, within `scope`.
 
-    seeds  URL[,URL…], a file with a URL a line, or - for standard input
+    seeds  URL[,URL…], a file with a URL a line, or - for standard input; may be left out to resume
     depth  how many links away from a seed a page may be; FRONTIER_DEPTH when left out
     scope  host: the hosts of the seeds (default); domain: their registered domains; all: the web
+
+    A crawl that is resumed keeps its scope, and its depth unless a smaller one is given.
     """
 
     name = "rdfa"
 
     def __init__(
-        self, seeds: str | None = None, depth: str | None = None, scope: str = "host", **kwargs: Any
+        self,
+        seeds: str | None = None,
+        depth: str | None = None,
+        scope: str | None = None,
+        **kwargs: Any,
     ) -> None:
         may_come_later = kwargs.pop("seeds_may_come_later", False)
         super().__init__(**kwargs)
         self.seeds = Seeds((), 0) if seeds is None and may_come_later else read_seeds(seeds)
         self.depth = _depth(depth)
-        self.scope = Scope(scope, self.seeds.urls)
+        self._wanted_scope = scope
+        self.scope = Scope(scope or "host", self.seeds.urls)
         self.filters = Filters()
+        self.max_links = 0
         # The pages of a site share most of their links.
         self._judged = lru_cache(16_384)(self._judge)
         # Servers on this machine or network that the user named, as URLs.
@@ -70,10 +81,11 @@ class RdfaSpider(Spider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        if is_shared(crawler.settings["FRONTIER_URL"]):
+        if is_begun(frontier_url(crawler.settings)):
             kwargs["seeds_may_come_later"] = True
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.filters = read_filters(crawler.settings)
+        spider.max_links = crawler.settings.getint("EXTRACT_MAX_LINKS")
         introduce(crawler.settings, spider.seeds.urls)
         crawler.signals.connect(spider.allow_seeds, signals.spider_opened)
         return spider
@@ -104,20 +116,35 @@ class RdfaSpider(Spider):
     def memory(self) -> bytes:
         """Return what must be known to go on: the scope, which moved seeds may have widened, and the
         servers that the user named, by seeds that another worker may have read."""
-        known = {"scope": sorted(self.scope.members), "servers": sorted(self._servers)}
+        known = {
+            "kind": self.scope.kind,
+            "scope": sorted(self.scope.members),
+            "servers": sorted(self._servers),
+        }
         return json.dumps(known).encode()
 
     def recall(self, memory: bytes) -> None:
+        """Go on as the crawl was begun, or as another worker goes on; UsageError if asked otherwise."""
         known = json.loads(memory)
         if isinstance(known, list):  # as earlier versions kept it
             known = {"scope": known}
+        kind = known.get("kind", self.scope.kind)
+        if self._wanted_scope not in (None, kind):
+            raise UsageError(
+                f"This crawl was begun with scope={kind}, and links outside of it were not kept: to"
+                f" crawl with scope={self._wanted_scope}, begin a new one with -s JOBDIR=DIRECTORY."
+            )
+        if kind != self.scope.kind:
+            self.scope = Scope(kind, self.seeds.urls)
         self.scope.members.update(known["scope"])
         self._allow(known.get("servers", ()))
         self._judged.cache_clear()
 
     async def start(self) -> AsyncIterator[Any]:
-        for url in self.seeds.urls:
-            yield Request(url, meta={"depth": 0, "verbatim_url": True})
+        """Hand the seeds over; yields nothing, but subclasses may, to log in for example."""
+        await self.crawler.engine.scheduler.add_seeds(self.seeds.urls)  # type: ignore[union-attr]
+        return
+        yield  # makes it a generator
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Page]:
         assert response.request is not None
@@ -133,6 +160,7 @@ class RdfaSpider(Spider):
             # A server may say any number; there are only so many counters.
             page.outcome, page.reason = "failed", str(status) if 100 <= status < 600 else "status"
             page.transient = status in _TRANSIENT
+            self._warn(page, f"the server answers {status}")
         elif unwanted(response.headers):
             page.reason = "type"
         else:
@@ -146,18 +174,24 @@ class RdfaSpider(Spider):
         page = self._page(failure.request)  # type: ignore[attr-defined]
         self._hops.pop(page.url, None)
         error = failure.value
+        assert error is not None
         if isinstance(error, Postponed):
             page.outcome, page.reason = "postponed", "robots"
         elif isinstance(error, Denied):
             page.outcome, page.reason = "denied", str(error)
+            self._warn(
+                page, "robots.txt disallows it" if page.reason == "robots" else "no robots.txt"
+            )
         elif isinstance(error, ForbiddenAddressError):
             page.outcome, page.reason = "denied", "address"
+            self._warn(page, "its address is not public, see RESOLVER_ALLOW")
         else:
             # Too many bytes, as they come or unpacked: there will be as many the next time.
             too_large = isinstance(error, IgnoreRequest | DownloadCancelledError)
             page.outcome = "failed"
             page.reason = "size" if too_large else type(error).__name__
             page.transient = not too_large
+            self._warn(page, problem_of(error))
         yield page
 
     def follow(self, page: Page) -> tuple[list[str], list[int]]:
@@ -168,6 +202,8 @@ class RdfaSpider(Spider):
             for url in page.links:
                 self.scope.add(url)
             self._judged.cache_clear()
+        # A sitemap has a limit of its own.
+        most = self.max_links if page.is_read and self.max_links else len(page.links)
         rejected: Counter[str] = Counter()
         links: list[str] = []
         places: list[int] = []
@@ -175,6 +211,8 @@ class RdfaSpider(Spider):
             url, reason = self._judged(link)
             if reason:
                 rejected[reason] += 1
+            elif len(links) >= most:
+                rejected["links"] += 1
             else:
                 links.append(url)
                 places.append(place)
@@ -195,6 +233,11 @@ class RdfaSpider(Spider):
     def _page(self, request: Request) -> Page:
         meta = request.meta
         return Page(request.url, meta["depth"], meta["number"], fetched=time())
+
+    def _warn(self, page: Page, problem: str) -> None:
+        """Tell at once if the page that cannot be had is a seed."""
+        if page.depth == 0:
+            self.crawler.signals.send_catch_log(seed_failed, url=page.url, problem=problem)
 
     def _redirect(self, page: Page, location: str, hops: int) -> None:
         """Make the page a redirect to `location`, or a failure if that leads nowhere."""

@@ -20,6 +20,7 @@ class Scope:
     def __init__(self, kind: str, seeds: Iterable[str]) -> None:
         if kind not in (*_KEYS, "all"):
             raise UsageError(f"scope={kind} is not known: choose host, domain or all.")
+        self.kind = kind
         self._key = _KEYS.get(kind)
         self.members: set[str] = set()
         for url in seeds:

@@ -1,0 +1,104 @@
+"""Tells at once which seeds cannot be reached, and ends a crawl in which nothing answers."""
+
+from __future__ import annotations
+
+from logging import getLogger
+from time import monotonic, time
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.defer import deferred_from_coro
+
+from rdfaspider.secrets import without_secrets
+from rdfaspider.signals import seed_failed
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = getLogger(__name__)
+
+# Seeds that are named; of the others there is a count at the end.
+_NAMED = 20
+# Seconds after which a crawl without any answer is given up, unless more can be tried before.
+_PATIENCE = 50.0
+# Names of stats that count answers, whatever they say.
+_ANSWERS = ("frontier/done/", "frontier/failed/", "robots/fetched/")
+
+NO_ANSWER = "no_answer"
+
+
+class Reach:
+    """Watches whether anything answers.
+
+    A crawl of which nothing has answered ends as soon as no host can be asked within the first minute; so
+    a mistyped seed does not keep its user waiting for retries.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self._failed: dict[str, None] = {}
+        self._count = 0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        reach = cls(crawler)
+        crawler.signals.connect(reach.seed_failed, seed_failed)
+        crawler.signals.connect(reach.spider_opened, signals.spider_opened)
+        crawler.signals.connect(reach.spider_closed, signals.spider_closed)
+        return reach
+
+    def seed_failed(self, url: str, problem: str) -> None:
+        if url in self._failed:
+            return
+        self._count += 1
+        if len(self._failed) < _NAMED:
+            self._failed[url] = None
+            logger.warning("The seed %s cannot be fetched: %s.", without_secrets(url), problem)
+
+    def spider_opened(self) -> None:
+        self._started = monotonic()
+        self._task = create_looping_call(self._look)
+        # Workers of a shared crawl that wait for seeds wait for servers too.
+        if not self.crawler.settings.getbool("FRONTIER_WAIT"):
+            self._task.start(1.0, now=False)
+
+    def spider_closed(self) -> None:
+        if self._task.running:
+            self._task.stop()
+        if self._count > _NAMED:
+            logger.warning("%s seeds could not be fetched.", f"{self._count:,}")
+        if self._count and not self._has_answer():
+            self.crawler.stats.set_value("reach/no_answer", 1)
+
+    def _look(self) -> None:
+        if self._has_answer():
+            self._task.stop()
+        elif self._count and self._is_hopeless():
+            self._task.stop()
+            logger.error(
+                "Nothing has answered, so the crawl stops. Check the seeds and the network; the same"
+                " command resumes."
+            )
+            engine = self.crawler.engine
+            assert engine is not None
+            deferred_from_coro(engine.close_spider_async(reason=NO_ANSWER))
+
+    def _has_answer(self) -> bool:
+        return any(
+            name.startswith(_ANSWERS) and _is_answer(name.rpartition("/")[2])
+            for name in self.crawler.stats.get_stats()
+        )
+
+    def _is_hopeless(self) -> bool:
+        """Tell whether nothing is in flight and no host can be asked within the first minute."""
+        frontier: Any = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
+        if frontier.counts().in_flight:
+            return False
+        seconds = frontier.wait(time())
+        return seconds is None or seconds > _PATIENCE - (monotonic() - self._started)
+
+
+def _is_answer(label: str) -> bool:
+    """Tell whether a counter counts answers: by their status, or pages, redirects and the like."""
+    return label.isdecimal() or label.islower()

@@ -1,0 +1,133 @@
+"""Says at the end what became of the crawl: the sum, what was left out, and what to do next."""
+
+from __future__ import annotations
+
+from logging import getLogger
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Self
+
+from scrapy import signals
+
+from rdfaspider.extensions.hints import CommandLine
+from rdfaspider.extensions.leftout import counts_of, sentences, values_of
+from rdfaspider.extensions.progress import duration
+from rdfaspider.secrets import without_secrets
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+    from scrapy.statscollectors import StatsCollector
+
+logger = getLogger(__name__)
+
+_ENDS = {
+    "shutdown": "stopped",
+    "disk_full": "stopped by a full disk",
+    "extract_error": "stopped for want of processes that read pages",
+    "frontier_error": "stopped by its frontier",
+    "no_answer": "given up, as nothing answered,",
+    "store_error": "stopped by its store",
+}
+# More reasons than this are a report, not a summary.
+_REASONS = 12
+_QUERY = "SELECT ?type (COUNT(*) AS ?n) { ?s a ?type } GROUP BY ?type ORDER BY DESC(?n)"
+
+
+class Summary:
+    """Writes the closing summary to the log."""
+
+    def __init__(self, stats: StatsCollector, settings: BaseSettings) -> None:
+        self.stats = stats
+        self.settings = settings
+        self.command_line = CommandLine()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        summary = cls(crawler.stats, crawler.settings)
+        crawler.signals.connect(summary.spider_opened, signals.spider_opened)
+        crawler.signals.connect(summary.spider_closed, signals.spider_closed)
+        return summary
+
+    def spider_opened(self) -> None:
+        self._started = monotonic()
+        self._left_out_before = counts_of(self.stats.get_stats())
+
+    def spider_closed(self, spider: Spider, reason: str) -> None:
+        logger.info("%s", "\n".join(self._lines(spider, reason)))
+
+    def _lines(self, spider: Spider, reason: str) -> list[str]:
+        elapsed = monotonic() - self._started
+        rate = self._stat("frontier/done/page") / max(elapsed, 1e-9)
+        waiting = self._stat("frontier/waiting") + self._stat("frontier/in_flight")
+        return [
+            f"Crawl {_ended(reason)} after {duration(elapsed)}, {rate:,.1f} pages/s.",
+            f"  {self._stat('frontier/seen'):,} URLs = {self._stat('frontier/done'):,} done"
+            f" + {self._stat('frontier/failed'):,} failed + {self._stat('frontier/denied'):,} denied"
+            f" + {waiting:,} waiting",
+            *self._labels("done"),
+            *self._labels("failed"),
+            *self._labels("denied"),
+            *self._stored(),
+            *self._left_out(spider),
+            *self._next_steps(waiting),
+        ]
+
+    def _labels(self, state: str) -> list[str]:
+        """Break down by reason what ended in a state in this run, most frequent first."""
+        prefix = f"frontier/{state}/"
+        counts = [
+            (value, name[len(prefix) :])
+            for name, value in self.stats.get_stats().items()
+            if name.startswith(prefix)
+        ]
+        text = ", ".join(f"{count:,} {reason}" for count, reason in sorted(counts, reverse=True))
+        return [f"    {state} in this run: {text}"] if counts else []
+
+    def _stored(self) -> list[str]:
+        """Tell what is in the store apart from what only waits to be sent there."""
+        found = f"{self._stat('store/quads'):,} triples from {self._stat('store/graphs'):,} pages"
+        backlog = self._stat("store/backlog")
+        if not backlog:
+            return [f"  {found} stored in this run"]
+        url = without_secrets(self.settings["STORE_URL"])
+        return [
+            f"  {found} found in this run",
+            f"    {self._stat('store/sent'):,} triples stored in {url}",
+            f"    {backlog:,} pages wait to be sent; the next run sends them, or scrapy export --send",
+        ]
+
+    def _left_out(self, spider: Spider) -> list[str]:
+        counts = counts_of(self.stats.get_stats())
+        counts.subtract(self._left_out_before)
+        reasons = sentences(counts, values_of(self.settings, spider))
+        if not reasons:
+            return []
+        more = len(reasons) - _REASONS
+        rest = [f"    and {more} more reasons: scrapy report"] if more > 0 else []
+        return ["  Left out in this run:", *(f"    {text}" for text in reasons[:_REASONS]), *rest]
+
+    def _next_steps(self, waiting: int) -> list[str]:
+        jobdir = self.settings["JOBDIR"]
+        if not jobdir:
+            return []
+        lines = [f"  Data in {Path(jobdir).resolve()}"]
+        if query := self.command_line.sparql(_QUERY):
+            lines.append(f"  Query it: {query}")
+        if waiting and (resume := self.command_line.resume()):
+            lines.append(f"  Resume it: {resume}")
+        elif waiting:
+            lines.append(f"  Resume it: start it again with JOBDIR={jobdir}")
+        return lines
+
+    def _stat(self, name: str) -> int:
+        value: int = self.stats.get_value(name, 0)
+        return value
+
+
+def _ended(reason: str) -> str:
+    """Return the reason of the end as part of a sentence."""
+    if reason.startswith("closespider_"):
+        return f"stopped by {reason.upper()}"
+    return _ENDS.get(reason, reason)

@@ -1,0 +1,47 @@
+"""Why a download failed, in words for a user."""
+
+from __future__ import annotations
+
+import errno
+import os
+import ssl
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def problem_of(error: BaseException) -> str:
+    """Return one phrase that says what went wrong."""
+    if isinstance(error, CannotResolveHostError):
+        return "its name has no address"
+    if isinstance(error, DownloadTimeoutError):
+        return "no answer in time (DOWNLOAD_TIMEOUT)"
+    if isinstance(error, IgnoreRequest | DownloadCancelledError):
+        return "it is larger than DOWNLOAD_MAXSIZE"
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"its certificate is not valid: {cause.verify_message}"
+        if isinstance(cause, ssl.SSLError):
+            return f"TLS fails: {cause.reason}"
+        if isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED:
+            return "the connection is refused"
+        if isinstance(cause, OSError) and cause.errno:
+            return os.strerror(cause.errno).lower()
+    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what led to it, also what aiohttp wraps."""
+    while error is not None:
+        if (wrapped := getattr(error, "os_error", None)) is not None:
+            yield wrapped
+        yield error
+        error = error.__cause__ or error.__context__

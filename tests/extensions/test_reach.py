@@ -1,0 +1,70 @@
+"""Seeds that cannot be reached say so at once, and a crawl without any answer ends soon."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import TYPE_CHECKING
+
+from rdfaspider.site.parameters import Parameters
+from rdfaspider.site.process import running
+
+if TYPE_CHECKING:
+    from tests.conftest import Scrapy
+
+
+def dead_port() -> int:
+    """Return a port on which nobody listens."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        port: int = server.getsockname()[1]
+        return port
+
+
+def test_a_crawl_whose_seeds_do_not_answer_says_so_and_fails_within_a_minute(
+    scrapy: Scrapy,
+) -> None:
+    started = time.monotonic()
+    seeds = f"http://127.0.0.1:{dead_port()}/,http://no-such-name.invalid/"
+    result = scrapy("crawl", "rdfa", "-a", f"seeds={seeds}")
+    assert time.monotonic() - started < 60
+    assert result.returncode == 1
+    assert "/ cannot be fetched: the connection is refused." in result.stderr
+    assert "no-such-name.invalid/ cannot be fetched: its name has no address." in result.stderr
+    assert "Nothing has answered" in result.stderr
+    assert "2 URLs = 0 done + 0 failed + 0 denied + 2 waiting" in result.stderr
+    assert "Resume it:" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_it_fails_too_if_it_ends_by_itself(scrapy: Scrapy) -> None:
+    result = scrapy("crawl", "rdfa", "-a", "seeds=http://no.invalid/", FRONTIER_RETRIES=0)
+    assert result.returncode == 1
+    assert "1 failed" in result.stderr
+
+
+def test_a_certificate_nobody_trusts_is_named(scrapy: Scrapy) -> None:
+    with running(Parameters(levels=0)) as origin:
+        seed = origin.replace("http:", "https:")
+        result = scrapy("crawl", "rdfa", "-a", f"seeds={seed}/", DOWNLOAD_TIMEOUT=3)
+    assert result.returncode == 1
+    assert f"The seed {seed}/ cannot be fetched: " in result.stderr
+
+
+def test_one_dead_seed_does_not_end_the_crawl_of_others(scrapy: Scrapy) -> None:
+    with running(Parameters(levels=1, pages=3)) as origin:
+        seeds = f"{origin}/,http://no.invalid/"
+        result = scrapy(
+            "crawl", "rdfa", "-a", f"seeds={seeds}", FRONTIER_RETRIES=0, POLITENESS_DELAY=0
+        )
+    assert result.returncode == 0
+    assert "no.invalid/ cannot be fetched: its name has no address." in result.stderr
+    assert "done in this run: 4 page" in result.stderr
+    assert "Nothing has answered" not in result.stderr
+
+
+def test_a_seed_that_is_missing_or_forbidden_is_named(scrapy: Scrapy) -> None:
+    with running(Parameters(levels=1, pages=3, disallowed=1.0)) as origin:
+        result = scrapy("crawl", "rdfa", "-a", f"seeds={origin}/nothing/here", POLITENESS_DELAY=0)
+    assert "/nothing/here cannot be fetched: the server answers 404." in result.stderr
+    assert result.returncode == 0
