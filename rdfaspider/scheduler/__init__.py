@@ -43,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 # Under this name the frontier keeps what the spider wants to remember.
 _SPIDER = "spider"
+# And under this one whether all its seeds were taken in, if there are many.
+_SEEDS = "seeds"
 
 # Seeds taken in with one write: they hold up the crawl for a fraction of a second.
 _SEEDS_AT_ONCE = 20_000
@@ -86,6 +88,7 @@ class Scheduler(BaseScheduler):
         # A URL may be granted a second time while the first fetch is still on its way; each fetch answers
         # for its own grant.
         self._grants = 0
+        self._seeds: Sequence[str] = ()
         self._closed = False
         self._is_stopping = False
 
@@ -142,6 +145,11 @@ class Scheduler(BaseScheduler):
     def _greet(self) -> None:
         """Say how far the crawl is that goes on."""
         counts = self.frontier.counts()
+        if self.frontier.note(_SEEDS) == b"incomplete" and not self.spider.seeds.urls:
+            logger.warning(
+                "The crawl was killed before it had taken in all its seeds: give them again with"
+                " -a seeds=…; those that it knows are not fetched twice."
+            )
         if waiting := counts.waiting + counts.in_flight:
             logger.info("Resuming: %s waiting, %s done.", f"{waiting:,}", f"{counts.done:,}")
         elif counts.done and not self.spider.seeds.urls:
@@ -149,18 +157,30 @@ class Scheduler(BaseScheduler):
 
     async def add_seeds(self, urls: Sequence[str]) -> None:
         """Take in seeds, many at a time; the crawl goes on meanwhile."""
-        for start in range(0, len(urls), _SEEDS_AT_ONCE):
-            self.frontier.put(urls[start : start + _SEEDS_AT_ONCE])
-            if start:
-                logger.info("%s of %s seeds taken in.", f"{start:,}", f"{len(urls):,}")
+        self._seeds = urls
+        if len(urls) > _SEEDS_AT_ONCE:
+            self.frontier.set_note(_SEEDS, b"incomplete")
+        while self._seeds:
+            self._add_some_seeds()
             self._wake_engine()
+            if self._seeds:
+                taken = len(urls) - len(self._seeds)
+                logger.info("%s of %s seeds taken in.", f"{taken:,}", f"{len(urls):,}")
             await asyncio.sleep(0)
+
+    def _add_some_seeds(self) -> None:
+        some, self._seeds = self._seeds[:_SEEDS_AT_ONCE], self._seeds[_SEEDS_AT_ONCE:]
+        self.frontier.put(some)
+        if not self._seeds and self.frontier.note(_SEEDS) is not None:
+            self.frontier.set_note(_SEEDS, b"complete")
 
     def close(self, reason: str) -> Deferred[None] | None:
         self._closed = True
         if self._alarm is not None:
             self._alarm.cancel()
         self._reporting.stop()
+        while self._seeds:  # it was stopped before it had begun
+            self._add_some_seeds()
         self._report()
         if self._guessing is not None:
             self.frontier.set_note(NOTE, self._guessing.dump())

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import logging
-import re
-import sys
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
+from rdfaspider.secrets import without_secrets
 from rdfaspider.urls import normalise
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from rdfaspider.urls.seedfile import read_seed_lines
 
 logger = logging.getLogger(__name__)
 
-# A comma separates URLs only where another one begins: commas are allowed inside them.
-_SEPARATOR = re.compile(r",\s*(?=https?:)", re.IGNORECASE)
+# Bad seeds that are named; the others are counted.
+_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +34,19 @@ def read_seeds(argument: str | None) -> Seeds:
         )
     urls: dict[str, None] = {}
     bad = 0
-    for place, text in _lines(argument):
-        try:
-            urls[normalise(text)] = None
-        except ValueError as error:
-            bad += 1
-            logger.warning("Skipped seed %s in %s: %s", text[:200], place, error)
+    try:
+        for place, text in read_seed_lines(argument):
+            try:
+                urls[normalise(text)] = None
+            except ValueError as error:
+                bad += 1
+                if bad <= _NAMED:
+                    shown = without_secrets(text[:200])
+                    logger.warning("Skipped seed %s in %s: %s", shown, place, error)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if bad > _NAMED:
+        logger.warning("Skipped %s seeds in all.", f"{bad:,}")
     if not urls:
-        raise UsageError(f"No usable seed in {argument[:200]}: {bad} bad, none good.")
+        raise UsageError(f"No usable seed in {argument[:200]}: {bad:,} bad, none good.")
     return Seeds(tuple(urls), bad)
-
-
-def _lines(argument: str) -> Iterator[tuple[str, str]]:
-    """Yield (where it stands, text) for each seed of the argument."""
-    if argument == "-":
-        yield from _numbered("standard input", sys.stdin)
-    elif re.match(r"https?:", argument, re.IGNORECASE):
-        for text in _SEPARATOR.split(argument):
-            yield "the seeds argument", text.strip()
-    else:
-        try:
-            with Path(argument).open(encoding="utf-8-sig", errors="replace") as file:
-                yield from _numbered(argument, file)
-        except OSError as error:
-            raise UsageError(
-                f"Cannot read the seeds: {argument[:200]} is neither a URL that begins with http://"
-                f" or https:// nor a file that can be read ({error.strerror})."
-            ) from error
-
-
-def _numbered(name: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(lines, start=1):
-        text = line.strip()
-        if text and not text.startswith("#"):
-            yield f"{name}, line {number}", text
