@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy.extensions.closespider import CloseSpider as ScrapyCloseSpider
+from scrapy.utils.asyncio import call_later
 
 from rdfaspider.items import Page
 
@@ -13,11 +14,16 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 
+# Seconds that pages in flight have when the time is over.
+_GRACE = 2.0
+
+
 class CloseSpider(ScrapyCloseSpider):
     """Counts answers to URLs of the frontier as pages, and pages that were read as items.
 
     The scheduler hands out no more URLs than CLOSESPIDER_PAGECOUNT leaves room for, so that the limit is
-    met exactly.
+    met exactly. When CLOSESPIDER_TIMEOUT is over, pages in flight have a few seconds left; then they are
+    given up and wait for the next run.
     """
 
     def page_count(self, response: Response, request: Request, spider: Spider) -> None:
@@ -31,6 +37,12 @@ class CloseSpider(ScrapyCloseSpider):
     def item_scraped_no_item(self, item: Any, spider: Spider) -> None:
         if not isinstance(item, Page) or item.is_read:
             super().item_scraped_no_item(item, spider)
+
+    def _close_spider(self, reason: str) -> None:
+        super()._close_spider(reason)
+        downloader = self.crawler.engine.downloader
+        if reason == "closespider_timeout" and hasattr(downloader, "abandon"):
+            call_later(_GRACE, downloader.abandon)
 
 
 def is_page(meta: dict[str, Any], status: int) -> bool:

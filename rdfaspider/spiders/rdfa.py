@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
 
+from rdfaspider.downloader import Abandoned
 from rdfaspider.frontier import is_begun
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, unwanted
@@ -175,8 +176,8 @@ class RdfaSpider(Spider):
         self._hops.pop(page.url, None)
         error = failure.value
         assert error is not None
-        if isinstance(error, Postponed):
-            page.outcome, page.reason = "postponed", "robots"
+        if isinstance(error, Postponed | Abandoned):
+            page.outcome, page.reason = "postponed", type(error).__name__.lower()
         elif isinstance(error, Denied):
             page.outcome, page.reason = "denied", str(error)
             self._warn(
