@@ -40,12 +40,17 @@ class Redaction:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         redaction = cls(secrets_in(crawler.settings))
-        for handler in logging.root.handlers:
-            handler.addFilter(redaction.filter)
+        redaction.install()
         crawler.signals.connect(redaction.spider_opened, signals.spider_opened)
         return redaction
 
+    def install(self) -> None:
+        """Filter what the handlers of the log get that are there now."""
+        for handler in logging.root.handlers:
+            handler.addFilter(self.filter)
+
     def spider_opened(self, spider: Spider) -> None:
+        self.install()  # Scrapy has replaced its handler since
         arguments = {name: value for name, value in vars(spider).items() if isinstance(value, str)}
         for name, value in arguments.items():
             self.add(secrets_of(name, value))

@@ -117,8 +117,8 @@ class RdfaSpider(Spider):
     def memory(self) -> bytes:
         """Return what must be known to go on: the scope, which moved seeds may have widened, and the
         servers that the user named, by seeds that another worker may have read."""
-        known = {
-            "kind": self.scope.kind,
+        known = {  # lists, as a shared frontier puts the memories of its workers together
+            "kind": [self.scope.kind],
             "scope": sorted(self.scope.members),
             "servers": sorted(self._servers),
         }
@@ -129,7 +129,7 @@ class RdfaSpider(Spider):
         known = json.loads(memory)
         if isinstance(known, list):  # as earlier versions kept it
             known = {"scope": known}
-        kind = known.get("kind", self.scope.kind)
+        kind, *_ = known.get("kind", [self.scope.kind])
         if self._wanted_scope not in (None, kind):
             raise UsageError(
                 f"This crawl was begun with scope={kind}, and links outside of it were not kept: to"
