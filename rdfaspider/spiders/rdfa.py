@@ -22,6 +22,7 @@ from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.resolver.guard import named_servers
 from rdfaspider.scheduler.options import frontier_url
 from rdfaspider.signals import seed_failed
+from rdfaspider.spiders.arguments import check_arguments, read_depth
 from rdfaspider.spiders.identity import introduce
 from rdfaspider.spiders.rules import read_filters
 from rdfaspider.spiders.scope import Scope
@@ -68,7 +69,7 @@ class RdfaSpider(Spider):
         may_come_later = kwargs.pop("seeds_may_come_later", False)
         super().__init__(**kwargs)
         self.seeds = Seeds((), 0) if seeds is None and may_come_later else read_seeds(seeds)
-        self.depth = _depth(depth)
+        self.depth = read_depth(depth)
         self._wanted_scope = scope
         self.scope = Scope(scope or "host", self.seeds.urls)
         self.filters = Filters()
@@ -82,6 +83,7 @@ class RdfaSpider(Spider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        check_arguments(cls, kwargs)
         if is_begun(frontier_url(crawler.settings)):
             kwargs["seeds_may_come_later"] = True
         spider = super().from_crawler(crawler, *args, **kwargs)
@@ -259,13 +261,3 @@ class RdfaSpider(Spider):
 def _named(urls: Iterable[str]) -> list[str]:
     """Return the servers on this machine or network among those of seeds, as URLs."""
     return [f"http://{server}/" for server in named_servers(urls)]
-
-
-def _depth(argument: str | None) -> int | None:
-    if argument is None:
-        return None
-    if not argument.isdecimal():
-        raise UsageError(
-            f"depth={argument} is not a number: 0 is the seeds alone, 1 the pages they link to."
-        )
-    return int(argument)

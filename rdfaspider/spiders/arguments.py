@@ -1,0 +1,64 @@
+"""The arguments of a spider, `-a NAME=VALUE`."""
+
+from __future__ import annotations
+
+import inspect
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy import Spider
+
+_DEEPEST = 250
+
+
+def check_arguments(spider: type[Spider], names: Iterable[str]) -> None:
+    """Raise UsageError for an argument that the spider does not have.
+
+    A subclass has the arguments of its own `__init__`, of those it inherits, and its class attributes.
+    Names that begin with an underscore are passed by services, as scrapyd's `_job`.
+    """
+    known = _own_arguments(spider)
+    faults = [
+        _sentence(spider.name, name, known)
+        for name in names
+        if not (name in known or name.startswith("_") or hasattr(spider, name))
+    ]
+    if faults:
+        raise UsageError("\n".join(faults))
+
+
+def _own_arguments(spider: type[Spider]) -> list[str]:
+    """Return the arguments that the spider and the classes above it name, its own first."""
+    named: dict[str, None] = {}
+    for each in spider.__mro__:
+        if "__init__" in vars(each) and each is not object:
+            parameters = list(inspect.signature(vars(each)["__init__"]).parameters.values())[1:]
+            named |= {p.name: None for p in parameters if p.kind not in _VARIADIC}
+    return list(named)
+
+
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def _sentence(spider: str, name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}."
+    return f"{name} is not an argument of the spider {spider}: {hint}"
+
+
+def read_depth(argument: str | None) -> int | None:
+    """Return the depth that was asked for, None if none was."""
+    if argument is None:
+        return None
+    if not argument.isdecimal():
+        raise UsageError(
+            f"depth={argument} is not a number: 0 is the seeds alone, 1 the pages they link to."
+        )
+    if int(argument) > _DEEPEST:
+        raise UsageError(f"depth={argument} is too deep: it must be between 0 and {_DEEPEST}.")
+    return int(argument)
