@@ -10,29 +10,14 @@ from pathlib import Path
 import pytest
 
 from rdfaspider import __version__, settings
+from rdfaspider.settings.declarations import COMPONENTS, DECLARED, OWN
+from rdfaspider.settings.document import with_tables
 
 PROJECT = Path(__file__).parent.parent
 PACKAGE = PROJECT / "rdfaspider"
 SOURCES = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
 
-PREFIXES = (
-    "FRONTIER_",
-    "HISTORY_",
-    "ROBOTS_",
-    "POLITENESS_",
-    "RESOLVER_",
-    "EXTRACT_",
-    "FILTER_",
-    "STORE_",
-    "ARCHIVE_",
-    "LINKGRAPH_",
-    "CONSOLE_",
-    "METRICS_",
-    "PROGRESS_",
-    "URLS_",
-)
-OWN = [name for name in dir(settings) if name.startswith(PREFIXES)]
-SCRAPYS = [name for name in dir(settings) if name.isupper() and name not in OWN]
+SCRAPYS = [name for name in dir(settings) if name.isupper() and name not in DECLARED]
 COMMANDS = [path.stem for path in (PACKAGE / "commands").glob("[a-z]*.py")]
 
 
@@ -40,11 +25,15 @@ def text(name: str) -> str:
     return (PROJECT / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_a_setting_is_documented_with_its_default_and_used(name: str) -> None:
+def test_the_tables_of_settings_are_those_of_the_declarations() -> None:
     docs = text("docs/settings.md")
-    assert f"`{name}`" in docs
-    elsewhere = [path for path in SOURCES if path.name != "settings.py"]
+    assert with_tables(docs) == docs, "run python -m rdfaspider.settings docs/settings.md"
+    assert all(f"<!-- settings: {component} -->" in docs for component in COMPONENTS)
+
+
+@pytest.mark.parametrize("name", [each.name for part in OWN.values() for each in part])
+def test_a_setting_is_used(name: str) -> None:
+    elsewhere = [path for path in SOURCES if PACKAGE / "settings" not in path.parents]
     assert any(f'"{name}"' in SOURCES[path] for path in elsewhere), f"{name} is read nowhere"
 
 
@@ -55,7 +44,7 @@ def test_a_changed_setting_of_scrapy_is_documented(name: str) -> None:
 
 def test_every_documented_setting_exists() -> None:
     documented = set(re.findall(r"^\| `([A-Z_]+)`", text("docs/settings.md"), re.MULTILINE))
-    assert documented <= {*OWN, *SCRAPYS}
+    assert documented <= {*DECLARED, *SCRAPYS}
 
 
 def stats_in(source: str) -> Iterator[str]:

@@ -12,14 +12,15 @@ PACKAGE = Path(__file__).parent.parent / "rdfaspider"
 
 # From the top down, as drawn in docs/architecture.md.
 LAYERS = (
-    ("__main__", "commands", "spiders", "settings"),
+    ("__main__", "commands", "spiders"),
     ("scheduler", "downloader", "resolver", "middlewares", "pipelines", "extensions"),
+    ("settings",),
     ("frontier", "linkgraph", "site"),
     ("extract", "stores", "archive", "robots"),
     ("urls", "items", "signals", "curves", "secrets"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-PLUGS = 1  # the lowest layer that may import Scrapy
+PLUGS = 2  # the lowest layer that may import Scrapy
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -8,15 +8,16 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
-from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
+
+from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
     from contextlib import AbstractContextManager
 
 
-class Command(ScrapyCommand):
+class Command(CheckedCommand):
     requires_project = True
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
+
+from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _FORMATS = ("table", "json", "csv", "tsv", "xml", "turtle", "ntriples")
 
 
-class Command(ScrapyCommand):
+class Command(CheckedCommand):
     requires_project = True
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rdfaspider.frontier import is_shared
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.settings.check import check
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -25,7 +26,11 @@ def frontier_url(settings: BaseSettings) -> str:
 
 
 def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
-    """Return the options of the frontier that the settings and the spider's depth ask for."""
+    """Return the options of the frontier that the settings and the spider's depth ask for.
+
+    The settings are checked here too: another project may use the scheduler without the add-on.
+    """
+    check(settings)
     shared = _shared(settings) if is_shared(frontier_url(settings)) else {}
     return {
         **shared,
@@ -86,6 +91,4 @@ def _delay(settings: BaseSettings) -> float:
 def _server_delay(settings: BaseSettings) -> float | None:
     """Return the delay of all hosts at one address together; None if each has its own clock only."""
     wanted = settings["POLITENESS_SERVER_DELAY"]
-    return (
-        _delay(settings) if wanted is None else settings.getfloat("POLITENESS_SERVER_DELAY")
-    ) or None
+    return (_delay(settings) if wanted in (None, "", "None") else float(wanted)) or None

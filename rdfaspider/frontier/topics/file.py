@@ -47,7 +47,13 @@ class Topic(NamedTuple):
 def read_topics(path: Path) -> list[Topic]:
     """Read a topics file; ValueError with file and line if it is wrong. Topic 0 is everything else."""
     try:
-        return parse_topics(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}).") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not in UTF-8.") from error
+    try:
+        return parse_topics(text)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -1,0 +1,52 @@
+"""Scrapy's first call into a project: the place to check its settings.
+
+`update_pre_crawler_settings` comes before logging, reactor and spider are set up; a wrong setting ends
+the process there with a sentence. `update_settings` comes at the start of a crawl, when the spider has
+added its own settings, and before anything is opened. Another project that uses parts of this one gets
+the check, and the defaults, by the same line in its settings:
+
+    ADDONS = {"rdfaspider.settings.addon.SettingsCheck": 0}
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import UsageError
+
+from rdfaspider.settings.check import check, find_faults, give_types
+from rdfaspider.settings.declarations import OWN
+from rdfaspider.settings.places import find_missing
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+
+class SettingsCheck:
+    """Checks all settings, and gives them their types."""
+
+    @classmethod
+    def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
+        _add_defaults(settings)
+        check_or_exit(settings, "scrapy")
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        _add_defaults(settings)
+        check(settings)
+        give_types(settings)
+        if missing := list(find_missing(settings)):
+            raise UsageError("\n".join(missing))
+
+
+def _add_defaults(settings: BaseSettings) -> None:
+    for component in OWN.values():
+        for setting in component:
+            if setting.name not in settings:
+                settings.set(setting.name, setting.default, "default")
+
+
+def check_or_exit(settings: BaseSettings, program: str) -> None:
+    """End the process with a sentence for each fault; otherwise give the settings their types."""
+    if faults := list(find_faults(settings)):
+        raise SystemExit("\n".join(f"{program}: {fault}" for fault in faults))
+    give_types(settings)

@@ -1,0 +1,57 @@
+"""Holds settings to their declarations: wrong values, and names that are no settings."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import UsageError
+from scrapy.settings import SETTINGS_PRIORITIES, default_settings
+
+from rdfaspider.settings.declarations import DECLARED, PREFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.settings import BaseSettings
+
+_COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
+_SCRAPYS = frozenset(name for name in dir(default_settings) if name.isupper())
+
+
+def check(settings: BaseSettings) -> None:
+    """Raise UsageError with a sentence for each fault."""
+    if faults := list(find_faults(settings)):
+        raise UsageError("\n".join(faults))
+
+
+def find_faults(settings: BaseSettings) -> Iterator[str]:
+    """Yield a sentence for each setting that is wrong or does not exist."""
+    for name in settings:
+        if name in DECLARED:
+            try:
+                DECLARED[name].read(settings[name])
+            except ValueError as error:
+                yield str(error)
+        elif name not in _SCRAPYS:
+            yield from _unknown(name, settings.getpriority(name) or 0)
+
+
+def _unknown(name: str, priority: int) -> Iterator[str]:
+    """Say that a name is misspelt: one with a prefix of ours, or one given by hand that is nearly known."""
+    is_ours = name.startswith(PREFIXES)
+    if not is_ours and priority < _COMMAND_LINE:
+        return  # a project has settings of its own
+    near = get_close_matches(name, {*DECLARED, *_SCRAPYS}, 1, 0.6 if is_ours else 0.85)
+    if near:
+        yield f"{name} is not a setting: did you mean {near[0]}?"
+    elif is_ours:
+        yield f"{name} is not a setting: docs/settings.md lists those that begin with this prefix."
+
+
+def give_types(settings: BaseSettings) -> None:
+    """Turn values that were given as text into their types; all must be allowed."""
+    for name, setting in DECLARED.items():
+        if name in settings:
+            value = setting.read(settings[name])
+            settings.set(name, value, settings.getpriority(name) or 0)

@@ -1,0 +1,45 @@
+"""Every setting that is checked, by component: the one place of its type, range, default and text.
+
+To add one: put it into the file of its component, prefix it by the component's name, give the unit in
+the name where it is not seconds, say why the default is what it is in a comment, and run
+`python -m rdfaspider.settings docs/settings.md`.
+"""
+
+from __future__ import annotations
+
+from rdfaspider.settings.declarations import (
+    extract,
+    filter,
+    frontier,
+    history,
+    politeness,
+    progress,
+    resolver,
+    robots,
+    scrapys,
+    store,
+    urls,
+)
+from rdfaspider.settings.setting import Setting
+
+OWN: dict[str, tuple[Setting, ...]] = {
+    "extract": extract.SETTINGS,
+    "filter": filter.SETTINGS,
+    "frontier": frontier.SETTINGS,
+    "history": history.SETTINGS,
+    "politeness": politeness.SETTINGS,
+    "progress": progress.SETTINGS,
+    "resolver": resolver.SETTINGS,
+    "robots": robots.SETTINGS,
+    "store": store.SETTINGS,
+    "urls": urls.SETTINGS,
+}
+COMPONENTS = {**OWN, "scrapy": scrapys.SETTINGS}
+DECLARED = {setting.name: setting for settings in COMPONENTS.values() for setting in settings}
+PREFIXES = tuple(f"{component.upper()}_" for component in OWN)
+SECRETS = frozenset(name for name, setting in DECLARED.items() if setting.secret)
+
+
+def masked(name: str, value: object) -> str:
+    """Return the value of any setting as it may be shown: without what is secret in it."""
+    return DECLARED[name].shown(value) if name in DECLARED else str(value)

@@ -1,0 +1,77 @@
+"""Settings of the extraction."""
+
+import os
+
+from rdfaspider.settings.setting import Setting
+
+SETTINGS = (
+    Setting(
+        "EXTRACT_FORMATS",
+        "list",
+        ["rdfa", "jsonld", "microdata", "rdf"],
+        "Formats to extract; `rdf` means whole documents in Turtle, RDF/XML and the like.",
+        choices=("rdfa", "jsonld", "microdata", "rdf"),
+        shown_default="`rdfa,jsonld,microdata,rdf`",
+    ),
+    # At least two, so that one process reads while the result of the other waits to be taken.
+    Setting(
+        "EXTRACT_PROCESSES",
+        "int",
+        max(2, (os.cpu_count() or 2) - 1),
+        "Processes that parse pages; 0 parses them in the process that fetches.",
+        unit="processes",
+        least=0,
+        most=1024,
+        shown_default="cores - 1, at least 2",
+    ),
+    Setting(
+        "EXTRACT_TIMEOUT",
+        "float",
+        30.0,
+        "Give up on a page that takes longer to parse.",
+        unit="seconds",
+        above=0,
+    ),
+    # A process cannot even start with less than 64 MB.
+    Setting(
+        "EXTRACT_MEMORY_MB",
+        "int",
+        2048,
+        "Memory of each such process; give up on a page that needs more.",
+        unit="megabytes",
+        least=64,
+    ),
+    # Pages with more links are mostly link farms (row R6).
+    Setting(
+        "EXTRACT_MAX_LINKS",
+        "int",
+        100,
+        "Follow at most this many links per page.",
+        unit="links",
+        least=0,
+    ),
+    Setting(
+        "EXTRACT_MAX_BYTES",
+        "int",
+        5_000_000,
+        "Parse at most this much of a page.",
+        unit="bytes",
+        least=1,
+    ),
+    Setting(
+        "EXTRACT_MAX_QUADS",
+        "int",
+        100_000,
+        "Keep at most this many triples per page.",
+        unit="triples",
+        least=0,
+    ),
+    # Half of all RDFa on real pages, and of little use.
+    Setting("EXTRACT_ROLE", "bool", False, "Extract ARIA roles as triples."),
+    Setting(
+        "EXTRACT_EXPAND",
+        "bool",
+        False,
+        "Apply RDFa vocabulary expansion, with the bundled vocabularies.",
+    ),
+)

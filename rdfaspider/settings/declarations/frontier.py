@@ -1,0 +1,166 @@
+"""Settings of the frontier, alone or shared."""
+
+from rdfaspider.settings.setting import Setting
+
+SETTINGS = (
+    Setting(
+        "FRONTIER_URL",
+        "url",
+        "{jobdir}/frontier",
+        "Where the frontier is: a directory, or `redis://HOST:PORT/0?crawl=NAME` to share a crawl"
+        " ([shared.md](shared.md)). `{jobdir}` stands for `JOBDIR`.",
+        secret=True,
+        syntax="rdfaspider.settings.syntax.frontier_url",
+    ),
+    Setting(
+        "FRONTIER_ORDER",
+        "choice",
+        "breadth",
+        "Which waiting URLs come first ([orders.md](orders.md)). A crawl keeps the order it began with.",
+        choices=(
+            "breadth",
+            "roundrobin",
+            "topwindow",
+            "leafwindow",
+            "profit",
+            "topics",
+            "harvest",
+        ),
+    ),
+    Setting(
+        "FRONTIER_OBJECTIVE",
+        "text",
+        "any",
+        "What the order `harvest` looks for: `any`, `new`, `vocabulary:IRI` or `type:IRI`.",
+        syntax="rdfaspider.frontier.objectives.objective",
+    ),
+    Setting("FRONTIER_TOPICS", "text", "", "The topics file; the order `topics` needs one."),
+    Setting(
+        "FRONTIER_GUESSES",
+        "int",
+        0,
+        "Speculative fetches allowed per host: the folders of its pages, and the next number in a"
+        " series. Guesses that hit pay for more; 0 makes none.",
+        unit="fetches",
+        least=0,
+    ),
+    # Well above any download.
+    Setting(
+        "FRONTIER_LEASE",
+        "float",
+        600.0,
+        "Hand a URL out again if it is still in flight after this long.",
+        unit="seconds",
+        above=0,
+    ),
+    # Pages, and those with a query in particular, can be generated without end (row W8).
+    Setting(
+        "FRONTIER_DEPTH",
+        "int",
+        15,
+        "How many links away from a seed a page may be, unless `-a depth=` says.",
+        unit="links",
+        least=0,
+        most=250,
+    ),
+    Setting(
+        "FRONTIER_DYNAMIC_DEPTH",
+        "int",
+        5,
+        "The same for URLs with a query.",
+        unit="links",
+        least=0,
+        most=250,
+    ),
+    Setting(
+        "FRONTIER_HOST_URLS",
+        "int",
+        25_000,
+        "Accept at most this many URLs of one host in the whole crawl.",
+        unit="URLs",
+        least=1,
+    ),
+    Setting(
+        "FRONTIER_HOST_WAITING",
+        "int",
+        25_000,
+        "Accept no URL of a host while this many of its URLs wait.",
+        unit="URLs",
+        least=1,
+    ),
+    Setting(
+        "FRONTIER_RETRIES",
+        "int",
+        2,
+        "Retry a URL this often after a failure that may pass (5xx, 429, no answer).",
+        unit="retries",
+        least=0,
+        most=100,
+    ),
+    Setting(
+        "FRONTIER_RETRY_DELAY",
+        "float",
+        30.0,
+        "Wait this long before the first retry, and twice as long before each further one.",
+        unit="seconds",
+        least=0,
+    ),
+    Setting(
+        "FRONTIER_PATIENCE",
+        "float",
+        3600.0,
+        "Stop when every remaining host is backed off for longer than this; the crawl can be resumed.",
+        unit="seconds",
+        least=0,
+    ),
+    Setting(
+        "FRONTIER_PARTITIONS",
+        "int",
+        32,
+        "Divide a shared crawl into this many partitions, which is the most workers that can have"
+        " one each. A crawl keeps the number it began with.",
+        unit="partitions",
+        least=1,
+        most=16_384,
+    ),
+    Setting(
+        "FRONTIER_PARTITIONING",
+        "choice",
+        "digest",
+        "The function of the host name that chooses its partition ([shared.md](shared.md)). A crawl"
+        " keeps the one it began with.",
+        choices=("digest", "characters", "even", "odd"),
+    ),
+    Setting(
+        "FRONTIER_ASSIGNMENT",
+        "choice",
+        "rendezvous",
+        "Which partitions a worker asks first: `rendezvous` keeps them, `phases` moves all workers on"
+        " by the clock.",
+        choices=("rendezvous", "phases"),
+    ),
+    Setting(
+        "FRONTIER_WORKER",
+        "text",
+        "",
+        "The name of this worker, unique in the crawl; empty derives one from machine and process.",
+    ),
+    # Enough for the next tenths of a second.
+    Setting(
+        "FRONTIER_READ_AHEAD",
+        "int",
+        64,
+        "URLs that a worker fetches from Redis ahead of need; 0 asks Redis for each.",
+        unit="URLs",
+        least=0,
+    ),
+    Setting("FRONTIER_WAIT", "bool", False, "Wait for more seeds when nothing is left to crawl."),
+    Setting(
+        "FRONTIER_MIN_FREE_MB",
+        "int",
+        500,
+        "Stop cleanly when the disk of the crawl has less space left; 0 never stops.",
+        unit="megabytes",
+        least=0,
+    ),
+)

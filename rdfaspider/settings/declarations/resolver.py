@@ -1,0 +1,48 @@
+"""Settings of the resolver and its guard."""
+
+from rdfaspider.settings.setting import Setting
+
+SETTINGS = (
+    Setting(
+        "RESOLVER_ALLOW",
+        "list",
+        [],
+        "Addresses that are not public but may be crawled: an address, a network, a name or `host:port`.",
+        syntax="rdfaspider.resolver.guard.Guard",
+    ),
+    # 50,000 take some 27 MB.
+    Setting(
+        "RESOLVER_CACHE_NAMES",
+        "int",
+        50_000,
+        "Keep the addresses of at most this many names.",
+        unit="names",
+        least=1,
+    ),
+    # The system does not tell how long an answer is valid.
+    Setting(
+        "RESOLVER_HIT_SECONDS",
+        "float",
+        300.0,
+        "Keep the addresses of a name this long.",
+        unit="seconds",
+        least=0,
+    ),
+    Setting(
+        "RESOLVER_MISS_SECONDS",
+        "float",
+        60.0,
+        "Remember this long that a name has no address.",
+        unit="seconds",
+        least=0,
+    ),
+    Setting(
+        "RESOLVER_THREADS",
+        "int",
+        32,
+        "Names looked up at the same time.",
+        unit="threads",
+        least=1,
+        most=1024,
+    ),
+)

@@ -1,0 +1,98 @@
+"""Settings of the store and the way to it."""
+
+from rdfaspider.settings.setting import Setting
+
+SETTINGS = (
+    Setting(
+        "STORE_URL",
+        "url",
+        "{jobdir}/store",
+        "Where the triples go ([stores.md](stores.md)): a directory, `rdf4j+http://…` (`?sail=lmdb` for"
+        " an LmdbStore), `gsp+http://…`, `update+http://…` or `nquads:DIRECTORY`. `{jobdir}` stands"
+        " for `JOBDIR`.",
+        secret=True,
+        syntax="rdfaspider.settings.syntax.store_url",
+    ),
+    Setting("STORE_USER", "text", "", "User name for the server of the store."),
+    Setting("STORE_PASSWORD", "text", "", "Password for it; never logged.", secret=True),
+    Setting(
+        "STORE_TOKEN",
+        "text",
+        "",
+        "Bearer token for it; never logged.",
+        secret=True,
+        syntax="rdfaspider.settings.syntax.header",
+    ),
+    Setting(
+        "STORE_HEADERS",
+        "dict",
+        {},
+        "More headers to send to it; never logged.",
+        secret=True,
+        syntax="rdfaspider.settings.syntax.headers",
+    ),
+    Setting(
+        "STORE_CERTIFICATES",
+        "text",
+        "",
+        "A file of certificates to trust, in addition to those of the system.",
+        syntax="rdfaspider.settings.syntax.file",
+    ),
+    Setting("STORE_VERIFY", "bool", True, "Verify its certificate."),
+    Setting(
+        "STORE_TIMEOUT",
+        "float",
+        60.0,
+        "Time that the server may take for a batch.",
+        unit="seconds",
+        above=0,
+    ),
+    # RDF4J spills larger batches to disk.
+    Setting(
+        "STORE_BATCH_QUADS",
+        "int",
+        5_000,
+        "Send a batch when it has this many triples.",
+        unit="triples",
+        least=1,
+    ),
+    Setting(
+        "STORE_BATCH_SECONDS",
+        "float",
+        5.0,
+        "Send a batch when its first triple is this old.",
+        unit="seconds",
+        least=0,
+    ),
+    Setting(
+        "STORE_OUTBOX_MB",
+        "float",
+        1024.0,
+        "Pause the crawl when this much, compressed, waits to be sent.",
+        unit="megabytes",
+        above=0,
+    ),
+    Setting(
+        "STORE_DRAIN_SECONDS",
+        "float",
+        30.0,
+        "At the end of a crawl, wait this long for a server that takes nothing. What remains is sent at"
+        " the next start, or by `scrapy export --send`.",
+        unit="seconds",
+        least=0,
+    ),
+    Setting(
+        "STORE_REBUILD",
+        "bool",
+        False,
+        "Delete and refill an RDF4J repository whose server died in a write. Only for a repository that"
+        " this crawl alone uses: refused if it was made by another or holds more than was sent"
+        " ([stores.md](stores.md)).",
+    ),
+    Setting(
+        "STORE_PROVENANCE",
+        "bool",
+        False,
+        "Store facts about each fetch (PROV-O, Dublin Core) in a graph of the crawl.",
+    ),
+)

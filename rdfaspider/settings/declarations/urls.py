@@ -1,0 +1,50 @@
+"""Settings that choose which links are followed, and in which form."""
+
+from rdfaspider.settings.setting import Setting
+from rdfaspider.urls import defaults
+
+_RULES = "`suffix:example.org`, `extension:pdf`, `keyword:login`, `regex:^https://…`"
+
+SETTINGS = (
+    Setting(
+        "URLS_ACCEPT",
+        "list",
+        [],
+        f"Follow only URLs that match one of these rules ({_RULES}); an empty list accepts all.",
+        syntax="rdfaspider.urls.filters.Filters",
+    ),
+    Setting(
+        "URLS_REJECT",
+        "list",
+        list(defaults.NO_PAGES),
+        "Do not follow URLs that match one of these rules.",
+        shown_default="extensions that are never pages",
+        syntax="rdfaspider.urls.filters.Filters",
+    ),
+    Setting(
+        "URLS_TRANSFORMS",
+        "list",
+        [],
+        "Pairs of a regular expression and its replacement, applied to each URL; as JSON on the command"
+        " line.",
+        syntax="rdfaspider.settings.syntax.transforms",
+    ),
+    Setting(
+        "URLS_DROP_PARAMETERS",
+        "list",
+        list(defaults.TRACKING),
+        "Query parameters to drop; `utm_*` drops all that begin with `utm_`.",
+        shown_default="tracking parameters",
+    ),
+    # A session id makes one page many (row W6).
+    Setting("URLS_DROP_SESSIONS", "bool", True, "Drop session ids."),
+    # Off, because the order of a query may matter to a server.
+    Setting("URLS_SORT_QUERY", "bool", False, "Sort the parameters of a query."),
+    Setting(
+        "URLS_TRAPS",
+        "dict",
+        {},
+        'Limits of the trap rules that differ from the defaults; 0 switches a rule off: `{"repeats": 0}`.',
+        syntax="rdfaspider.settings.syntax.traps",
+    ),
+)

@@ -1,0 +1,32 @@
+"""The tables of docs/settings.md, made of the declarations.
+
+A table stands between `<!-- settings: COMPONENT -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rdfaspider.settings.declarations import COMPONENTS
+
+if TYPE_CHECKING:
+    from rdfaspider.settings.setting import Setting
+
+_PLACE = re.compile(r"(?s)(<!-- settings: (\w+) -->\n).*?(<!-- end -->)")
+_HEAD = "| setting | allowed | default | what it does |\n|---|---|---|---|\n"
+
+
+def with_tables(text: str) -> str:
+    """Return a document with its tables as they should be."""
+    return _PLACE.sub(lambda found: found[1] + table(found[2]) + found[3], text)
+
+
+def table(component: str) -> str:
+    """Return the table of a component's settings."""
+    return _HEAD + "".join(_row(setting) for setting in COMPONENTS[component])
+
+
+def _row(setting: Setting) -> str:
+    default = setting.shown_default or ("" if setting.default == "" else f"`{setting.default}`")
+    return f"| `{setting.name}` | {setting.allowed} | {default} | {setting.text} |\n"

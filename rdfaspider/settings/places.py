@@ -1,0 +1,67 @@
+"""What a crawl needs on disk: a directory that can be written, and the topics file if it has topics.
+
+Nothing is created here; only `scrapy crawl` and its like ask, since other commands merely read.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier import is_shared
+from rdfaspider.frontier.topics import read_topics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.settings import BaseSettings
+
+_REMOTE = ("rdf4j+", "gsp+", "update+")
+
+
+def find_missing(settings: BaseSettings) -> Iterator[str]:
+    """Yield a sentence for each thing on disk that the crawl needs and cannot have."""
+    jobdir = str(settings["JOBDIR"] or ".")
+    if fault := _unwritable(jobdir):
+        yield f"JOBDIR={jobdir} is wrong: {fault}."
+    else:
+        for name in ("FRONTIER_URL", "STORE_URL"):
+            place = str(settings[name] or "").replace("{jobdir}", jobdir)
+            path = place.removeprefix("nquads:")
+            remote = is_shared(place) or place.startswith(_REMOTE)
+            if path and not remote and (fault := _unwritable(path)):
+                yield f"{name}={place} is wrong: {fault}."
+    yield from _topics(settings["FRONTIER_ORDER"], settings["FRONTIER_TOPICS"])
+
+
+def _unwritable(name: str) -> str:
+    """Return why a directory can neither be written nor made, "" if it can."""
+    path = Path(name).absolute()
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # it will be made
+    except OSError as error:  # a name that is too long, for example
+        return f"it cannot be used ({error.strerror})"
+    place = next(each for each in (path, *path.parents) if os.path.lexists(each))
+    what = "it" if place == path else str(place)
+    if not place.is_dir():
+        return f"{what} is not a directory"
+    try:
+        # The one sure way to know, for the owner of the system too; the file never has a name.
+        TemporaryFile(dir=place).close()
+    except OSError as error:
+        return f"{what} cannot be written ({error.strerror})"
+    return ""
+
+
+def _topics(order: str, name: str) -> Iterator[str]:
+    if name:
+        try:
+            read_topics(Path(name))
+        except ValueError as error:
+            yield f"FRONTIER_TOPICS is wrong: {error}".rstrip(".") + "."
+    elif order == "topics":
+        yield "FRONTIER_ORDER=topics needs a topics file: -s FRONTIER_TOPICS=FILE."

@@ -1,0 +1,94 @@
+"""What values must look like beyond their type; each function raises ValueError with the reason."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from rdfaspider.frontier import is_shared
+from rdfaspider.urls import Filters, Traps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_REMOTE = re.compile(r"(?:rdf4j|gsp|update)\+(https?://.+)", re.DOTALL)
+
+
+def line(text: str) -> None:
+    """Accept one line, which can be sent in a header."""
+    if not text.isprintable():
+        raise ValueError("it must be one line of printable characters")
+
+
+def header(text: object) -> None:
+    """Accept the value of a header."""
+    if not (isinstance(text, str) and text.isascii() and text.isprintable()):
+        raise ValueError("it must be one line of printable ASCII")
+
+
+def headers(values: Mapping[Any, Any]) -> None:
+    """Accept a dictionary of headers."""
+    try:
+        for text in (*values, *values.values()):
+            header(text)
+    except ValueError:
+        raise ValueError('it must be a dictionary of texts, {"X-Key": "…"}') from None
+
+
+def file(name: str) -> None:
+    """Accept the name of a file that can be read."""
+    try:
+        Path(name).open("rb").close()
+    except OSError as error:
+        raise ValueError(f"the file cannot be read ({error.strerror})") from None
+
+
+def frontier_url(url: str) -> None:
+    """Accept the URL of a frontier that can be opened."""
+    if is_shared(url):
+        _address(url)
+    elif not url or "://" in url:
+        raise ValueError("it must be the path of a directory, or redis://HOST:PORT/0")
+
+
+def store_url(url: str) -> None:
+    """Accept the URL of a store of a known kind."""
+    if remote := _REMOTE.fullmatch(url):
+        _address(remote[1])
+    elif not url.removeprefix("nquads:") or "://" in url:
+        raise ValueError(
+            "it must be the path of a directory, rdf4j+http://…, gsp+http://…, update+http://… or"
+            " nquads:DIRECTORY"
+        )
+
+
+def _address(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        known = bool(parts.hostname) or parts.scheme == "unix"
+        _ = parts.port
+    except ValueError:  # its words might show a password
+        known = False
+    if not known:
+        raise ValueError(
+            "it must have a host and perhaps a port; write / ? # @ in a password as %2F %3F %23 %40"
+        )
+
+
+def transforms(pairs: Sequence[Any]) -> None:
+    """Accept pairs of a regular expression and its replacement."""
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
+        raise ValueError('it must be a list of pairs, as [["/amp/$", "/"]]')
+    Filters(transforms=pairs)
+
+
+def traps(limits: Mapping[str, Any]) -> None:
+    """Accept limits of the trap rules."""
+    known = [name for name in Traps.__slots__ if name != "year"]
+    for name, limit in limits.items():
+        if name not in known:
+            raise ValueError(f"{name!r} is no rule: choose {', '.join(known)}")
+        if type(limit) is not int or limit < 0:
+            raise ValueError(f"the limit {name!r} must be a whole number, at least 0")
