@@ -12,6 +12,7 @@ from scrapy.exceptions import UsageError
 if TYPE_CHECKING:
     import argparse
 
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
 # Their lists of enabled components are for those who ask for a log level.
@@ -19,6 +20,8 @@ _CHATTERERS = ("scrapy.addons", "scrapy.middleware", "scrapy.utils.log")
 
 
 class Command(CrawlCommand):
+    program = "scrapy crawl"
+
     def long_desc(self) -> str:
         return (
             "Crawl from the seeds and store the triples found: scrapy crawl rdfa"
@@ -27,28 +30,38 @@ class Command(CrawlCommand):
         )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if len(args) != 1:
+            super().run(args, opts)
+            return
+        self.run_spider(args[0], opts)
+
+    def run_spider(self, spider: str | type[Spider], opts: argparse.Namespace) -> None:
+        """Crawl with a spider, given by its name or class."""
         from scrapy.crawler import AsyncCrawlerProcess
 
         process = self.crawler_process
-        if len(args) != 1 or not isinstance(process, AsyncCrawlerProcess):
-            super().run(args, opts)
+        assert process is not None
+        if not isinstance(process, AsyncCrawlerProcess):  # another reactor was asked for
+            process.crawl(self._create_crawler(spider), **opts.spargs)
+            process.start()
+            self.exitcode = int(process.bootstrap_failed)
             return
         if not opts.loglevel:
             for name in _CHATTERERS:
                 logging.getLogger(name).setLevel(logging.WARNING)
             logging.getLogger("scrapy.crawler").addFilter(_is_about_a_signal)
-        crawler = self._create_crawler(args[0])
+        crawler = self._create_crawler(spider)
         crawl = process.crawl(crawler, **opts.spargs)
         process.start()
         # Not done: stopped by force, a second Ctrl-C.
         error = crawl.exception() if crawl.done() and not crawl.cancelled() else None
         refusal = _refusal(error)
         if refusal:
-            print(f"scrapy crawl: {refusal}", file=sys.stderr)
+            print(f"{self.program}: {refusal}", file=sys.stderr)
         elif error:
             raise error
         elif not crawl.done():
-            print("scrapy crawl: stopped by force; the same command resumes.", file=sys.stderr)
+            print(f"{self.program}: stopped by force; the same command resumes.", file=sys.stderr)
         self.exitcode = int(process.bootstrap_failed or not crawl.done() or _went_wrong(crawler))
 
 
