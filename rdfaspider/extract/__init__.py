@@ -26,7 +26,7 @@ from rdfaspider.extract.names import Labels
 from rdfaspider.extract.parse import parse
 from rdfaspider.extract.tree import Document
 from rdfaspider.extract.vocabulary import Vocabularies
-from rdfaspider.urls import to_iri
+from rdfaspider.urls import to_iri, without_userinfo
 
 __all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "extract"]
 
@@ -96,14 +96,15 @@ def _extracted(body: bytes, url: str, content_type: str, options: Options) -> Ex
         facts.cuts["body"] += 1
         body = body[: limits.body]
     graph = Graph(limits, facts.cuts)
-    labels = Labels(blake2b(url.encode("utf-8", "replace"), digest_size=8).hexdigest())
+    public = without_userinfo(url)  # links keep a password, as they may need it; triples do not
+    labels = Labels(blake2b(public.encode("utf-8", "replace"), digest_size=8).hexdigest())
     media_type = content_type.partition(";")[0].strip().lower()
     if "rdf" in options.formats and media_type in rdf.MEDIA_TYPES:
-        rdf.read_document(body, media_type, url, labels, graph)
+        rdf.read_document(body, media_type, public, labels, graph)
         facts.quads["rdf"] = len(graph.triples)
     else:
         _read_page(body, url, content_type, options, extraction, graph, labels)
-    name = iris.term(to_iri(url.partition("#")[0]), limits.iri)
+    name = iris.term(to_iri(public.partition("#")[0]), limits.iri)
     if name is None:
         facts.cuts["url"] += 1
     elif graph.triples:
@@ -137,15 +138,16 @@ def _read_page(
         facts.text = " ".join(document.text(root)[: 4 * options.text].split())[: options.text]
     if not facts.nofollow:
         _read_links(document, limits, extraction)
+    base = without_userinfo(facts.base)
     if "rdfa" in formats and rdfa.is_worth(document, options.role):
         processor = rdfa.Processor(document, labels, graph, facts.warnings)
-        processor.run(url, facts.base, options.role, options.vocabularies)
+        processor.run(without_userinfo(url), base, options.role, options.vocabularies)
     facts.quads["rdfa"] = len(graph.triples)
     if "jsonld" in formats:
-        jsonld.read_blocks(document, facts.base, labels, graph, facts.warnings)
+        jsonld.read_blocks(document, base, labels, graph, facts.warnings)
         facts.quads["jsonld"] = len(graph.triples) - facts.quads.total()
     if "microdata" in formats and microdata.is_worth(document):
-        microdata.read(document, facts.base, labels, graph, facts.warnings)
+        microdata.read(document, base, labels, graph, facts.warnings)
         facts.quads["microdata"] = len(graph.triples) - facts.quads.total()
 
 

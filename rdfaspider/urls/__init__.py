@@ -3,7 +3,7 @@
 from rdfaspider.urls.defaults import DIRECTORY_INDEX, NO_PAGES, TRACKING, WWW
 from rdfaspider.urls.filters import Filters
 from rdfaspider.urls.hosts import authority, host, registered_domain
-from rdfaspider.urls.iris import to_iri
+from rdfaspider.urls.iris import to_iri, without_userinfo
 from rdfaspider.urls.mining import neighbours, parents
 from rdfaspider.urls.normalise import MAX_LENGTH, Joiner, normalise
 from rdfaspider.urls.traps import Traps
@@ -24,4 +24,5 @@ __all__ = [
     "parents",
     "registered_domain",
     "to_iri",
+    "without_userinfo",
 ]

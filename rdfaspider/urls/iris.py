@@ -1,18 +1,26 @@
-"""URLs as names of graphs: what browsers send and RDF forbids is escaped."""
+"""URLs as names of graphs: what RDF forbids is escaped, and what nobody else should read is left out."""
 
 import re
 from typing import Final
 
 # A stray "%", and characters that WHATWG leaves in a path or a query and RFC 3987 has no place for.
 _FORBIDDEN: Final = re.compile(r'%(?![0-9A-Fa-f]{2})|[\x00-\x20"<>\\^`{|}\[\]]')
+# The last "@" before the path ends the user's name and password.
+_USERINFO: Final = re.compile(r"^([^/?#]+://)[^/?#]*@")
+
+
+def without_userinfo(url: str) -> str:
+    """Return a URL without the name and the password of a user: these are for fetching alone."""
+    return _USERINFO.sub(r"\1", url) if "@" in url else url
 
 
 def to_iri(url: str) -> str:
     """Return the IRI that names the graph of a normalised URL; most are their own.
 
-    `http://a.test/100%?q={x}` is `http://a.test/100%25?q=%7Bx%7D`. Two URLs may share an IRI, if they
-    differ only in that one is escaped and the other is not; servers hardly tell them apart.
+    `http://me:secret@a.test/100%?q={x}` is `http://a.test/100%25?q=%7Bx%7D`. Two URLs may share an IRI if
+    they differ only in how they are escaped, or in the user; servers hardly tell the former apart.
     """
+    url = without_userinfo(url)
     # The host may have brackets: it is an IPv6 address then.
     slash = url.index("/", 8) if len(url) > 8 and "/" in url[8:] else len(url)
     path = url[slash:]

@@ -20,6 +20,23 @@ def test_quads_are_in_the_graph_of_the_page() -> None:
     assert str(quad) == f'<{URL}> <http://schema.org/name> "Ada" <{URL}>'
 
 
+PROTECTED = b"""<base href="x/"><a href="b" property="schema:url">b</a>
+<script type="application/ld+json">{"@id": "#me", "http://schema.org/name": "Ada"}</script>
+<div itemscope itemtype="http://schema.org/Person" itemid="#you"><a itemprop=url href="c">c</a></div>
+<p typeof="foaf:Person">"""
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"), [(PROTECTED, "text/html"), (b"<#me> <b> <c> .", "text/turtle")]
+)
+def test_a_password_is_in_the_links_and_not_in_the_triples(body: bytes, content_type: str) -> None:
+    secret = URL.replace("//", "//me:secret@")
+    protected, public = (extract(body, url, content_type) for url in (secret, URL))
+    assert public.nquads
+    assert protected.nquads == public.nquads
+    assert all(link.startswith("http://me:secret@site.example/dir/") for link in protected.links)
+
+
 def test_lexical_forms_stay_as_written() -> None:
     page = b'<p property="schema:price" content="01.50" datatype="xsd:decimal">'
     assert extract(page, URL).quads[0].object.value == "01.50"  # type: ignore[union-attr]

@@ -91,6 +91,23 @@ def test_provenance_is_beside_the_pages(crawler: Crawler, tmp_path: Path) -> Non
     assert row["page"] == NamedNode("http://site.test/a")
 
 
+def test_a_password_for_fetching_reaches_neither_the_outbox_nor_the_store(
+    crawler: Crawler, tmp_path: Path
+) -> None:
+    """Wherever the bytes are, in the database, its log, the files: the secret is not among them."""
+    outbox = Outbox(NQuadsStore(str(tmp_path / "files")), str(tmp_path / "outbox"), rebuild=True)
+    item = page("http://me:secret@site.test/a", "one")
+    process(StorePipeline(crawler, outbox, "urn:crawl"), item)
+    with open_store(f"nquads:{tmp_path / 'files'}", read_only=True) as store:
+        everything = "".join(map(str, store.quads()))
+    assert "<http://site.test/a> <http://schema.org/name>" in everything
+    assert "<http://www.w3.org/ns/prov#generated> <http://site.test/a>" in everything
+    assert "secret" not in everything
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(kept) > 2
+    assert not any(b"secret" in path.read_bytes() for path in kept)
+
+
 def test_a_full_outbox_holds_pages_back_until_the_crawl_ends(
     crawler: Crawler, tmp_path: Path
 ) -> None:

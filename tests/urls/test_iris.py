@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
-from rdfaspider.urls import normalise, to_iri
+from rdfaspider.urls import normalise, to_iri, without_userinfo
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,10 @@ from rdfaspider.urls import normalise, to_iri
         ("http://a.test/[x]", "http://a.test/%5Bx%5D"),
         ("http://[::1]/[x]", "http://[::1]/%5Bx%5D"),
         ("http://a.test/%zz%41", "http://a.test/%25zz%41"),
+        ("http://me:secret@a.test:8080/b", "http://a.test:8080/b"),
+        ("http://secret@[::1]/b@c", "http://[::1]/b@c"),
+        ("http://me:p@ss@a.test/", "http://a.test/"),
+        ("http://a.test/@me?mail=you@b.test", "http://a.test/@me?mail=you@b.test"),
     ],
 )
 def test_examples(url: str, iri: str) -> None:
@@ -32,3 +36,16 @@ def test_every_normalised_url_has_a_name(path: str) -> None:
         return
     assert to_iri(to_iri(url)) == to_iri(url)
     NamedNode(to_iri(url))
+
+
+@pytest.mark.parametrize(
+    ("url", "public"),
+    [
+        ("http://me:secret@a.test", "http://a.test"),
+        ("http://a.test?q=x://me@b", "http://a.test?q=x://me@b"),
+        ("http://a.test#x@y", "http://a.test#x@y"),
+        ("mailto:me@a.test", "mailto:me@a.test"),
+    ],
+)
+def test_a_password_is_left_out_of_any_url(url: str, public: str) -> None:
+    assert without_userinfo(url) == public
