@@ -66,7 +66,7 @@ class Taken:
 
 @dataclass(slots=True)
 class Counts:
-    """How many URLs are in each state, and how many were turned away, by reason."""
+    """How many URLs are in each state, and how many links were turned away, by reason (limits.py)."""
 
     waiting: int
     in_flight: int
@@ -100,7 +100,8 @@ class Frontier(Protocol):
     def put(self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = ()) -> None:
         """Take in normalised URLs found at a depth; known ones keep the smaller depth.
 
-        `contexts` is for the order, as in `finish`.
+        URLs of depth 0 are seeds, which no limit turns away. Many URLs are taken in by several steps, each
+        of which is done whole or not at all. `contexts` is for the order, as in `finish`.
         """
 
     def knows(self, url: str) -> bool:

@@ -1,9 +1,25 @@
-"""How much a crawl takes in (row W8); what is beyond is counted by reason and not kept."""
+"""How much a crawl takes in; what lies beyond a limit is counted by reason and not kept.
+
+Seeds, which are the URLs of depth 0, count towards the limits of their host and are never turned away.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+# Why a link was not taken in (`Counts.rejected`), and the setting that says so. Crawls that an earlier
+# version began have counted both limits of a host as `host`.
+SETTINGS: Final = {
+    "depth": "FRONTIER_DEPTH",
+    "dynamic_depth": "FRONTIER_DYNAMIC_DEPTH",
+    "host_urls": "FRONTIER_HOST_URLS",
+    "host_waiting": "FRONTIER_HOST_WAITING",
+    "host": "FRONTIER_HOST_URLS or FRONTIER_HOST_WAITING",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +42,13 @@ class FrontierLimits:
         return replace(
             self, depth=min(self.depth, depth), dynamic_depth=min(self.dynamic_depth, depth)
         )
+
+def explain(rejected: Mapping[str, int], limits: FrontierLimits | None = None) -> Iterator[str]:
+    """Yield for each reason how many links lay beyond which setting, the most first.
+
+    They are links, not URLs: a URL that is turned away is not kept, so it counts each time it is found.
+    """
+    for reason, count in sorted(rejected.items(), key=lambda item: -item[1]):
+        value = getattr(limits, reason, None)
+        setting = SETTINGS.get(reason, reason)
+        yield f"{count:,} links beyond {setting}{'' if value is None else f'={value}'}"

@@ -8,6 +8,7 @@ are made anew, host heaps are filled from the hosts' records.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -22,9 +23,10 @@ from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.orders.order import Waiting
 from rdfaspider.frontier.outlinks import Outlinks
-from rdfaspider.frontier.pages import MOST_AT_HAND, QUEUE_PAGE, Diversity, Inbox, spread
+from rdfaspider.frontier.pages import INBOX_PAGE, MOST_AT_HAND, QUEUE_PAGE, Diversity, Inbox, spread
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.sieve import Sieve
+from rdfaspider.frontier.terms import keep_terms
 from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie, unpack
 from rdfaspider.frontier.turns import Turns
 from rdfaspider.frontier.waiting import WaitingUrls
@@ -65,8 +67,7 @@ class LocalFrontier:
             raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
         self._database = Database(Path(path))
         try:
-            self._keep("order", order)
-            self._limits = self._kept_limits(self._limits)
+            self._limits = keep_terms(self._database, order, self._limits)
         except ValueError:
             self._database.close()
             raise
@@ -110,38 +111,17 @@ class LocalFrontier:
         self._database.write(batch)
         self._database.meta[b"clean"] = b"no"
 
-    def _keep(self, name: str, value: str) -> None:
-        """Note how the crawl was begun, or refuse to go on otherwise."""
-        kept = self._database.meta.get(name.encode())
-        if kept is None:
-            self._database.meta[name.encode()] = value.encode()
-        elif kept.decode() != value:
-            raise ValueError(
-                f"This crawl was begun with the {name} {kept.decode()} and cannot go on with {value}:"
-                " begin a new one with -s JOBDIR=DIRECTORY."
-            )
-
-    def _kept_limits(self, limits: FrontierLimits) -> FrontierLimits:
-        """Note the depth that the crawl was begun with, or return limits within it."""
-        kept = self._database.meta.get(b"depth")
-        if kept is None:
-            self._database.meta[b"depth"] = str(limits.depth).encode()
-        elif limits.depth > int(kept) and not limits.as_begun:
-            raise ValueError(
-                f"This crawl was begun with depth {int(kept)}, and what lies deeper was not kept: to go"
-                f" {limits.depth} deep, begin a new one with -s JOBDIR=DIRECTORY."
-            )
-        return limits if kept is None else limits.within(int(kept))
-
     # --- in ---
 
     def put(self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = ()) -> None:
-        keys = [to_key(url) for url in urls]
-        batch = self._database.batch()
-        self._inbox.add(batch, depth, keys, contexts)
-        self._database.write(batch)
-        if self._inbox.size >= self._order.inbox_page:
-            self._sieve.run()
+        remaining, start = iter(urls), 0
+        while keys := [to_key(url) for url in islice(remaining, INBOX_PAGE)]:
+            batch = self._database.batch()
+            self._inbox.add(batch, depth, keys, contexts[start : start + INBOX_PAGE])
+            self._database.write(batch)
+            start += len(keys)
+            if self._inbox.size >= self._order.inbox_page:
+                self._sieve.run()
 
     def knows(self, url: str) -> bool:
         return url in self.trie

@@ -19,7 +19,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from rdfaspider.frontier.trie import pack_number
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 Host = TypeVar("Host", bound="Hashable")
 
-# So many links are worth a sieve of their own accord.
+# So many links are worth a sieve of their own accord, and at most so many URLs are put in one batch.
 INBOX_PAGE = 20_000
 
 # Hosts that are fed in one queue page, if they are ready together.
@@ -44,6 +46,23 @@ MOST_OF_A_HOST = 20
 MOST_AT_HAND = 10_000
 
 
+class Entry(NamedTuple):
+    """Links that were found together, and what the order may want to know of each, or nothing.
+
+    The place is a number by which entries sort, in 8 bytes, and the `referrer`: the number of the page
+    on which the links are, in 5 bytes. Seeds have none.
+    """
+
+    place: bytes
+    depth: int
+    keys: list[bytes]
+    contexts: Sequence[int]
+
+    @property
+    def referrer(self) -> int | None:
+        return int.from_bytes(self.place[8:], "big") if len(self.place) > 8 else None
+
+
 class Inbox:
     """Links that were found and not yet looked up.
 
@@ -53,42 +72,46 @@ class Inbox:
 
     def __init__(self, database: Database) -> None:
         self._family = database.inbox
-        self.entries: list[tuple[bytes, int, list[bytes], Sequence[int]]] = []
+        self.entries: list[Entry] = []
         self.size = 0
         self.floor = 256
         self._next = 0
-        for key, value in database.inbox.pairs():
-            self._remember(key, value[0], *_unpack(value[1:]))
-            self._next = int.from_bytes(key, "big") + 1
+        for place, value in database.inbox.pairs():
+            self._remember(Entry(place, value[0], *_unpack(value[1:])))
+            self._next = int.from_bytes(place[:8], "big") + 1
 
     def add(
-        self, batch: WriteBatch, depth: int, keys: list[bytes], contexts: Sequence[int] = ()
+        self,
+        batch: WriteBatch,
+        depth: int,
+        keys: list[bytes],
+        contexts: Sequence[int] = (),
+        referrer: int | None = None,
     ) -> None:
-        """Add an entry, in the batch and in memory: the batch must be written.
-
-        `contexts` is what the order may want to know of each link, or nothing.
-        """
+        """Add an entry, in the batch and in memory: the batch must be written."""
         if contexts and len(contexts) != len(keys):
             raise ValueError(f"{len(keys)} links have {len(contexts)} contexts")
         if keys:
-            key = self._next.to_bytes(8, "big")
+            place = self._next.to_bytes(8, "big")
+            if referrer is not None:
+                place += pack_number(referrer)
             self._next += 1
             value = bytes((depth,)) + _pack(keys, contexts)
-            batch.put(key, value, self._family.handle)
-            self._remember(key, depth, keys, contexts)
+            batch.put(place, value, self._family.handle)
+            self._remember(Entry(place, depth, keys, contexts))
 
-    def empty(self, batch: WriteBatch) -> list[tuple[int, list[bytes], Sequence[int]]]:
-        """Remove all entries, likewise, and return them as (depth, keys, contexts)."""
-        for entry in self.entries:
-            batch.delete(entry[0], self._family.handle)
-        found = [entry[1:] for entry in self.entries]
+    def empty(self, batch: WriteBatch) -> list[Entry]:
+        """Remove all entries, likewise, and return them."""
+        entries = self.entries
+        for entry in entries:
+            batch.delete(entry.place, self._family.handle)
         self.entries, self.size, self.floor = [], 0, 256
-        return found
+        return entries
 
-    def _remember(self, key: bytes, depth: int, keys: list[bytes], contexts: Sequence[int]) -> None:
-        self.entries.append((key, depth, keys, contexts))
-        self.size += len(keys)
-        self.floor = min(self.floor, depth)
+    def _remember(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self.size += len(entry.keys)
+        self.floor = min(self.floor, entry.depth)
 
 
 def _pack(keys: list[bytes], contexts: Sequence[int]) -> bytes:

@@ -12,11 +12,11 @@ from collections import Counter
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from rdfaspider.frontier.keys import host_of, is_dynamic
+from rdfaspider.frontier.admission import by_host, smallest_depths, within_depth, within_host
 from rdfaspider.frontier.trie import DONE, LATER, WAITING, Record, Trie, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
     from rocksdict import WriteBatch
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.orders.order import Order
     from rdfaspider.frontier.outlinks import Outlinks
-    from rdfaspider.frontier.pages import Inbox
+    from rdfaspider.frontier.pages import Entry, Inbox
     from rdfaspider.frontier.turns import Turns
     from rdfaspider.frontier.waiting import WaitingUrls
 
@@ -66,7 +66,8 @@ class Sieve:
         """Look up everything in the inbox, and what that brings in turn."""
         while self._inbox.size:
             batch = self._database.batch()
-            found = self._findings(self._inbox.empty(batch))
+            entries = self._inbox.empty(batch)
+            found = self._findings(entries)
             keys = sorted(found)
             new: list[bytes] = []
             idle: list[Host] = []
@@ -85,18 +86,13 @@ class Sieve:
             while self._stirred:
                 self._turns.compare_again(self._stirred.pop())
 
-    def _findings(
-        self, entries: Iterable[tuple[int, list[bytes], Sequence[int]]]
-    ) -> dict[bytes, int]:
-        """Return all keys, each with the smallest depth it was found at and, 256-fold, its hint."""
-        found: dict[bytes, int] = {}
+    def _findings(self, entries: list[Entry]) -> dict[bytes, int]:
+        """Return all keys, each with its finding: the smallest depth and, 256-fold, its hint."""
         order = self._order
-        for depth, keys, contexts in entries:
-            if not order.reads_hints:
-                for key in keys:
-                    if found.get(key, 256) > depth:
-                        found[key] = depth
-                continue
+        if not order.reads_hints:
+            return smallest_depths(entries)
+        found: dict[bytes, int] = {}
+        for _, depth, keys, contexts in entries:
             for key, context in zip(keys, contexts or repeat(0), strict=False):
                 hint = order.hint(context)
                 if (known := found.get(key)) is not None:
@@ -114,10 +110,10 @@ class Sieve:
         """Take in new URLs as far as the limits allow; return the hosts that were without work."""
         accepted: list[bytes] = []
         idle: list[Host] = []
-        first = self._counters.next_number
-        for host_key, group in _by_host(self._within_depth(keys, findings)):
+        first, limits, reject = self._counters.next_number, self._limits, self._counters.reject
+        for host_key, group in by_host(within_depth(limits, keys, findings, reject)):
             host = self._hosts.find(host_key) or self._create(host_key)
-            chosen = self._within_limits(host, group)
+            chosen = within_host(limits, host, group, findings, reject)
             if chosen:
                 if not host.can_give:
                     idle.append(host)
@@ -134,29 +130,6 @@ class Sieve:
         for finding, count in Counter(own).items():
             self._counters.begin(finding & 255, count)
         return idle
-
-    def _within_depth(self, keys: list[bytes], findings: Mapping[bytes, int]) -> list[bytes]:
-        limits = self._limits
-        # A hint makes a finding large: then each is looked at.
-        largest = max(map(findings.__getitem__, keys), default=0)
-        if largest <= min(limits.depth, limits.dynamic_depth):
-            return keys
-        chosen = [
-            key
-            for key in keys
-            if findings[key] & 255 <= (limits.dynamic_depth if is_dynamic(key) else limits.depth)
-        ]
-        self._counters.reject("depth", len(keys) - len(chosen))
-        return chosen
-
-    def _within_limits(self, host: Host, keys: list[bytes]) -> list[bytes]:
-        limits = self._limits
-        room = min(limits.host_urls - host.taken_in, limits.host_waiting - host.waiting)
-        if room >= len(keys):
-            return keys
-        chosen = keys[: max(room, 0)]
-        self._counters.reject("host", len(keys) - len(chosen))
-        return chosen
 
     def _create(self, key: bytes) -> Host:
         host = self._hosts.create(key, self._counters.next_host)
@@ -208,17 +181,3 @@ class Sieve:
         self._counters.save(batch)
         self._hosts.save(batch, host)
         return host
-
-
-def _by_host(keys: list[bytes]) -> Iterator[tuple[bytes, list[bytes]]]:
-    """Yield runs of sorted keys that have the same host."""
-    host, start = b"", 0
-    ends: tuple[bytes, ...] = ()
-    for index, key in enumerate(keys):
-        if not key.startswith(ends):
-            if index > start:
-                yield host, keys[start:index]
-            host, start = host_of(key), index
-            ends = (host + b")", host + b":", host + b"@")
-    if keys:
-        yield host, keys[start:]

@@ -291,17 +291,56 @@ def test_depth_of_static_and_dynamic_pages(opener: Opener) -> None:
     with opener(limits=FrontierLimits(depth=2, dynamic_depth=1)) as frontier:
         frontier.put(["http://a.test/2", "http://a.test/?2"], depth=2)
         frontier.put(["http://a.test/?1"], depth=1)
+        frontier.put(["http://a.test/3", "http://a.test/?3"], depth=3)
         assert sorted(drain(frontier)) == ["http://a.test/2", "http://a.test/?1"]
-        assert frontier.counts().rejected == {"depth": 1}
+        assert frontier.counts().rejected == {"dynamic_depth": 1, "depth": 2}
+
+
+def test_links_of_the_deepest_pages_are_counted(opener: Opener) -> None:
+    with opener(limits=FrontierLimits(depth=0, dynamic_depth=0)) as frontier:
+        frontier.put(["http://a.test/"])
+        assert drain(frontier, {"http://a.test/": urls("a", 3)}) == ["http://a.test/"]
+        assert frontier.counts().rejected == {"depth": 3}
 
 
 def test_urls_of_one_host(opener: Opener) -> None:
     with opener(limits=FrontierLimits(host_urls=5)) as frontier:
-        frontier.put(urls("a", 9) + urls("b", 3))
+        frontier.put(urls("a", 9) + urls("b", 3), depth=1)
         assert len(drain(frontier)) == 8
-        frontier.put(urls("a", 99))
+        frontier.put(urls("a", 99), depth=1)
         assert drain(frontier) == []
-        assert frontier.counts().rejected["host"] == 4 + 94
+        assert frontier.counts().rejected == {"host_urls": 4 + 94}
+
+
+def test_waiting_urls_of_one_host(opener: Opener) -> None:
+    with opener(limits=FrontierLimits(host_urls=8, host_waiting=5)) as frontier:
+        frontier.put(urls("a", 6), depth=1)
+        assert len(drain(frontier)) == 5
+        assert frontier.counts().rejected == {"host_waiting": 1}
+        frontier.put(urls("a", 9), depth=1)
+        assert len(drain(frontier, now=99.0)) == 3
+        assert frontier.counts().rejected == {"host_waiting": 1, "host_urls": 1}
+
+
+def test_seeds_are_never_turned_away(opener: Opener) -> None:
+    with opener(limits=FrontierLimits(host_urls=5, host_waiting=3)) as frontier:
+        frontier.put(urls("a", 4), depth=1)
+        frontier.put(urls("a", 9))
+        frontier.put([f"http://a.test/x{number}" for number in range(4)], depth=1)
+        assert sorted(drain(frontier)) == sorted(urls("a", 9))
+        counts = frontier.counts()
+        assert counts.seen == 9
+        assert counts.rejected.keys() <= {"host_urls", "host_waiting"}
+        assert sum(counts.rejected.values()) >= 4, "seeds count towards the limits"
+
+
+def test_many_seeds_are_put_at_once(opener: Opener) -> None:
+    with opener(limits=FrontierLimits(host_urls=5, host_waiting=5)) as frontier:
+        frontier.put(f"http://h{number % 50}.test/{number}" for number in range(45_000))
+        frontier.put([], depth=0)
+        assert frontier.wait(0.0) == 0.0
+        assert frontier.counts().waiting == 45_000
+        assert frontier.counts().rejected == {}
 
 
 # --- the head is ready, and the hosts are spread ---

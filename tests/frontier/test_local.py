@@ -127,6 +127,28 @@ def test_a_url_of_an_unknown_kind_is_refused() -> None:
         open_frontier("gopher://frontier")
 
 
+def test_a_hundred_thousand_seeds_are_a_few_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches: list[int] = []
+    write = Database.write
+
+    def counted(database: Database, batch: Any) -> None:
+        batches.append(len(batch))
+        write(database, batch)
+
+    seeds = [f"https://www.example.org/part{number % 13}/{number}" for number in range(100_000)]
+    with LocalFrontier(str(tmp_path / "frontier")) as frontier:
+        monkeypatch.setattr(Database, "write", counted)
+        spent = time.process_time()
+        frontier.put(iter(seeds))
+        assert time.process_time() - spent < 3.0
+        assert len(batches) <= 12
+        assert max(batches) < 100_000, "memory does not grow with the seeds"
+        assert frontier.counts().waiting == 100_000
+        assert frontier.counts().rejected == {}
+
+
 # --- servers ---
 
 

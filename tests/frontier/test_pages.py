@@ -63,15 +63,24 @@ def test_the_inbox_is_on_disk(tmp_path: Path) -> None:
     batch = database.batch()
     inbox.add(batch, 3, [b"test,a)/", b"test,b)/"], [10, 70_000])
     inbox.add(batch, 2, [])
-    inbox.add(batch, 1, [b"test,c)/"])
+    inbox.add(batch, 1, [b"test,c)/"], referrer=70_000)
     database.write(batch)
     again = Inbox(database)
     assert (again.size, again.floor) == (3, 1)
     batch = database.batch()
-    assert [(depth, keys, list(contexts)) for depth, keys, contexts in again.empty(batch)] == [
-        (3, [b"test,a)/", b"test,b)/"], [10, 70_000]),
-        (1, [b"test,c)/"], []),
-    ]
+    first, second = again.empty(batch)
+    assert (first.depth, first.keys, list(first.contexts), first.referrer) == (
+        3,
+        [b"test,a)/", b"test,b)/"],
+        [10, 70_000],
+        None,
+    )
+    assert (second.depth, second.keys, list(second.contexts), second.referrer) == (
+        1,
+        [b"test,c)/"],
+        [],
+        70_000,
+    )
     database.write(batch)
     assert (again.size, again.floor) == (0, 256)
     assert Inbox(database).size == 0

@@ -27,12 +27,16 @@ end
 
 local function take_in(print, depth, tail)
   if depth > (string.find(tail, '?', 1, true) and dynamic or deepest) then
-    add('rejected depth', 1)
+    add(depth > deepest and 'rejected depth' or 'rejected dynamic_depth', 1)
     return
   end
   host = host or find_host(name) or new_host(name, tonumber(ARGV[9]))
-  if host[H.taken_in] >= most or host[H.waiting] + host[H.flying] >= most_waiting then
-    add('rejected host', 1)
+  if depth > 0 and host[H.taken_in] >= most then
+    add('rejected host_urls', 1)
+    return
+  end
+  if depth > 0 and host[H.waiting] + host[H.flying] >= most_waiting then
+    add('rejected host_waiting', 1)
     return
   end
   set_state(print, WAITING, depth)

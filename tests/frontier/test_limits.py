@@ -1,0 +1,67 @@
+"""Limits: which links are turned away, in whose name, and how that is told."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+import rdfaspider.settings
+from rdfaspider.frontier.admission import within_depth, within_host
+from rdfaspider.frontier.hosts import Host
+from rdfaspider.frontier.limits import SETTINGS, FrontierLimits, explain
+
+
+def test_every_reason_names_a_setting() -> None:
+    reasons = set(FrontierLimits.__dataclass_fields__)
+    assert reasons <= SETTINGS.keys()
+    for setting in SETTINGS.values():
+        for name in setting.split(" or "):
+            assert hasattr(rdfaspider.settings, name)
+
+
+def test_what_was_rejected_is_told_by_setting() -> None:
+    rejected = {"depth": 3, "host_urls": 75_000, "host": 2}
+    assert list(explain(rejected, FrontierLimits(depth=2))) == [
+        "75,000 links beyond FRONTIER_HOST_URLS=25000",
+        "3 links beyond FRONTIER_DEPTH=2",
+        "2 links beyond FRONTIER_HOST_URLS or FRONTIER_HOST_WAITING",
+    ]
+    assert list(explain({"host_waiting": 1})) == ["1 links beyond FRONTIER_HOST_WAITING"]
+
+
+def test_depths() -> None:
+    limits = FrontierLimits(depth=3, dynamic_depth=1)
+    findings = {b"a)/": 3, b"b)/": 4, b"c)/?": 1, b"d)/?": 2, b"e)/?": 4}
+    rejected: Counter[str] = Counter()
+    chosen = within_depth(limits, list(findings), findings, lambda r, n: rejected.update({r: n}))
+    assert chosen == [b"a)/", b"c)/?"]
+    assert rejected == {"depth": 2, "dynamic_depth": 1}
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_host_takes_in_what_it_has_room_for_and_all_seeds(seed: int) -> None:
+    """Compare with taking them in one by one, seeds first because they have their room anyway."""
+    chance = random.Random(seed)
+    limits = FrontierLimits(host_urls=chance.randrange(12), host_waiting=chance.randrange(12))
+    host = Host(b"test,a", 0)
+    host.taken_in = chance.randrange(15)
+    host.waiting = chance.randrange(host.taken_in + 1)
+    keys = [b"test,a)/%02d" % number for number in range(chance.randrange(12))]
+    findings = {key: chance.choice([0, 256, 1, 257, 2]) for key in keys}
+    expected, reasons = set(), Counter[str]()
+    taken_in, waiting = host.taken_in, host.waiting
+    for key in sorted(keys, key=lambda key: (findings[key] & 255 > 0, key)):
+        if findings[key] & 255 and taken_in >= limits.host_urls:
+            reasons["host_urls"] += 1
+        elif findings[key] & 255 and waiting >= limits.host_waiting:
+            reasons["host_waiting"] += 1
+            taken_in += 1  # as far as this limit goes, there was room
+        else:
+            expected.add(key)
+            taken_in, waiting = taken_in + 1, waiting + 1
+    rejected: Counter[str] = Counter()
+    chosen = within_host(limits, host, keys, findings, lambda r, n: rejected.update({r: n}))
+    assert chosen == sorted(expected)
+    assert +rejected == reasons
