@@ -24,7 +24,9 @@ from rdfaspider.extract.graph import Graph
 from rdfaspider.extract.limits import Limits
 from rdfaspider.extract.names import Labels
 from rdfaspider.extract.parse import parse
+from rdfaspider.extract.rdfa10 import Processor10
 from rdfaspider.extract.tree import Document
+from rdfaspider.extract.version import declared_version
 from rdfaspider.extract.vocabulary import Vocabularies
 from rdfaspider.urls import to_iri, without_userinfo
 
@@ -41,6 +43,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     role: bool = True  # @role gives triples, as the Role Attribute specification says
     vocabularies: Vocabularies = field(default_factory=dict)  # IRI -> quads to expand terms with
+    rdfa: str = ""  # the version to read all pages by, 1.0 or 1.1; else each by what it declares
     agent: str = "rdfaspider"  # the name that a meta element may address us by
     text: int = 0  # characters of the page's text to give
 
@@ -140,7 +143,9 @@ def _read_page(
         _read_links(document, limits, extraction)
     base = without_userinfo(facts.base)
     if "rdfa" in formats and rdfa.is_worth(document, options.role):
-        processor = rdfa.Processor(document, labels, graph, facts.warnings)
+        facts.rdfa = options.rdfa or declared_version(document, body)
+        reader = Processor10 if facts.rdfa == "1.0" else rdfa.Processor
+        processor = reader(document, labels, graph, facts.warnings)
         processor.run(without_userinfo(url), base, options.role, options.vocabularies)
     facts.quads["rdfa"] = len(graph.triples)
     if "jsonld" in formats:

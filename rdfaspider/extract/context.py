@@ -46,11 +46,14 @@ class Declarations:
 
     def initial(self, host: str, url: str, base: str, labels: Labels) -> Context | None:
         """Returns the context that the root element starts from, None when there is no base."""
-        terms = XHTML_TERMS if host == "xhtml1" else TERMS
         limit = self._graph.limits.iri
-        names = Names(Base(base, limit), Base(url, limit), terms, labels, self._warnings, limit)
+        names = self._initial_names(host, Base(base, limit), Base(url, limit), labels)
         subject = names.base.term("")
         return (subject and Context(subject, subject, [], (subject, {}), "", names)) or None
+
+    def _initial_names(self, host: str, base: Base, document: Base, labels: Labels) -> Names:
+        terms = XHTML_TERMS if host == "xhtml1" else TERMS
+        return Names(base, document, terms, labels, self._warnings, self._graph.limits.iri)
 
     def entered(self, context: Context, attributes: dict[str, str], is_root: bool) -> Context:
         """Returns the context inside an element that declares something."""

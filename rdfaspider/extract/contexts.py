@@ -14,4 +14,5 @@ XHTML_VOCABULARY = "http://www.w3.org/1999/xhtml/vocab#"
 
 PREFIXES: dict[str, str] = _DATA["prefixes"]
 TERMS: dict[str, str] = _DATA["terms"]
-XHTML_TERMS: dict[str, str] = {**TERMS, **_DATA["xhtml_terms"]}
+LINK_TYPES: dict[str, str] = _DATA["xhtml_terms"]  # all the terms of RDFa 1.0
+XHTML_TERMS: dict[str, str] = {**TERMS, **LINK_TYPES}

@@ -25,6 +25,7 @@ class Facts:
 
     encoding: str = ""
     host: str = ""  # the host language: html5, xhtml1, xhtml5, svg or xml
+    rdfa: str = ""  # the version of RDFa that the page was read by, if it was
     title: str = ""
     text: str = ""  # as much of it as was asked for
     language: str = ""

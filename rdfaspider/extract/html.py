@@ -68,6 +68,10 @@ class HtmlDocument:
                 break
         return elements
 
+    def has_elements(self, node: Any) -> bool:
+        """Tells whether an element has child elements."""
+        return any(child.is_element_node for child in node.iter())
+
     def html(self, node: Any) -> str:
         """Returns the content of an element as HTML."""
         return node.inner_html or ""

@@ -93,7 +93,9 @@ class Names:
     ) -> Names:
         """Returns the scope of an element that declares something of its own."""
         base = base or self.base
-        names = Names(base, self._document, self._terms, self._labels, self.warnings, self._limit)
+        names = type(self)(
+            base, self._document, self._terms, self._labels, self.warnings, self._limit
+        )
         names.prefixes = {**self.prefixes, **prefixes} if prefixes else self.prefixes
         names.vocabulary = self.vocabulary if vocabulary is None else vocabulary
         return names

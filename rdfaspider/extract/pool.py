@@ -187,6 +187,7 @@ def options_to_json(options: Options) -> str:
             "limits": asdict(options.limits),
             "role": options.role,
             "expand": bool(options.vocabularies),
+            "rdfa": options.rdfa,
             "agent": options.agent,
             "text": options.text,
         }

@@ -29,7 +29,7 @@ _COMPLEX = frozenset(("about", "inlist", "rel", "rev", "typeof"))
 _LINKS = frozenset(("resource", "href", "src"))
 _FORMS = frozenset(("content", "datatype"))
 _SOURCES = frozenset(("property", "typeof", "vocab"))  # each of them makes a triple
-_TYPE = f"<{RDF}type>"
+TYPE = f"<{RDF}type>"
 _NIL = f"<{RDF}nil>"
 _FIRST = f"<{RDF}first>"
 _REST = f"<{RDF}rest>"
@@ -150,7 +150,7 @@ class Processor:
         rel = get("rel")
         rev = get("rev")
         if prop is not None and self._is_html5 and (rel is not None or rev is not None):
-            rel, rev = _without_terms(rel), _without_terms(rev)
+            rel, rev = without_terms(rel), without_terms(rev)
         about = get("about")
         if about is not None:
             about = names.resource(about)
@@ -169,14 +169,15 @@ class Processor:
         subject, target, typed = found
         if typed is not None:
             for kind in names.values(attributes["typeof"]):
-                self._graph.add(typed, _TYPE, kind)
+                self._graph.add(typed, TYPE, kind)
         lists = context.lists if subject == context.target else (subject, {})
         incomplete: list[Incomplete] = []
         if related:
-            incomplete = self._relate(names, found, rel or "", rev or "", lists, attributes)
+            listed = "inlist" in attributes
+            incomplete = self._relate(names, found, rel or "", rev or "", lists, listed)
             if target is None:
                 target = self._labels.fresh()
-            elif "inlist" not in attributes:
+            elif not listed:
                 lists = (target, {})
         if prop and (predicates := names.predicates(prop)):
             resource = None if related else linked
@@ -199,13 +200,13 @@ class Processor:
         rel: str,
         rev: str,
         lists: Lists,
-        attributes: dict[str, str],
+        listed: bool,
     ) -> list[Incomplete]:
         """Steps 9 and 10: adds triples of @rel and @rev; returns those that lack a resource."""
         subject, target, _ = found
         incomplete: list[Incomplete] = []
         for predicate in names.predicates(rel):
-            if "inlist" in attributes:
+            if listed:
                 items = self._list(lists, predicate)
                 if target is None:
                     incomplete.append(("listed", predicate, items))
@@ -284,7 +285,7 @@ def _linked(names: Names, attributes: dict[str, str]) -> str | None:
     return None if value is None else names.base.term(value)
 
 
-def _without_terms(value: str | None) -> str | None:
+def without_terms(value: str | None) -> str | None:
     """Returns what HTML keeps of @rel and @rev beside @property: CURIEs and IRIs."""
     if value is None:
         return None

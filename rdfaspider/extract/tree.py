@@ -28,6 +28,10 @@ class Document(Protocol):
     is_cut: bool  # whether the tree does not hold the whole page
     text: Callable[[Any], str]  # the text inside a node, without comments
 
+    def has_elements(self, node: Any) -> bool:
+        """Tells whether an element has child elements."""
+        ...
+
     def html(self, node: Any) -> str:
         """Returns the content of an element as HTML."""
         ...

@@ -10,7 +10,7 @@ from rdfaspider.extract.graph import Graph
 from rdfaspider.extract.literals import quoted, time_suffix
 from rdfaspider.extract.tree import Document
 
-_XML_LITERAL = f"^^<{RDF}XMLLiteral>"
+XML_LITERAL = f"^^<{RDF}XMLLiteral>"
 _HTML_LITERAL = f"^^<{RDF}HTML>"
 _ASKING = frozenset(("content", "datatype", "datetime"))  # asking for a literal
 _UNTYPABLE = frozenset((f"^^<{RDF}langString>", f"^^<{RDF}dirLangString>"))
@@ -66,7 +66,7 @@ class Values:
         return context.language
 
     def _content(self, context: Context, suffix: str, node: Any) -> str:
-        if suffix == _XML_LITERAL:
+        if suffix == XML_LITERAL:
             text = self._document.xml(node, context.names.prefixes)
             self._graph.spend(4 * len(text))  # writing mark-up takes longer than reading text
             return text

@@ -54,6 +54,7 @@ def options_from_json(text: str) -> Options:
         limits=Limits(**given["limits"]),
         role=given["role"],
         vocabularies=bundled() if given["expand"] else {},
+        rdfa=given["rdfa"],
         agent=given["agent"],
         text=given["text"],
     )

@@ -69,6 +69,10 @@ class XmlDocument:
                     break
         return elements
 
+    def has_elements(self, node: Any) -> bool:
+        """Tells whether an element has child elements."""
+        return next(node.iterchildren("*"), None) is not None
+
     def html(self, node: Any) -> str:
         """Returns the content of an element as HTML."""
         return self.xml(node, {})

@@ -127,6 +127,10 @@ def test_a_user_who_leaves_takes_the_worker_along() -> None:
 
 def test_options_travel() -> None:
     options = Options(
-        formats=frozenset({"rdfa"}), limits=Limits(links=7, quads=3), role=False, agent="us"
+        formats=frozenset({"rdfa"}),
+        limits=Limits(links=7, quads=3),
+        role=False,
+        rdfa="1.0",
+        agent="us",
     )
     assert options_from_json(options_to_json(options)) == options

@@ -1,0 +1,183 @@
+"""RDFa 1.0, for documents that declare it: what differs from RDFa 1.1, and nothing else.
+
+The sequence is that of *RDFa in XHTML: Syntax and Processing*, section 5.5. Beside RDFa 1.1:
+
+* names need a declaration by xmlns:…, or are link types of XHTML; @vocab, @prefix, @inlist and absolute
+  IRIs mean nothing, and only safe CURIEs are CURIEs in @about and @resource;
+* @src names a subject, as @about does, and @typeof always types the subject;
+* @property always gives a literal, of XML where the element has child elements and no @datatype, and
+  what is inside such a literal is not read again.
+
+What HTML adds (``time``, @datetime, terms of @rel beside @property) holds for both versions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdfaspider.extract.context import Context, Declarations
+from rdfaspider.extract.contexts import LINK_TYPES, XHTML_VOCABULARY
+from rdfaspider.extract.graph import Graph
+from rdfaspider.extract.iris import Base
+from rdfaspider.extract.names import Labels, Names, Warnings
+from rdfaspider.extract.rdfa import TYPE, Processor, without_terms
+from rdfaspider.extract.tree import Document
+from rdfaspider.extract.values import XML_LITERAL, Values
+
+
+class Processor10(Processor):
+    """Walks a document of RDFa 1.0 as ``Processor`` walks others."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, document: Document, labels: Labels, graph: Graph, warnings: Warnings
+    ) -> None:
+        super().__init__(document, labels, graph, warnings)
+        self._values = _Values(document, graph)
+        self._declarations = _Declarations(document.host, graph, warnings)
+
+    def _plain(self, context: Context, tag: str, attributes: dict[str, str], node: Any) -> Context:
+        return self._element(context, False, tag, attributes, node)
+
+    def _element(
+        self, context: Context, is_root: bool, tag: str, attributes: dict[str, str], node: Any
+    ) -> Context:
+        """Apply steps 4 to 11 to one element; return the context of its children."""
+        names = context.names
+        prop, rel, rev = attributes.get("property"), attributes.get("rel"), attributes.get("rev")
+        if prop is not None and self._is_html5:
+            rel, rev = without_terms(rel), without_terms(rev)
+        related = rel is not None or rev is not None
+        named = _named(names, attributes, "about", "src")
+        target = _named(names, attributes, "resource", "href")
+        if not related:
+            named, target = named or target, None
+        if named is None:
+            if is_root or (self._is_html and tag in ("head", "body")):
+                named = names.base.term("")
+            elif "typeof" in attributes:
+                named = self._labels.fresh()
+            elif prop is None and not related:
+                return context
+        subject = named or context.target
+        for kind in names.values(attributes.get("typeof", "")):
+            self._graph.add(subject, TYPE, kind)
+        incomplete = []
+        if related:
+            found = (subject, target, None)
+            incomplete = self._relate(names, found, rel or "", rev or "", context.lists, False)
+            target = target or self._labels.fresh()
+        if prop and self._describe(context, subject, prop, tag, attributes, node):
+            names = _Silence(names)
+        if context.incomplete:
+            self._complete(context, subject)
+        return Context(
+            subject, target or subject, incomplete, context.lists, context.language, names
+        )
+
+    def _describe(
+        self,
+        context: Context,
+        subject: str,
+        prop: str,
+        tag: str,
+        attributes: dict[str, str],
+        node: Any,
+    ) -> bool:
+        """Add the literals of @property (step 9); tell whether they hold the element's mark-up."""
+        predicates = context.names.predicates(prop)
+        if not predicates:
+            return False
+        value = self._values.value(context, tag, attributes, node)
+        if value:
+            for predicate in predicates:
+                self._graph.add(subject, predicate, value)
+        return value.endswith(XML_LITERAL)
+
+
+def _named(names: Names, attributes: dict[str, str], resource: str, link: str) -> str | None:
+    """Return what an attribute for IRIs and CURIEs names, or else one for IRIs alone."""
+    value = attributes.get(resource)
+    if value is not None and (term := names.resource(value)) is not None:
+        return term
+    value = attributes.get(link)
+    return None if value is None else names.base.term(value)
+
+
+class _Declarations(Declarations):
+    """Knows xmlns:… alone."""
+
+    __slots__ = ()
+
+    def _initial_names(self, host: str, base: Base, document: Base, labels: Labels) -> Names:
+        return _Names(base, document, LINK_TYPES, labels, self._warnings, self._graph.limits.iri)
+
+    def entered(self, context: Context, attributes: dict[str, str], is_root: bool) -> Context:
+        known = {name: attributes[name] for name in attributes.keys() - {"prefix", "vocab"}}
+        return super().entered(context, known, is_root)
+
+
+class _Names(Names):
+    """Resolves CURIEs by their declaration only, and terms only as link types."""
+
+    __slots__ = ()
+
+    def _resource(self, value: str) -> str | None:
+        return super()._resource(value) if value.startswith("[") else self.base.term(value)
+
+    def _name(self, token: str) -> str | None:
+        if ":" not in token:
+            return self._term(token)
+        curie = self._curie(token)
+        if curie is None:
+            self.warnings["UnresolvedCURIE"] += 1
+        return curie
+
+    def _namespace(self, prefix: str) -> str | None:
+        return self.prefixes.get(prefix) if prefix else XHTML_VOCABULARY
+
+
+class _Silence(Names):
+    """The names inside an XML literal: nothing means anything there."""
+
+    __slots__ = ()
+
+    def __init__(self, names: Names) -> None:
+        self.base = names.base
+        self.prefixes = names.prefixes
+
+    def changed(self, **_: object) -> Names:
+        return self
+
+    def values(self, value: str) -> tuple[str, ...]:
+        return ()
+
+    def predicates(self, value: str) -> tuple[str, ...]:
+        return ()
+
+    def resource(self, value: str) -> str | None:
+        return None
+
+
+class _Values(Values):
+    """Makes an XML literal of mark-up where nothing asks for another value."""
+
+    __slots__ = ()
+
+    def value(
+        self,
+        context: Context,
+        tag: str,
+        attributes: dict[str, str],
+        node: Any,
+        resource: str | None = None,
+    ) -> str:
+        if self._asks(tag, attributes) or not self._document.has_elements(node):
+            return super().value(context, tag, attributes, node)
+        return self._quoted(self._content(context, XML_LITERAL, node), XML_LITERAL)
+
+    def _asks(self, tag: str, attributes: dict[str, str]) -> bool:
+        if "content" in attributes or "datatype" in attributes:
+            return True
+        return self._has_times and (tag == "time" or "datetime" in attributes)
