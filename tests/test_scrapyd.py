@@ -1,10 +1,10 @@
-"""A real scrapyd: the project is deployed as an egg, and two jobs of it share one crawl over Redis."""
+"""A real scrapyd on a host without the project: it is deployed as an egg, and its jobs crawl."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,12 +13,16 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from pyoxigraph import Quad
 
 from rdfaspider.frontier.redis import report
 from rdfaspider.site.oracle import Oracle
@@ -65,21 +69,67 @@ class Scrapyd:
             time.sleep(0.2)
 
 
+def needed(*names: str) -> set[str]:
+    """Return the distributions that some requirements need, by their names."""
+    found: set[str] = set()
+    pending = [Requirement(name) for name in names]
+    while pending:
+        requirement = pending.pop()
+        name = requirement.name.lower()
+        if (requirement.marker and not requirement.marker.evaluate({"extra": ""})) or name in found:
+            continue
+        found.add(name)
+        pending += [Requirement(each) for each in distribution(name).requires or ()]
+    return found
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the Python of a host that has what docs/operations.md asks for, and not the project.
+
+    Its packages are links to those of the environment of the tests: made in a second, not a minute.
+    """
+    text = (PROJECT / "requirements.txt").read_text()
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    try:
+        names = needed(*lines, "scrapyd", "scrapyd-client")
+    except PackageNotFoundError as missing:
+        pytest.skip(f"no {missing.name}: pip install scrapyd scrapyd-client 'setuptools<81'")
+    directory = tmp_path_factory.mktemp("host")
+    venv = [sys.executable, "-m", "venv", "--without-pip", str(directory)]
+    subprocess.run(venv, check=True, timeout=60)
+    (packages,) = directory.glob("lib/python*/site-packages")
+    for name in names:
+        files = distribution(name).files or ()
+        for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(str(distribution(name).locate_file(top)))
+    return str(directory / "bin" / "python")
+
+
+def test_the_host_does_not_have_the_project(host: str, tmp_path: Path) -> None:
+    code = "import scrapy, scrapyd, lxml, pyoxigraph, rdfaspider"
+    result = subprocess.run(
+        [host, "-c", code], cwd=tmp_path, env=environment(), capture_output=True, text=True
+    )
+    assert "No module named 'rdfaspider'" in result.stderr
+
+
+def environment(**variables: str) -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | variables
+
+
 @contextmanager
-def scrapyd(directory: Path, proxy: str) -> Iterator[Scrapyd]:
+def scrapyd(python: str, directory: Path, proxy: str) -> Iterator[Scrapyd]:
     """Run a scrapyd in a directory while the block runs."""
-    if importlib.util.find_spec("scrapyd") is None:
-        pytest.skip("no scrapyd: pip install scrapyd scrapyd-client 'setuptools<81'")
     port = redis_servers.free_port()
     lines = ("[scrapyd]", f"http_port = {port}", "bind_address = 127.0.0.1", "poll_interval = 0.5")
     (directory / "scrapyd.conf").write_text("\n".join((*lines, "max_proc = 4")) + "\n")
-    environment = {**os.environ, "http_proxy": proxy, "no_proxy": "127.0.0.1"}
-    environment.pop("PYTHONPATH", None)
     with (directory / "scrapyd.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "scrapyd"],
+            [python, "-P", "-m", "scrapyd"],
             cwd=directory,
-            env=environment,
+            env=environment(http_proxy=proxy, no_proxy="127.0.0.1"),
             stdout=log,
             stderr=log,
             start_new_session=True,
@@ -100,37 +150,76 @@ def scrapyd(directory: Path, proxy: str) -> Iterator[Scrapyd]:
         process.wait()
 
 
-def deploy(directory: Path, server: Scrapyd) -> None:
-    """Deploy the project from a copy, as a user does from the project itself."""
-    copy = directory / "project"
+def project(copy: Path) -> None:
+    """Copy what a user has checked out."""
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PROJECT / "rdfaspider", copy / "rdfaspider", ignore=ignored)
     for name in ("setup.py", "pyproject.toml", "requirements.txt", "README.md", "scrapy.cfg"):
         shutil.copy(PROJECT / name, copy)
+
+
+def scrapyd_deploy(python: str, directory: Path, *arguments: str) -> str:
+    """Do as the script scrapyd-deploy does; return what it says."""
+    command = [python, "-P", "-c", "from scrapyd_client.deploy import main; main()", *arguments]
+    result = subprocess.run(
+        command, cwd=directory, env=environment(), capture_output=True, text=True, timeout=120
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def deploy(python: str, directory: Path, server: Scrapyd) -> None:
+    """Deploy the project from a copy, as a user does from the project itself."""
+    copy = directory / "project"
+    project(copy)
     target = (copy / "scrapy.cfg").read_text().replace("http://127.0.0.1:6800/", server.url)
     (copy / "scrapy.cfg").write_text(target)
-    command = [str(Path(sys.executable).parent / "scrapyd-deploy"), "local"]
-    result = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=120)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert '"status": "ok"' in result.stdout, result.stdout + result.stderr
+    assert '"status": "ok"' in scrapyd_deploy(python, copy, "local")
 
 
-def test_two_jobs_of_scrapyd_share_a_crawl(tmp_path: Path) -> None:
+def test_an_egg_has_all_files_of_the_package(host: str, tmp_path: Path) -> None:
+    project(tmp_path / "project")
+    scrapyd_deploy(host, tmp_path / "project", "--build-egg", str(tmp_path / "egg"))
+    with zipfile.ZipFile(tmp_path / "egg") as egg:
+        packed = set(egg.namelist())
+    files = (path for path in (PROJECT / "rdfaspider").rglob("*") if path.is_file())
+    names = {str(path.relative_to(PROJECT)) for path in files if "__pycache__" not in path.parts}
+    assert names <= packed
+
+
+def stored(directory: Path) -> set[Quad]:
+    with open_store(str(directory / "store"), read_only=True) as store:
+        rows = store.query("SELECT ?s ?p ?o ?g { GRAPH ?g { ?s ?p ?o } }")
+        return {Quad(row["s"], row["p"], row["o"], row["g"]) for row in rows}
+
+
+def test_a_job_reads_every_page(host: str, tmp_path: Path) -> None:
+    web = Web(PARAMETERS)
+    with running(PARAMETERS) as proxy, scrapyd(host, tmp_path, proxy) as server:
+        deploy(host, tmp_path, server)
+        # Expansion reads the one file of data that other crawls do not.
+        settings = (f"JOBDIR={tmp_path / 'crawl'}", "POLITENESS_DELAY=0.05", "EXTRACT_EXPAND=1")
+        server.schedule("alone", *settings, seeds=web.url(0, 0), scope="all")
+        server.wait_for("alone", "finished")
+    oracle = Oracle(web)
+    reach = oracle.reachable([web.url(0, 0)], 15)
+    log = (tmp_path / "logs" / "rdfaspider" / "rdfa" / "alone.log").read_text()
+    assert re.search(rf"done in this run: .*\b{len(reach.pages)} page\b", log), log
+    assert "extract-" not in log
+    assert stored(tmp_path / "crawl") == {q for url in reach.pages for q in oracle.triples(url)}
+
+
+def test_two_jobs_of_scrapyd_share_a_crawl(host: str, tmp_path: Path) -> None:
     web = Web(PARAMETERS)
     with (
         redis_servers.server(tmp_path / "redis") as redis,
         running(PARAMETERS) as proxy,
-        scrapyd(tmp_path, proxy) as server,
+        scrapyd(host, tmp_path, proxy) as server,
     ):
-        deploy(tmp_path, server)
+        deploy(host, tmp_path, server)
         spiders = server.ask("listspiders.json?project=rdfaspider")["spiders"]
         assert spiders == ["rdfa"]
-        common = [
-            f"FRONTIER_URL={redis.url}",
-            "POLITENESS_DELAY=0.05",
-            "FRONTIER_WAIT=1",
-            "EXTRACT_PROCESSES=0",
-        ]
+        common = [f"FRONTIER_URL={redis.url}", "POLITENESS_DELAY=0.05", "FRONTIER_WAIT=1"]
         for job in ("one", "two"):
             server.schedule(job, f"JOBDIR={tmp_path / job}", *common, scope="all")
         with redis.client() as client:
@@ -152,22 +241,17 @@ def test_two_jobs_of_scrapyd_share_a_crawl(tmp_path: Path) -> None:
             frontier.crew.tell(state="stop")
         for job in ("one", "two"):
             server.wait_for(job, "finished")
-    found = set()
-    for job in ("one", "two"):
-        with open_store(str(tmp_path / job / "store"), read_only=True) as store:
-            found |= {
-                str(row["g"]) for row in store.query("SELECT DISTINCT ?g { GRAPH ?g { ?s ?p ?o } }")
-            }
-    assert found == {str(quad.graph_name) for url in reach.pages for quad in oracle.triples(url)}
+    found = stored(tmp_path / "one") | stored(tmp_path / "two")
+    assert found == {quad for url in reach.pages for quad in oracle.triples(url)}
 
 
-def test_two_jobs_do_not_write_to_one_embedded_store(tmp_path: Path) -> None:
+def test_two_jobs_do_not_write_to_one_embedded_store(host: str, tmp_path: Path) -> None:
     with (
         redis_servers.server(tmp_path / "redis") as redis,
         running(PARAMETERS) as proxy,
-        scrapyd(tmp_path, proxy) as server,
+        scrapyd(host, tmp_path, proxy) as server,
     ):
-        deploy(tmp_path, server)
+        deploy(host, tmp_path, server)
         settings = [f"FRONTIER_URL={redis.url}", "FRONTIER_WAIT=1", f"JOBDIR={tmp_path / 'same'}"]
         server.schedule("first", *settings)
         with redis.client() as client:

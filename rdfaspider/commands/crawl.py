@@ -70,7 +70,7 @@ def _is_about_a_signal(record: logging.LogRecord) -> bool:
     return record.levelno > logging.INFO or record.getMessage().startswith("Received")
 
 
-_TOO_EARLY = ("disk_full", "frontier_error", "no_answer", "store_error")
+_TOO_EARLY = ("disk_full", "extract_error", "frontier_error", "no_answer", "store_error")
 
 
 def _went_wrong(crawler: Crawler) -> bool:

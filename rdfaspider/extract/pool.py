@@ -1,77 +1,123 @@
 """Extraction in processes of their own, where a page can neither hold up nor bring down the crawl.
 
 Each worker is a child process that reads one page at a time from a socket and writes what it found to
-the same. A page that takes too long, or needs too much memory, or crashes a parser, costs its worker;
-the page fails alone and a new worker takes the place. Both ways only bytes travel: a line of JSON with the
-sizes, then the body, or the quads as N-Quads. Nothing that comes back is executed.
+the same. A page that takes too long, or needs too much memory, costs its worker and fails alone. A worker
+that dies may have been killed by anybody, so its page is read once more by a new one; a page whose second
+worker dies too has failed. Workers that cannot even start are nobody's page's fault: WorkersUnavailable.
+
+Both ways only bytes travel: a line of JSON with the sizes, then the body, or the quads as N-Quads. Nothing
+that comes back is executed.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import socket
-import subprocess
-import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rdfaspider.extract import Extraction
 from rdfaspider.extract.facts import Facts
+from rdfaspider.extract.process import ExtractionFailed, WorkerProcess
+from rdfaspider.extract.suspects import Suspects
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import Callable
 
     from rdfaspider.extract import Options
+    from rdfaspider.extract.process import Answer
+
+__all__ = ["ExtractionFailed", "Pool", "WorkersUnavailable", "options_to_json"]
+
+# A worker may be killed while it starts, too.
+_STARTS = 3
 
 
-# To copy a page of this size is cheaper than to write twice.
-_SMALL = 64 * 1024
-
-# What a worker sends: its line of JSON, and the quads.
-Answer = tuple[dict[str, Any], bytes]
-
-
-class ExtractionFailed(Exception):
-    """Says why a page could not be read: `timeout` or `crash`."""
+class WorkersUnavailable(OSError):
+    """Says in a sentence why no worker can be started."""
 
 
 class Pool:
-    """Runs `extract` with the same options for all pages, in at most so many processes.
+    """Runs `extract` with the same options for all pages, in a limited number of processes.
 
-    timeout  seconds that a page may take
-    memory   megabytes that a worker may use
+    timeout   seconds that a page may take
+    memory    megabytes that a worker may use
+    on_crash  is called when a worker has died and its page is read once more
     """
 
     def __init__(
-        self, processes: int, options: Options, *, timeout: float = 30.0, memory: int = 2048
+        self,
+        processes: int,
+        options: Options,
+        *,
+        timeout: float = 30.0,
+        memory: int = 2048,
+        on_crash: Callable[[], None] = lambda: None,
     ) -> None:
-        self._options = options_to_json(options)
+        self._arguments = (options_to_json(options), str(memory), str(timeout))
         self._timeout = timeout
-        self._memory = memory
-        self._idle: list[_Worker] = []
+        self._on_crash = on_crash
+        self._idle: list[WorkerProcess] = []
         self._free = asyncio.Semaphore(processes)
+        self._suspects = Suspects()
+        self._trouble = ""
+
+    async def open(self) -> None:
+        """Start the first worker, to learn before the first page whether there can be any."""
+        self._idle.append(await self._start())
 
     async def extract(self, body: bytes, url: str, content_type: str) -> Extraction:
-        """Return what `extract` does, or raise ExtractionFailed."""
+        """Return what `extract` does, or raise ExtractionFailed or WorkersUnavailable."""
         request = {"url": url, "content_type": content_type, "size": len(body)}
-        async with self._free, self._worker() as worker:
-            header, quads = await worker.ask(json.dumps(request).encode() + b"\n", body)
-            return _extraction(header, quads)
+        header = json.dumps(request).encode() + b"\n"
+        if url in self._suspects:
+            found, quads = await self._read_suspect(url, header, body)
+        else:
+            found, quads = await self._read(url, header, body)
+        if "error" in found:
+            raise ExtractionFailed("error", found["error"], found["traceback"])
+        if self._suspects:
+            self._suspects.forgive(url)
+        return _extraction(found, quads)
 
-    @contextlib.asynccontextmanager
-    async def _worker(self) -> AsyncIterator[_Worker]:
-        """Lend a worker; one that fails, or whose user is cancelled, is not used again."""
-        worker = await self._living() or await self._start()
+    async def _read_suspect(self, url: str, header: bytes, body: bytes) -> Answer:
         try:
-            yield worker
+            async with self._suspects.turn(len(body)):
+                return await self._read(url, header, body)
+        except ExtractionFailed as failure:
+            failure.strikes = self._suspects.strikes(url)
+            raise
+
+    async def _read(self, url: str, header: bytes, body: bytes) -> Answer:
+        try:
+            async with self._free:
+                return await self._read_twice(header, body)
+        except ExtractionFailed as failure:
+            failure.strikes = self._suspects.strike(url)
+            raise
+
+    async def _read_twice(self, header: bytes, body: bytes) -> Answer:
+        try:
+            return await self._ask(await self._living() or await self._start(), header, body)
+        except ExtractionFailed as failure:
+            if failure.reason != "crash":
+                raise
+        self._on_crash()
+        return await self._ask(await self._start(), header, body)
+
+    async def _ask(self, worker: WorkerProcess, header: bytes, body: bytes) -> Answer:
+        """Have a page read; a worker that fails, or whose user is cancelled, is not used again."""
+        try:
+            answer = await worker.ask(header, body, self._timeout)
+            if "memory" in answer[0]:
+                raise ExtractionFailed("memory")
         except BaseException:
             await worker.end()
             raise
         self._idle.append(worker)
+        return answer
 
-    async def _living(self) -> _Worker | None:
+    async def _living(self) -> WorkerProcess | None:
         """Return an idle worker; one that the system has ended meanwhile is cleared away."""
         while self._idle:
             worker = self._idle.pop()
@@ -80,91 +126,21 @@ class Pool:
             await worker.end()
         return None
 
-    async def _start(self) -> _Worker:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            arguments = [self._options, str(self._memory)]
-            process = subprocess.Popen(
-                [sys.executable, "-m", "rdfaspider.extract.worker", *arguments],
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
-                stderr=subprocess.DEVNULL,
-            )
-        worker = _Worker(process, self._timeout)
-        await asyncio.get_running_loop().create_connection(lambda: worker, sock=ours)
-        return worker
+    async def _start(self) -> WorkerProcess:
+        starts = 0
+        while not self._trouble:
+            try:
+                return await WorkerProcess.start(self._arguments)
+            except OSError as error:
+                starts += 1
+                if starts == _STARTS:
+                    self._trouble = str(error)
+        # It is the same for all pages that are on their way.
+        raise WorkersUnavailable(f"No process can be started to read pages ({self._trouble}).")
 
     async def close(self) -> None:
         while self._idle:
             await self._idle.pop().end()
-
-
-class _Worker(asyncio.Protocol):
-    """One child process and the page that it reads.
-
-    Streams would wake a task for the header, another for the rest, and start a timer each; here the
-    answer wakes the one that waits for it when all of it is there.
-    """
-
-    def __init__(self, process: subprocess.Popen[bytes], timeout: float) -> None:
-        self.process = process
-        self._timeout = timeout
-        self._answer: asyncio.Future[Answer] | None = None
-        self._pieces = bytearray()
-        self._header: dict[str, Any] | None = None
-        self.is_lost = False
-
-    async def ask(self, header: bytes, body: bytes) -> Answer:
-        if self.is_lost:
-            raise ExtractionFailed("crash")
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Answer] = loop.create_future()
-        self._answer = answer
-        timer = loop.call_later(self._timeout, self._fail, "timeout")
-        try:
-            if len(body) > _SMALL:
-                self._transport.write(header)
-                self._transport.write(body)
-            else:
-                self._transport.write(header + body)
-            return await answer
-        finally:
-            timer.cancel()
-            self._answer = self._header = None
-            self._pieces.clear()
-
-    def _fail(self, reason: str) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(ExtractionFailed(reason))
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # Not every loop derives its transports from asyncio's.
-        self._transport = cast("asyncio.Transport", transport)
-
-    def data_received(self, data: bytes) -> None:
-        if self._answer is None or self._answer.done():
-            return
-        pieces = self._pieces
-        pieces += data
-        if self._header is None:
-            end = data.find(b"\n")
-            if end < 0:
-                return
-            end += len(pieces) - len(data)
-            self._header = json.loads(pieces[:end])
-            del pieces[: end + 1]
-        if len(pieces) == self._header["size"]:
-            self._answer.set_result((self._header, bytes(pieces)))
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self.is_lost = True
-        self._fail("crash")
-
-    async def end(self) -> None:
-        self._transport.abort()
-        self.process.kill()
-        # A killed process is gone in no time.
-        self.process.wait()
 
 
 def _extraction(header: dict[str, Any], quads: bytes) -> Extraction:

@@ -1,39 +1,89 @@
 """A worker of the pool: pages in, links and quads out, until its input ends.
 
-    python -m rdfaspider.extract.worker OPTIONS MEMORY
-
-It opens nothing, and its memory is limited by the system.
+It says that it is ready when it has read a page of its own within its limits. It opens nothing, its memory
+is limited by the system, and so is its time, for a crawl that is killed cannot end it. Its standard input
+is a socket, and answers go there too: what libraries may print must not come between.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import resource
 import signal
 import sys
+import traceback
 from typing import BinaryIO
 
 from rdfaspider.extract import Extraction, Limits, Options, extract
 from rdfaspider.extract.vocabulary import bundled
 
+# Megabytes without which hardly a page could be read.
+_LEAST_MEMORY = 64
+# Seconds that the crawl has to end a page itself.
+_GRACE = 5.0
+# Characters of a traceback that are sent.
+_TRACEBACK = 4_000
 
-def main(options: str, memory: str) -> None:
+_READY = b'{"size": 0}\n'
+# Ready made, for there may be no memory left to make it.
+_OUT_OF_MEMORY = b'{"memory": true, "size": 0}\n'
+_SAMPLE = b"""<!DOCTYPE html><title>A</title><p property="schema:name">B</p><a href="/c">C</a>
+<script type="application/ld+json">{"@context": "https://schema.org", "name": "D"}</script>
+<p itemscope itemtype="http://schema.org/Thing"><i itemprop="name">E</i>"""
+
+
+def main(options: str, memory: str, timeout: str) -> None:
     # Ctrl-C is for the crawl, which ends its workers when their pages are done.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    limit = int(memory) << 20
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    serve(sys.stdin.buffer, sys.stdout.buffer, options_from_json(options))
+    # The crawl keeps what is written to standard error before a crash.
+    faulthandler.enable()
+    what = options_from_json(options)
+    _limit_memory(int(memory))
+    extract(_SAMPLE, "http://example.org/", "text/html", what)
+    with open(0, "wb", closefd=False) as answers:
+        answers.write(_READY)
+        answers.flush()
+        serve(sys.stdin.buffer, answers, what, float(timeout) + _GRACE)
 
 
-def serve(pages: BinaryIO, answers: BinaryIO, options: Options) -> None:
-    """Answer each page in turn."""
+def _limit_memory(megabytes: int) -> None:
+    limit = megabytes << 20
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    except ValueError:
+        most = resource.getrlimit(resource.RLIMIT_AS)[1] >> 20
+        sys.exit(f"EXTRACT_MEMORY_MB={megabytes} is more than the {most} MB of ulimit -v")
+    try:
+        bytearray(_LEAST_MEMORY << 20)
+    except MemoryError:
+        sys.exit(f"EXTRACT_MEMORY_MB={megabytes} leaves no room for a page")
+
+
+def serve(pages: BinaryIO, answers: BinaryIO, options: Options, seconds: float) -> None:
+    """Answer each page in turn; one that burns more CPU time than `seconds` ends the process."""
     while line := pages.readline():
         page = json.loads(line)
         body = pages.read(page["size"])
-        _write(answers, extract(body, page["url"], page["content_type"], options))
+        # It does not run while the worker waits for a page, so it need not be stopped.
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        answers.write(_answer(body, page["url"], page["content_type"], options))
+        answers.flush()
 
 
-def _write(answers: BinaryIO, extraction: Extraction) -> None:
+def _answer(body: bytes, url: str, content_type: str, options: Options) -> bytes:
+    """Return what a page holds or, whatever is raised, what was."""
+    try:
+        return _encoded(extract(body, url, content_type, options))
+    except MemoryError:
+        return _OUT_OF_MEMORY
+    except BaseException as error:  # a panic of Rust is no Exception
+        text = "".join(traceback.format_exception(error))[-_TRACEBACK:]
+        failure = {"error": type(error).__name__, "traceback": text, "size": 0}
+        return json.dumps(failure).encode() + b"\n"
+
+
+def _encoded(extraction: Extraction) -> bytes:
     header = {
         "links": extraction.links,
         "relations": extraction.relations,
@@ -43,8 +93,7 @@ def _write(answers: BinaryIO, extraction: Extraction) -> None:
         "facts": extraction.facts.to_json(),
         "size": len(extraction.nquads),
     }
-    answers.write(json.dumps(header).encode() + b"\n" + extraction.nquads)
-    answers.flush()
+    return json.dumps(header).encode() + b"\n" + extraction.nquads
 
 
 def options_from_json(text: str) -> Options:
@@ -58,7 +107,3 @@ def options_from_json(text: str) -> Options:
         agent=given["agent"],
         text=given["text"],
     )
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

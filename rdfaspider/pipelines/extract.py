@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Self
 
-from scrapy.exceptions import UsageError
+from scrapy.exceptions import CloseSpider, UsageError
 
 from rdfaspider.extract import FORMATS, Limits, Options, extract
-from rdfaspider.extract.pool import ExtractionFailed, Pool
+from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
 from rdfaspider.extract.vocabulary import bundled
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from rdfaspider.extract import Extraction, Facts
     from rdfaspider.items import Page
+
+logger = logging.getLogger(__name__)
 
 # Directives with a value: what stands before their colon is no agent.
 _WITH_VALUE = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
@@ -32,7 +35,8 @@ class ExtractPipeline:
     """Reads each page once, in a process of the pool or, without one, here.
 
     A page that says `noindex`, in its head or by the header X-Robots-Tag, gives no quads; one that
-    says `nofollow` no links (row R16). A page that no worker can read fails.
+    says `nofollow` no links (row R16). A page that no worker can read fails, and one for which there is no
+    room is put off; its host is left alone for a while in both cases. Without workers the crawl stops.
     """
 
     def __init__(self, stats: StatsCollector, options: Options, pool: Pool | None = None) -> None:
@@ -48,8 +52,23 @@ class ExtractPipeline:
         if processes := settings.getint("EXTRACT_PROCESSES"):
             timeout = settings.getfloat("EXTRACT_TIMEOUT")
             memory = settings.getint("EXTRACT_MEMORY_MB")
-            pool = Pool(processes, options, timeout=timeout, memory=memory)
+            pool = Pool(
+                processes,
+                options,
+                timeout=timeout,
+                memory=memory,
+                on_crash=lambda: crawler.stats.inc_value("extract/retried/crash"),
+            )
         return cls(crawler.stats, options, pool)
+
+    async def open_spider(self) -> None:
+        if self.pool is None:
+            return
+        try:
+            await self.pool.open()
+        except WorkersUnavailable as error:
+            logger.error("The crawl stops: %s Mend it and run the same command to resume.", error)
+            raise CloseSpider("extract_error") from error
 
     async def process_item(self, page: Page) -> Page:
         if not page.is_read:
@@ -57,7 +76,7 @@ class ExtractPipeline:
         try:
             extraction = await self._extract(page)
         except ExtractionFailed as failure:
-            page.outcome, page.reason = "failed", f"extract-{failure}"
+            _fail(page, failure)
             return page
         header = header_directives(page.robots_header, self.options.agent)
         noindex = extraction.facts.noindex or not header.isdisjoint(("noindex", "none"))
@@ -95,6 +114,15 @@ class ExtractPipeline:
             count("extract/noindex")
         if nofollow:
             count("extract/nofollow")
+
+
+def _fail(page: Page, failure: ExtractionFailed) -> None:
+    page.outcome = "postponed" if failure.reason == "busy" else "failed"
+    page.reason = f"extract-{failure.reason}"
+    page.strikes = failure.strikes
+    if failure.error:
+        logger.warning("%s could not be read: %s.", page.url, failure.error)
+        logger.debug("%s", failure.traceback)
 
 
 def _options(settings: BaseSettings) -> Options:

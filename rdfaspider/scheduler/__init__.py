@@ -20,11 +20,17 @@ from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 
+from rdfaspider.extract.pool import WorkersUnavailable
 from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
 from rdfaspider.frontier.advice import advice_for
 from rdfaspider.frontier.guessing import NOTE, Guessing
 from rdfaspider.items import Page
-from rdfaspider.scheduler.options import frontier_limits, frontier_options, frontier_url
+from rdfaspider.scheduler.options import (
+    frontier_limits,
+    frontier_options,
+    frontier_url,
+    politeness_of,
+)
 from rdfaspider.signals import hosts_unplaced
 from rdfaspider.urls import normalise
 
@@ -69,6 +75,7 @@ class Scheduler(BaseScheduler):
         retries: int,
         retry_delay: float,
         patience: float,
+        backoff: float,
         page_limit: int = 0,
     ) -> None:
         self.crawler = crawler
@@ -79,6 +86,7 @@ class Scheduler(BaseScheduler):
         self.patience = patience
         self.page_limit = page_limit
         self._pages = 0
+        self.backoff = backoff
         self.spider: Any = None
         self._taken: dict[int, Taken] = {}
         self._outcomes: Counter[str] = Counter()
@@ -115,6 +123,7 @@ class Scheduler(BaseScheduler):
             retry_delay=settings.getfloat("FRONTIER_RETRY_DELAY"),
             patience=settings.getfloat("FRONTIER_PATIENCE"),
             page_limit=settings.getint("CLOSESPIDER_PAGECOUNT"),
+            backoff=politeness_of(settings).first_backoff,
         )
         connect = crawler.signals.connect
         connect(scheduler.item_scraped, signals.item_scraped)
@@ -294,6 +303,10 @@ class Scheduler(BaseScheduler):
     def _acknowledge(self, taken: Taken, page: Page) -> None:
         now = time()
         self._pages += page.status > 0 and page.reason not in ("redirect", "sitemap")
+        if page.strikes:
+            # It answered, so to take it for a failure would count for nothing.
+            seconds = self.backoff * 2 ** min(page.strikes - 1, 20)
+            self.frontier.report(taken.host, now, refused=True, wanted=seconds)
         if page.outcome == "postponed":
             self.frontier.release(taken, now)
         elif page.transient and taken.attempts < self.retries:
@@ -325,7 +338,9 @@ class Scheduler(BaseScheduler):
         )
 
     def item_error(self, item: Any, failure: Failure) -> None:
-        if isinstance(failure.value, OSError):
+        if isinstance(failure.value, WorkersUnavailable):
+            self._stop("extract_error", failure.value)
+        elif isinstance(failure.value, OSError):
             # The disk or the store: it is not the page's fault, so the page stays in flight.
             self._stop("store_error", failure.value)
         elif isinstance(item, Page):
