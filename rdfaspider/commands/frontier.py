@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rdfaspider.frontier import Counts, HostView
+    from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.reader import FrontierReader
     from rdfaspider.frontier.shared import SharedFrontier
 
@@ -74,7 +75,7 @@ class Command(CheckedCommand):
     def _run(self, opts: argparse.Namespace) -> None:
         from rdfaspider.frontier import is_shared
         from rdfaspider.frontier.reader import FrontierReader
-        from rdfaspider.scheduler.options import frontier_url, politeness_of
+        from rdfaspider.scheduler.options import frontier_limits, frontier_url, politeness_of
 
         assert self.settings is not None
         path = frontier_url(self.settings)
@@ -84,7 +85,8 @@ class Command(CheckedCommand):
         if opts.requeue is not None:
             self._requeue(path, opts.requeue)
             return
-        with FrontierReader(path, delay=politeness_of(self.settings).delay) as reader:
+        delay, limits = politeness_of(self.settings).delay, frontier_limits(self.settings, None)
+        with FrontierReader(path, delay=delay, limits=limits) as reader:
             if opts.url:
                 _show_url(reader, opts.url)
             elif opts.failed is not None:
@@ -120,21 +122,17 @@ class Command(CheckedCommand):
             _show_hosts(frontier.hosts(time.time()), opts.hosts)
 
     def _requeue(self, path: str, pattern: str) -> None:
-        import time
-
-        from rdfaspider.frontier.limits import FrontierLimits
         from rdfaspider.frontier.local import LocalFrontier
         from rdfaspider.frontier.reader import FrontierReader
-        from rdfaspider.scheduler.options import politeness_of
+        from rdfaspider.scheduler.options import frontier_limits, politeness_of
 
         assert self.settings is not None
-        FrontierReader(path, delay=0.0).close()  # says so if there is no crawl
+        limits = frontier_limits(self.settings, None)
+        with FrontierReader(path, delay=0.0, limits=limits) as reader:
+            order, limits = reader.order or self.settings["FRONTIER_ORDER"], reader.limits
+        manners = politeness_of(self.settings)
         with LocalFrontier(
-            path,
-            order=self.settings["FRONTIER_ORDER"],
-            politeness=politeness_of(self.settings),
-            limits=FrontierLimits(depth=0, dynamic_depth=0),
-            now=time.time(),
+            path, order=order, politeness=manners, limits=limits, now=time.time()
         ) as frontier:
             count = frontier.requeue(pattern)
         _say_requeued(count)
@@ -170,17 +168,20 @@ def _show_url(reader: FrontierReader, text: str) -> None:
 
 
 def _show_all(reader: FrontierReader, count: int) -> None:
-    _show_counts(reader.counts())
+    _show_counts(reader.counts(), reader.limits)
     _show_hosts(reader.hosts(time.time()), count)
 
 
-def _show_counts(counts: Counts) -> None:
+def _show_counts(counts: Counts, limits: FrontierLimits | None = None) -> None:
+    from rdfaspider.frontier.limits import explain
+
     print(
         f"{counts.seen:,} URLs = {counts.done:,} done + {counts.failed:,} failed"
-        f" + {counts.denied:,} denied + {counts.waiting:,} waiting (those being fetched included)"
+        f" + {counts.denied:,} denied + {counts.waiting + counts.in_flight:,} waiting"
+        " (those being fetched included)"
     )
-    for reason, number in sorted(counts.rejected.items()):
-        print(f"{number:,} not taken in: {reason}")
+    for sentence in explain(counts.rejected, limits):
+        print(f"{sentence}, not taken in")
 
 
 def _show_hosts(views: Iterable[HostView], count: int) -> None:

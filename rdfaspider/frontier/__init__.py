@@ -172,11 +172,17 @@ class Frontier(Protocol):
     def set_note(self, name: str, value: bytes) -> None:
         """Keep something with the frontier, for whoever knows the name."""
 
-    def counts(self) -> Counts: ...
+    def counts(self) -> Counts:
+        """Return what was taken in, by state; links that were found are looked up first.
 
-    def hosts(self, now: float) -> Iterator[HostView]: ...
+        It may be asked for once a second, and after `close` for what was left behind.
+        """
 
-    def close(self) -> None: ...
+    def hosts(self, now: float) -> Iterator[HostView]:
+        """Yield every known host."""
+
+    def close(self) -> None:
+        """Make everything safe, and let go of what is in flight: it will be handed out again."""
 
     def __enter__(self) -> Self: ...
 

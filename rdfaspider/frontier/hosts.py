@@ -179,12 +179,8 @@ class Hosts:
         self._by_key.pop(host.key, None)
         self._by_id.pop(host.id, None)
 
-    def views(self, now: float) -> Iterator[HostView]:
-        """Yield every known host as people see it."""
-        for host in self.all():
-            yield self._view(host, now)
-
-    def _view(self, host: Host, now: float) -> HostView:
+    def view(self, host: Host, now: float) -> HostView:
+        """Return a host as people see it."""
         server = host.server.clock if host.server else 0.0
         ready = max(host.clock, host.blocked, server)
         if len(host.in_flight) >= self.politeness.at_once:

@@ -8,11 +8,12 @@ are made anew, host heaps are filled from the hosts' records.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from rdfaspider.frontier import Counts, Taken
+from rdfaspider.frontier import Counts, FrontierUnavailable, Taken
 from rdfaspider.frontier.counters import Counters
 from rdfaspider.frontier.database import Database
 from rdfaspider.frontier.hosts import Hosts
@@ -372,6 +373,7 @@ class LocalFrontier:
     # --- looking ---
 
     def counts(self) -> Counts:
+        self._sieve_to_look()
         counters = self._counters
         return Counts(
             waiting=sum(counters.unfinished) - len(self._leases),
@@ -383,7 +385,15 @@ class LocalFrontier:
         )
 
     def hosts(self, now: float) -> Iterator[HostView]:
-        return self._hosts.views(now)
+        self._sieve_to_look()
+        for host in self._hosts.all():
+            yield self._hosts.view(host, now)
+
+    def _sieve_to_look(self) -> None:
+        """Look up what is in the inbox, because nobody knows how many of its links are new."""
+        if self._inbox.size and not self._database.is_broken:
+            with suppress(FrontierUnavailable):  # the next change says so, to somebody who can stop
+                self._sieve.run()
 
     def note(self, name: str) -> bytes | None:
         return self._database.notes.get(name.encode())
@@ -393,12 +403,15 @@ class LocalFrontier:
 
     def close(self) -> None:
         """Write everything to disk. What is in flight will be handed out again."""
-        if not self._database.is_broken:
-            batch = self._database.batch()
-            self._order.close(batch)
-            self._database.write(batch)
-            self._database.meta[b"clean"] = b"no" if len(self._leases) else b"yes"
-        self._database.close()
+        try:
+            if not self._database.is_broken:
+                self._sieve.run()  # so that the numbers on disk are those of `counts`
+                batch = self._database.batch()
+                self._order.close(batch)
+                self._database.write(batch)
+                self._database.meta[b"clean"] = b"no" if len(self._leases) else b"yes"
+        finally:
+            self._database.close()
 
     def __enter__(self) -> Self:
         return self

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rdfaspider.frontier import Counts
+from rdfaspider.frontier.admission import count_admitted
 from rdfaspider.frontier.counters import Counters
 from rdfaspider.frontier.database import Database
-from rdfaspider.frontier.hosts import Hosts
+from rdfaspider.frontier.hosts import Host, Hosts
 from rdfaspider.frontier.keys import to_url
+from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.terms import limits_of, order_of
 from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterator
 
     from rdfaspider.frontier import HostView
@@ -23,17 +28,27 @@ STATES = {WAITING: "waiting", DONE: "done", FAILED: "failed", DENIED: "denied", 
 
 
 class FrontierReader:
-    """Reads what a local frontier has written. What is in flight is read as waiting."""
+    """Reads what a local frontier has written. What is in flight is read as waiting.
 
-    def __init__(self, path: str, *, delay: float) -> None:
+    `limits` are those of a crawl that has not noted its own.
+    """
+
+    def __init__(self, path: str, *, delay: float, limits: FrontierLimits | None = None) -> None:
         self._database = Database(Path(path), read_only=True)
         self._hosts = Hosts(self._database, Politeness(delay=delay))
+        self.limits = limits_of(self._database, limits or FrontierLimits())
+        self.order = order_of(self._database)
         self.trie = Trie(self._database)
+
+    @cached_property
+    def _arriving(self) -> Counter[bytes]:
+        """Return how many URLs of each host are in the inbox only, so that they wait as good as."""
+        return count_admitted(self._database, self.limits)
 
     def counts(self) -> Counts:
         counters = Counters(self._database)
         return Counts(
-            waiting=sum(counters.unfinished),
+            waiting=sum(counters.unfinished) + self._arriving.total(),
             in_flight=0,
             done=counters.done,
             failed=counters.failed,
@@ -42,7 +57,14 @@ class FrontierReader:
         )
 
     def hosts(self, now: float) -> Iterator[HostView]:
-        return self._hosts.views(now)
+        arriving = self._arriving.copy()
+        for host in self._hosts.all():
+            host.waiting += arriving.pop(host.key, 0)
+            yield self._hosts.view(host, now)
+        for key, count in arriving.items():
+            host = Host(key, 0)
+            host.waiting = count
+            yield self._hosts.view(host, now)
 
     def record(self, url: str) -> Record | None:
         return self.trie.record(url)

@@ -98,6 +98,7 @@ class SharedFrontier:
         except (OSError, ValueError):
             self.link.close()
             raise
+        self._is_closed = False
         self.partitions = terms.partitions
         self.scripts = self._desk.scripts
         self._way: Ahead | AtOnce
@@ -261,7 +262,8 @@ class SharedFrontier:
     # --- looking ---
 
     def counts(self) -> Counts:
-        self._way.look()
+        if not self._is_closed:
+            self._way.look()
         return self._desk.board.counts()
 
     def hosts(self, now: float) -> Iterator[HostView]:
@@ -299,6 +301,7 @@ class SharedFrontier:
 
         If that fails, the others take this worker for dead before long, and put back what it had.
         """
+        self._is_closed = True
         if self._way.leave():
             try:
                 self.link.one(self.crew.farewell(self.crew.name))

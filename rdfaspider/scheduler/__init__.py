@@ -190,10 +190,12 @@ class Scheduler(BaseScheduler):
         self._reporting.stop()
         while self._seeds:  # it was stopped before it had begun
             self._add_some_seeds()
-        self._report()
         if self._guessing is not None:
             self.frontier.set_note(NOTE, self._guessing.dump())
-        self.frontier.close()
+        try:
+            self.frontier.close()
+        finally:
+            self._report()
         return None
 
     def _welcome(self, urls: list[str]) -> list[str]:
@@ -368,7 +370,8 @@ class Scheduler(BaseScheduler):
 
     def _report(self) -> None:
         """Hand the counters over to the stats, once a second and at the end; look ahead."""
-        self._place_hosts()
+        if not self._closed:
+            self._place_hosts()
         counts = self.frontier.counts()
         put = self.crawler.stats.set_value
         for name in ("seen", "waiting", "in_flight", "done", "failed", "denied"):

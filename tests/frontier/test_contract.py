@@ -74,6 +74,34 @@ def test_states_add_up_at_every_step(opener: Opener) -> None:
         assert (counts.waiting, counts.in_flight, counts.seen) == (2, 4, 9)
 
 
+def test_links_count_as_soon_as_they_are_found(opener: Opener) -> None:
+    with opener(delay=0.0) as frontier:
+        frontier.put(urls("a", 3))
+        assert frontier.counts().waiting == 3
+        taken = frontier.take(0.0)
+        assert taken
+        frontier.finish(taken, "done", 0.0, [*urls("a", 5), *urls("b", 2), *urls("b", 2)])
+        counts = frontier.counts()
+        assert (counts.waiting, counts.done, counts.seen) == (6, 1, 7)
+        assert {view.name: view.waiting for view in frontier.hosts(0.0)} == {
+            "a.test": 4,
+            "b.test": 2,
+        }
+
+
+def test_the_counts_of_a_closed_frontier_are_what_is_left_behind(opener: Opener) -> None:
+    frontier = opener(delay=0.0)
+    frontier.put(urls("a", 3))
+    taken = frontier.take(0.0)
+    assert taken
+    frontier.finish(taken, "done", 0.0, urls("b", 4))
+    frontier.close()
+    counts = frontier.counts()
+    assert (counts.waiting + counts.in_flight, counts.done, counts.seen) == (6, 1, 7)
+    with opener(delay=0.0) as frontier:
+        assert frontier.counts() == counts
+
+
 def test_two_fetches_of_a_host_keep_its_delay(opener: Opener) -> None:
     with opener(delay=2.0) as frontier:
         frontier.put([*urls("a", 3), *urls("b", 3)])

@@ -16,8 +16,10 @@ import pytest
 from rdfaspider.frontier import FrontierUnavailable, open_frontier
 from rdfaspider.frontier.database import Database
 from rdfaspider.frontier.keys import to_url
+from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.reader import FrontierReader
 
 COUNT = 400
 
@@ -125,6 +127,57 @@ def test_there_is_nothing_to_read_where_nothing_is(tmp_path: Path) -> None:
 def test_a_url_of_an_unknown_kind_is_refused() -> None:
     with pytest.raises(FrontierUnavailable, match="directory"):
         open_frontier("gopher://frontier")
+
+
+def grow(path: str, log: Connection) -> None:
+    """Crawl pages that have many links, some beyond the limits, until killed."""
+    limits = FrontierLimits(depth=3, dynamic_depth=1, host_urls=30, host_waiting=25)
+    frontier = LocalFrontier(path, politeness=Politeness(delay=0.0, at_once=9), limits=limits)
+    frontier.put([f"http://h{host}.test/" for host in range(5)])
+    for number in range(1_000_000):
+        taken = frontier.take(0.0)
+        assert taken
+        links = [f"http://h{(number * k) % 40}.test/{number % 7}/{k}" for k in range(9)]
+        frontier.finish(taken, "done", 0.0, [*links, f"http://h{number % 60}.test/?{number}"])
+        log.send(number)
+
+
+@pytest.mark.parametrize("pages", [1, 3, 8, 40])
+def test_the_counts_of_a_killed_crawl_are_those_of_the_next_run(tmp_path: Path, pages: int) -> None:
+    context = multiprocessing.get_context("spawn")
+    path = str(tmp_path / "frontier")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=grow, args=(path, theirs))
+    process.start()
+    for _ in range(pages):
+        ours.recv()
+    os.kill(process.pid or 0, signal.SIGKILL)
+    process.join(10)
+    with FrontierReader(path, delay=0.0, limits=FrontierLimits(host_urls=0)) as reader:
+        read, limits = reader.counts(), reader.limits
+        hosts = {view.name: view.waiting for view in reader.hosts(0.0)}
+        in_the_inbox = reader.counts().waiting - reader.trie.count() + read.done
+    assert in_the_inbox > 0
+    assert limits.host_urls == 30, "as the crawl noted them"
+    with LocalFrontier(path, limits=limits) as frontier:
+        counts = frontier.counts()
+        assert (counts.waiting, counts.done, counts.seen) == (read.waiting, read.done, read.seen)
+        assert {view.name: view.waiting for view in frontier.hosts(0.0)} == hosts
+
+
+def test_a_disk_that_is_full_does_not_keep_anybody_from_counting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with LocalFrontier(str(tmp_path / "frontier")) as frontier:
+        frontier.put(["http://a.test/"])
+        monkeypatch.setattr(frontier._database, "_database", None)
+        assert frontier.counts().done == 0
+        monkeypatch.undo()
+        assert frontier._database.is_broken
+        with pytest.raises(FrontierUnavailable, match="takes nothing more"):
+            frontier.put(["http://b.test/"])
+    with LocalFrontier(str(tmp_path / "frontier")) as frontier:
+        assert frontier.counts().waiting == 1
 
 
 def test_a_hundred_thousand_seeds_are_a_few_batches(

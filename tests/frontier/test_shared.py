@@ -235,6 +235,16 @@ def test_links_are_chunked_for_scripts() -> None:
     assert not inbox.size and not list(inbox.empty())
 
 
+def test_a_worker_that_leaves_counts_what_it_leaves_behind(join: Join) -> None:
+    worker = join()
+    worker.put(["http://a.test/"])
+    taken = until(worker, lambda: worker.take(time.time()))
+    worker.finish(taken, "done", time.time(), [f"http://a.test/{n}" for n in range(30)])
+    worker.close()
+    counts = worker.counts()
+    assert (counts.waiting, counts.in_flight, counts.done) == (30, 0, 1)
+
+
 def test_the_clock_is_known_within_a_bracket() -> None:
     clock = Clock()
     clock.learn(1000.0, sent=10.0, received=12.0)

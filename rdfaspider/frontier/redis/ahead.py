@@ -251,3 +251,6 @@ class Ahead:
             desk.add_pending(batch, now + desk.clock.low)
             batch.deal_with(self._link.run(batch.stages))
         self._link.one(self._seeds.acknowledge())
+        batch = Batch()  # to count what is left behind
+        desk.add_looks(batch, now + desk.clock.low, None, silent=False)
+        batch.deal_with(self._link.run(batch.stages))
