@@ -43,6 +43,7 @@ class FrontierLimits:
             self, depth=min(self.depth, depth), dynamic_depth=min(self.dynamic_depth, depth)
         )
 
+
 def explain(rejected: Mapping[str, int], limits: FrontierLimits | None = None) -> Iterator[str]:
     """Yield for each reason how many links lay beyond which setting, the most first.
 
