@@ -44,7 +44,12 @@ crawl: $(VENV)/crawl.ready
 	@mkdir -p .cache
 	@sh tests/redis.sh && touch $@ || echo "No Redis server: its tests are skipped."
 
-test: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
+# And a real web server.
+.cache/nginx.ready:
+	@mkdir -p .cache
+	@sh tests/nginx.sh && touch $@ || echo "No nginx: its tests are skipped."
+
+test: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready .cache/nginx.ready
 	@$(BIN)/python -m pytest --numprocesses=auto
 
 lint: $(VENV)/test.ready
