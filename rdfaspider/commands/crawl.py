@@ -57,7 +57,8 @@ class Command(CrawlCommand):
         error = crawl.exception() if crawl.done() and not crawl.cancelled() else None
         refusal = _refusal(error)
         if refusal:
-            print(f"{self.program}: {refusal}", file=sys.stderr)
+            for sentence in str(refusal).splitlines():
+                print(f"{self.program}: {sentence}", file=sys.stderr)
         elif error:
             raise error
         elif not crawl.done():

@@ -16,7 +16,6 @@ from scrapy.exceptions import UsageError
 
 from rdfaspider.settings.check import check, find_faults, give_types
 from rdfaspider.settings.declarations import OWN
-from rdfaspider.settings.places import find_missing
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -31,6 +30,8 @@ class SettingsCheck:
         check_or_exit(settings, "scrapy")
 
     def update_settings(self, settings: BaseSettings) -> None:
+        from rdfaspider.settings.places import find_missing
+
         _add_defaults(settings)
         check(settings)
         give_types(settings)

@@ -28,5 +28,11 @@ def table(component: str) -> str:
 
 
 def _row(setting: Setting) -> str:
-    default = setting.shown_default or ("" if setting.default == "" else f"`{setting.default}`")
-    return f"| `{setting.name}` | {setting.allowed} | {default} | {setting.text} |\n"
+    return f"| `{setting.name}` | {setting.allowed} | {_default(setting)} | {setting.text} |\n"
+
+
+def _default(setting: Setting) -> str:
+    value = setting.default
+    if setting.shown_default or value == "":
+        return setting.shown_default
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"

@@ -25,7 +25,7 @@ _BOOLS = {"1": True, "True": True, "true": True, "0": False, "False": False, "fa
 _NOUNS = {
     "text": "a text",
     "url": "a URL or a path",
-    "bool": "0 or 1",
+    "bool": "1 or 0 (True or False)",
     "list": "a list, as a,b or JSON",
     "dict": "a dictionary, as JSON",
 }

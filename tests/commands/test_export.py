@@ -86,7 +86,7 @@ def test_what_cannot_be_sent_stays(scrapy: Scrapy, spool: None) -> None:
     [
         ([], "There is no store in crawl/store"),
         (["--outbox"], "There is no outbox in crawl/outbox"),
-        (["-s", "STORE_URL=gopher://x"], "of no known kind"),
+        (["-s", "STORE_URL=gopher://x"], "STORE_URL=gopher://x is wrong"),
         (
             ["-s", "STORE_URL=rdf4j+http://me:secret@127.0.0.1:1/repositories/a"],
             "cannot be reached",

@@ -185,12 +185,16 @@ def test_a_mistake_is_answered_by_a_sentence(
 
 
 def test_the_command_costs_the_others_nothing() -> None:
-    """Scrapy imports every command at every call; this one brings nothing with it."""
-    code = "import sys, rdfaspider.commands.report; print(*sorted(sys.modules))"
+    """Scrapy imports the settings and every command at every call; this one brings nothing with it."""
+    code = (
+        "import sys, rdfaspider.settings; before = set(sys.modules); import rdfaspider.commands.report;"
+        " print(*sorted({*sys.modules} - before))"
+    )
     modules = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert [name for name in modules if name.startswith("rdfaspider.")] == [
         "rdfaspider.commands",
         "rdfaspider.commands.report",
+        "rdfaspider.settings.command",
     ]

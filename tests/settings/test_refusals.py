@@ -81,7 +81,7 @@ def test_all_mistakes_are_told_at_once(scrapy: Scrapy, tmp_path: Path) -> None:
     result = scrapy(*CRAWL, FRONTIER_WAIT="maybe", FRONTIER_DEPTH=300)
     sentences = [
         "FRONTIER_DEPTH=300 is wrong: it must be a whole number of links from 0 to 250.",
-        "FRONTIER_WAIT=maybe is wrong: it must be 0 or 1.",
+        "FRONTIER_WAIT=maybe is wrong: it must be 1 or 0 (True or False).",
     ]
     assert_refused(result, sentences, tmp_path)
 
