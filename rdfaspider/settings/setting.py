@@ -108,7 +108,8 @@ class Setting:
 
     def _sentence(self, value: object, reason: str) -> str:
         shown = "" if self.secret and self.kind != "url" else f"={self.shown(value)}"
-        return f"{self.name}{shown} is wrong: {reason}."
+        line = "".join(each if each.isprintable() else "?" for each in shown)
+        return f"{self.name}{line} is wrong: {reason}."
 
     def _typed(self, value: object) -> Any:
         match self.kind:
@@ -127,6 +128,8 @@ class Setting:
 
     def _number(self, value: object) -> int | float:
         if not isinstance(value, str | int | float) or isinstance(value, bool):
+            _refuse(value)
+        if isinstance(value, float) and not math.isfinite(value):
             _refuse(value)
         number = int(value) if self.kind == "int" else float(value)
         if (
