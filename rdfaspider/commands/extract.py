@@ -52,13 +52,15 @@ class Command(CheckedCommand):
         if len(args) != 1:
             raise UsageError("give one page: the name of a file, a URL, or - for standard input")
         from rdfaspider.extract import extract
+        from rdfaspider.pipelines.extract import options_from
         from rdfaspider.urls import normalise
 
         assert self.settings is not None
+        options = options_from(self.settings)
         try:
             body, url, content_type = _read(args[0], self.settings)
             url = normalise(opts.base) if opts.base else url
-            extraction = extract(body, url, opts.content_type or content_type)
+            extraction = extract(body, url, opts.content_type or content_type, options)
         except (OSError, ValueError) as error:
             print(f"scrapy extract: {error}", file=sys.stderr)
             self.exitcode = 1
@@ -87,6 +89,10 @@ def _explain(extraction: Extraction, settings: BaseSettings) -> Iterator[str]:
         if getattr(facts, name):
             yield f"{name:<10} the page asks for it\n"
     yield f"{'links':<10} {len(extraction.links):,}\n"
+    followed = settings.getint("EXTRACT_MAX_LINKS")
+    if len(extraction.links) > followed:
+        beyond = len(extraction.links) - followed
+        yield f"left out: links {beyond:,} if all are in scope (EXTRACT_MAX_LINKS is {followed:,})\n"
     for name, count in facts.quads.items():
         yield f"{name:<10} {count:,} triples\n"
     rules, longest = rules_of(settings)

@@ -43,6 +43,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     role: bool = True  # @role gives triples, as the Role Attribute specification says
     vocabularies: Vocabularies = field(default_factory=dict)  # IRI -> quads to expand terms with
+    anchors: bool = True  # whether links come with their relations and texts
     rdfa: str = ""  # the version to read all pages by, 1.0 or 1.1; else each by what it declares
     agent: str = "rdfaspider"  # the name that a meta element may address us by
     text: int = 0  # characters of the page's text to give
@@ -140,7 +141,7 @@ def _read_page(
         root = document.elements[0][3]
         facts.text = " ".join(document.text(root)[: 4 * options.text].split())[: options.text]
     if not facts.nofollow:
-        _read_links(document, limits, extraction)
+        _read_links(document, options, extraction)
     base = without_userinfo(facts.base)
     if "rdfa" in formats and rdfa.is_worth(document, options.role):
         facts.rdfa = options.rdfa or declared_version(document, body)
@@ -156,8 +157,9 @@ def _read_page(
         facts.quads["microdata"] = len(graph.triples) - facts.quads.total()
 
 
-def _read_links(document: Document, limits: Limits, extraction: Extraction) -> None:
-    found = anchors.links(document, extraction.facts.base, limits.links)
+def _read_links(document: Document, options: Options, extraction: Extraction) -> None:
+    base = extraction.facts.base
+    found = anchors.links(document, base, options.limits.links, options.anchors)
     extraction.links = found.urls
     extraction.relations = found.relations
     extraction.texts = found.texts

@@ -22,4 +22,6 @@ class Limits:
     literal: int = 1_000_000  # characters of one literal
     quads: int = 100_000  # quads of a page
     output: int = 20_000_000  # characters of all terms of a page, copies included
-    links: int = 100  # links of a page
+    links: int = (
+        10_000  # different links of a page; how many of them are followed is for the crawl to say
+    )

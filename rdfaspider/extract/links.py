@@ -40,11 +40,16 @@ _LINKING = frozenset(("a", "area", "frame", "iframe", "link", "meta"))
 _REFRESH = re.compile(r"""[\s\d.]*[;,\s]\s*url\s*=\s*["']?([^"']*)""", re.IGNORECASE)
 _REFERENCE = 2_000  # characters read of what a page refreshes to
 _ANCHOR = 200  # characters kept of an anchor text
+_ANCHORS = 1_000_000  # characters read for all of them: anchors may stand inside each other
+_URLS = 2_000_000  # characters of all links: a long base may make each of them long
 
 
 @dataclass(slots=True)
 class Links:
-    """Three parallel lists in document order, and the number of links left out by reason."""
+    """Three parallel lists in document order, and the number of links left out by reason.
+
+    Relations and texts are there only if they were asked for.
+    """
 
     urls: list[str] = field(default_factory=list)
     relations: list[str] = field(default_factory=list)
@@ -52,14 +57,18 @@ class Links:
     cuts: Counter[str] = field(default_factory=Counter)
 
 
-def links(document: Document, base: str, limit: int) -> Links:
-    """Collects the first different links of a page, normalised."""
+def links(document: Document, base: str, limit: int, anchors: bool = True) -> Links:
+    """Collect the first different links of a page, normalised, and count the others.
+
+    ``anchors`` asks for the relation and the text of each.
+    """
     found = Links()
     try:
         join = Joiner(base)
     except ValueError:
         return found
     seen: set[str] = set()  # references and URLs
+    left, room = _ANCHORS, _URLS
     for _, tag, attributes, node in document.elements:
         if tag not in _LINKING:
             continue
@@ -71,9 +80,9 @@ def links(document: Document, base: str, limit: int) -> Links:
             found.cuts["nofollow"] += 1
             continue
         seen.add(reference)
-        if len(found.urls) >= limit:
+        if len(found.urls) >= limit or room < 0:
             found.cuts["links"] += 1
-            break
+            continue
         try:
             url = join(reference)
         except ValueError:
@@ -81,9 +90,13 @@ def links(document: Document, base: str, limit: int) -> Links:
             continue
         if url == reference or url not in seen:
             seen.add(url)
+            room -= len(url)
             found.urls.append(url)
-            found.relations.append(relation)
-            found.texts.append(_anchor(document, tag, node))
+            if anchors:
+                text = document.text(node) if tag == "a" and left > 0 else ""
+                left -= len(text)
+                found.relations.append(relation)
+                found.texts.append(" ".join(text[: 4 * _ANCHOR].split())[:_ANCHOR])
     return found
 
 
@@ -98,9 +111,3 @@ def _reference(tag: str, attributes: dict[str, str]) -> str | None:
     if tag == "link" and FOLLOWED.isdisjoint(attributes.get("rel", "").lower().split()):
         return None
     return attributes.get("href")
-
-
-def _anchor(document: Document, tag: str, node: object) -> str:
-    if tag != "a":
-        return ""
-    return " ".join(document.text(node)[: 4 * _ANCHOR].split())[:_ANCHOR]

@@ -163,6 +163,7 @@ def options_to_json(options: Options) -> str:
             "limits": asdict(options.limits),
             "role": options.role,
             "expand": bool(options.vocabularies),
+            "anchors": options.anchors,
             "rdfa": options.rdfa,
             "agent": options.agent,
             "text": options.text,

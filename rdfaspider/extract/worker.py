@@ -103,6 +103,7 @@ def options_from_json(text: str) -> Options:
         limits=Limits(**given["limits"]),
         role=given["role"],
         vocabularies=bundled() if given["expand"] else {},
+        anchors=given["anchors"],
         rdfa=given["rdfa"],
         agent=given["agent"],
         text=given["text"],

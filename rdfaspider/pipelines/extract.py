@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 _WITH_VALUE = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
 
 
+# The orders that judge a link by its relation and its text.
+_READ_ANCHORS = frozenset(("harvest", "topics"))
+
 # Characters of a page by which its topic is found.
 _READ_FOR_TOPICS = 20_000
 
@@ -47,7 +50,7 @@ class ExtractPipeline:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
-        options = _options(settings)
+        options = options_from(settings)
         pool = None
         if processes := settings.getint("EXTRACT_PROCESSES"):
             timeout = settings.getfloat("EXTRACT_TIMEOUT")
@@ -125,9 +128,9 @@ def _fail(page: Page, failure: ExtractionFailed) -> None:
         logger.debug("%s", failure.traceback)
 
 
-def _options(settings: BaseSettings) -> Options:
+def options_from(settings: BaseSettings) -> Options:
+    """Return how pages are read, by the EXTRACT_ settings; raise UsageError if one is wrong."""
     limits = Limits(
-        links=settings.getint("EXTRACT_MAX_LINKS"),
         body=settings.getint("EXTRACT_MAX_BYTES"),
         quads=settings.getint("EXTRACT_MAX_QUADS"),
     )
@@ -140,6 +143,7 @@ def _options(settings: BaseSettings) -> Options:
         limits=limits,
         role=settings.getbool("EXTRACT_ROLE"),
         vocabularies=bundled() if settings.getbool("EXTRACT_EXPAND") else {},
+        anchors=settings["FRONTIER_ORDER"] in _READ_ANCHORS,
         agent=settings["BOT_NAME"],
         text=_READ_FOR_TOPICS if settings["FRONTIER_TOPICS"] else 0,
     )

@@ -65,7 +65,8 @@ def test_a_mistake_is_answered_by_a_sentence(
 
 def test_explain_says_what_was_found_and_dropped(scrapy: Scrapy) -> None:
     page = PAGE + '<p id="p" role="note"><a href="mailto:x">x</a><title>T</title>'
-    result = scrapy("extract", "-", "--base", "http://a.test/", "--explain", stdin=page)
+    arguments = ("extract", "-", "--base", "http://a.test/", "--explain")
+    result = scrapy(*arguments, stdin=page, EXTRACT_ROLE=True)
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert "title T" in lines
     assert "links 1" in lines

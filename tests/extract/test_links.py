@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from rdfaspider.extract import Limits, Options, extract
@@ -47,9 +49,10 @@ def invalid(doctype: str) -> str:
 @pytest.mark.parametrize("doctype", DOCTYPES.values(), ids=DOCTYPES.keys())
 @pytest.mark.parametrize(("count", "found"), [(1, 1), (100, 100), (200, 100)])
 def test_valid_pages_of_table_5(doctype: str, count: int, found: int, content_type: str) -> None:
-    extraction = extract(valid(doctype, count).encode(), URL, content_type)
+    body, options = valid(doctype, count).encode(), Options(limits=Limits(links=100))
+    extraction = extract(body, URL, content_type, options)
     assert extraction.links == [f"http://site.example/dir/page{n}" for n in range(found)]
-    assert bool(extraction.facts.cuts["links"]) == (count > found)
+    assert extraction.facts.cuts["links"] == count - found
 
 
 @pytest.mark.parametrize("content_type", ["text/html", XHTML])
@@ -95,6 +98,53 @@ def test_link_elements_that_lead_to_pages_are_followed(relation: str, followed: 
 def test_limit_is_an_option() -> None:
     options = Options(limits=Limits(links=3))
     assert len(extract(anchors(0, 9).encode(), URL, options=options).links) == 3
+
+
+def test_links_beyond_the_limit_are_counted_each_once() -> None:
+    extraction = extract((anchors(0, 10_500) + anchors(0, 20_000)).encode(), URL)
+    assert len(extraction.links) == 10_000
+    assert extraction.facts.cuts["links"] == 10_000
+
+
+def test_relations_and_texts_can_be_left_out() -> None:
+    extraction = extract(anchors(0, 3).encode(), URL, options=Options(anchors=False))
+    assert len(extraction.links) == 3
+    assert extraction.relations == extraction.texts == []
+
+
+def test_ten_times_the_links_take_ten_times_as_long() -> None:
+    spent = {}
+    for count in (1_000, 10_000):
+        body = anchors(0, count).encode()
+        spent[count] = min(seconds(body) for _ in range(5))
+    assert spent[10_000] < 30 * spent[1_000]
+
+
+def seconds(body: bytes) -> float:
+    start = time.process_time()
+    extract(body, URL)
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize("content_type", ["text/html", XHTML])
+def test_anchors_inside_anchors_are_read_within_bounds(content_type: str) -> None:
+    depth, text = 250, "x" * 100_000
+    nested = "".join(f'<a href="{n}"><object>' for n in range(depth))
+    page = f'<html xmlns="http://www.w3.org/1999/xhtml"><body>{nested}{text}'
+    page += "</object></a>" * depth + '<a href="/last">last</a></body></html>'
+    before = time.process_time()
+    extraction = extract(page.encode(), URL, content_type)
+    assert time.process_time() - before < 1
+    assert len(extraction.links) == len(extraction.texts) == depth + 1
+    assert extraction.texts[0] == "x" * 200
+    assert extraction.texts[-1] == ""
+
+
+def test_a_long_base_does_not_make_links_grow_without_end() -> None:
+    page = f'<base href="http://site.example/{"x" * 7_000}/">{anchors(0, 10_000)}'
+    extraction = extract(page.encode(), URL)
+    assert sum(map(len, extraction.links)) < 2_100_000
+    assert len(extraction.links) + extraction.facts.cuts["links"] == 10_000
 
 
 def test_a_link_is_followed_when_one_of_its_anchors_allows_it() -> None:

@@ -130,6 +130,7 @@ def test_options_travel() -> None:
         formats=frozenset({"rdfa"}),
         limits=Limits(links=7, quads=3),
         role=False,
+        anchors=False,
         rdfa="1.0",
         agent="us",
     )
