@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pyoxigraph import RdfFormat, parse, serialize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pyoxigraph import Quad
 
@@ -45,6 +45,8 @@ class Page:
     relations: list[str] = field(default_factory=list)  # of the links, in parallel
     texts: list[str] = field(default_factory=list)  # of the links, in parallel
     title: str = ""
+    language: str = ""
+    found: Mapping[str, int] = field(default_factory=dict)  # quads in the page, by format
     text: str = ""  # only where somebody wants to read it
     nquads: bytes = b""
     # What the filter has to know of them, if they are as the extraction left them.

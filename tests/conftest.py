@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -57,6 +58,25 @@ def scrapy(tmp_path: Path) -> Scrapy:
     return run
 
 
+# A feed of what became of each URL, in the form of the setting FEEDS.
+FATES = json.dumps(
+    {
+        "fates.csv": {
+            "format": "csv",
+            "overwrite": True,
+            "item_filter": "rdfaspider.feeds.EveryUrl",
+            "fields": ["url", "outcome", "reason"],
+        }
+    }
+)
+
+
+def read_fates(path: Path) -> list[tuple[str, str]]:
+    """Return the URLs of a feed and what became of each, `done/page` for example."""
+    with path.open(newline="") as file:
+        return [(row["url"], f"{row['outcome']}/{row['reason']}") for row in csv.DictReader(file)]
+
+
 @dataclass(frozen=True)
 class Crawl:
     """What a crawl left behind: its output, the fate of each URL, and its quads."""
@@ -84,19 +104,12 @@ def crawl(scrapy: Scrapy, tmp_path: Path) -> Crawler:
             "POLITENESS_AT_ONCE": 16,
             "FRONTIER_RETRIES": 0,
             "JOBDIR": "crawl",
-            "FEED_EXPORT_FIELDS": "url,outcome,reason",
+            "FEEDS": FATES,
             **settings,
         }
-        result = scrapy(
-            "crawl", "rdfa", "-a", f"seeds={seeds}", *arguments, "-O", "fates.csv", **options
-        )
+        result = scrapy("crawl", "rdfa", "-a", f"seeds={seeds}", *arguments, **options)
         assert result.returncode == 0, result.stderr
-        with (tmp_path / "fates.csv").open(newline="") as file:
-            rows = [
-                (row["url"], f"{row['outcome']}/{row['reason']}")
-                for row in csv.DictReader(file)
-                if row["outcome"] != "postponed"
-            ]
+        rows = read_fates(tmp_path / "fates.csv")
         fates = dict(rows)
         if not options["FRONTIER_RETRIES"]:
             assert len(fates) == len(rows), "a URL was taken twice"

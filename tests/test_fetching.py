@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import os
@@ -22,6 +21,8 @@ from threading import Event, Thread
 
 import brotli  # type: ignore[import-untyped]
 import pytest
+
+from tests.conftest import FATES, read_fates
 
 PROJECT = Path(__file__).parent.parent
 
@@ -225,10 +226,10 @@ def crawl(directory: Path, handler: str) -> Outcome:
         "POLITENESS_BACKOFF": 0,
         "FRONTIER_RETRIES": 0,
         "EXTRACT_PROCESSES": 0,
-        "FEED_EXPORT_FIELDS": "url,outcome,reason",
+        "FEEDS": FATES,
     }
     options = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
-    command = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-O", "fates.csv", *options]
+    command = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", *options]
     for pack in PACKED:
         pack()
     with serving() as server:
@@ -243,12 +244,9 @@ def crawl(directory: Path, handler: str) -> Outcome:
             peak = peak_while_running(process)
     output = (directory / "log").read_text()
     assert process.returncode == 0, output
-    with (directory / "fates.csv").open(newline="") as file:
-        fates = {
-            row["url"].removeprefix(server.origin): f"{row['outcome']}/{row['reason']}"
-            for row in csv.DictReader(file)
-            if row["outcome"] != "postponed"
-        }
+    fates = {
+        url.removeprefix(server.origin): fate for url, fate in read_fates(directory / "fates.csv")
+    }
     return Outcome(fates, server, peak, output)
 
 

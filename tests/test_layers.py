@@ -12,15 +12,16 @@ PACKAGE = Path(__file__).parent.parent / "rdfaspider"
 
 # From the top down, as drawn in docs/architecture.md.
 LAYERS = (
+    ("addon",),
     ("__main__", "commands", "spiders"),
-    ("scheduler", "downloader", "resolver", "middlewares", "pipelines", "extensions"),
+    ("scheduler", "downloader", "resolver", "middlewares", "pipelines", "extensions", "feeds"),
     ("settings",),
     ("frontier", "linkgraph", "site"),
     ("extract", "stores", "archive", "robots"),
     ("urls", "items", "signals", "curves", "secrets"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-PLUGS = 2  # the lowest layer that may import Scrapy
+PLUGS = 3  # the lowest layer that may import Scrapy
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

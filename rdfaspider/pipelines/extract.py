@@ -87,10 +87,12 @@ class ExtractPipeline:
         if not noindex:
             page.nquads = extraction.nquads
             page.predicates, page.longest = extraction.predicates, extraction.longest
+            page.found = extraction.facts.quads
         if not nofollow:
             page.links, page.relations = extraction.links, extraction.relations
             page.texts = extraction.texts
         page.title, page.text = extraction.facts.title, extraction.facts.text
+        page.language = extraction.facts.language
         self._count(extraction.facts, noindex, nofollow)
         return page
 

@@ -34,7 +34,8 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
 
     # Scrapy would warn at every start. Our tests of downloads run over this handler and over http11 alike.
     experimental = False
-    # Opens its session with the first request, so a crawl that is refused leaves none behind.
+    # Opens its session with the first request: a crawl that is refused leaves none behind, and `scrapy
+    # shell` has no loop yet when it makes its handlers.
     lazy = True
 
     def __init__(self, crawler: Crawler) -> None:

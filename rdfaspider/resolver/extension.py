@@ -11,6 +11,7 @@ from scrapy.utils.misc import load_object
 
 from rdfaspider.resolver.http11 import GuardedHTTP11DownloadHandler
 from rdfaspider.resolver.resolver import Resolver, installed_resolver
+from rdfaspider.resolver.typed import TypedFileDownloadHandler
 from rdfaspider.signals import hosts_unplaced
 
 if TYPE_CHECKING:
@@ -88,4 +89,4 @@ def _guarded_handlers() -> tuple[type, ...]:
     # Imported late: it needs a private module of Scrapy that other handlers do not.
     from rdfaspider.resolver.aiohttp import GuardedAiohttpDownloadHandler
 
-    return GuardedHTTP11DownloadHandler, GuardedAiohttpDownloadHandler
+    return GuardedHTTP11DownloadHandler, GuardedAiohttpDownloadHandler, TypedFileDownloadHandler

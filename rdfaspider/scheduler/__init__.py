@@ -19,6 +19,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.misc import load_object
 
 from rdfaspider.extract.pool import WorkersUnavailable
 from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
@@ -393,3 +395,9 @@ def _recall(frontier: Frontier, spider: Any) -> None:
         except UsageError:
             frontier.close()
             raise
+
+
+def uses_frontier(settings: BaseSettings) -> bool:
+    """Tell whether a crawl with these settings takes its URLs from a frontier."""
+    # Scrapy's schedulers have an issubclass of their own, which is true of all that look like one.
+    return Scheduler in load_object(settings["SCHEDULER"]).__mro__

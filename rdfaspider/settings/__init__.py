@@ -8,6 +8,8 @@ Scrapy that only wire the parts together, each with its reason.
 import typing
 from importlib.util import find_spec
 
+from scrapy.settings import default_settings as scrapys
+
 from rdfaspider.settings import declarations
 
 # Scrapy takes every name in capitals for a setting, so nothing else here may have one.
@@ -24,7 +26,8 @@ BOT_NAME = "rdfaspider"
 SPIDER_MODULES = ["rdfaspider.spiders"]
 COMMANDS_MODULE = "rdfaspider.commands"
 # Checks all settings before anything else is done.
-ADDONS = {"rdfaspider.settings.addon.SettingsCheck": 0}
+# The other one gives other spiders than ours Scrapy's own wiring, and reads Scrapy's settings into ours.
+ADDONS = {"rdfaspider.settings.addon.SettingsCheck": 0, "rdfaspider.addon.Addon": 100}
 
 # --- identity and politeness ---
 
@@ -43,7 +46,7 @@ DEFAULT_REQUEST_HEADERS = {
 
 # Only through the guard of addresses; another handler is refused at the start.
 TWISTED_DNS_RESOLVER = "rdfaspider.resolver.Resolver"
-DOWNLOAD_HANDLERS = {
+DOWNLOAD_HANDLERS_BASE = {
     "http": "rdfaspider.resolver.aiohttp.GuardedAiohttpDownloadHandler",
     "https": "rdfaspider.resolver.aiohttp.GuardedAiohttpDownloadHandler",
     "file": None,
@@ -53,41 +56,36 @@ DOWNLOAD_HANDLERS = {
 
 # --- what is downloaded ---
 
-DOWNLOADER_MIDDLEWARES = {
+# The tables end in _BASE, as Scrapy's do, so that those of a user add to them and replace nothing.
+# Scrapy's middlewares that have a switch of their own (HTTPCACHE_ENABLED, COOKIES_ENABLED, …) are left to it.
+DOWNLOADER_MIDDLEWARES_BASE = {
+    **scrapys.DOWNLOADER_MIDDLEWARES_BASE,
     "rdfaspider.middlewares.sitemaps.SitemapsMiddleware": 90,
     "rdfaspider.middlewares.robots.RobotsMiddleware": 100,
     "rdfaspider.middlewares.politeness.PolitenessMiddleware": 840,
     "rdfaspider.middlewares.contenttype.ContentTypeMiddleware": 860,
+    # Each costs time for each page. The frontier retries and redirects pages, our middleware obeys
+    # robots.txt, our downloader counts. The add-on switches on what requests of a spider's own need.
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
-    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
-    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
-    # Pages are retried and redirected by the frontier, and robots.txt by its middleware.
-    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
-    # These do nothing here but cost time for each page.
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "scrapy.downloadermiddlewares.stats.DownloaderStats": None,
-    "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware": None,
 }
 
 # The spider itself looks at status and depth.
-SPIDER_MIDDLEWARES = {
-    "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,
-    "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,
-    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
-    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,
-    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,
-    "scrapy.spidermiddlewares.referer.RefererMiddleware": None,
-}
+SPIDER_MIDDLEWARES_BASE: dict[str, int | None] = dict.fromkeys(scrapys.SPIDER_MIDDLEWARES_BASE)
 
 # --- what becomes of a page ---
 
-ITEM_PIPELINES = {
+ITEM_PIPELINES_BASE = {
     "rdfaspider.pipelines.extract.ExtractPipeline": 100,
     "rdfaspider.pipelines.filter.FilterPipeline": 500,
     "rdfaspider.pipelines.store.StorePipeline": 900,
 }
+FEED_EXPORT_ENCODING = "utf-8"
 # The spider yields one item a response; a pool of workers for it costs more than the item.
 CONCURRENT_ITEMS = 1
 # Scrapy would read the source of the spider again and again to look for a mistake that it has not.
@@ -101,7 +99,11 @@ SCHEDULER = "rdfaspider.scheduler.Scheduler"
 
 # --- what the user sees ---
 
-EXTENSIONS = {
+EXTENSIONS_BASE = {
+    **scrapys.EXTENSIONS_BASE,
+    # Ours know which Pages are items.
+    "scrapy.extensions.feedexport.FeedExporter": None,
+    "rdfaspider.feeds.FeedExporter": 0,
     "rdfaspider.extensions.diskguard.DiskGuard": 100,
     "rdfaspider.extensions.closespider.CloseSpider": 0,
     "scrapy.extensions.closespider.CloseSpider": None,

@@ -20,6 +20,7 @@ from rdfaspider.middlewares.robots import Denied
 from rdfaspider.middlewares.turns import Postponed
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.resolver.guard import named_servers
+from rdfaspider.scheduler import uses_frontier
 from rdfaspider.scheduler.options import frontier_url
 from rdfaspider.signals import seed_failed
 from rdfaspider.spiders.arguments import check_arguments, read_depth
@@ -84,7 +85,7 @@ class RdfaSpider(Spider):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         check_arguments(cls, kwargs)
-        if is_begun(frontier_url(crawler.settings)):
+        if not uses_frontier(crawler.settings) or is_begun(frontier_url(crawler.settings)):
             kwargs["seeds_may_come_later"] = True
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.filters = read_filters(crawler.settings)
@@ -235,7 +236,8 @@ class RdfaSpider(Spider):
 
     def _page(self, request: Request) -> Page:
         meta = request.meta
-        return Page(request.url, meta["depth"], meta["number"], fetched=time())
+        # One that comes from `scrapy parse` has neither.
+        return Page(request.url, meta.get("depth", 0), meta.get("number", -1), fetched=time())
 
     def _warn(self, page: Page, problem: str) -> None:
         """Tell at once if the page that cannot be had is a seed."""

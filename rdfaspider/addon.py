@@ -1,0 +1,166 @@
+"""Lets Scrapy's own spiders, commands and settings work in this project.
+
+Scrapy calls an add-on before it builds a crawler. This one does three things:
+
+* A spider that does not know the frontier, such as the default one of `scrapy shell`, gets Scrapy's
+  own scheduler, downloader, middlewares and pipelines, and no JOBDIR: it works as in any Scrapy
+  project. It stays polite and behind the address guard.
+* A spider that extends ours may make requests of its own, to log in for example. The middlewares for
+  these are switched on. They cost some time for each page, so our own spider goes without.
+* Settings of Scrapy that have another name here are read into ours, or a warning says what to use.
+"""
+
+from __future__ import annotations
+
+from logging import getLogger
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy.settings import SETTINGS_PRIORITIES, default_settings
+from scrapy.utils.conf import closest_scrapy_cfg
+
+import rdfaspider.feeds  # noqa: F401  # shows Pages as items
+from rdfaspider import settings as ours
+from rdfaspider.scheduler import uses_frontier
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+logger = getLogger(__name__)
+
+_PROJECT = SETTINGS_PRIORITIES["project"]
+
+# What the scheduler asks of a spider.
+_FRONTIER_METHODS = ("failed", "follow", "recall")
+
+# What goes back to Scrapy's default for spiders that do not know the frontier.
+_WIRING = (
+    "SCHEDULER",
+    "DOWNLOADER",
+    "JOBDIR",
+    "DOWNLOADER_MIDDLEWARES_BASE",
+    "SPIDER_MIDDLEWARES_BASE",
+    "ITEM_PIPELINES_BASE",
+    "EXTENSIONS_BASE",
+    "CONCURRENT_ITEMS",
+    "CONCURRENT_REQUESTS",
+    "COOKIES_ENABLED",
+    "DEFAULT_REQUEST_HEADERS",
+    "LOG_FORMATTER",
+    "LOGSTATS_INTERVAL",
+    "STATS_DUMP",
+    "WARN_ON_GENERATOR_RETURN_VALUE",
+)
+
+_KEPT = {
+    "rdfaspider.resolver.extension.ResolverExtension": 100,
+    "scrapy.extensions.feedexport.FeedExporter": None,
+    "rdfaspider.feeds.FeedExporter": 0,
+}
+_START_REQUESTS = {"rdfaspider.resolver.typed.StartRequests": 10}
+
+# Requests of the frontier are marked so that these let them pass.
+_FOR_OWN_REQUESTS = (
+    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware",
+    "scrapy.downloadermiddlewares.retry.RetryMiddleware",
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware",
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
+)
+_HTTP_ERRORS = "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware"
+
+# Settings of Scrapy that do nothing for a crawl of the frontier, and what to use.
+_WITHOUT_EFFECT = {
+    "CONCURRENT_REQUESTS_PER_DOMAIN": "POLITENESS_AT_ONCE limits the requests to a host",
+    "DOWNLOAD_SLOTS": "POLITENESS_DELAY and POLITENESS_AT_ONCE hold for all hosts",
+    "DUPEFILTER_CLASS": "the frontier knows each URL once",
+    "ROBOTSTXT_OBEY": "robots.txt is obeyed unless ROBOTS_OBEY is off",
+    "SCHEDULER_PRIORITY_QUEUE": "FRONTIER_ORDER says which pages come first",
+}
+
+
+class Addon:
+    """Chooses the wiring for the spider of a crawler."""
+
+    def __init__(self, spider: Spider | type[Spider]) -> None:
+        self.spider = spider
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler.spider or crawler.spidercls)
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        spider_class = self.spider if isinstance(self.spider, type) else type(self.spider)
+        if not (uses_frontier(settings) and _knows_frontier(spider_class)):
+            _wire_as_scrapy_does(settings)
+            return
+        _read_scrapys_settings(settings)
+        if settings["HTTPAUTH_USER"] or settings["HTTPAUTH_PASS"]:
+            _switch_on(settings, "DOWNLOADER_MIDDLEWARES_BASE", _FOR_OWN_REQUESTS[:1])
+        if not spider_class.__module__.startswith("rdfaspider."):
+            _switch_on(settings, "DOWNLOADER_MIDDLEWARES_BASE", _FOR_OWN_REQUESTS)
+            _switch_on(settings, "SPIDER_MIDDLEWARES_BASE", [_HTTP_ERRORS])
+            settings["SPIDER_MIDDLEWARES_BASE"].update(_START_REQUESTS, "project")
+        if getattr(self.spider, "allowed_domains", None):
+            logger.warning(
+                "allowed_domains has no effect: -a scope=host|domain|all and URLS_ACCEPT, for example"
+                " suffix:example.org, say which links are followed."
+            )
+
+
+def _knows_frontier(spider_class: type[Spider]) -> bool:
+    return all(hasattr(spider_class, name) for name in _FRONTIER_METHODS)
+
+
+def _wire_as_scrapy_does(settings: BaseSettings) -> None:
+    """Undo what this project changed, politeness and the guard excepted."""
+    for name in _WIRING:
+        _replace(settings, name, getattr(default_settings, name, None))
+    settings["EXTENSIONS_BASE"].update(_KEPT, "project")
+    settings["SPIDER_MIDDLEWARES_BASE"].update(_START_REQUESTS, "project")
+    _replace(settings, "ROBOTSTXT_OBEY", settings.getbool("ROBOTS_OBEY"))
+    _replace(settings, "DOWNLOAD_DELAY", settings.getfloat("POLITENESS_DELAY"))
+    _replace(settings, "CONCURRENT_REQUESTS_PER_DOMAIN", settings.getint("POLITENESS_AT_ONCE"))
+
+
+def _replace(settings: BaseSettings, name: str, value: Any) -> None:
+    """Set a setting that neither the command line, the spider nor a user's project has changed."""
+    if settings[name] == getattr(ours, name, settings[name]) and not _is_users(settings, name):
+        settings.set(name, value, "project")
+
+
+def _is_users(settings: BaseSettings, name: str) -> bool:
+    return (settings.getpriority(name) or 0) > _PROJECT
+
+
+def _switch_on(settings: BaseSettings, table: str, names: Any) -> None:
+    """Put components back to the places that they have in Scrapy."""
+    places = getattr(default_settings, table)
+    settings[table].update({name: places[name] for name in names}, "project")
+
+
+def _read_scrapys_settings(settings: BaseSettings) -> None:
+    """Set ours by what a user of Scrapy would set, and warn of the rest."""
+    if settings.getbool("AUTOTHROTTLE_ENABLED"):
+        # Scrapy's delay is that in which so many requests are under way, on average.
+        factor = 1 / (settings.getfloat("AUTOTHROTTLE_TARGET_CONCURRENCY") or 1.0)
+        _translate(settings, "AUTOTHROTTLE_ENABLED", "POLITENESS_LATENCY_FACTOR", factor)
+    if settings.getint("DEPTH_LIMIT"):
+        _translate(settings, "DEPTH_LIMIT", "FRONTIER_DEPTH", settings.getint("DEPTH_LIMIT"))
+    if _is_users(settings, "RETRY_TIMES") or not settings.getbool("RETRY_ENABLED"):
+        times = settings.getint("RETRY_TIMES") if settings.getbool("RETRY_ENABLED") else 0
+        _translate(settings, "RETRY_TIMES", "FRONTIER_RETRIES", times)
+    if settings.getbool("HTTPCACHE_ENABLED") and not closest_scrapy_cfg():
+        # Scrapy looks for the directory of the project, and without one has no cache.
+        cache = Path(".scrapy", settings["HTTPCACHE_DIR"]).resolve()
+        settings.set("HTTPCACHE_DIR", str(cache), "cmdline")
+    for name, instead in _WITHOUT_EFFECT.items():
+        if _is_users(settings, name):
+            logger.warning("%s has no effect on a crawl of the frontier: %s.", name, instead)
+
+
+def _translate(settings: BaseSettings, name: str, to: str, value: float) -> None:
+    if not _is_users(settings, to):
+        settings.set(to, value, "project")
+        logger.info("%s sets %s to %g.", name, to, value)

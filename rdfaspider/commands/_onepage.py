@@ -1,0 +1,26 @@
+"""Commands of Scrapy that fetch single pages, without a frontier or a store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.settings import SETTINGS_PRIORITIES
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.settings import Settings
+
+# Above what the project and a spider say, below the command line.
+PRIORITY = (SETTINGS_PRIORITIES["spider"] + SETTINGS_PRIORITIES["cmdline"]) // 2
+
+
+class OnePage:
+    """Gives a command Scrapy's own scheduler; the add-on does the rest."""
+
+    settings: Settings | None
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        assert self.settings is not None
+        self.settings.set("SCHEDULER", "scrapy.core.scheduler.Scheduler", PRIORITY)
+        super().process_options(args, opts)  # type: ignore[misc]

@@ -1,0 +1,32 @@
+"""`scrapy parse`: what the spider makes of one page, links and triples included."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.commands.parse import Command as ParseCommand
+
+from rdfaspider.commands._onepage import PRIORITY, OnePage
+
+if TYPE_CHECKING:
+    import argparse
+
+# They turn the body of a page into links and triples, and keep nothing.
+_PIPELINES = {
+    "rdfaspider.pipelines.extract.ExtractPipeline": 100,
+    "rdfaspider.pipelines.filter.FilterPipeline": 500,
+}
+
+
+class Command(OnePage, ParseCommand):
+    def short_desc(self) -> str:
+        return "Print the item that a spider makes of a URL, rdfa if no other is named"
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        assert self.settings is not None
+        self.settings.set("ITEM_PIPELINES_BASE", _PIPELINES, PRIORITY)
+        # One page is not worth a process, and is printed before one would answer.
+        self.settings.set("EXTRACT_PROCESSES", 0, PRIORITY)
+        opts.pipelines = True
+        opts.spider = opts.spider or "rdfa"
+        super().process_options(args, opts)
