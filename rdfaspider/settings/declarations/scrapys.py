@@ -31,8 +31,8 @@ SETTINGS = (
         "CLOSESPIDER_PAGECOUNT",
         "int",
         0,
-        "Stop after this many responses; 0 sets no limit.",
-        unit="responses",
+        "Stop after this many pages; 0 sets no limit.",
+        unit="pages",
         least=0,
     ),
     Setting(
