@@ -203,7 +203,7 @@ def looks_at_what_was_found(shell: Shell) -> None:
     assert f"{PAGES:,}" in shell("scrapy sparql 'SELECT (COUNT(*) AS ?n) { ?page a ?type }'")
     shell("scrapy export -o all.nq.gz")
     with gzip.open(shell.home / "all.nq.gz") as file:
-        assert sum(1 for _ in file) == 2 * PAGES, "a type and a name for each page"
+        assert sum(1 for _ in file) == 3 * PAGES, "type, name and vocabulary of each page"
     assert "of these failed" in shell("scrapy report -o report.html")
     assert "<svg" in (shell.home / "report.html").read_text()
     assert "missing.html" in shell("scrapy frontier --failed missing")
