@@ -101,6 +101,8 @@ SCHEDULER = "rdfaspider.scheduler.Scheduler"
 
 EXTENSIONS_BASE = {
     **scrapys.EXTENSIONS_BASE,
+    # It keeps a pickle in JOBDIR, which runs what somebody else may have put there.
+    "scrapy.extensions.spiderstate.SpiderState": None,
     # Ours know which Pages are items.
     "scrapy.extensions.feedexport.FeedExporter": None,
     "rdfaspider.feeds.FeedExporter": 0,

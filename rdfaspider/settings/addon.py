@@ -16,6 +16,7 @@ from scrapy.exceptions import UsageError
 
 from rdfaspider.settings.check import check, find_faults, give_types
 from rdfaspider.settings.declarations import OWN
+from rdfaspider.settings.secrets import read_secrets
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -48,6 +49,6 @@ def _add_defaults(settings: BaseSettings) -> None:
 
 def check_or_exit(settings: BaseSettings, program: str) -> None:
     """End the process with a sentence for each fault; otherwise give the settings their types."""
-    if faults := list(find_faults(settings)):
+    if faults := [*read_secrets(settings), *find_faults(settings)]:
         raise SystemExit("\n".join(f"{program}: {fault}" for fault in faults))
     give_types(settings)

@@ -60,4 +60,4 @@ def test_the_report_adds_up_several_runs(crawl: Crawler, tmp_path: Path) -> None
         crawl(f"{origin}/", EXTRACT_MAX_LINKS=2)
         both, values = leftout.read(tmp_path / "crawl" / leftout.NAME)
     assert 0 < first["urls/rejected/links"] < both["urls/rejected/links"]
-    assert values["EXTRACT_MAX_LINKS"] == "2"
+    assert values["EXTRACT_MAX_LINKS"] == 2

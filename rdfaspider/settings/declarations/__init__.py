@@ -22,16 +22,29 @@ from rdfaspider.settings.declarations import (
 )
 from rdfaspider.settings.setting import Setting
 
+
+def _with_files(settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
+    """Return settings, each secret one followed by that of the file it may be kept in."""
+    declared: list[Setting] = []
+    for setting in settings:
+        declared.append(setting)
+        if setting.secret:
+            text = f"A file whose first line is `{setting.name}`; without one, the environment variable"
+            text += f" `{setting.name}` is read. What is set by hand comes first."
+            declared.append(Setting(f"{setting.name}_FILE", "text", "", text))
+    return tuple(declared)
+
+
 OWN: dict[str, tuple[Setting, ...]] = {
     "extract": extract.SETTINGS,
     "filter": filter.SETTINGS,
-    "frontier": frontier.SETTINGS,
+    "frontier": _with_files(frontier.SETTINGS),
     "history": history.SETTINGS,
     "politeness": politeness.SETTINGS,
     "progress": progress.SETTINGS,
     "resolver": resolver.SETTINGS,
     "robots": robots.SETTINGS,
-    "store": store.SETTINGS,
+    "store": _with_files(store.SETTINGS),
     "urls": urls.SETTINGS,
 }
 COMPONENTS = {**OWN, "scrapy": scrapys.SETTINGS}

@@ -1,0 +1,48 @@
+"""Secrets that come from a file or the environment, since others can read command lines and logs.
+
+For each secret setting NAME, `NAME_FILE` names a file whose first line is the value; without it, the
+environment variable NAME is. What is set by hand comes first.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.settings import SETTINGS_PRIORITIES
+
+from rdfaspider.settings.declarations import SECRETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.settings import BaseSettings
+
+_PROJECT = SETTINGS_PRIORITIES["project"]
+_LONGEST = 100_000
+
+
+def read_secrets(settings: BaseSettings) -> list[str]:
+    """Fill in the secrets that are kept elsewhere; return a sentence for each that cannot be read."""
+    return [fault for name in sorted(SECRETS) for fault in _read(settings, name)]
+
+
+def _read(settings: BaseSettings, name: str) -> Iterator[str]:
+    if (settings.getpriority(name) or 0) > _PROJECT:
+        return
+    if file := settings.get(f"{name}_FILE"):
+        try:
+            with Path(file).open(encoding="utf-8") as lines:
+                value = lines.readline(_LONGEST).strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8"
+            yield f"{name}_FILE={file} is wrong: it cannot be read ({reason})."
+            return
+        if not value:
+            yield f"{name}_FILE={file} is wrong: its first line is empty."
+            return
+    else:
+        value = os.environ.get(name, "")
+    if value:
+        settings.set(name, value, "cmdline")
