@@ -24,6 +24,8 @@ from rdfaspider import settings as ours
 from rdfaspider.scheduler import uses_frontier
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -61,14 +63,18 @@ _KEPT = {
 }
 _START_REQUESTS = {"rdfaspider.resolver.typed.StartRequests": 10}
 
-# Requests of the frontier are marked so that these let them pass.
-_FOR_OWN_REQUESTS = (
-    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware",
+_HTTP_AUTH = "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware"
+# For requests of a spider's own; those of the frontier are marked so that these let them pass.
+_DOWNLOADER_MIDDLEWARES = (
+    _HTTP_AUTH,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware",
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware",
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
 )
-_HTTP_ERRORS = "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware"
+_SPIDER_MIDDLEWARES = (
+    "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware",
+    "scrapy.spidermiddlewares.referer.RefererMiddleware",
+)
 
 # Settings of Scrapy that do nothing for a crawl of the frontier, and what to use.
 _WITHOUT_EFFECT = {
@@ -97,10 +103,10 @@ class Addon:
             return
         _read_scrapys_settings(settings)
         if settings["HTTPAUTH_USER"] or settings["HTTPAUTH_PASS"]:
-            _switch_on(settings, "DOWNLOADER_MIDDLEWARES_BASE", _FOR_OWN_REQUESTS[:1])
+            _switch_on(settings, "DOWNLOADER_MIDDLEWARES_BASE", [_HTTP_AUTH])
         if not spider_class.__module__.startswith("rdfaspider."):
-            _switch_on(settings, "DOWNLOADER_MIDDLEWARES_BASE", _FOR_OWN_REQUESTS)
-            _switch_on(settings, "SPIDER_MIDDLEWARES_BASE", [_HTTP_ERRORS])
+            _switch_on(settings, "DOWNLOADER_MIDDLEWARES_BASE", _DOWNLOADER_MIDDLEWARES)
+            _switch_on(settings, "SPIDER_MIDDLEWARES_BASE", _SPIDER_MIDDLEWARES)
             settings["SPIDER_MIDDLEWARES_BASE"].update(_START_REQUESTS, "project")
         if getattr(self.spider, "allowed_domains", None):
             logger.warning(
@@ -134,7 +140,7 @@ def _is_users(settings: BaseSettings, name: str) -> bool:
     return (settings.getpriority(name) or 0) > _PROJECT
 
 
-def _switch_on(settings: BaseSettings, table: str, names: Any) -> None:
+def _switch_on(settings: BaseSettings, table: str, names: Iterable[str]) -> None:
     """Put components back to the places that they have in Scrapy."""
     places = getattr(default_settings, table)
     settings[table].update({name: places[name] for name in names}, "project")

@@ -24,7 +24,7 @@ from pyoxigraph import RdfFormat, Triple, serialize
 from scrapy.extensions.feedexport import FeedExporter as ScrapyFeedExporter
 from scrapy.extensions.feedexport import ItemFilter
 
-from rdfaspider.items import Page
+from rdfaspider.items import Page, is_item
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -156,8 +156,3 @@ class FeedExporter(ScrapyFeedExporter):
         for feed, chosen in self.filters.items():
             if not isinstance(chosen, EveryUrl):
                 self.filters[feed] = _OnlyItems(chosen)  # type: ignore[assignment]
-
-
-def is_item(item: Any) -> bool:
-    """Tell whether an item is one to users: a page that was read, or whatever their own code yields."""
-    return not isinstance(item, Page) or item.is_read

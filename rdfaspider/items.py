@@ -77,3 +77,8 @@ class Page:
     def __repr__(self) -> str:
         """Keep the body and the quads out of logs."""
         return f"<Page {self.url} {self.outcome} {self.reason} depth {self.depth}>"
+
+
+def is_item(item: object) -> bool:
+    """Tell whether an item is one to users: a page that was read, or what code of their own yields."""
+    return not isinstance(item, Page) or item.is_read

@@ -104,11 +104,13 @@ EXTENSIONS_BASE = {
     # It keeps a pickle in JOBDIR, which runs what somebody else may have put there.
     "scrapy.extensions.spiderstate.SpiderState": None,
     # Ours know which Pages are items.
+    "scrapy.extensions.closespider.CloseSpider": None,
+    "scrapy.extensions.corestats.CoreStats": None,
     "scrapy.extensions.feedexport.FeedExporter": None,
+    "rdfaspider.extensions.closespider.CloseSpider": 0,
+    "rdfaspider.extensions.corestats.CoreStats": -1,
     "rdfaspider.feeds.FeedExporter": 0,
     "rdfaspider.extensions.diskguard.DiskGuard": 100,
-    "rdfaspider.extensions.closespider.CloseSpider": 0,
-    "scrapy.extensions.closespider.CloseSpider": None,
     "rdfaspider.extensions.garbage.Garbage": 100,
     "rdfaspider.extensions.history.extension.History": 100,
     "rdfaspider.extensions.leftout.LeftOut": 100,

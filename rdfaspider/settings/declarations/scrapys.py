@@ -39,7 +39,7 @@ SETTINGS = (
         "CLOSESPIDER_ITEMCOUNT",
         "int",
         0,
-        "Stop after this many items; each URL that was tried is one. 0 sets no limit.",
+        "Stop after this many items, which are pages that were read; 0 sets no limit.",
         unit="items",
         least=0,
     ),
