@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdfaspider.extract import Extraction
 from rdfaspider.extract.facts import Facts
-from rdfaspider.extract.process import ExtractionFailed, WorkerProcess
+from rdfaspider.extract.process import ExtractionFailed, WorkerKilled, WorkerProcess
 from rdfaspider.extract.suspects import Suspects
 
 if TYPE_CHECKING:
@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ExtractionFailed", "Pool", "WorkersUnavailable", "options_to_json"]
 
-# A worker may be killed while it starts, too.
-_STARTS = 3
+# So often a worker may fail to start, or be killed while it does, before all are given up; and the seconds
+# before the next start, times the failures.
+_FAILURES = 3
+_KILLS = 20
+_PAUSE = 0.05
 
 
 class WorkersUnavailable(OSError):
@@ -127,15 +130,20 @@ class Pool:
         return None
 
     async def _start(self) -> WorkerProcess:
-        starts = 0
+        failures = kills = 0
         while not self._trouble:
+            await asyncio.sleep(_PAUSE * (failures + kills))
             try:
                 return await WorkerProcess.start(self._arguments)
+            except WorkerKilled as error:
+                kills += 1
+                reason = str(error)
             except OSError as error:
-                starts += 1
-                if starts == _STARTS:
-                    self._trouble = str(error)
-        # It is the same for all pages that are on their way.
+                failures += 1
+                reason = str(error)
+            if failures == _FAILURES or kills == _KILLS:
+                # It is the same for all pages that are on their way.
+                self._trouble = reason
         raise WorkersUnavailable(f"No process can be started to read pages ({self._trouble}).")
 
     async def close(self) -> None:

@@ -60,6 +60,10 @@ class ExtractionFailed(Exception):
         self.strikes = 0
 
 
+class WorkerKilled(ChildProcessError):
+    """Says that somebody, or a system without memory, killed a worker before it was ready."""
+
+
 class WorkerProcess(asyncio.Protocol):
     """One child process and the page that it reads.
 
@@ -109,16 +113,18 @@ class WorkerProcess(asyncio.Protocol):
         except BaseException as error:
             await self.end()
             if isinstance(error, ExtractionFailed):
-                raise ChildProcessError(self._trouble(error.reason)) from None
+                raise self._trouble(error.reason) from None
             raise
 
-    def _trouble(self, reason: str) -> str:
-        """Return a clause on why the worker did not get ready."""
-        how = _status(self.process.returncode)
-        if reason == "timeout":
-            how = f"not ready after {_START_SECONDS:.0f} s"
+    def _trouble(self, reason: str) -> ChildProcessError:
+        """Return what kept the worker from getting ready."""
         lines = self._output.text.split("\n")[-_SHOWN:]
-        return f"{how}: {' / '.join(line.strip() for line in lines).rstrip('.') or 'no message'}"
+        words = " / ".join(line.strip() for line in lines).rstrip(".") or "no message"
+        if reason == "timeout":
+            return ChildProcessError(f"not ready after {_START_SECONDS:.0f} s: {words}")
+        code = self.process.returncode
+        kind = WorkerKilled if code == -signal.SIGKILL else ChildProcessError
+        return kind(f"{_status(code)}: {words}")
 
     async def ask(self, header: bytes, body: bytes, seconds: float) -> Answer:
         """Return the answer to a page, or raise ExtractionFailed if there is none within so long."""
@@ -172,16 +178,14 @@ class WorkerProcess(asyncio.Protocol):
     async def end(self) -> None:
         """Kill the process, if it has not died, and wait until it is gone."""
         self._transport.abort()
+        has_died = self.process.poll() is not None
         self.process.kill()
         # To give gigabytes back takes a while, even to one that is killed.
         status = await asyncio.to_thread(self.process.wait)
         await self._output.end()
-        logger.debug(
-            "Extraction worker %d ended (%s). %s",
-            self.process.pid,
-            _status(status),
-            self._output.text,
-        )
+        if has_died or self._output.text:
+            message = "Extraction worker %d ended (%s). %s"
+            logger.debug(message, self.process.pid, _status(status), self._output.text)
 
 
 class _Tail(asyncio.Protocol):

@@ -24,8 +24,8 @@ _GOOD = 10
 _MOST = 1_000
 # Bytes that may wait, and those that a page counts for at least. So at most 16 wait: by the time that all of
 # them have timed out, in half a minute each, no lease of the frontier has expired.
-_ROOM = 16 << 20
-_LEAST = 1 << 20
+_ROOM = 8 << 20
+_LEAST = _ROOM // 16
 
 
 class Suspects:

@@ -15,6 +15,8 @@ import sys
 import traceback
 from typing import BinaryIO
 
+from selectolax.lexbor import SelectolaxError
+
 from rdfaspider.extract import Extraction, Limits, Options, extract
 from rdfaspider.extract.vocabulary import bundled
 
@@ -75,7 +77,7 @@ def _answer(body: bytes, url: str, content_type: str, options: Options) -> bytes
     """Return what a page holds or, whatever is raised, what was."""
     try:
         return _encoded(extract(body, url, content_type, options))
-    except MemoryError:
+    except (MemoryError, SelectolaxError):  # lexbor takes everything, unless it gets no memory
         return _OUT_OF_MEMORY
     except BaseException as error:  # a panic of Rust is no Exception
         text = "".join(traceback.format_exception(error))[-_TRACEBACK:]

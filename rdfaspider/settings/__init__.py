@@ -56,6 +56,10 @@ DOWNLOAD_HANDLERS_BASE = {
 
 # --- what is downloaded ---
 
+# Nothing is fetched while more bytes of pages are not read yet. There is room for two of the largest, so
+# that one that takes long to read does not hold up the crawl.
+SCRAPER_SLOT_MAX_ACTIVE_SIZE = 32 * 1024 * 1024
+
 # The tables end in _BASE, as Scrapy's do, so that those of a user add to them and replace nothing.
 # Scrapy's middlewares that have a switch of their own (HTTPCACHE_ENABLED, COOKIES_ENABLED, …) are left to it.
 DOWNLOADER_MIDDLEWARES_BASE = {

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rdfaspider.extract import Limits, Options, extract
-from rdfaspider.extract.pool import ExtractionFailed, Pool, options_to_json
+from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable, options_to_json
+from rdfaspider.extract.process import WorkerProcess
 from rdfaspider.extract.worker import options_from_json
 
 URL = "http://a.test/"
@@ -21,6 +26,9 @@ PAGE = """<html lang=de><title>Füße</title><p property="schema:name">„Ü"</p
 {"@context": "https://schema.org", "@id": "#x", "name": "J"}</script>""".encode(
     "utf-8", "surrogatepass"
 )
+
+# More than a second of work, and 250 MB.
+RICH = b'<i property="dc:title">x</i>' * 170_000
 
 
 @asynccontextmanager
@@ -69,20 +77,40 @@ def test_a_page_that_stalls_fails_alone() -> None:
     asyncio.run(scenario())
 
 
-def test_a_page_that_kills_its_worker_fails_alone() -> None:
+def test_a_page_whose_worker_is_killed_is_read_by_another() -> None:
+    crashes: list[str] = []
+
     async def scenario() -> None:
-        async with opened() as pool:
-            await pool.extract(PAGE, URL, "text/html")
+        async with opened(on_crash=lambda: crashes.append("crash")) as pool:
+            await pool.open()
             worker = pool._idle[0]
             os.kill(worker.process.pid, signal.SIGSTOP)
             task = asyncio.create_task(pool.extract(PAGE, URL, "text/html"))
             await asyncio.sleep(0)
             os.kill(worker.process.pid, signal.SIGKILL)
-            with pytest.raises(ExtractionFailed, match="crash"):
-                await task
+            assert (await task).links == ["http://a.test/b"]
+
+    asyncio.run(scenario())
+    assert crashes == ["crash"]
+
+
+def test_a_page_that_kills_two_workers_fails_alone(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    crashes: list[str] = []
+
+    async def scenario() -> None:
+        async with opened(memory=150, on_crash=lambda: crashes.append("crash")) as pool:
+            with pytest.raises(ExtractionFailed, match="crash") as failed:
+                await pool.extract(b"<p>" * 50_000_000, URL, "text/html")
+            assert failed.value.strikes == 1
             assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
 
     asyncio.run(scenario())
+    assert crashes == ["crash"]
+    # What the workers wrote before they died is not lost.
+    deaths = [text for text in caplog.messages if "ended (exit code 1)" in text]
+    assert len(deaths) == 2
+    assert all(death.endswith("MemoryError") for death in deaths)
 
 
 def test_a_worker_that_died_while_idle_costs_no_page() -> None:
@@ -98,12 +126,155 @@ def test_a_worker_that_died_while_idle_costs_no_page() -> None:
     asyncio.run(scenario())
 
 
-def test_a_worker_has_no_more_memory_than_it_is_given() -> None:
+@pytest.mark.parametrize("memory", [150, 200])  # lexbor, or Python, gets no more
+def test_a_page_that_needs_too_much_memory_fails_alone(memory: int) -> None:
     async def scenario() -> None:
-        async with opened(memory=256) as pool:
-            await pool.extract(PAGE, URL, "text/html")
-            with pytest.raises(ExtractionFailed, match="crash"):
-                await pool.extract(b"<p>" * 200_000_000, URL, "text/html")
+        async with opened(memory=memory) as pool:
+            with pytest.raises(ExtractionFailed, match="memory"):
+                await pool.extract(RICH, URL, "text/html")
+            assert pool._idle == []
+            assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
+
+    asyncio.run(scenario())
+
+
+def test_a_page_that_raises_an_exception_costs_no_worker() -> None:
+    # No page is known that does; a limit that is no number makes one of any page with a long tag.
+    options = Options(limits=Limits(attributes="many"))  # type: ignore[arg-type]
+
+    async def scenario() -> None:
+        pool = Pool(1, options)
+        try:
+            await pool.open()
+            (worker,) = pool._idle
+            with pytest.raises(ExtractionFailed, match="error") as failed:
+                await pool.extract(b"<p title='" + b"x" * 20_000, URL, "text/html")
+            assert failed.value.error == "TypeError"
+            assert "without_excess" in failed.value.traceback
+            assert failed.value.strikes == 0
+            assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
+            assert pool._idle == [worker]
+        finally:
+            await pool.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_worker_ends_by_itself_when_a_page_burns_too_much_time() -> None:
+    async def scenario() -> None:
+        # 0.2 s of CPU time, with the grace that the crawl has to end it first.
+        arguments = (options_to_json(Options()), "2048", "-4.8")
+        worker = await WorkerProcess.start(arguments)
+        header = json.dumps({"url": URL, "content_type": "text/html", "size": len(RICH)})
+        with pytest.raises(ExtractionFailed, match="crash"):
+            await worker.ask(header.encode() + b"\n", RICH, 60.0)
+        await worker.end()
+        assert worker.process.returncode == -signal.SIGPROF
+
+    asyncio.run(scenario())
+
+
+def script(directory: Path, text: str) -> str:
+    """Return the path of a program that can be started instead of Python."""
+    path = directory / "python"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+BROKEN = {
+    "exits": ("echo one; echo oh no >&2; exit 3", r"\(exit code 3: one / oh no\)"),
+    "is silent": ("exit 1", r"\(exit code 1: no message\)"),
+    "crashes": ("kill -SEGV $$", r"\(SIGSEGV: no message\)"),
+    "is killed": ("kill -9 $$", r"\(SIGKILL: no message\)"),
+    "hangs": ("exec sleep 60", "not ready after 0 s"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_python_that_is_broken_is_no_fault_of_pages(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", script(tmp_path, text))
+    monkeypatch.setattr(
+        "rdfaspider.extract.process._START_SECONDS", 0.4 if "sleep" in text else 60.0
+    )
+    monkeypatch.setattr("rdfaspider.extract.pool._PAUSE", 0.0)
+    check_unavailable(message)
+
+
+def test_a_python_that_is_missing_is_no_fault_of_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    check_unavailable("No such file or directory")
+
+
+def test_too_little_memory_is_no_fault_of_pages() -> None:
+    check_unavailable(r"\(exit code 1: EXTRACT_MEMORY_MB=10 leaves no room for a page\)", memory=10)
+
+
+def check_unavailable(message: str, **options: Any) -> None:
+    async def scenario() -> None:
+        async with opened(**options) as pool:
+            with pytest.raises(WorkersUnavailable, match=message):
+                await pool.open()
+            pages = [pool.extract(PAGE, URL, "text/html") for _ in range(3)]
+            failures = await asyncio.gather(*pages, return_exceptions=True)
+            assert {type(failure) for failure in failures} == {WorkersUnavailable}
+
+    asyncio.run(scenario())
+
+
+def test_workers_killed_while_they_start_cost_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill = 'for n in 1 2 3 4 5; do if mkdir "$0.$n"; then kill -9 $$; fi; done 2> /dev/null'
+    python = script(tmp_path, f'{kill}; exec {sys.executable} "$@"')
+    monkeypatch.setattr(sys, "executable", python)
+
+    async def scenario() -> None:
+        async with opened() as pool:
+            assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
+
+    asyncio.run(scenario())
+    assert (tmp_path / "python.5").exists()
+
+
+def test_what_is_printed_in_a_worker_comes_not_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('x' * 100_000)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    async def scenario() -> None:
+        async with opened() as pool:
+            assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
+            assert pool._idle[0]._output.text == "x" * 4095
+
+    asyncio.run(scenario())
+
+
+def test_pages_of_suspects_have_one_worker_and_others_the_rest() -> None:
+    # Some seconds of work each: the text is copied once for each of its elements.
+    slow = b'<b property="dc:x" datatype="rdf:XMLLiteral">' * 900 + b"x" * 100_000
+    options = Options(limits=Limits(output=1_000_000_000))
+
+    async def scenario() -> None:
+        pool = Pool(2, options, timeout=1.0)
+        with pytest.raises(ExtractionFailed, match="timeout"):
+            await pool.extract(slow, "http://slow.org/", "text/html")
+        hosts = [f"http://{letter}.slow.org/" for letter in "abcdefgh"]
+        tasks = [asyncio.create_task(pool.extract(slow, url, "text/html")) for url in hosts]
+        await asyncio.sleep(0)
+        for number in range(20):
+            await pool.extract(PAGE, f"{URL}{number}", "text/html")
+        # With both workers for the suspects, seven would have been read before these.
+        assert sum(task.done() for task in tasks) <= 3
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await pool.close()
 
     asyncio.run(scenario())
 

@@ -32,14 +32,14 @@ SETTINGS = (
         unit="seconds",
         above=0,
     ),
-    # A process cannot even start with less than 64 MB.
     Setting(
         "EXTRACT_MEMORY_MB",
         "int",
         2048,
-        "Memory of each such process; give up on a page that needs more.",
+        "Memory of each such process; give up on a page that needs more. The crawl does not start if this"
+        " is too little for any page, or more than `ulimit -v` allows.",
         unit="megabytes",
-        least=64,
+        least=1,
     ),
     # Pages with more links are mostly link farms (row R6).
     Setting(

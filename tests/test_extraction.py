@@ -1,0 +1,263 @@
+"""Whole crawls whose extraction workers are killed, cannot start, or are held up by a page."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rdfaspider.site.parameters import Parameters
+from rdfaspider.site.process import running
+from rdfaspider.site.web import Web
+from tests.test_kills import DELAY, PROJECT, check_result, fetched, waiting
+
+if TYPE_CHECKING:
+    from tests.conftest import Crawler, Scrapy
+
+WEB = Parameters(seed=11, hosts=12, levels=2, pages=4, links_across=3, missing=0.05, latency=0.1)
+LARGER = replace(WEB, pages=6)
+SEED = Web(WEB).url(0, 0)  # of both
+
+# Two seconds of work; most of it is read only with a larger EXTRACT_MAX_BYTES.
+SLOW = b'<i property="dc:title">x</i>' * 550_000
+
+
+def start(directory: Path, proxy: str, *program: str, **settings: object) -> subprocess.Popen[str]:
+    """Start a crawl of the generated web in a directory."""
+    settings = {
+        "POLITENESS_DELAY": DELAY,
+        "POLITENESS_SERVER_DELAY": 0,
+        "FRONTIER_RETRIES": 0,
+        "FRONTIER_DYNAMIC_DEPTH": 15,
+        "STATS_DUMP": 1,
+        **settings,
+    }
+    options = [word for k, v in settings.items() for word in ("-s", f"{k}={v}")]
+    arguments = ["crawl", "rdfa", "-a", f"seeds={SEED}", "-a", "scope=all", *options]
+    return subprocess.Popen(
+        [*(program or (sys.executable, "-m", "rdfaspider")), *arguments],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(PROJECT), "http_proxy": proxy},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def workers(crawl: subprocess.Popen[str]) -> list[int]:
+    """Return the processes that a crawl has started, as the system knows them."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        if fields[0] != "Z" and int(fields[1]) == crawl.pid:
+            found.append(int(status.parent.name))
+    return found
+
+
+def kill(worker: int, after: float) -> None:
+    """Kill a worker that has stood still for a while: it has got a page by then, as a rule."""
+    with suppress(ProcessLookupError):  # the crawl has ended
+        os.kill(worker, signal.SIGSTOP)
+        time.sleep(after)
+        os.kill(worker, signal.SIGKILL)
+
+
+def wait_for_lines(log: Path, count: int) -> None:
+    end = time.monotonic() + 60
+    while len(log.read_text().splitlines()) < count:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc")
+
+
+@needs_proc
+def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    log = tmp_path / "access.log"
+    log.touch()
+    seen: dict[int, float] = {}
+    kills = 0
+    with running(LARGER, log=log) as proxy:
+        crawl = start(tmp_path, proxy, EXTRACT_PROCESSES=4)
+        while kills < 20 and crawl.poll() is None:
+            time.sleep(0.05)
+            now = time.monotonic()
+            alive = {worker: seen.get(worker, now) for worker in workers(crawl)}
+            seen |= alive
+            # A younger one may have a page that was killed before, which is its second and last chance.
+            if old := [worker for worker, since in alive.items() if now - since > 1.5]:
+                kill(chance.choice(old), chance.uniform(0.0, 0.3))
+                kills += 1
+        output = crawl.communicate(timeout=240)[1]
+    assert crawl.returncode == 0, output
+    assert kills == 20
+    assert "extract-crash" not in output
+    retried = re.search(r"'extract/retried/crash': (\d+)", output)
+    assert retried, output
+    assert int(retried[1]) >= 3
+    check_result(tmp_path, Web(LARGER), fetched(log), 0)
+
+
+@needs_proc
+def test_a_crawl_that_runs_out_of_workers_stops_and_resumes(tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    log.touch()
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    code = (
+        f"import sys; sys.executable = {str(python)!r}; import rdfaspider.__main__ as m; m.main()"
+    )
+    with running(WEB, log=log) as proxy:
+        crawl = start(tmp_path, proxy, sys.executable, "-c", code)
+        wait_for_lines(log, 20)
+        python.unlink()
+        for worker in workers(crawl):
+            os.kill(worker, signal.SIGKILL)
+        output = crawl.communicate(timeout=120)[1]
+        assert crawl.returncode == 1, output
+        assert re.search(r"The crawl stops: No process .* \(.*No such file or directory", output)
+        assert "Crawl extract_error after" in output
+        assert "extract-" not in output
+        assert "Traceback" not in output
+        in_flight = len(fetched(log).keys() & waiting(tmp_path))
+        assert in_flight
+        crawl = start(tmp_path, proxy)
+        output = crawl.communicate(timeout=240)[1]
+        assert crawl.returncode == 0, output
+    check_result(tmp_path, Web(WEB), fetched(log), in_flight)
+
+
+def test_too_little_memory_is_told_before_anything_is_fetched(
+    scrapy: Scrapy, tmp_path: Path
+) -> None:
+    log = tmp_path / "access.log"
+    log.touch()
+    with running(Parameters(levels=1, pages=3), log=log) as origin:
+        arguments = ("crawl", "rdfa", "-a", f"seeds={origin}/")
+        refused = scrapy(*arguments, EXTRACT_MEMORY_MB=10)
+        assert refused.returncode == 1
+        assert "EXTRACT_MEMORY_MB=10 leaves no room for a page" in refused.stderr
+        assert "run the same command to resume" in refused.stderr
+        assert "Traceback" not in refused.stderr
+        assert log.read_text() == ""
+        resumed = scrapy(*arguments, POLITENESS_DELAY=0)
+        assert resumed.returncode == 0
+        assert re.search(r"done in this run: \d+ page$", resumed.stderr, re.MULTILINE)
+
+
+def test_a_limit_that_cannot_be_set_is_told(tmp_path: Path) -> None:
+    # Who may raise limits must give that up first: CAP_SYS_RESOURCE, by PR_CAPBSET_DROP.
+    code = (
+        "import ctypes, os, resource, sys; ctypes.CDLL(None).prctl(24, 24, 0, 0, 0);"
+        "resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30));"
+        "os.execv(sys.executable, [sys.executable, '-m', 'rdfaspider', *sys.argv[1:]])"
+    )
+    with running(WEB) as proxy:
+        crawl = start(tmp_path, proxy, sys.executable, "-c", code, EXTRACT_MEMORY_MB=9000)
+        output = crawl.communicate(timeout=60)[1]
+    assert crawl.returncode == 1, output
+    assert "EXTRACT_MEMORY_MB=9000 is more than the 8192 MB of ulimit -v" in output
+    assert "Traceback" not in output
+
+
+class Pages:
+    """Serves pages by path, and keeps when each was asked for; `held` wait until a big one is sent."""
+
+    def __init__(self, pages: dict[str, bytes], held: str = "") -> None:
+        self.times: dict[str, float] = {}
+        big = Event()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.times.setdefault(self.path, time.monotonic())
+                body = pages.get(self.path, b"")
+                if self.path == held:
+                    big.wait(30)
+                self.send_response(200 if self.path in pages else 404)
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+                if len(body) > 1_000_000:
+                    time.sleep(0.5)
+                    big.set()
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_port
+
+
+@contextmanager
+def serving(pages: Pages) -> Iterator[Pages]:
+    thread = Thread(target=pages.server.serve_forever)
+    thread.start()
+    try:
+        yield pages
+    finally:
+        pages.server.shutdown()
+        thread.join()
+        pages.server.server_close()
+
+
+def test_a_host_whose_pages_time_out_is_left_alone_longer_each_time(crawl: Crawler) -> None:
+    names = ["/1", "/2", "/3"]
+    with serving(Pages(dict.fromkeys(names, SLOW))) as pages:
+        seeds = ",".join(f"http://127.0.0.1:{pages.port}{name}" for name in names)
+        found = crawl(
+            seeds,
+            EXTRACT_TIMEOUT=0.5,
+            EXTRACT_MAX_BYTES=16_000_000,
+            POLITENESS_AT_ONCE=1,
+            POLITENESS_BACKOFF=1,
+        )
+    assert set(found.fates.values()) == {"failed/extract-timeout"}
+    first, second, third = sorted(pages.times[name] for name in names)
+    assert second - first >= 1.5
+    assert third - second >= 2.5
+
+
+@needs_proc
+def test_a_large_page_that_stalls_does_not_hold_up_other_hosts(tmp_path: Path) -> None:
+    chain = {f"/{n}": b"<a href=/%d>next</a>" % (n + 1) for n in range(12)}
+    with serving(Pages({"/slow": SLOW, **chain}, held="/0")) as pages:
+        options = {"POLITENESS_DELAY": 0, "EXTRACT_TIMEOUT": 8, "RESOLVER_ALLOW": "localhost"}
+        words = [word for k, v in options.items() for word in ("-s", f"{k}={v}")]
+        seeds = f"http://localhost:{pages.port}/slow,http://127.0.0.1:{pages.port}/0"
+        crawl = subprocess.Popen(
+            [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-a", f"seeds={seeds}", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while not (first := workers(crawl)):
+            time.sleep(0.001)
+        while "/slow" not in pages.times:
+            assert crawl.poll() is None, crawl.communicate()
+            time.sleep(0.001)
+        os.kill(first[0], signal.SIGSTOP)
+        output = crawl.communicate(timeout=60)[1]
+    assert "1 extract-timeout" in output
+    assert "12 page" in output
+    assert pages.times["/11"] - pages.times["/slow"] < 6
