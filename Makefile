@@ -39,6 +39,11 @@ crawl: $(VENV)/crawl.ready
 	@echo "Fetching the RDF4J server …"
 	@sh tests/rdf4j.sh .cache && touch $@ || echo "No RDF4J server: its tests are skipped."
 
+# And a real Fuseki, whose queries look elsewhere than RDF4J's.
+.cache/fuseki.ready: | .cache/rdf4j.ready
+	@echo "Fetching the Fuseki server …"
+	@sh tests/fuseki.sh .cache && touch $@ || echo "No Fuseki server: its tests are skipped."
+
 # And a real Redis, likewise.
 .cache/redis.ready:
 	@mkdir -p .cache
@@ -49,7 +54,9 @@ crawl: $(VENV)/crawl.ready
 	@mkdir -p .cache
 	@sh tests/nginx.sh && touch $@ || echo "No nginx: its tests are skipped."
 
-test: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready .cache/nginx.ready
+SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/nginx.ready
+
+test: $(VENV)/test.ready $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto
 
 lint: $(VENV)/test.ready
@@ -57,7 +64,7 @@ lint: $(VENV)/test.ready
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
+bench: $(VENV)/test.ready $(SERVERS)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@$(BIN)/python -m pytest tests/benchmarks -s
 

@@ -12,9 +12,14 @@ from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable
 
-_FORMATS = ("table", "json", "csv", "tsv", "xml", "turtle", "ntriples")
+    from pyoxigraph import QuerySolutions
+
+_FOR_ROWS = ("table", "json", "csv", "tsv", "xml")
+_FOR_GRAPHS = ("turtle", "ntriples")
+# So many blank nodes get a short name; it has to be remembered.
+_NODES = 100_000
 
 
 class Command(CheckedCommand):
@@ -32,15 +37,15 @@ class Command(CheckedCommand):
         return (
             "Ask the store of a crawl a SPARQL query, given as text, as a file or on standard"
             " input (-). A query sees all pages at once; GRAPH ?page { … } tells which page says"
-            " what. The crawl is the one in JOBDIR (-s JOBDIR=DIRECTORY)."
+            " what. On a terminal a table is as wide as the terminal; nothing else is cut. The"
+            " crawl is the one in JOBDIR (-s JOBDIR=DIRECTORY)."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument(
             "--format",
-            choices=_FORMATS,
-            default=None,
+            metavar="FORMAT",
             help="table, json, csv, tsv or xml for rows; turtle or ntriples for CONSTRUCT and"
             " DESCRIBE (default: table, turtle)",
         )
@@ -48,67 +53,105 @@ class Command(CheckedCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("give one query: as text, as the name of a file, or - to read it")
+        from rdfaspider.terminal import complain, quiet_pipe
+
+        with quiet_pipe():
+            try:
+                self._ask(args[0], opts.format)
+            except BrokenPipeError:
+                raise
+            except (SyntaxError, ValueError, OSError, RuntimeError) as error:
+                complain("sparql", error)
+                self.exitcode = 1
+            except KeyboardInterrupt:
+                self.exitcode = 130
+
+    def _ask(self, argument: str, requested: str | None) -> None:
         from rdfaspider.pipelines.store import store_access, store_url
         from rdfaspider.stores import open_store
 
+        if requested not in (None, *_FOR_ROWS, *_FOR_GRAPHS):
+            names = ", ".join((*_FOR_ROWS, *_FOR_GRAPHS))
+            raise ValueError(f"There is no format {requested}: take one of {names}.")
         assert self.settings is not None
         url, access = store_url(self.settings), store_access(self.settings)
-        try:
-            with open_store(url, read_only=True, access=access) as store:
-                _write(store.query(_query(args[0])), opts.format)
-        except (SyntaxError, ValueError, OSError) as error:
-            print(f"scrapy sparql: {error}", file=sys.stderr)
-            self.exitcode = 1
+        query = _query(argument)
+        with open_store(url, read_only=True, access=access) as store:
+            results = store.query(query)
+            if hint := getattr(store, "hint", ""):
+                print(f"scrapy sparql: {hint}", file=sys.stderr)
+            _write(results, query, requested)
 
 
 def _query(argument: str) -> str:
     if argument == "-":
         return sys.stdin.read()
     # No query without a space or a brace is valid, and hardly any file name has a brace.
-    if "{" not in argument and Path(argument).is_file():
+    if "{" in argument:
+        return argument
+    try:
         return Path(argument).read_text(encoding="utf-8")
-    return argument
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{argument} is not a text in UTF-8: {error}.") from error
+    except OSError as error:
+        if len(argument.split()) > 1:
+            return argument
+        raise ValueError(
+            f"{argument or 'Nothing'} is neither a query nor a file that can be read: {error.strerror}."
+        ) from error
 
 
-def _write(results: Any, requested: str | None) -> None:
+def _write(results: Any, query: str, requested: str | None) -> None:
     from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat, serialize
 
-    rdf = {"turtle": RdfFormat.TURTLE, "ntriples": RdfFormat.N_TRIPLES}
-    rows = {
-        "json": QueryResultsFormat.JSON,
-        "csv": QueryResultsFormat.CSV,
-        "tsv": QueryResultsFormat.TSV,
-        "xml": QueryResultsFormat.XML,
-    }
     output = sys.stdout.buffer
     if not isinstance(results, QueryBoolean | QuerySolutions):
-        if requested not in (None, *rdf):
+        if requested not in (None, *_FOR_GRAPHS):
             raise ValueError(f"A graph cannot be written as {requested}: use turtle or ntriples.")
-        serialize(results, output, rdf[requested or "turtle"])
-    elif requested in rdf:
+        kind = RdfFormat.N_TRIPLES if requested == "ntriples" else RdfFormat.TURTLE
+        serialize(results, output, kind)
+    elif requested in _FOR_GRAPHS:
         raise ValueError(
             f"Rows cannot be written as {requested}: use table, json, csv, tsv or xml."
         )
-    elif requested in rows:
-        results.serialize(output, rows[requested])
+    elif requested not in (None, "table"):
+        formats = {
+            "json": QueryResultsFormat.JSON,
+            "csv": QueryResultsFormat.CSV,
+            "tsv": QueryResultsFormat.TSV,
+            "xml": QueryResultsFormat.XML,
+        }
+        results.serialize(output, formats[requested])
     elif isinstance(results, QueryBoolean):
         print("yes" if results else "no")
-    elif isinstance(results, QuerySolutions):
-        names = [variable.value for variable in results.variables]
-        sys.stdout.writelines(_table(names, ([_plain(term) for term in row] for row in results)))
+    else:
+        _write_table(results, query)
     output.flush()
 
 
-def _plain(term: Any) -> str:
-    """Write a term as people read it: the IRI, or the literal without quotes and datatype."""
-    return "" if term is None else str(term.value)
+def _write_table(solutions: QuerySolutions, query: str) -> None:
+    from rdfaspider.stores.sparql import in_order_of_query
+    from rdfaspider.terminal.table import Table
+
+    names = in_order_of_query(query, [variable.value for variable in solutions.variables])
+    plain = _writer_of_terms()
+    rows = ([plain(solution[name]) for name in names] for solution in solutions)
+    sys.stdout.writelines(Table(names, sys.stdout).lines(rows))
 
 
-def _table(names: list[str], rows: Iterable[list[str]]) -> Iterator[str]:
-    cells = [names, *rows]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(names))]
-    for number, row in enumerate(cells):
-        yield "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() + "\n"
-        if number == 0:
-            yield "  ".join("-" * width for width in widths) + "\n"
-    yield f"({len(cells) - 1:,} rows)\n"
+def _writer_of_terms() -> Callable[[Any], str]:
+    """Return what writes terms as people read them: no quotes, no datatypes, blank nodes as `_:b0`."""
+    from pyoxigraph import BlankNode, Triple
+
+    nodes: dict[str, str] = {}
+
+    def plain(term: Any) -> str:
+        if term is None:
+            return ""
+        if isinstance(term, BlankNode):
+            if term.value not in nodes and len(nodes) < _NODES:
+                nodes[term.value] = f"_:b{len(nodes)}"
+            return nodes.get(term.value) or f"_:{term.value}"
+        return str(term) if isinstance(term, Triple) else str(term.value)
+
+    return plain

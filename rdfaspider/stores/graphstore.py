@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pyoxigraph import Quad
 
 from rdfaspider.stores.changes import Change, update
-from rdfaspider.stores.http import query
+from rdfaspider.stores.sparql import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +34,12 @@ class UpdateStore:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._query = _QUERY.get(client.url.rpartition("/")[2], "")
+        self._endpoint = Endpoint(client, _QUERY.get(client.url.rpartition("/")[2], ""))
+
+    @property
+    def hint(self) -> str:
+        """What the last query could not see, in a sentence."""
+        return self._endpoint.hint
 
     def create(self) -> bool:
         return False
@@ -51,15 +56,14 @@ class UpdateStore:
         self._client.request("POST", "", update(changes), content_type=kind)
 
     def query(self, sparql: str) -> Any:
-        # The parameter is Oxigraph's; others ignore it, and most look into all graphs anyway.
-        return query(self._client, self._query, sparql, **{"union-default-graph": "true"})
+        return self._endpoint.ask_all(sparql)
 
     def quads(self) -> Iterator[Quad]:
-        for row in self.query("SELECT ?s ?p ?o ?g { GRAPH ?g { ?s ?p ?o } }"):
+        for row in self._endpoint.ask("SELECT ?s ?p ?o ?g { GRAPH ?g { ?s ?p ?o } }"):
             yield Quad(row["s"], row["p"], row["o"], row["g"])
 
     def count(self) -> int:
-        (row,) = self.query("SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } }")
+        (row,) = self._endpoint.ask("SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } }")
         return int(row["n"].value)
 
     def close(self) -> None:

@@ -8,10 +8,18 @@ import ssl
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import Any
+from html import unescape
+from http.client import (
+    HTTPConnection,
+    HTTPException,
+    HTTPResponse,
+    HTTPSConnection,
+    IncompleteRead,
+)
+from io import BufferedReader, RawIOBase
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import unquote, urlencode, urlsplit
 from urllib.request import (
     HTTPDigestAuthHandler,
@@ -21,15 +29,22 @@ from urllib.request import (
     parse_keqv_list,
 )
 
-from pyoxigraph import QueryResultsFormat, RdfFormat, parse, parse_query_results
-
 from rdfaspider.stores import Refused, StoreDown, StoreUnavailable
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+    from _typeshed import WriteableBuffer
 
 # Statuses that are about what was sent; all others are about the server or the way to it.
 _REFUSALS = frozenset((400, 409, 413, 414, 415, 422))
 
-# Of an error page, this much is kept.
+# Of an error page, this much is kept, without the tags.
 _WORDS = 500
+_MARKUP = re.compile(r"<(style|script)\b.*?</\1>|<[^<>]*>", re.IGNORECASE | re.DOTALL)
+
+# Bytes read at once of an answer of any length.
+_BUFFER = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -90,18 +105,36 @@ class Client:
                 answer = response.read()
             except (ConnectionError, HTTPException) as error:
                 raise self._interrupted(error) from error
-        self._check(response.status, answer)
+        self._check(response.status, answer, response.headers)
         return answer, response.headers.get_content_type()
 
-    @contextmanager
-    def stream(self, path: str = "", **headers: str) -> Iterator[HTTPResponse]:
-        """Open an answer of any length, over a connection of its own."""
-        with closing(self._connect()) as connection, self._explained():
-            connection.request("GET", self._target(path, None), headers=self._named(headers))
-            response = connection.getresponse()
-            if response.status >= 300:
-                self._check(response.status, response.read())
-            yield response
+    def open(
+        self,
+        method: str,
+        path: str = "",
+        body: bytes = b"",
+        parameters: dict[str, str] | None = None,
+        **headers: str,
+    ) -> tuple[BinaryIO, str]:
+        """Return an answer of any length, to be read and closed, and its media type.
+
+        It has a connection of its own; what goes wrong while it is read is a StoreDown too.
+        """
+        target = self._target(path, parameters)
+        connection = self._connect()
+        try:
+            with self._explained():
+                response = self._ask(connection, method, target, body, headers)
+                if response.status == 401 and self._is_challenged(response):
+                    response.read()
+                    response = self._ask(connection, method, target, body, headers)
+                if response.status >= 300:
+                    self._check(response.status, response.read(), response.headers)
+        except BaseException:
+            connection.close()
+            raise
+        answer = BufferedReader(_Body(self, connection, response), _BUFFER)
+        return answer, response.headers.get_content_type()
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -112,7 +145,11 @@ class Client:
             raise
         except TimeoutError as error:
             self.close()
-            raise StoreDown(f"{self.url} takes too long to answer.", "timeout") from error
+            raise StoreDown(
+                f"{self.url} takes too long to answer: more than {self._access.timeout:g} seconds"
+                " (STORE_TIMEOUT).",
+                "timeout",
+            ) from error
         except (OSError, HTTPException) as error:
             self.close()
             raise StoreDown(f"{self.url} cannot be reached: {error}.", "connection") from error
@@ -133,17 +170,27 @@ class Client:
     def _exchange(
         self, method: str, target: str, body: bytes, headers: dict[str, str]
     ) -> HTTPResponse:
-        named = self._named(headers)
-        if self._challenge:
-            named["Authorization"] = self._answer(method, target)
         connection = self._opened()
         try:
-            connection.request(method, target, body or None, named)
-            return connection.getresponse()
+            return self._ask(connection, method, target, body, headers)
         except TimeoutError:
             raise
         except (OSError, HTTPException) as error:
             raise self._interrupted(error) from error
+
+    def _ask(
+        self,
+        connection: HTTPConnection,
+        method: str,
+        target: str,
+        body: bytes,
+        headers: dict[str, str],
+    ) -> HTTPResponse:
+        named = self._named(headers)
+        if self._challenge:
+            named["Authorization"] = self._answer(method, target)
+        connection.request(method, target, body or None, named)
+        return connection.getresponse()
 
     def _interrupted(self, error: Exception) -> StoreDown:
         self.close()
@@ -183,13 +230,40 @@ class Client:
         value = self._digest.get_authorization(request, self._challenge)
         return f"Digest {value}"
 
-    def _check(self, status: int, answer: bytes) -> None:
+    def _check(self, status: int, answer: bytes, headers: Message) -> None:
         if status < 300:
             return
-        words = re.sub(r"\s+", " ", answer[: 4 * _WORDS].decode("utf-8", "replace"))[:_WORDS]
+        words = answer[: 16 * _WORDS].decode("utf-8", "replace")
+        if headers.get_content_type() == "text/html":
+            words = unescape(_MARKUP.sub(" ", words))
+        words = " ".join(words.split())[:_WORDS]
         if status in _REFUSALS:
             raise Refused(status, words)
-        raise StoreDown(f"{self.url} answers {status}: {words}", str(status))
+        advice = " Are STORE_USER and STORE_PASSWORD right?" if status in (401, 403) else ""
+        raise StoreDown(f"{self.url} answers {status}: {words}{advice}", str(status))
+
+
+class _Body(RawIOBase):
+    """The body of an answer, read bit by bit; its connection is closed with it."""
+
+    def __init__(self, client: Client, connection: HTTPConnection, response: HTTPResponse) -> None:
+        self._client = client
+        self._connection = connection
+        self._response = response
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        with self._client._explained():
+            count = self._response.readinto(buffer)
+            if not count and self._response.length:  # http.client takes a torn body for a whole one
+                raise IncompleteRead(b"", self._response.length)
+        return count
+
+    def close(self) -> None:
+        self._connection.close()
+        super().close()
 
 
 def _has_ended(connection: HTTPConnection) -> bool:
@@ -214,21 +288,3 @@ def _credentials(access: Access) -> dict[str, str]:
         pair = f"{access.user}:{access.password}".encode()
         return {"Authorization": f"Basic {b64encode(pair).decode()}"}
     return {}
-
-
-def query(client: Client, path: str, sparql: str, **parameters: str) -> Any:
-    """Ask a SPARQL endpoint; a syntax error comes as SyntaxError, as from an embedded store."""
-    try:
-        answer, media_type = client.request(
-            "POST",
-            path,
-            sparql.encode(),
-            parameters=parameters,
-            content_type="application/sparql-query; charset=utf-8",
-            accept="application/sparql-results+json, application/n-triples;q=0.9",
-        )
-    except Refused as refusal:
-        raise SyntaxError(refusal.words) from refusal
-    if media_type == "application/n-triples":
-        return (quad.triple for quad in parse(answer, RdfFormat.N_TRIPLES))
-    return parse_query_results(answer, QueryResultsFormat.JSON)

@@ -17,6 +17,7 @@ from pyoxigraph import NamedNode, RdfFormat, parse
 
 from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.changes import Change, digest, update
+from rdfaspider.stores.sparql import names_its_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -127,7 +128,9 @@ class OxigraphStore:
         self._store.update(update(changes).decode())
 
     def query(self, sparql: str) -> Any:
-        return self._store.query(sparql, use_default_graph_as_union=True)
+        # As the union the default graph would be so even to a query that names others by FROM.
+        is_union = not names_its_graphs(sparql)
+        return self._store.query(sparql, use_default_graph_as_union=is_union)
 
     def quads(self) -> Iterator[Quad]:
         return self._store.quads_for_pattern(None, None, None)

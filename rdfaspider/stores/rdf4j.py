@@ -10,7 +10,7 @@ from pyoxigraph import RdfFormat, parse
 
 from rdfaspider.stores import Refused, StoreDown, StoreUnavailable
 from rdfaspider.stores.changes import Change, insertion, update
-from rdfaspider.stores.http import query
+from rdfaspider.stores.sparql import query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -135,7 +135,8 @@ class Rdf4jStore:
         return query(self._client, "", sparql)
 
     def quads(self) -> Iterator[Quad]:
-        with self._client.stream("/statements", accept="application/n-quads") as answer:
+        answer, _ = self._client.open("GET", "/statements", accept="application/n-quads")
+        with answer:
             yield from parse(answer, RdfFormat.N_QUADS)
 
     def count(self) -> int:

@@ -1,4 +1,4 @@
-"""Servers that the stores are tested against: two real ones, and two that have faults on demand."""
+"""Servers that the stores are tested against: three real ones, and two that have faults on demand."""
 
 from __future__ import annotations
 
@@ -105,6 +105,30 @@ def rdf4j(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @contextmanager
+def fuseki_server(directory: Path) -> Iterator[tuple[Server, str]]:
+    """Run a Fuseki server with a dataset in memory; the values are the process and the dataset's URL."""
+    cache = Path(os.environ.get("RDFASPIDER_FUSEKI", PROJECT / ".cache"))
+    jars = sorted(cache.glob("jena-fuseki-server-*.jar"))
+    java = shutil.which("java")
+    if not (jars and java):
+        pytest.skip(f"no Fuseki server in {cache}, or no Java: run sh tests/fuseki.sh")
+    port = free_port()
+    base = f"http://127.0.0.1:{port}"
+    command = [java, "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    command += [f"-DFUSEKI_BASE={directory}", "-jar", str(jars[-1]), "--localhost"]
+    command += ["--port", str(port), "--ping", "--memTDB", "/crawl"]
+    with running(Server(command, f"{base}/$/ping")) as server:
+        yield server, f"{base}/crawl"
+
+
+@pytest.fixture(scope="session")
+def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the URL of the dataset of a real Fuseki server."""
+    with fuseki_server(tmp_path_factory.mktemp("fuseki")) as (_, url):
+        yield url
+
+
+@contextmanager
 def oxigraph_server(directory: Path) -> Iterator[tuple[Server, str]]:
     """Run an Oxigraph server; the values are the process and its URL."""
     program = Path(sys.executable).parent / "oxigraph"
@@ -205,7 +229,8 @@ class Gateway(ThreadingHTTPServer):
 
     `fault` sees the body of each write and says what goes wrong: a status, `drop`, `late` and
     `hang` (no answer, though the write was handed on), or nothing. It may do more, as to kill
-    the server: `dying` is called while the write is on its way.
+    the server: `dying` is called while the write is on its way. Parameters are dropped unless
+    it `keeps_parameters`.
     """
 
     daemon_threads = True
@@ -216,6 +241,7 @@ class Gateway(ThreadingHTTPServer):
         self.fault: Callable[[bytes], Fault] = lambda body: None
         self.dying: Callable[[], None] | None = None
         self.released = Event()
+        self.keeps_parameters = True
         self.writes = 0
 
     @property
@@ -224,14 +250,15 @@ class Gateway(ThreadingHTTPServer):
 
     def forward(
         self, method: str, path: str, body: bytes, headers: dict[str, str]
-    ) -> tuple[int, bytes]:
+    ) -> tuple[int, bytes, str]:
         connection = HTTPConnection(self.place, timeout=60)
         try:
             connection.request(method, path, body or None, headers)
             response = connection.getresponse()
-            return response.status, response.read()
+            kind = response.headers.get("Content-Type", "text/plain")
+            return response.status, response.read(), kind
         except ConnectionRefusedError:
-            return 503, b"nobody there"
+            return 503, b"nobody there", "text/plain"
         finally:
             connection.close()
 
@@ -263,7 +290,8 @@ class Forwarder(BaseHTTPRequestHandler):
         defaults = {"Content-Type": "", "Accept": "*/*"}
         headers = {name: self.headers.get(name, value) for name, value in defaults.items()}
         try:
-            status, answer = self.server.forward(self.command, self.path, body, headers)
+            path = self.path if self.server.keeps_parameters else self.path.partition("?")[0]
+            status, answer, kind = self.server.forward(self.command, path, body, headers)
         except (OSError, HTTPException):
             fault = "late"
         if thread:
@@ -273,11 +301,12 @@ class Forwarder(BaseHTTPRequestHandler):
         if fault:
             self.close_connection = True
         else:
-            self.answer(status, answer)
+            self.answer(status, answer, kind)
 
-    def answer(self, status: int, body: bytes) -> None:
+    def answer(self, status: int, body: bytes, kind: str = "text/plain") -> None:
         self.send_response(status)
         if status != 204:
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body if status != 204 else b"")

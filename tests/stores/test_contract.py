@@ -7,6 +7,7 @@ import os
 import signal
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from rdfaspider.stores import Store, StoreUnavailable, open_store
 from rdfaspider.stores.changes import Change
+from rdfaspider.stores.http import Client
 from rdfaspider.stores.nquads import NQuadsStore
 
 PAGE = "http://site.test/a"
@@ -32,7 +34,8 @@ def names(store: Store, graph: str) -> set[str]:
     return {quad.object.value for quad in store.quads() if quad.graph_name == name}  # type: ignore[union-attr]
 
 
-QUERYING = ("oxigraph", "embedded", "rdf4j", "lmdb", "gsp", "update")
+FUSEKI = {"fuseki-gsp": "gsp+{}/data", "fuseki-update": "update+{}/update", "fuseki": "update+{}"}
+QUERYING = ("oxigraph", "embedded", "rdf4j", "lmdb", "gsp", "update", *FUSEKI)
 
 
 @pytest.fixture(params=[*QUERYING, "nquads"])
@@ -44,6 +47,12 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     elif request.param in ("gsp", "update"):
         server = request.getfixturevalue("oxigraph")
         url = f"{request.param}+{server}/{'store' if request.param == 'gsp' else 'update'}"
+    elif request.param in FUSEKI:
+        server = request.getfixturevalue("fuseki")
+        with closing(Client(server)) as client:
+            kind = "application/sparql-update"
+            client.request("POST", "/update", b"DROP ALL", content_type=kind)
+        url = FUSEKI[request.param].format(server)
     else:
         prefix = "nquads:" if request.param == "nquads" else ""
         url = f"{prefix}{tmp_path / 'store'}"
@@ -168,10 +177,41 @@ def test_a_query_sees_the_union_of_all_graphs(store: Store) -> None:
     assert triples == [Triple(NamedNode(PAGE), NAME, Literal("one"))]
 
 
+UNION = [
+    # All pages, and which page says it, in one query.
+    ("SELECT ?name ?g { ?s ?p ?name . GRAPH ?g { ?s ?p ?name } }", {("one", PAGE), ("two", OTHER)}),
+    ("SELECT ?n { { SELECT (COUNT(*) AS ?n) { ?s ?p ?o } } } # }", {("2",)}),
+    ("SELECT ?name { ?s ?p ?name MINUS { GRAPH ?g { ?s ?p 'one' } } }", {("two",)}),
+    ("PREFIX graph: <http://site.test/> SELECT ?graph { graph:b ?from ?graph }", {("two",)}),
+    ("SELECT ?g { { GRAPH ?g { ?s ?p '}' } } UNION { GRAPH ?g { ?s ?p 'one' } } }", {(PAGE,)}),
+    # Who names the graphs to look into gets these.
+    (f"SELECT ?name FROM <{OTHER}> {{ ?s ?p ?name }}", {("two",)}),
+    (f"SELECT ?name FROM NAMED <{OTHER}> {{ GRAPH ?g {{ ?s ?p ?name }} }}", {("two",)}),
+]
+
+
+@querying
+def test_every_store_looks_at_the_same_graphs(store: Store) -> None:
+    store.replace(PAGE, quads(PAGE, "one"))
+    store.replace(OTHER, quads(OTHER, "two"))
+    for sparql, expected in UNION:
+        rows = store.query(sparql)
+        assert {tuple(term.value for term in row) for row in rows} == expected, sparql
+    said = "CONSTRUCT { ?g ?p ?name } WHERE { ?s ?p ?name . GRAPH ?g { ?s ?p 'one' } }"
+    assert list(store.query(said)) == [Triple(NamedNode(PAGE), NAME, Literal("one"))]
+
+
+@querying
+def test_variables_come_in_the_order_of_the_select(store: Store) -> None:
+    store.replace(PAGE, quads(PAGE, "one"))
+    rows = store.query("SELECT ?z (COUNT(*) AS ?m) ?a { ?a ?y ?z } GROUP BY ?a ?z")
+    assert [variable.value for variable in rows.variables] == ["z", "m", "a"]
+
+
 @querying
 def test_a_wrong_query_is_a_syntax_error(store: Store) -> None:
     store.replace(PAGE, quads(PAGE, "one"))
-    with pytest.raises(SyntaxError):
+    with pytest.raises(SyntaxError, match=r"1:\d|line 1, column \d"):
         store.query("SELECT nonsense")
 
 

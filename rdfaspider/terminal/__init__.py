@@ -1,0 +1,142 @@
+"""Text for people: as wide as the terminal, in the characters it has, and nothing that steers it.
+
+A page may say anything, so what comes from one passes `escaped` before it is shown. Commands write
+within `quiet_pipe`, so that `| head` ends them without a word.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shutil
+import sys
+import unicodedata
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Control characters, those that turn the direction of writing, and halves of characters.
+_STEERING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+_NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_CLEAR = "\r\x1b[K"
+
+
+def columns(stream: TextIO) -> int | None:
+    """Return how many columns a terminal has, by COLUMNS if it is set; None if it is no terminal."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def escaped(text: str, encoding: str | None = None) -> str:
+    r"""Return the text with `\n`, `\x1b`, `\u202e` for what would steer a terminal.
+
+    With an encoding, what it has no character for is written so too.
+    """
+    text = _STEERING.sub(_escape, text)
+    return text.encode(encoding, "backslashreplace").decode(encoding) if encoding else text
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    code = ord(character)
+    return _NAMED.get(character) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+
+
+def cells(text: str) -> int:
+    """Return how many columns an escaped text takes: two for a wide character, none for an accent."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def _cells(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def cut(text: str, width: int, encoding: str = "utf-8") -> str:
+    """Return an escaped text, or as much of it as fits together with a mark that it goes on."""
+    if cells(text) <= width:
+        return text
+    mark = "…".encode(encoding, "ignore").decode(encoding) or "~"
+    room = width - len(mark)
+    for position, character in enumerate(text):
+        room -= _cells(character)
+        if room < 0:
+            return (text[:position] + mark)[: max(width, 0)]
+    return text
+
+
+def accept_all(stream: TextIO) -> None:
+    """Let a stream write what its encoding lacks as escapes, instead of raising UnicodeEncodeError."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def quiet_pipe() -> Iterator[None]:
+    """End the block without a word when nobody reads what it writes any longer, as after `| head`."""
+    accept_all(sys.stdout)
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left would be flushed, and fail once more, when the interpreter ends.
+        for descriptor in filter(_has_no_reader, (sys.stdout.fileno(), sys.stderr.fileno())):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+
+
+def _has_no_reader(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return bool(poll.poll(0))  # an error is told without being asked for
+
+
+def complain(command: str, error: object) -> None:
+    """Say on standard error what went wrong, in one line."""
+    print(f"scrapy {command}: {escaped(str(error))}", file=sys.stderr)
+
+
+def confirm(question: str) -> bool:
+    """Ask on standard error; only a yes is a yes. EOFError if nobody is at a terminal to answer."""
+    if not sys.stdin.isatty():
+        raise EOFError
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+class StatusLine:
+    """A line that says how far long work has come, and renews itself; nothing but on a terminal.
+
+    Within the block call `show` as often as you like: it writes every `interval` seconds.
+    """
+
+    def __init__(self, stream: TextIO, interval: float = 0.5) -> None:
+        self._stream = stream
+        self._columns = columns(stream)
+        self._interval = interval
+        self._next = monotonic() + interval
+        self._is_shown = False
+
+    def show(self, text: str) -> None:
+        if self._columns is None or monotonic() < self._next:
+            return
+        self._next = monotonic() + self._interval
+        self._is_shown = True
+        encoding = self._stream.encoding
+        line = cut(escaped(text, encoding), self._columns - 1, encoding)
+        self._stream.write(_CLEAR + line)
+        self._stream.flush()
+
+    def __enter__(self) -> StatusLine:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._is_shown:
+            self._stream.write(_CLEAR)
+            self._stream.flush()
