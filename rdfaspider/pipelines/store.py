@@ -146,6 +146,7 @@ class StorePipeline:
         pages, size = self.store.backlog
         put("store/backlog", pages)
         put("store/backlog/bytes", size)
+        put("store/backlog/quads", self.store.backlog_quads)
         put("store/batches", counters.get("batches", 0))
         put("store/sent", counters.get("quads", 0))
         put("store/aside", counters.get("aside", 0))

@@ -18,7 +18,11 @@ _ROUNDS = 8
 
 
 class Change(NamedTuple):
-    """The triples that replace the content of a graph, or are added to it, as N-Triples."""
+    """The triples that replace the content of a graph, or are added to it, as N-Triples.
+
+    Invariant: each triple is a line, and nothing but a triple ends one. So changes can be put together, and
+    what is wrong with one of them is its own affair.
+    """
 
     graph: str
     triples: bytes
@@ -27,11 +31,14 @@ class Change(NamedTuple):
 
     @classmethod
     def replacing(cls, graph: str, quads: Iterable[Quad]) -> Self:
-        """Make `quads` the content of `graph`; ValueError if that is no IRI."""
+        """Make `quads` the content of `graph`; ValueError if that, or one of their terms, is no IRI."""
         NamedNode(graph)
         triples = [Triple(quad.subject, quad.predicate, quad.object) for quad in quads]
         # Nothing is serialised to None.
         body = serialize(triples, format=RdfFormat.N_TRIPLES) or b""
+        if body.count(b"\n") != len(triples):
+            # In a literal it would be escaped; such an IRI comes from a parser that was told to be lenient.
+            raise ValueError(f"There is a line feed in an IRI of the graph {graph}.")
         return cls(graph, body, len(triples))
 
     @classmethod
@@ -39,7 +46,8 @@ class Change(NamedTuple):
         """Make N-Quads, a line each, the content of `graph`; ValueError if that is no IRI."""
         NamedNode(graph)
         tail, count = f" <{graph}> .\n".encode(), nquads.count(b"\n")
-        if nquads.count(tail) == count:  # all are of this graph, as they should
+        # All lines are of this graph, as they should, and the last one has an end.
+        if nquads.count(tail) == count and nquads[-1:] in (b"\n", b""):
             return cls(graph, nquads.replace(tail, b" .\n"), count)
         return cls.replacing(graph, parse(nquads, RdfFormat.N_QUADS, lenient=True))
 

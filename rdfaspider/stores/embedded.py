@@ -85,6 +85,12 @@ class Embedded:
         return len(self._waiting) + len(self._loading), self._journal.size + self._loading_size
 
     @property
+    def backlog_quads(self) -> int:
+        """How many quads are safe in the journal, but not in the store yet."""
+        loading = sum(change.quads for changes in self._loading.values() for change in changes)
+        return self._quads + loading
+
+    @property
     def is_full(self) -> bool:
         # If nothing is being loaded the next page begins a load, so it must be let in.
         return bool(self._loading) and not self._failure and self._journal.size >= self._limit_bytes
@@ -168,29 +174,34 @@ class Embedded:
         """Load changes and forget the files that they are in."""
         started = time.perf_counter()
         try:
-            self._load_all(changes)
+            quads = self._load_all(changes)
             self._journal.remove(files)
         except BaseException as error:  # Oxigraph's panics are no Exceptions
             self._fail(error)
             return  # they remain what is being loaded, so that nothing is loaded after them
         self.counters["batches"] += 1
-        self.counters["quads"] += sum(change.quads for change in changes)
+        self.counters["quads"] += quads
         self.counters["milliseconds"] += round((time.perf_counter() - started) * 1000)
         self._loading_size = 0
         self._loading = {}  # last: then the next may begin
 
-    def _load_all(self, changes: list[Change]) -> None:
-        """Load all, or, if one of them is at fault, each alone, so that none is lost for another."""
+    def _load_all(self, changes: list[Change]) -> int:
+        """Load all, or, if one of them is at fault, each alone, so that none is lost for another.
+
+        Return how many quads were loaded.
+        """
         try:
             self.store.load(changes)
+            return sum(change.quads for change in changes)
         except (SyntaxError, ValueError) as error:
             if len(changes) > 1:
-                for change in changes:
-                    self._load_all([change])
-                return
+                return sum(self._load_all([change]) for change in changes)
             self.counters["aside"] += 1
-            path = self._journal.refuse(changes[0])
-            logger.error("%s is kept aside in %s: %s", changes[0].graph, path, error)
+            self._journal.refuse(changes[0], error)
+            logger.error(
+                "%s is kept aside in %s: %s", changes[0].graph, self._journal.refused, error
+            )
+            return 0
 
     # --- the rest of a Store ---
 

@@ -1,7 +1,7 @@
 """Changes that are on disk but not yet in the store: files to which they are only ever appended.
 
     00000001.nq, 00000002.nq …      changes in the order they came; the last file is written to
-    refused.nq                      changes that the store could not take
+    refused.nq                      changes that the store could not take, each after a comment that says why
 
 A change is a line that says what follows, and the graph's N-Quads:
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 logger = logging.getLogger(__name__)
+
+REFUSED = "refused.nq"
 
 # A line feed in a literal is escaped, so no line of N-Quads looks like this.
 _HEAD = re.compile(rb"^# <([^\n<> ]+)> (replaces|adds) (\d+) ([0-9a-f]{8})\n", re.MULTILINE)
@@ -56,7 +58,11 @@ class Journal:
     def read(self) -> Iterator[Change]:
         """Yield the changes of all files, in the order they came."""
         for path in _files(self.directory):
-            yield from _changes(path)
+            for graph, nquads, replaces in _records(path):
+                try:
+                    yield Change.of_page(graph, nquads)._replace(replaces=replaces)
+                except (SyntaxError, ValueError) as error:
+                    self._keep_aside(_framed(graph, nquads, replaces), error)
 
     def append(self, changes: Sequence[Change]) -> None:
         """Write changes down; they are safe from the death of the process when this returns."""
@@ -81,12 +87,18 @@ class Journal:
         for path in files:
             path.unlink()
 
-    def refuse(self, change: Change) -> Path:
+    @property
+    def refused(self) -> Path:
+        """The file of what the store could not take."""
+        return self.directory / REFUSED
+
+    def refuse(self, change: Change, error: Exception) -> None:
         """Keep a change that the store cannot take where a person finds it."""
-        path = self.directory / "refused.nq"
-        with path.open("ab") as file:
-            file.write(_record(change))
-        return path
+        self._keep_aside(_record(change), error)
+
+    def _keep_aside(self, record: bytes, error: Exception) -> None:
+        with self.refused.open("ab") as file:
+            file.write(f"# {' '.join(str(error).split())}\n".encode() + record)
 
     def close(self) -> None:
         """Let what is left survive the death of the machine too."""
@@ -105,12 +117,16 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _record(change: Change) -> bytes:
-    nquads = change.nquads()
-    verb = "replaces" if change.replaces else "adds"
-    return f"# <{change.graph}> {verb} {len(nquads)} {crc32(nquads):08x}\n".encode() + nquads
+    return _framed(change.graph, change.nquads(), change.replaces)
 
 
-def _changes(path: Path) -> Iterator[Change]:
+def _framed(graph: str, nquads: bytes, replaces: bool) -> bytes:
+    verb = "replaces" if replaces else "adds"
+    return f"# <{graph}> {verb} {len(nquads)} {crc32(nquads):08x}\n".encode() + nquads
+
+
+def _records(path: Path) -> Iterator[tuple[str, bytes, bool]]:
+    """Yield graph, N-Quads and whether they replace it, of each whole change in a file."""
     data = path.read_bytes()
     position = lost = 0
     while head := _HEAD.search(data, position):
@@ -122,7 +138,7 @@ def _changes(path: Path) -> Iterator[Change]:
             lost += head.end() - head.start()
             position = head.end()  # the next one may be whole
             continue
-        yield Change.of_page(graph.decode(), nquads)._replace(replaces=verb == b"replaces")
+        yield graph.decode(), nquads, verb == b"replaces"
     if lost := lost + len(data) - position:
         logger.warning(
             "%d bytes of %s are of no whole page: it was being written when the crawl died, or the disk has"

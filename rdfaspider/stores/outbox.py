@@ -146,6 +146,11 @@ class Outbox:
         """How many pages wait, and how many bytes are kept."""
         return self.spool.pages, self.spool.size
 
+    @property
+    def backlog_quads(self) -> int:
+        """How many quads are safe here, but not sent yet."""
+        return self.spool.quads
+
     def put(self, changes: Sequence[Change]) -> list[bool]:
         """Take changes in, in one transaction; False for each that changes nothing."""
         answers = self.spool.put_all(

@@ -136,7 +136,8 @@ def awkward(tmp_path: Path) -> None:
     """Leave a store of texts that are long, steer terminals, or are written in many scripts."""
     page, name = NamedNode(PAGE), NamedNode(NAME)
     texts = ["\x1b[2J\x1b]0;owned\x07two\nlines\tand a tab", "Füße 漢字 \u202eexe", "x" * 5000]
-    values = [*map(Literal, texts), BlankNode("c0ffee"), NamedNode(LONG)]
+    values: list[Literal | BlankNode | NamedNode] = [BlankNode("c0ffee"), NamedNode(LONG)]
+    values += map(Literal, texts)
     with open_store(str(tmp_path / "crawl" / "store")) as store:
         store.replace(PAGE, [Quad(page, name, value, page) for value in values])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
@@ -77,6 +77,7 @@ def test_a_url_that_is_no_iri_has_a_graph_all_the_same(crawler: Crawler, tmp_pat
     assert crawler.stats
     stats = crawler.stats.get_stats()
     assert (stats["store/sent"], stats["store/batches"], stats["store/backlog"]) == (1, 1, 0)
+    assert stats["store/backlog/quads"] == 0
     assert stats["store/latency"] >= 0
 
 
@@ -127,6 +128,17 @@ def test_a_full_outbox_holds_pages_back_until_the_crawl_ends(
     assert crawler.stats
     assert crawler.stats.get_value("store/waits") == 1
     assert crawler.stats.get_value("store/sent") == 1
+
+
+def test_what_a_server_did_not_take_is_not_said_to_be_stored(
+    crawler: Crawler, tmp_path: Path
+) -> None:
+    url = "update+http://127.0.0.1:1/update"
+    store = open_store(url, outbox=str(tmp_path / "outbox"), drain_seconds=0.1)
+    process(StorePipeline(crawler, cast("Outbox", store)), page("http://site.test/a", "one", "two"))
+    assert crawler.stats
+    stats = crawler.stats.get_stats()
+    assert (stats["store/sent"], stats["store/backlog"], stats["store/backlog/quads"]) == (0, 1, 2)
 
 
 def test_access_comes_from_the_settings_only_if_there_is_any() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import time
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, parse, serialize
@@ -67,6 +68,38 @@ def test_nquads_and_update_say_the_same(quads: list[Quad]) -> None:
     assert len(store) == len(set(quads))
     store.update(update([change._replace(triples=b"", quads=0)]).decode())
     assert len(store) == 0
+
+
+def lenient(iri: str) -> Quad:
+    """Make a quad as a careless pipeline does, with an IRI that is none."""
+    text = f"<http://site.test/s> <http://site.test/p> <{iri}> <{GRAPH}> ."
+    quad: Quad = next(iter(parse(text, RdfFormat.N_QUADS, lenient=True)))
+    return quad
+
+
+@pytest.mark.parametrize(
+    "iri",
+    [
+        r"http://site.test/x\u000Ay",
+        r"http://site.test/x .\u000Ay",
+        r"http://site.test/x .\u000A<http://site.test/a> <http://site.test/b> 'c",
+        r"http://site.test/\u000A",
+    ],
+)
+def test_a_line_feed_in_an_iri_is_refused(iri: str) -> None:
+    good = Quad(NamedNode(GRAPH), NamedNode(GRAPH), Literal("a\nb"), NamedNode(GRAPH))
+    lines = serialize([good, lenient(iri)], format=RdfFormat.N_QUADS) or b""
+    with pytest.raises((ValueError, SyntaxError), match=r"line feed|Parser error"):
+        Change.of_page(GRAPH, lines)
+    with pytest.raises(ValueError, match=f"line feed in an IRI of the graph {GRAPH}"):
+        Change.replacing(GRAPH, [good, lenient(iri)])
+
+
+def test_the_last_line_of_a_page_needs_no_end() -> None:
+    line = f'<{GRAPH}> <{GRAPH}> "a" <{GRAPH}> .'.encode()
+    change = Change.of_page(GRAPH, line)
+    assert change == Change.of_page(GRAPH, line + b"\n")
+    assert change.quads == 1
 
 
 @given(QUADS, st.sampled_from([GRAPH, "http://site.test/other"]), st.randoms())

@@ -14,7 +14,9 @@ from threading import Event
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyoxigraph import RdfFormat, parse
 
+from rdfaspider.items import Page
 from rdfaspider.stores import Store, StoreUnavailable, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.embedded import Embedded
@@ -117,6 +119,31 @@ def test_a_page_that_cannot_be_loaded_is_kept_aside_alone(
         assert store.counters["aside"] == 1
     assert graph(1) in caplog.text
     assert b"<broken" in (tmp_path / "journal" / "refused.nq").read_bytes()
+
+
+def test_a_line_feed_in_an_iri_does_not_reach_the_neighbours(tmp_path: Path) -> None:
+    """Pages of a user's own pipeline, in a load that is large enough for the bulk."""
+    text = f"<{graph(1)}> <http://p> <http://x .\\u000A> <{graph(1)}> ."
+    page = Page(graph(1), 0)
+    page.quads = parse(text, RdfFormat.N_QUADS, lenient=True)
+    with embedded(tmp_path, 10_000) as store:
+        store.put([change(0, *map(str, range(3000)))])
+        with pytest.raises(ValueError, match=f"line feed in an IRI of the graph {graph(1)}"):
+            store.put([Change.of_page(page.url, page.nquads)])
+        store.put([change(2, *map(str, range(3000)))])
+        assert names(store) == {(graph(n), str(v)) for n in (0, 2) for v in range(3000)}
+
+
+def test_what_was_loaded_is_told_from_what_waits(tmp_path: Path) -> None:
+    slow = Slow(tmp_path)
+    with Embedded(slow, load_quads=2) as store:
+        store.put([change(0, "a", "b"), Change(graph(1), b"<broken .\n", 1)])
+        assert slow.begun.wait(10)
+        store.put([change(2, "c")])
+        assert (store.counters["quads"], store.backlog_quads) == (0, 4)
+        slow.may_go_on.set()
+        store.load()
+        assert (store.counters["quads"], store.backlog_quads) == (3, 0)
 
 
 class Full(OxigraphStore):

@@ -63,9 +63,22 @@ def test_only_what_was_sealed_is_removed(tmp_path: Path) -> None:
 
 def test_what_was_refused_is_not_read_again(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    assert journal.refuse(change("a")).read_bytes().startswith(b"# <http://a.test/a> replaces ")
+    journal.refuse(change("a"), ValueError("because\nof this"))
+    lines = journal.refused.read_text().splitlines()
+    assert lines[0] == "# because of this"
+    assert lines[1].startswith("# <http://a.test/a> replaces ")
     assert not Journal.waits_in(tmp_path)
     assert [*journal.read()] == []
+
+
+def test_a_change_that_no_store_can_take_does_not_stop_the_others(tmp_path: Path) -> None:
+    """An earlier version took line feeds in IRIs, so that they may wait in a journal."""
+    journal = Journal(tmp_path)
+    broken = Change("http://a.test/b", b"<http://a.test/b> <http://p> <http://x\ny> .\n", 1)
+    journal.append([change("a"), broken, change("c")])
+    assert [*journal.read()] == [change("a"), change("c")]
+    assert b"line feed" in journal.refused.read_bytes()
+    assert b"<http://x\ny>" in journal.refused.read_bytes()
 
 
 @pytest.fixture(scope="module")
