@@ -1,4 +1,4 @@
-"""Keeps secrets out of the log, whoever writes the line."""
+"""Keeps secrets, and what would steer a terminal, out of the log, whoever writes the line."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from urllib.request import getproxies
 from scrapy import signals
 
 from rdfaspider.secrets import secrets_of
+from rdfaspider.terminal import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +30,8 @@ _formatter = logging.Formatter()
 class Redaction:
     """Replaces the secrets of settings, arguments and seeds in every log record by an ellipsis.
 
-    Our own sentences contain none; this is for those of Scrapy, of libraries and of tracebacks.
+    Our own sentences contain none; this is for those of Scrapy, of libraries and of tracebacks. Control
+    characters, which pages and servers may have put into their words, are written as escapes.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -66,16 +68,19 @@ class Redaction:
             self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if self._pattern is None:
-            return True
         message = record.getMessage()
-        if self._pattern.search(message):
-            record.msg, record.args = self._pattern.sub("…", message), None
+        if (clean := self._clean(message)) != message:
+            record.msg, record.args = clean, None
         if record.exc_info and not record.exc_text:
             record.exc_text = _formatter.formatException(record.exc_info)
         if record.exc_text:
-            record.exc_text = self._pattern.sub("…", record.exc_text)
+            record.exc_text = self._clean(record.exc_text)
         return True
+
+    def _clean(self, text: str) -> str:
+        if self._pattern is not None:
+            text = self._pattern.sub("…", text)
+        return "\n".join(map(escaped, text.split("\n")))
 
 
 def secrets_in(settings: BaseSettings) -> set[str]:

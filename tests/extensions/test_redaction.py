@@ -34,6 +34,12 @@ def test_nothing_else_is_changed() -> None:
     assert shown(Redaction([]), "%s", "x") == "x"
 
 
+def test_what_would_steer_a_terminal_is_written_as_escapes() -> None:
+    assert shown(Redaction([]), "title %s\nsecond line", "\x1b]0;owned\x07") == (
+        "title \\x1b]0;owned\\x07\nsecond line"
+    )
+
+
 def test_secrets_are_found_wherever_settings_have_them(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setenv("http_proxy", "http://me:in-proxy@127.0.0.1:1/")
     settings = Settings(
