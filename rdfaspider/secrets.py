@@ -26,9 +26,10 @@ def is_secret(name: str) -> bool:
     return bool(_SECRET_NAME.search(name)) and not _HARMLESS_NAME.search(name)
 
 
-def without_secrets(text: str) -> str:
-    """Return a text with an ellipsis for each userinfo and password parameter of its URLs."""
-    return _PARAMETER.sub(r"\1…", _USERINFO.sub("…@", text))
+def without_secrets(url: str) -> str:
+    """Return a URL that a user gave as it may be shown, though it may be malformed."""
+    # All up to the last @, which a password that is not escaped may have anywhere.
+    return _PARAMETER.sub(r"\1…", re.sub(r"(?s)://.*@", "://…@", url))
 
 
 def secrets_of(name: str, value: str) -> set[str]:

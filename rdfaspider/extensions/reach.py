@@ -10,8 +10,8 @@ from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 
-from rdfaspider.secrets import without_secrets
 from rdfaspider.signals import seed_failed
+from rdfaspider.urls import without_userinfo
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -54,7 +54,7 @@ class Reach:
         self._count += 1
         if len(self._failed) < _NAMED:
             self._failed[url] = None
-            logger.warning("The seed %s cannot be fetched: %s.", without_secrets(url), problem)
+            logger.warning("The seed %s cannot be fetched: %s.", without_userinfo(url), problem)
 
     def spider_opened(self) -> None:
         self._started = monotonic()

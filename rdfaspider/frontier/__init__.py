@@ -20,10 +20,11 @@ G7  It adds up: seen = waiting + in flight + done + failed + denied, at any mome
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+
+from rdfaspider.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +39,6 @@ __all__ = [
     "is_begun",
     "is_shared",
     "open_frontier",
-    "without_secrets",
 ]
 
 State = Literal["done", "failed", "denied"]
@@ -197,13 +197,6 @@ def is_shared(url: str) -> bool:
 def is_begun(url: str) -> bool:
     """Tell whether there may be a crawl to go on with; of a shared one only its server knows."""
     return is_shared(url) or (Path(url) / "CURRENT").exists()
-
-
-def without_secrets(url: str) -> str:
-    """Return a URL as it may be shown: without user and passwords."""
-    # All up to the last @, which a password that is not escaped may have anywhere.
-    shown = re.sub(r"(?s)://.*@", "://…@", url)
-    return re.sub(r"(?i)([?&](?:ssl_)?password=)[^&]*", r"\1…", shown)
 
 
 def open_frontier(url: str, **options: Any) -> Frontier:

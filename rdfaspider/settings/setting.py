@@ -14,7 +14,7 @@ from typing import Any, Literal, NoReturn
 
 from scrapy.utils.misc import load_object
 
-from rdfaspider.frontier import without_secrets
+from rdfaspider.secrets import without_secrets
 
 Kind = Literal["bool", "int", "float", "text", "url", "choice", "list", "dict"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from rdfaspider.frontier import FrontierUnavailable, Taken, open_frontier, without_secrets
+from rdfaspider.frontier import FrontierUnavailable, Taken, open_frontier
 from rdfaspider.frontier.keys import to_key
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
@@ -25,6 +25,7 @@ from rdfaspider.frontier.redis.calls import Inbox, fingerprint
 from rdfaspider.frontier.redis.crew import ABSENT_AFTER, DEAD_AFTER, Clock, Crew
 from rdfaspider.frontier.redis.seedlist import parse
 from rdfaspider.frontier.shared import SharedFrontier
+from rdfaspider.secrets import without_secrets
 from tests.frontier import redis_servers
 
 Join = Callable[..., SharedFrontier]

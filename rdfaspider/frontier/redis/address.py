@@ -11,7 +11,8 @@ from redis.backoff import NoBackoff
 from redis.cluster import RedisCluster
 from redis.retry import Retry
 
-from rdfaspider.frontier import FrontierUnavailable, without_secrets
+from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.secrets import without_secrets
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import redis
 
-from rdfaspider.frontier import FrontierUnavailable, without_secrets
+from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.redis.address import connect, name_of
 from rdfaspider.frontier.redis.batch import LANDS
 from rdfaspider.frontier.redis.replicas import Replicas
+from rdfaspider.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
