@@ -141,7 +141,7 @@ def _read_page(
         root = document.elements[0][3]
         facts.text = " ".join(document.text(root)[: 4 * options.text].split())[: options.text]
     if not facts.nofollow:
-        _read_links(document, options, extraction)
+        _read_links(document, url, options, extraction)
     base = without_userinfo(facts.base)
     if "rdfa" in formats and rdfa.is_worth(document, options.role):
         facts.rdfa = options.rdfa or declared_version(document, body)
@@ -157,9 +157,9 @@ def _read_page(
         facts.quads["microdata"] = len(graph.triples) - facts.quads.total()
 
 
-def _read_links(document: Document, options: Options, extraction: Extraction) -> None:
+def _read_links(document: Document, url: str, options: Options, extraction: Extraction) -> None:
     base = extraction.facts.base
-    found = anchors.links(document, base, options.limits.links, options.anchors)
+    found = anchors.links(document, base, url, options.limits.links, options.anchors)
     extraction.links = found.urls
     extraction.relations = found.relations
     extraction.texts = found.texts

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from rdfaspider.extract.tree import Document
-from rdfaspider.urls import Joiner
+from rdfaspider.urls import Joiner, as_linked
 
 ATTRIBUTES = frozenset(("href", "src", "http-equiv"))
 
@@ -57,8 +57,8 @@ class Links:
     cuts: Counter[str] = field(default_factory=Counter)
 
 
-def links(document: Document, base: str, limit: int, anchors: bool = True) -> Links:
-    """Collect the first different links of a page, normalised, and count the others.
+def links(document: Document, base: str, page: str, limit: int, anchors: bool = True) -> Links:
+    """Collect the first different links of the page at a URL, normalised, and count the others.
 
     ``anchors`` asks for the relation and the text of each.
     """
@@ -84,7 +84,7 @@ def links(document: Document, base: str, limit: int, anchors: bool = True) -> Li
             found.cuts["links"] += 1
             continue
         try:
-            url = join(reference)
+            url = as_linked(join(reference), page)
         except ValueError:
             found.cuts["invalid_links"] += 1
             continue

@@ -19,7 +19,7 @@ from rdfaspider.middlewares.turns import Postponed, noted
 from rdfaspider.robots import record as robots
 from rdfaspider.robots.record import Record
 from rdfaspider.signals import seed_failed
-from rdfaspider.urls import normalise
+from rdfaspider.urls import as_linked, normalise
 from rdfaspider.urls.hosts import authority
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class RobotsMiddleware:
 
     def _heed(self, service: str, record: Record, host: int) -> None:
         if self.sitemaps and f"{service}/" in self.crawler.spider.scope:  # type: ignore[union-attr]
-            announce(self._frontier, record.rules.sitemaps, f"{service}/")
+            announce(self.crawler, record.rules.sitemaps, f"{service}/")
         self._remember(service, record)
         if record.rules.crawl_delay is not None:
             delay = min(record.rules.crawl_delay, self.longest_delay)
@@ -206,7 +206,7 @@ def service_of(url: str) -> str:
 
 def _target(response: Response, url: str) -> str:
     try:
-        return normalise(header_text(response.headers, "Location"), url)
+        return as_linked(normalise(header_text(response.headers, "Location"), url), url)
     except ValueError:
         return ""
 

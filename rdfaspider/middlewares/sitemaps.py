@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from scrapy.exceptions import NotConfigured
 
 from rdfaspider.middlewares.contenttype import header_text
 from rdfaspider.middlewares.turns import noted
 from rdfaspider.robots.sitemaps import read_sitemap
-from rdfaspider.urls import normalise
+from rdfaspider.urls import as_linked, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,18 +21,36 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Frontier
 
-# Of one robots.txt or index; large sites name some hundreds.
+# Of one service in all; large sites name some hundreds.
 _MOST_SITEMAPS = 500
 # How deep an index may be in others: sitemaps.org has none in another, yet some sites do.
 _DEEPEST_INDEX = 1
+_MOST_REDIRECTS = 5
+
+
+class _Note(NamedTuple):
+    """What is known of a sitemap: the indexes and redirects that led there, and whose robots.txt."""
+
+    level: int
+    hops: int
+    owner: str
+
+    @classmethod
+    def read(cls, data: bytes) -> Self:
+        level, *hops, owner = data.decode().split(" ")
+        return cls(int(level), int(hops[0]) if hops else 0, owner)
+
+    def write(self) -> bytes:
+        return f"{self.level} {self.hops} {self.owner}".encode()
 
 
 class SitemapsMiddleware:
     """Marks the requests for sitemaps by a list in their `meta["sitemap"]`, and fills it with pages.
 
-    That a URL is a sitemap, whose robots.txt says so, and how many indexes led there is noted with
-    the frontier, so a restart knows it. Sitemaps have depth 0, wherever they were found, so what they
-    list is one link away from a seed.
+    That a URL is a sitemap, whose robots.txt says so, and how many indexes and redirects led there is
+    noted with the frontier, so a restart knows it. Sitemaps have depth 0, wherever they were found, so
+    what they list is one link away from a seed. Only those within the scope of the crawl are read, and
+    so many of one service: a robots.txt cannot send the crawl to others.
     """
 
     def __init__(self, crawler: Crawler, most_urls: int) -> None:
@@ -52,17 +70,17 @@ class SitemapsMiddleware:
     async def process_response(self, request: Request, response: Response) -> Response:
         if "sitemap" not in request.meta or response.status >= 400:
             return response
-        note = noted(self._frontier, _name(request.url)) or b"0 "
-        level, _, owner = note.decode().partition(" ")
+        note = _Note.read(noted(self._frontier, _name(request.url)) or b"0 0 ")
         if response.status >= 300 and "Location" in response.headers:
-            announce(self._frontier, [_target(response)], owner, int(level))
+            if note.hops < _MOST_REDIRECTS:
+                announce(self.crawler, [_target(response)], note._replace(hops=note.hops + 1))
         else:
-            await self._read(request, response, int(level), owner)
+            await self._read(request, response, note)
         return response
 
-    async def _read(self, request: Request, response: Response, level: int, owner: str) -> None:
+    async def _read(self, request: Request, response: Response, note: _Note) -> None:
         sitemap = await asyncio.to_thread(
-            read_sitemap, response.body, request.url, owner=owner, most=self.most_urls
+            read_sitemap, response.body, request.url, owner=note.owner, most=self.most_urls
         )
         count = self.crawler.stats.inc_value
         count("robots/sitemaps")
@@ -71,8 +89,8 @@ class SitemapsMiddleware:
         if not sitemap.is_index:
             request.meta["sitemap"] = sitemap.urls
             count("robots/sitemaps/urls", len(sitemap.urls))
-        elif level <= _DEEPEST_INDEX:
-            announce(self._frontier, sitemap.urls, owner, level + 1)
+        elif note.level <= _DEEPEST_INDEX:
+            announce(self.crawler, sitemap.urls, note._replace(level=note.level + 1))
 
     @property
     def _frontier(self) -> Frontier:
@@ -80,18 +98,31 @@ class SitemapsMiddleware:
         return frontier
 
 
-def announce(frontier: Frontier, urls: Iterable[str], owner: str, level: int = 0) -> None:
-    """Take in URLs as sitemaps that speak for `owner`, found behind `level` indexes."""
-    sitemaps = []
-    for url in list(urls)[:_MOST_SITEMAPS]:
+def announce(crawler: Crawler, urls: Iterable[str], note: _Note | str) -> None:
+    """Take in URLs as sitemaps, named by the robots.txt of a service or by what that led to."""
+    note = _Note(0, 0, note) if isinstance(note, str) else note
+    frontier: Frontier = crawler.engine.scheduler.frontier  # type: ignore[union-attr]
+    spider: Any = crawler.spider
+    counter = f"sitemaps {note.owner}"
+    count = int(noted(frontier, counter) or 0)
+    sitemaps: list[str] = []
+    for text in list(urls)[:_MOST_SITEMAPS]:
         try:
-            sitemaps.append(normalise(url))
+            url = as_linked(normalise(text), note.owner)
         except ValueError:
             continue
-    for url in sitemaps:
-        if noted(frontier, _name(url)) is None:
-            frontier.set_note(_name(url), f"{level} {owner}".encode())
-    frontier.put(sitemaps, depth=0)
+        if noted(frontier, _name(url)) is not None:
+            continue
+        if url not in spider.scope:
+            crawler.stats.inc_value("robots/sitemaps/rejected/scope")
+        elif count + len(sitemaps) >= _MOST_SITEMAPS:
+            crawler.stats.inc_value("robots/sitemaps/rejected/count")
+        else:
+            frontier.set_note(_name(url), note.write())
+            sitemaps.append(url)
+    if sitemaps:
+        frontier.set_note(counter, str(count + len(sitemaps)).encode())
+        frontier.put(sitemaps, depth=0)
 
 
 def _target(response: Response) -> str:

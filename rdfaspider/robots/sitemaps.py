@@ -12,7 +12,7 @@ import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
 
-from rdfaspider.urls import normalise
+from rdfaspider.urls import as_linked, normalise
 from rdfaspider.urls.hosts import authority
 
 # What sitemaps.org allows one file to have, unpacked.
@@ -101,7 +101,8 @@ def _url(written: bytes, base: str) -> str:
     if not text.lower().startswith((b"http://", b"https://")) or len(text) > _MAX_LENGTH:
         return ""
     try:
-        return normalise(_ENTITY.sub(_character, text).decode("utf-8", "replace"), base)
+        listed = normalise(_ENTITY.sub(_character, text).decode("utf-8", "replace"), base)
+        return as_linked(listed, base)
     except ValueError:
         return ""
 

@@ -28,7 +28,7 @@ from rdfaspider.spiders.identity import introduce
 from rdfaspider.spiders.rules import read_filters
 from rdfaspider.spiders.scope import Scope
 from rdfaspider.spiders.seeds import Seeds, read_seeds
-from rdfaspider.urls import Filters, normalise
+from rdfaspider.urls import Filters, as_linked, normalise, unfit_authority
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -105,6 +105,9 @@ class RdfaSpider(Spider):
 
     def welcome(self, url: str) -> bool:
         """Let a seed be crawled that came after the start; tell whether it may."""
+        if unfit := unfit_authority(url):
+            self.logger.error("Skipped the seed %s: no page can be at its %s.", url, unfit)
+            return False
         if not self.settings["POLITENESS_CONTACT"]:
             try:
                 introduce(self.settings, [url])
@@ -232,7 +235,7 @@ class RdfaSpider(Spider):
     def _judge(self, link: str) -> tuple[str, str]:
         """Return a link as it is to be fetched, and an empty reason or why it is not."""
         url, reason = self.filters.admit(link)
-        return url, reason or ("" if url in self.scope else "scope")
+        return url, reason or unfit_authority(url) or ("" if url in self.scope else "scope")
 
     def _page(self, request: Request) -> Page:
         meta = request.meta
@@ -248,7 +251,7 @@ class RdfaSpider(Spider):
         """Make the page a redirect to `location`, or a failure if that leads nowhere."""
         page.reason = "redirect"
         try:
-            target = normalise(location, page.url)
+            target = as_linked(normalise(location, page.url), page.url)
         except ValueError:
             target = ""
         if target and hops <= MAX_REDIRECTS:

@@ -2,8 +2,8 @@
 
 from rdfaspider.urls.defaults import DIRECTORY_INDEX, NO_PAGES, TRACKING, WWW
 from rdfaspider.urls.filters import Filters
-from rdfaspider.urls.hosts import authority, host, registered_domain
-from rdfaspider.urls.iris import to_iri, without_userinfo
+from rdfaspider.urls.hosts import authority, host, registered_domain, unfit_authority
+from rdfaspider.urls.iris import as_linked, to_iri, without_userinfo
 from rdfaspider.urls.mining import neighbours, parents
 from rdfaspider.urls.normalise import MAX_LENGTH, Joiner, normalise
 from rdfaspider.urls.traps import Traps
@@ -17,6 +17,7 @@ __all__ = [
     "Filters",
     "Joiner",
     "Traps",
+    "as_linked",
     "authority",
     "host",
     "neighbours",
@@ -24,5 +25,6 @@ __all__ = [
     "parents",
     "registered_domain",
     "to_iri",
+    "unfit_authority",
     "without_userinfo",
 ]

@@ -1,10 +1,35 @@
 """The server of a URL, read off its normal form without parsing it again."""
 
+import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract
+
+
+# What WHATWG leaves in the name of a host, and neither a server nor an IRI can have.
+_ODD: Final = re.compile(r"https?://[^/?]*[\"`{}]")
+
+# Ports of other services, which browsers do not let a page ask by HTTP (the "bad ports" of WHATWG Fetch).
+_FORBIDDEN_PORTS: Final = {
+    *(1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95),
+    *(101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161),
+    *(179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563),
+    *(587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060),
+    *(5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080),
+}
+
+
+def unfit_authority(url: str) -> str:
+    """Return why no page can be at the server of a normalised URL, "" if one can."""
+    if _ODD.match(url):
+        return "host"
+    name = authority(url)
+    port = name.rpartition(":")[2]
+    if port.isdecimal() and ":" in name and (not int(port) or int(port) in _FORBIDDEN_PORTS):
+        return "port"
+    return ""
 
 
 def authority(url: str) -> str:

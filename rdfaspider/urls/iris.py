@@ -14,6 +14,17 @@ def without_userinfo(url: str) -> str:
     return _USERINFO.sub(r"\1", url) if "@" in url else url
 
 
+def as_linked(url: str, page: str) -> str:
+    """Return a URL that a page names, without a user and password, unless they are the page's own.
+
+    What stands in a link is nobody's secret, but would be sent to the server that it names. A page that was
+    fetched with a password leads to others of its server by relative links, which need it too.
+    """
+    if "@" not in url or url.split("/", 3)[2] == page.split("/", 3)[2]:
+        return url
+    return without_userinfo(url)
+
+
 def to_iri(url: str) -> str:
     """Return the IRI that names the graph of a normalised URL; most are their own.
 

@@ -9,6 +9,7 @@ those steps of RFC 3986 section 6 that WHATWG leaves out and that never change t
 * escaped unreserved characters (letters, digits, ``-._~``) are decoded.
 
 The order of the query, ``//`` in a path, user names and stray ``%`` stay: servers tell them apart.
+A stray ``%`` of a user name is escaped: it cannot be sent.
 """
 
 import re
@@ -40,6 +41,9 @@ _WRITTEN: Final = {
     for high in "0123456789ABCDEFabcdef"
     for low in "0123456789ABCDEFabcdef"
 }
+
+_USERINFO: Final = re.compile(r"(?<=://)[^/?]*(?=@)")
+_STRAY: Final = re.compile(f"%(?!{_HEX}{{2}})")
 
 # An href that is in normal form already, but for a prefix and a fragment: (1) absolute, (2) below
 # the root, (3) below the folder, (4) the page itself. It has no escape, no character that WHATWG
@@ -122,6 +126,8 @@ def _tidy(parsed: str) -> str:
     if not parsed.startswith(("http://", "https://")):
         raise ValueError(f"Not an http or https URL: {parsed[:80]!r}.")
     url = parsed.partition("#")[0]
+    if "@" in url:
+        url = _USERINFO.sub(lambda user: _STRAY.sub("%25", user[0]), url, count=1)
     if url[-1] == "?" and url.index("?") == len(url) - 1:
         url = url[:-1]
     if "%" in url:

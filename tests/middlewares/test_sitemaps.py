@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import open_frontier
 from rdfaspider.middlewares.sitemaps import announce
@@ -8,6 +10,7 @@ from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
+from rdfaspider.urls import host
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,18 +71,52 @@ def taken(frontier: Frontier) -> dict[str, int]:
     return found
 
 
+class Everywhere:
+    """A scope."""
+
+    def __init__(self, *hosts: str) -> None:
+        self.hosts = hosts
+
+    def __contains__(self, url: str) -> bool:
+        return not self.hosts or host(url) in self.hosts
+
+
+def crawler_with(frontier: Frontier, *hosts: str) -> Any:
+    """Stand in for a crawler, of which only these parts are asked."""
+    counts: Counter[str] = Counter()
+    return SimpleNamespace(
+        engine=SimpleNamespace(scheduler=SimpleNamespace(frontier=frontier)),
+        spider=SimpleNamespace(scope=Everywhere(*hosts)),
+        stats=SimpleNamespace(inc_value=lambda name, count=1: counts.update({name: count})),
+        counts=counts,
+    )
+
+
 def test_what_is_announced_is_known_after_a_restart_and_once(tmp_path: Path) -> None:
     urls = ["http://a.test/s.xml", "nonsense", "http://A.test/s.xml", "http://b.test/s.xml"]
     with open_frontier(str(tmp_path / "frontier")) as frontier:
-        announce(frontier, urls, "http://a.test/")
+        announce(crawler_with(frontier), urls, "http://a.test/")
     with open_frontier(str(tmp_path / "frontier")) as frontier:
-        assert frontier.note("sitemap http://a.test/s.xml") == b"0 http://a.test/"
-        announce(frontier, ["http://a.test/s.xml"], "http://evil.test/", level=1)
-        assert frontier.note("sitemap http://a.test/s.xml") == b"0 http://a.test/"
+        assert frontier.note("sitemap http://a.test/s.xml") == b"0 0 http://a.test/"
+        announce(crawler_with(frontier), ["http://a.test/s.xml"], "http://evil.test/")
+        assert frontier.note("sitemap http://a.test/s.xml") == b"0 0 http://a.test/"
         assert taken(frontier) == {"http://a.test/s.xml": 0, "http://b.test/s.xml": 0}
 
 
 def test_no_more_sitemaps_than_large_sites_have(tmp_path: Path) -> None:
     with open_frontier(str(tmp_path / "frontier")) as frontier:
-        announce(frontier, [f"http://{n}.test/s.xml" for n in range(1000)], "http://a.test/")
-        assert len(taken(frontier)) == 500
+        crawler = crawler_with(frontier)
+        announce(crawler, [f"http://{n}.test/s.xml" for n in range(400)], "http://a.test/")
+        announce(crawler, [f"http://{n}.test/t.xml" for n in range(400)], "http://a.test/")
+        assert len(taken(frontier)) == 400, "one of each host"
+        assert frontier.counts().seen == 500
+        assert crawler.counts["robots/sitemaps/rejected/count"] == 300
+
+
+def test_a_robots_txt_cannot_send_the_crawl_to_others(tmp_path: Path) -> None:
+    with open_frontier(str(tmp_path / "frontier")) as frontier:
+        crawler = crawler_with(frontier, "a.test")
+        urls = ["http://me:secret@a.test/s.xml", "http://victim.test/s.xml"]
+        announce(crawler, urls, "http://a.test/")
+        assert taken(frontier) == {"http://a.test/s.xml": 0}
+        assert crawler.counts == {"robots/sitemaps/rejected/scope": 1}

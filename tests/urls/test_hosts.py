@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rdfaspider.urls import authority, host, normalise, registered_domain
+from rdfaspider.urls import authority, host, normalise, registered_domain, unfit_authority
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,22 @@ def test_authority_and_host(url: str, expected_authority: str, expected_host: st
 )
 def test_registered_domain(name: str, expected: str) -> None:
     assert registered_domain(normalise(f"http://{name}/a")) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://a{b.test/", "host"),
+        ("http://a`b.test/", "host"),
+        ('https://a"b.test/?q', "host"),
+        ("http://a.test:25/", "port"),
+        ("http://a.test:0/", "port"),
+        ("http://me:25@a.test/", ""),
+        ("http://a.test:8080/x:25/{", ""),
+        ("http://[::1]:6667/", "port"),
+        ("http://[::25]/", ""),
+        ("http://a.test/`", ""),
+    ],
+)
+def test_no_page_can_be_at_some_servers(url: str, reason: str) -> None:
+    assert unfit_authority(url) == reason

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
-from rdfaspider.urls import normalise, to_iri, without_userinfo
+from rdfaspider.urls import as_linked, normalise, to_iri, without_userinfo
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,17 @@ def test_every_normalised_url_has_a_name(path: str) -> None:
 )
 def test_a_password_is_left_out_of_any_url(url: str, public: str) -> None:
     assert without_userinfo(url) == public
+
+
+@pytest.mark.parametrize(
+    ("url", "page", "expected"),
+    [
+        ("http://admin:pass7@victim.test/x", "http://a.test/", "http://victim.test/x"),
+        ("http://admin@a.test/x", "http://a.test/", "http://a.test/x"),
+        ("http://me:mine@a.test/x", "http://me:mine@a.test/y", "http://me:mine@a.test/x"),
+        ("http://me:mine@b.test/x", "http://me:mine@a.test/y", "http://b.test/x"),
+        ("http://a.test/@me", "http://a.test/", "http://a.test/@me"),
+    ],
+)
+def test_a_page_cannot_make_the_crawl_send_passwords(url: str, page: str, expected: str) -> None:
+    assert as_linked(url, page) == expected
