@@ -95,7 +95,7 @@ def test_the_limit_of_items_counts_pages_that_were_read(crawl: Crawler) -> None:
             POLITENESS_AT_ONCE=1,
             STATS_DUMP=1,
         )
-    assert "Crawl closespider_itemcount" in found.output
+    assert "Spider closed (closespider_itemcount)" in found.output
     redirects = sum(fate == "done/redirect" for fate in found.fates.values())
     assert redirects > 2
     # One fetch at a time: at most the next page is under way when the limit is reached.
@@ -130,6 +130,6 @@ def test_the_limit_of_errors_counts_mistakes_of_the_spider(
             SPIDER_MODULES="faulty",
             STATS_DUMP=1,
         )
-    assert "Crawl closespider_errorcount" in found.output
+    assert "Spider closed (closespider_errorcount)" in found.output
     assert 3 <= stats_of(found.output)["spider_exceptions/ValueError"] <= 4
     assert re.search(r"10 URLs = 0 done \+ [34] failed", found.output)

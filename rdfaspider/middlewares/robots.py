@@ -86,6 +86,8 @@ class RobotsMiddleware:
     async def process_request(self, request: Request) -> None:
         # Only pages have a host in the frontier; robots.txt itself is asked for without.
         if "host" not in request.meta:
+            if request.callback is not NO_CALLBACK and "dont_obey_robotstxt" not in request.meta:
+                await self._check_own(request)
             return
         service = service_of(request.url)
         record = self._known(service)
@@ -103,6 +105,16 @@ class RobotsMiddleware:
         self._frontier.slow_down(request.meta["host"], until=record.expires)
         raise Postponed
 
+    async def _check_own(self, request: Request) -> None:
+        """Raise Denied if a request of the spider's own is forbidden; it has no turn to wait for."""
+        url = normalise(request.url)
+        service = service_of(url)
+        while (record := self._known(service)) is None or record.expires <= time():
+            await self._ask(service, request)
+        if not record.rules.allows(url):
+            self._count("denied")
+            raise Denied("robots" if record.reached else "unreachable")
+
     async def _ask(self, service: str, request: Request) -> None:
         """Ask for the robots.txt of a service, or wait for somebody who does."""
         if asked := self._asking.get(service):
@@ -112,15 +124,15 @@ class RobotsMiddleware:
         try:
             record = await self._fetch(service, request)
             if record is not None:
-                self._heed(service, record, request.meta["host"])
+                self._heed(service, record, request.meta.get("host"))
         finally:
             self._asking.pop(service).set()
 
-    def _heed(self, service: str, record: Record, host: int) -> None:
+    def _heed(self, service: str, record: Record, host: int | None) -> None:
         if self.sitemaps and f"{service}/" in self.crawler.spider.scope:  # type: ignore[union-attr]
             announce(self.crawler, record.rules.sitemaps, f"{service}/")
         self._remember(service, record)
-        if record.rules.crawl_delay is not None:
+        if host is not None and record.rules.crawl_delay is not None:
             delay = min(record.rules.crawl_delay, self.longest_delay)
             self._frontier.slow_down(host, crawl_delay=delay)
 

@@ -10,6 +10,7 @@ from scrapy.exceptions import CloseSpider, UsageError
 from rdfaspider.extract import FORMATS, Limits, Options, extract
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
 from rdfaspider.extract.vocabulary import bundled
+from rdfaspider.items import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from rdfaspider.extract import Extraction, Facts
-    from rdfaspider.items import Page
 
 logger = logging.getLogger(__name__)
 
@@ -74,8 +74,8 @@ class ExtractPipeline:
             raise CloseSpider("extract_error") from error
 
     async def process_item(self, page: Page) -> Page:
-        if not page.is_read:
-            return page
+        if not isinstance(page, Page) or not page.is_read:
+            return page  # of a user's own, or not a page
         try:
             extraction = await self._extract(page)
         except ExtractionFailed as failure:

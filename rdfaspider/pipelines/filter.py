@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Self
 from pyoxigraph import BlankNode, Literal, NamedNode
 from scrapy.exceptions import UsageError
 
+from rdfaspider.items import Page
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
-
-    from rdfaspider.items import Page
 
 # What no IRI may contain, and without which none is absolute (RFC 3987). Stores refuse a whole batch
 # for one such IRI.
@@ -91,7 +91,7 @@ class FilterPipeline:
         return cls(crawler.stats, *rules_of(crawler.settings))
 
     def process_item(self, page: Page) -> Page:
-        if page.nquads and self._may_drop(page):
+        if isinstance(page, Page) and page.nquads and self._may_drop(page):
             dropped: Counter[str] = Counter()
             kept = []
             for quad in page.quads:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import create_looping_call
 
+from rdfaspider.items import Page
 from rdfaspider.pipelines.writer import Writer
 from rdfaspider.stores import open_store
 from rdfaspider.stores.changes import Change
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from rdfaspider.items import Page
     from rdfaspider.stores.embedded import Embedded
     from rdfaspider.stores.outbox import Outbox
 
@@ -101,7 +101,7 @@ class StorePipeline:
         self._reporting.start(1.0)
 
     async def process_item(self, page: Page) -> Page:
-        if page.is_read:
+        if isinstance(page, Page) and page.is_read:
             if self.store.is_full:
                 await self._wait_for_room()
             await self._store(page)

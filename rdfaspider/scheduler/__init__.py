@@ -32,6 +32,7 @@ from rdfaspider.scheduler.options import (
     frontier_url,
     politeness_of,
 )
+from rdfaspider.scheduler.own import OwnRequests
 from rdfaspider.signals import hosts_unplaced
 from rdfaspider.urls import normalise
 
@@ -101,6 +102,7 @@ class Scheduler(BaseScheduler):
         self._seeds: Sequence[str] = ()
         self._closed = False
         self._is_stopping = False
+        self._own = OwnRequests.of(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -136,6 +138,7 @@ class Scheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         self.spider = spider
+        self._own.open(spider)
         if self.frontier.note(_SPIDER) is not None:
             self._greet()
         if is_shared(frontier_url(self.crawler.settings)):
@@ -213,16 +216,23 @@ class Scheduler(BaseScheduler):
         """Tell whether it is worth waiting: for hosts that are being looked up, and for those that will be
         ready soon, not in a day."""
         self._place_hosts()
-        if self._placing:
+        if self._placing or self._own.has_pending_requests():
             return True
         seconds = self.frontier.wait(time())
         return seconds is not None and seconds <= self.patience
 
     def enqueue_request(self, request: Request) -> bool:
-        """Take in a seed, or what some middleware made of a request that is in flight."""
+        """Take in a seed, a request of the spider's own, or what some middleware made of a request that is
+        in flight."""
         taken = self._taken.pop(request.meta.get("number", -1), None)
+        if taken is None and self._own.includes(request):
+            return self._own.enqueue_request(request)
         if taken is None:
-            self.frontier.put([request.url], depth=request.meta.get("depth", 0))
+            try:
+                url = normalise(request.url)
+            except ValueError:
+                return False
+            self.frontier.put([url], depth=request.meta.get("depth", 0))
         elif request.url == taken.url:
             self.frontier.retry(taken, time())
         else:
@@ -230,6 +240,8 @@ class Scheduler(BaseScheduler):
         return True
 
     def next_request(self) -> Request | None:
+        if (own := self._own.next_request()) is not None:
+            return own
         if self.page_limit and self._pages + len(self._taken) >= self.page_limit:
             return None  # those in flight may be the last; one that is not a page makes room
         now = time()
@@ -255,6 +267,7 @@ class Scheduler(BaseScheduler):
                 "depth": taken.depth,
                 "dont_redirect": True,
                 "dont_retry": True,
+                "handle_httpstatus_all": True,
                 "verbatim_url": True,
             },
         )
@@ -355,7 +368,8 @@ class Scheduler(BaseScheduler):
             self._fail(item.number, "dropped")
 
     def spider_error(self, failure: Failure, response: Any) -> None:
-        self._fail(response.request.meta["number"], type(failure.value).__name__)
+        if response is not None:  # else an error of the spider's start
+            self._fail(response.request.meta.get("number", -1), type(failure.value).__name__)
 
     def _fail(self, number: int, reason: str) -> None:
         if (taken := self._taken.pop(number, None)) is not None:
