@@ -18,10 +18,15 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
+from scrapy.crawler import Crawler as ScrapyCrawler
+from scrapy.settings import Settings
 
+from rdfaspider.items import Page
+from rdfaspider.scheduler import Scheduler
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
+from rdfaspider.spiders.rdfa import RdfaSpider
 from tests.test_kills import DELAY, PROJECT, check_result, fetched, waiting
 
 if TYPE_CHECKING:
@@ -261,3 +266,26 @@ def test_a_large_page_that_stalls_does_not_hold_up_other_hosts(tmp_path: Path) -
     assert "1 extract-timeout" in output
     assert "12 page" in output
     assert pages.times["/11"] - pages.times["/slow"] < 6
+
+
+@pytest.mark.parametrize(
+    ("strikes", "off", "seconds"),
+    [(1, False, 60), (3, False, 240), (99, False, 86_400), (1, True, 0)],
+)
+def test_strikes_leave_the_host_alone_and_a_page_put_off_waits(
+    strikes: int, off: bool, seconds: float, tmp_path: Path
+) -> None:
+    given = {"POLITENESS_OFF_FOR_OWN_SERVERS": off, "POLITENESS_SERVER_DELAY": 0}
+    settings = Settings({"JOBDIR": str(tmp_path), **given})
+    settings.setmodule("rdfaspider.settings", priority="default")
+    scheduler = Scheduler.from_crawler(ScrapyCrawler(RdfaSpider, settings))
+    with scheduler.frontier as frontier:
+        scheduler.spider = RdfaSpider(seeds="http://127.0.0.1/")
+        frontier.put(["http://127.0.0.1/a"])
+        request = scheduler.next_request()
+        assert request is not None
+        page = Page(request.url, 0, request.meta["number"], "postponed", "extract-busy")
+        page.strikes = strikes
+        scheduler.item_scraped(page)
+        assert frontier.counts().waiting == 1
+        assert frontier.wait(time.time()) == pytest.approx(seconds, abs=5)

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
+import signal
 
 import pytest
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.test import get_crawler
 
 from rdfaspider.extract import Limits, Options
+from rdfaspider.extract.pool import Pool
 from rdfaspider.items import Page
 from rdfaspider.pipelines.extract import ExtractPipeline, header_directives
 
@@ -71,3 +75,46 @@ def test_a_name_holds_for_what_follows_it() -> None:
 def test_what_has_no_body_passes_by(pipeline: ExtractPipeline) -> None:
     redirect = Page("http://a.test/", 0, reason="redirect", links=["http://a.test/b"])
     assert asyncio.run(pipeline.process_item(redirect)).links == ["http://a.test/b"]
+
+
+def test_an_exception_is_logged_with_the_page_that_raised_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, "rdfaspider")
+    # A limit that is no number is met by a page with a long tag, and by no other.
+    options = Options(limits=Limits(attributes="many"))  # type: ignore[arg-type]
+
+    async def scenario() -> Page:
+        pool = Pool(1, options)
+        try:
+            pipeline = ExtractPipeline(MemoryStatsCollector(get_crawler()), options, pool)
+            return await pipeline.process_item(page(head=f"<p title='{'x' * 20_000}'>"))
+        finally:
+            await pool.close()
+
+    read = asyncio.run(scenario())
+    assert (read.outcome, read.reason, read.strikes) == ("failed", "extract-error", 0)
+    (warning,) = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert warning.getMessage() == "http://a.test/ could not be read: TypeError."
+    (details,) = [record for record in caplog.records if "Traceback" in record.getMessage()]
+    assert details.levelno == logging.DEBUG
+
+
+def test_pages_of_suspects_beyond_the_room_for_them_are_put_off() -> None:
+    async def scenario() -> list[Page]:
+        pool = Pool(1, Options(), timeout=0.5)
+        pipeline = ExtractPipeline(MemoryStatsCollector(get_crawler()), Options(), pool)
+        await pipeline.open_spider()
+        os.kill(pool._idle[0].process.pid, signal.SIGSTOP)
+        first = await pipeline.process_item(page())
+        pages = [pipeline.process_item(page()) for _ in range(18)]
+        try:
+            return [first, *await asyncio.gather(*pages)]
+        finally:
+            await pipeline.close_spider()
+
+    first, *others = asyncio.run(scenario())
+    assert (first.outcome, first.reason, first.strikes) == ("failed", "extract-timeout", 1)
+    # One is read, sixteen wait.
+    assert [each.outcome for each in others] == ["done"] * 17 + ["postponed"]
+    assert (others[-1].reason, others[-1].strikes) == ("extract-busy", 1)
