@@ -23,8 +23,8 @@ class Page:
     `done` was answered (with a page, a redirect, or something that is not a page), `failed` was
     not, `denied` was not asked for because robots.txt forbids it. `reason` labels the counter. A failure
     that is `transient` is worth another try. `postponed` is a URL that was not asked for and waits for
-    another turn of its host. `number` is that of the scheduler's grant. `strikes` says how often pages of
-    its domain have lately cost so much to read that its host is to be left alone.
+    another turn of its host, or one whose page could not be read yet. `number` is that of the scheduler's
+    grant. `strikes` counts the pages of its domain that have cost a worker lately; its host is left alone.
     A page that is to be read (`is_read`) comes with a `body`, which the extract pipeline turns into
     links and quads. The quads are kept as N-Quads, a line each, which most hand on as they are.
     """

@@ -1,12 +1,12 @@
 """Extraction in processes of their own, where a page can neither hold up nor bring down the crawl.
 
-Each worker is a child process that reads one page at a time from a socket and writes what it found to
-the same. A page that takes too long, or needs too much memory, costs its worker and fails alone. A worker
-that dies may have been killed by anybody, so its page is read once more by a new one; a page whose second
-worker dies too has failed. Workers that cannot even start are nobody's page's fault: WorkersUnavailable.
+Each worker is a child process that reads one page at a time from a socket and answers on it. A page that
+takes too long, or needs too much memory, fails alone; its worker is replaced. A worker that dies may have
+been killed by a user or by the system, so its page is read again by a new worker. If that one dies too,
+the page fails. When workers cannot start, no page is to blame: that raises WorkersUnavailable.
 
-Both ways only bytes travel: a line of JSON with the sizes, then the body, or the quads as N-Quads. Nothing
-that comes back is executed.
+Only bytes travel: a line of JSON with the sizes, then the body one way and the quads as N-Quads the other.
+Nothing that comes back is executed.
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ if TYPE_CHECKING:
 
 __all__ = ["ExtractionFailed", "Pool", "WorkersUnavailable", "options_to_json"]
 
-# So often a worker may fail to start, or be killed while it does, before all are given up; and the seconds
-# before the next start, times the failures.
+# Attempts to start one worker: how many may fail, and how many may be killed meanwhile. The pause before the
+# next attempt grows by this many seconds each time.
 _FAILURES = 3
 _KILLS = 20
 _PAUSE = 0.05
 
 
 class WorkersUnavailable(OSError):
-    """Says in a sentence why no worker can be started."""
+    """No worker can be started; the message says why."""
+
+    # Why the crawl ends when it meets this.
+    finish_reason = "extract_error"
 
 
 class Pool:
@@ -45,7 +48,7 @@ class Pool:
 
     timeout   seconds that a page may take
     memory    megabytes that a worker may use
-    on_crash  is called when a worker has died and its page is read once more
+    on_crash  called when a worker has died and its page is read again
     """
 
     def __init__(
@@ -66,7 +69,7 @@ class Pool:
         self._trouble = ""
 
     async def open(self) -> None:
-        """Start the first worker, to learn before the first page whether there can be any."""
+        """Start the first worker, to find out now rather than at the first page if none can start."""
         self._idle.append(await self._start())
 
     async def extract(self, body: bytes, url: str, content_type: str) -> Extraction:
@@ -109,7 +112,7 @@ class Pool:
         return await self._ask(await self._start(), header, body)
 
     async def _ask(self, worker: WorkerProcess, header: bytes, body: bytes) -> Answer:
-        """Have a page read; a worker that fails, or whose user is cancelled, is not used again."""
+        """Return a worker's answer; a worker that fails, or whose caller is cancelled, is ended."""
         try:
             answer = await worker.ask(header, body, self._timeout)
             if "memory" in answer[0]:
@@ -121,7 +124,7 @@ class Pool:
         return answer
 
     async def _living(self) -> WorkerProcess | None:
-        """Return an idle worker; one that the system has ended meanwhile is cleared away."""
+        """Return an idle worker that is alive, None if there is none."""
         while self._idle:
             worker = self._idle.pop()
             if not worker.is_lost:
@@ -142,8 +145,7 @@ class Pool:
                 failures += 1
                 reason = str(error)
             if failures == _FAILURES or kills == _KILLS:
-                # It is the same for all pages that are on their way.
-                self._trouble = reason
+                self._trouble = reason  # for all pages that are on their way
         raise WorkersUnavailable(f"No process can be started to read pages ({self._trouble}).")
 
     async def close(self) -> None:

@@ -1,9 +1,9 @@
-"""A worker as the crawl sees it: a child process, the socket to it, and the last it wrote.
+"""A worker as the crawl sees it: a child process, a socket to it, and the end of its output.
 
-The child imports from where this process does, so it finds the same package in a checkout, in an
-installation and in the egg that scrapyd runs. It talks through its standard input only, which is a
-socket; whatever else is printed there by anybody goes to a pipe, of which the end is kept: what a
-worker wrote before it died.
+The child gets the import path of this process, so it finds the same package in a checkout, in an
+installation and in the egg that scrapyd runs. It reads pages from its standard input, a socket, and
+answers on the same socket. Its standard output and error go to a pipe, where stray prints do no harm;
+the last few kilobytes are kept to explain why a worker died.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ logger = logging.getLogger(__name__)
 # What a worker sends: its line of JSON, and the quads.
 Answer = tuple[dict[str, Any], bytes]
 
-# An egg is a folder to Python's imports.
+# The folder that holds the package, or the egg, which Python imports from like a folder.
 _ROOT = str(Path(__file__).parents[2])
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
     "from rdfaspider.extract.worker import main; main(*sys.argv[2:])"
 )
 
-# Seconds that a worker may take to import everything: a fraction of one, unless the machine is overloaded.
+# Seconds until a worker must be ready. It takes a fraction of one, but the machine may be overloaded.
 _START_SECONDS = 60.0
-# To copy a page of this size is cheaper than to write twice.
+# Below this size it is cheaper to copy a page than to write twice.
 _SMALL = 64 * 1024
-# Bytes kept of what a worker writes, and how many of its last lines are shown in a sentence.
+# Bytes of output to keep for each worker, and lines of it to show in an error message.
 _TAIL = 4096
 _SHOWN = 3
 
 
 class ExtractionFailed(Exception):
-    """Says why a page could not be read: `timeout`, `memory`, `crash`, `error` or `busy`.
+    """A page could not be read; `reason` is timeout, memory, crash, error or busy.
 
-    error      the name of the exception that was raised, if one was, and its
-    traceback
-    strikes    how often pages of its domain have lately cost a worker
+    error      name of the exception that reading the page raised, if any
+    traceback  its traceback
+    strikes    how many pages of the same domain have cost a worker lately
     """
 
     def __init__(self, reason: str, error: str = "", traceback: str = "") -> None:
@@ -61,7 +61,7 @@ class ExtractionFailed(Exception):
 
 
 class WorkerKilled(ChildProcessError):
-    """Says that somebody, or a system without memory, killed a worker before it was ready."""
+    """A worker was killed before it was ready, by a user or by a system out of memory."""
 
 
 class WorkerProcess(asyncio.Protocol):
@@ -82,7 +82,7 @@ class WorkerProcess(asyncio.Protocol):
 
     @classmethod
     async def start(cls, arguments: Sequence[str]) -> Self:
-        """Return a worker that is ready, or raise OSError with what it said of its trouble."""
+        """Return a worker that is ready, or raise OSError with the reason it gave."""
         ours, theirs = socket.socketpair()
         output, printed = os.pipe()
         path = json.dumps([*filter(_is_text, sys.path), _ROOT])
@@ -117,7 +117,7 @@ class WorkerProcess(asyncio.Protocol):
             raise
 
     def _trouble(self, reason: str) -> ChildProcessError:
-        """Return what kept the worker from getting ready."""
+        """Return the error that kept the worker from getting ready."""
         lines = self._output.text.split("\n")[-_SHOWN:]
         words = " / ".join(line.strip() for line in lines).rstrip(".") or "no message"
         if reason == "timeout":
@@ -127,7 +127,7 @@ class WorkerProcess(asyncio.Protocol):
         return kind(f"{_status(code)}: {words}")
 
     async def ask(self, header: bytes, body: bytes, seconds: float) -> Answer:
-        """Return the answer to a page, or raise ExtractionFailed if there is none within so long."""
+        """Return the answer to a page; raise ExtractionFailed if none comes within `seconds`."""
         if self.is_lost:
             raise ExtractionFailed("crash")
         self._answer = asyncio.get_running_loop().create_future()
@@ -176,11 +176,11 @@ class WorkerProcess(asyncio.Protocol):
         self._fail("crash")
 
     async def end(self) -> None:
-        """Kill the process, if it has not died, and wait until it is gone."""
+        """Kill the process unless it is dead already, and wait until it is gone."""
         self._transport.abort()
         has_died = self.process.poll() is not None
         self.process.kill()
-        # To give gigabytes back takes a while, even to one that is killed.
+        # In a thread: the system takes a while to free the gigabytes of a killed process.
         status = await asyncio.to_thread(self.process.wait)
         await self._output.end()
         if has_died or self._output.text:
@@ -209,7 +209,7 @@ class _Tail(asyncio.Protocol):
         self._ended.set()
 
     async def end(self) -> None:
-        """Read the rest, unless somebody else has the other end of the pipe and keeps it."""
+        """Read to the end, but do not wait for other processes that hold the pipe open."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), 1.0)
         self._transport.close()

@@ -1,9 +1,9 @@
-"""The domains whose pages have lately cost a worker: all together they get one worker, no more.
+"""Domains whose pages have cost a worker lately: all of them together share one worker.
 
-A page that times out, needs too much memory or crashes a parser costs a worker for seconds. A few
-hosts with such pages would have all workers busy with them, and nobody else's pages read. So the pages
-of a suspect wait for each other. What waits is bounded, for the crawl has only so much room for pages
-that are not read yet; a page beyond that is put back.
+A page that times out, needs too much memory or crashes a parser keeps a worker busy for seconds. A few
+hosts with such pages could keep all workers busy, and no other page would be read. So pages of suspects
+are read one at a time. Only a bounded number may wait: pages that are not read yet count against what
+the crawl may fetch. A page for which there is no room goes back to the frontier.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from rdfaspider.urls import registered_domain
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-# Good pages that make up for a bad one.
+# Good pages that cancel one strike.
 _GOOD = 10
-# Domains remembered; the one whose last strike is longest ago is forgotten.
+# Domains to remember; the one with the oldest last strike is dropped.
 _MOST = 1_000
-# Bytes that may wait, and those that a page counts for at least. So at most 16 wait: by the time that all of
-# them have timed out, in half a minute each, no lease of the frontier has expired.
+# Bytes of pages that may wait, and the least that a page counts for. So at most 16 pages wait: if each of
+# them times out after 30 seconds, the last is done before its lease in the frontier expires.
 _ROOM = 8 << 20
 _LEAST = _ROOM // 16
 
 
 class Suspects:
-    """Counts strikes by registered domain, for names below one cost nothing; and keeps the line."""
+    """Counts strikes by registered domain, since subdomains are free, and queues pages of suspects."""
 
     def __init__(self) -> None:
-        # A strike counts _GOOD points, a good page takes one off.
+        # A strike adds _GOOD points, a good page takes one off.
         self._points: dict[str, int] = {}
         self._turn = asyncio.Lock()
         self._waiting = 0
@@ -47,7 +47,7 @@ class Suspects:
         return -(-self._points.get(registered_domain(url), 0) // _GOOD)
 
     def strike(self, url: str) -> int:
-        """Take in a page that cost a worker; return the strikes of its domain."""
+        """Count a page that cost a worker; return the strikes of its domain."""
         domain = registered_domain(url)
         self._points[domain] = self._points.pop(domain, 0) + _GOOD
         if len(self._points) > _MOST:
@@ -55,7 +55,7 @@ class Suspects:
         return self.strikes(url)
 
     def forgive(self, url: str) -> None:
-        """Take in a good page."""
+        """Count a good page."""
         domain = registered_domain(url)
         if domain in self._points:
             self._points[domain] -= 1
@@ -64,7 +64,7 @@ class Suspects:
 
     @contextlib.asynccontextmanager
     async def turn(self, size: int) -> AsyncIterator[None]:
-        """Wait for the turn of a page of so many bytes; ExtractionFailed if too much waits already."""
+        """Wait until a page of `size` bytes may be read; raise ExtractionFailed if too many wait."""
         weight = max(size, _LEAST)
         if self._waiting and self._waiting + weight > _ROOM:
             raise ExtractionFailed("busy")

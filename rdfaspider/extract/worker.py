@@ -1,8 +1,8 @@
 """A worker of the pool: pages in, links and quads out, until its input ends.
 
-It says that it is ready when it has read a page of its own within its limits. It opens nothing, its memory
-is limited by the system, and so is its time, for a crawl that is killed cannot end it. Its standard input
-is a socket, and answers go there too: what libraries may print must not come between.
+It reads a sample page within its limits before it says that it is ready. It opens nothing. The system limits
+its memory, and its CPU time too, because a crawl that was killed cannot end it. Pages come in and answers go
+out through standard input, a socket; standard output is left to libraries that print.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from selectolax.lexbor import SelectolaxError
 from rdfaspider.extract import Extraction, Limits, Options, extract
 from rdfaspider.extract.vocabulary import bundled
 
-# Megabytes without which hardly a page could be read.
+# Megabytes that must be free to read pages.
 _LEAST_MEMORY = 64
-# Seconds that the crawl has to end a page itself.
+# Seconds beyond the time limit in which the crawl, if it is alive, ends the worker itself.
 _GRACE = 5.0
-# Characters of a traceback that are sent.
+# Characters of a traceback to send.
 _TRACEBACK = 4_000
 
 _READY = b'{"size": 0}\n'
-# Ready made, for there may be no memory left to make it.
+# Made in advance: when it is needed, no memory may be left.
 _OUT_OF_MEMORY = b'{"memory": true, "size": 0}\n'
 _SAMPLE = b"""<!DOCTYPE html><title>A</title><p property="schema:name">B</p><a href="/c">C</a>
 <script type="application/ld+json">{"@context": "https://schema.org", "name": "D"}</script>
@@ -36,9 +36,9 @@ _SAMPLE = b"""<!DOCTYPE html><title>A</title><p property="schema:name">B</p><a h
 
 
 def main(options: str, memory: str, timeout: str) -> None:
-    # Ctrl-C is for the crawl, which ends its workers when their pages are done.
+    # Ctrl-C is meant for the crawl, which ends its workers when their pages are done.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # The crawl keeps what is written to standard error before a crash.
+    # Writes a traceback to standard error, which the crawl logs, if native code crashes.
     faulthandler.enable()
     what = options_from_json(options)
     _limit_memory(int(memory))
@@ -63,23 +63,23 @@ def _limit_memory(megabytes: int) -> None:
 
 
 def serve(pages: BinaryIO, answers: BinaryIO, options: Options, seconds: float) -> None:
-    """Answer each page in turn; one that burns more CPU time than `seconds` ends the process."""
+    """Answer each page in turn; the system kills the process when a page takes more CPU seconds."""
     while line := pages.readline():
         page = json.loads(line)
         body = pages.read(page["size"])
-        # It does not run while the worker waits for a page, so it need not be stopped.
+        # It counts CPU time, so it stands still while the worker waits for the next page.
         signal.setitimer(signal.ITIMER_PROF, seconds)
         answers.write(_answer(body, page["url"], page["content_type"], options))
         answers.flush()
 
 
 def _answer(body: bytes, url: str, content_type: str, options: Options) -> bytes:
-    """Return what a page holds or, whatever is raised, what was."""
+    """Return what a page holds, or the error that reading it raised."""
     try:
         return _encoded(extract(body, url, content_type, options))
-    except (MemoryError, SelectolaxError):  # lexbor takes everything, unless it gets no memory
+    except (MemoryError, SelectolaxError):  # lexbor fails only for want of memory
         return _OUT_OF_MEMORY
-    except BaseException as error:  # a panic of Rust is no Exception
+    except BaseException as error:  # panics in Rust are not Exceptions
         text = "".join(traceback.format_exception(error))[-_TRACEBACK:]
         failure = {"error": type(error).__name__, "traceback": text, "size": 0}
         return json.dumps(failure).encode() + b"\n"

@@ -38,8 +38,8 @@ class ExtractPipeline:
     """Reads each page once, in a process of the pool or, without one, here.
 
     A page that says `noindex`, in its head or by the header X-Robots-Tag, gives no quads; one that
-    says `nofollow` no links (row R16). A page that no worker can read fails, and one for which there is no
-    room is put off; its host is left alone for a while in both cases. Without workers the crawl stops.
+    says `nofollow` no links (row R16). A page that no worker can read fails. A page that the pool has no
+    room for is put back. In both cases its host is left alone for a while. Without workers the crawl stops.
     """
 
     def __init__(self, stats: StatsCollector, options: Options, pool: Pool | None = None) -> None:
@@ -71,7 +71,7 @@ class ExtractPipeline:
             await self.pool.open()
         except WorkersUnavailable as error:
             logger.error("The crawl stops: %s Mend it and run the same command to resume.", error)
-            raise CloseSpider("extract_error") from error
+            raise CloseSpider(error.finish_reason) from error
 
     async def process_item(self, page: Page) -> Page:
         if not isinstance(page, Page) or not page.is_read:
@@ -125,8 +125,10 @@ def _fail(page: Page, failure: ExtractionFailed) -> None:
     page.outcome = "postponed" if failure.reason == "busy" else "failed"
     page.reason = f"extract-{failure.reason}"
     page.strikes = failure.strikes
-    if failure.error:
-        logger.warning("%s could not be read: %s.", page.url, failure.error)
+    # An exception is a bug; the rest is to be expected of some pages.
+    level = logging.WARNING if failure.error else logging.DEBUG
+    logger.log(level, "%s could not be read: %s.", page.url, failure.error or failure.reason)
+    if failure.traceback:
         logger.debug("%s", failure.traceback)
 
 

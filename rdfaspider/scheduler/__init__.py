@@ -3,7 +3,7 @@
 A URL becomes a Request when it is taken and not before. Every Page that leaves the pipelines ends its
 URL in the frontier, together with the links to follow, in one step; so a URL is done when its triples
 are stored, and its links are known when it is done. When the store or the frontier cannot write any
-more, the crawl stops: what is in flight then waits for the next start.
+more, or no page can be read, the crawl stops: what is in flight then waits for the next start.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
 
-from rdfaspider.extract.pool import WorkersUnavailable
 from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
 from rdfaspider.frontier.advice import advice_for
 from rdfaspider.frontier.guessing import NOTE, Guessing
@@ -321,7 +320,7 @@ class Scheduler(BaseScheduler):
         now = time()
         self._pages += page.status > 0 and page.reason not in ("redirect", "sitemap")
         if page.strikes:
-            # It answered, so to take it for a failure would count for nothing.
+            # Not as a failure: the answer to this very fetch has cleared the failures of the host.
             seconds = self.backoff * 2 ** min(page.strikes - 1, 20)
             self.frontier.report(taken.host, now, refused=True, wanted=seconds)
         if page.outcome == "postponed":
@@ -355,11 +354,10 @@ class Scheduler(BaseScheduler):
         )
 
     def item_error(self, item: Any, failure: Failure) -> None:
-        if isinstance(failure.value, WorkersUnavailable):
-            self._stop("extract_error", failure.value)
-        elif isinstance(failure.value, OSError):
-            # The disk or the store: it is not the page's fault, so the page stays in flight.
-            self._stop("store_error", failure.value)
+        if isinstance(failure.value, OSError):
+            # The disk, the store or the workers: it is not the page's fault, so the page stays in flight.
+            reason = getattr(failure.value, "finish_reason", "store_error")
+            self._stop(reason, failure.value)
         elif isinstance(item, Page):
             self._fail(item.number, type(failure.value).__name__)
 

@@ -241,7 +241,7 @@ def test_workers_killed_while_they_start_cost_nothing(
     assert (tmp_path / "python.5").exists()
 
 
-def test_what_is_printed_in_a_worker_comes_not_between(
+def test_what_a_worker_prints_does_not_mix_with_its_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text("print('x' * 100_000)")

@@ -60,7 +60,9 @@ SETTINGS = (
         "float",
         60.0,
         "Leave a host alone this long after a 429 or 503 without Retry-After, or more than three"
-        " failures in a row; twice as long each further time, up to a day. Forgiven after half an hour.",
+        " failures in a row; twice as long each further time, up to a day. Forgiven after half an hour."
+        " The same after a page that costs an extraction worker, forgiven after ten good pages"
+        " ([extraction.md](extraction.md)).",
         unit="seconds",
         least=0,
     ),
