@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import mimetypes
+import io
+import os
+import re
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from scrapy.exceptions import UsageError
 
@@ -13,13 +19,42 @@ from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from scrapy.settings import BaseSettings
 
-    from rdfaspider.extract import Extraction
+    from rdfaspider.extract import Extraction, Limits
 
 _STANDARD_INPUT = "http://localhost/"
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+# What servers say that do not know what they serve: then the name in the URL tells.
+_SILENT = frozenset(
+    (
+        "",
+        "text/plain",
+        "application/gzip",
+        "application/octet-stream",
+        "application/x-gzip",
+        "binary/octet-stream",
+    )
+)
+
+# The settings that limit what is read of a page, by the name of the cut.
+_SETTINGS = {"body": "EXTRACT_MAX_BYTES", "quads": "EXTRACT_MAX_QUADS"}
+
+# What a terminal would obey, in UTF-8. It can only stand in strings, where every format can escape it.
+_CONTROLS = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+
+
+class _Unreadable(Exception):
+    """Says in a sentence why there is no page to read."""
+
+
+class _Source(NamedTuple):
+    body: bytes
+    url: str
+    content_type: str
 
 
 class Command(CheckedCommand):
@@ -37,10 +72,19 @@ class Command(CheckedCommand):
         parser.add_argument("--base", metavar="URL", help="the URL the page is to be read as")
         parser.add_argument("--content-type", metavar="TYPE", help="for example text/html")
         parser.add_argument(
+            "--rdfa",
+            choices=("1.0", "1.1"),
+            default="",
+            help="the version of RDFa to read it by (default: what the page declares)",
+        )
+        parser.add_argument(
             "--format",
             choices=("nquads", "turtle", "jsonld"),
             default="nquads",
             help="how to print the triples (default: nquads)",
+        )
+        parser.add_argument(
+            "--links", action="store_true", help="print the links instead of the triples"
         )
         parser.add_argument(
             "--explain",
@@ -51,91 +95,190 @@ class Command(CheckedCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("give one page: the name of a file, a URL, or - for standard input")
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # a terminal may lack a character
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            self._print(args[0], opts)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader has seen enough, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except _Unreadable as error:
+            print(f"scrapy extract: {_shown(str(error))}", file=sys.stderr)
+            self.exitcode = 1
+
+    def _print(self, argument: str, opts: argparse.Namespace) -> None:
         from rdfaspider.extract import extract
         from rdfaspider.pipelines.extract import options_from
-        from rdfaspider.urls import normalise
 
-        assert self.settings is not None
-        options = options_from(self.settings)
-        try:
-            body, url, content_type = _read(args[0], self.settings)
-            url = normalise(opts.base) if opts.base else url
-            extraction = extract(body, url, opts.content_type or content_type, options)
-        except (OSError, ValueError) as error:
-            print(f"scrapy extract: {error}", file=sys.stderr)
-            self.exitcode = 1
-            return
+        settings = self.settings
+        assert settings is not None
+        options = replace(options_from(settings), anchors=False, rdfa=opts.rdfa)
+        source = _source(argument, opts, settings)
+        extraction = extract(*source, options)
         if opts.explain:
-            sys.stdout.writelines(_explain(extraction, self.settings))
+            sys.stdout.writelines(_explain(extraction, options.limits, settings))
             return
-        _write(extraction.quads, opts.format)
-        print(
-            f"{len(extraction.quads):,} triples, {len(extraction.links):,} links in {url}",
-            file=sys.stderr,
+        if opts.links:
+            sys.stdout.writelines(f"{link}\n" for link in extraction.links)
+        else:
+            left = memoryview(_written(extraction, opts.format))
+            while left:  # with PYTHONUNBUFFERED a part may be taken for the whole
+                left = left[sys.stdout.buffer.write(left) :]
+            sys.stdout.buffer.flush()
+        counts = f"{len(extraction.quads):,} triples, {len(extraction.links):,} links"
+        print(f"{counts} in {source.url}", file=sys.stderr)
+
+
+def _source(argument: str, opts: argparse.Namespace, settings: BaseSettings) -> _Source:
+    """Return the page that the argument names, as the options say it is to be read."""
+    from scrapy.http.headers import Headers
+
+    from rdfaspider.extract.files import unpacked
+    from rdfaspider.middlewares.contenttype import unwanted
+    from rdfaspider.urls import normalise
+
+    limit = settings.getint("DOWNLOAD_MAXSIZE")
+    size = limit + 1 if limit else -1
+    source = _read(argument, size, settings)
+    try:
+        body = unpacked(source.body, size)
+        url = normalise(opts.base) if opts.base else source.url
+    except ValueError as error:
+        raise _Unreadable(f"{argument}: {error}") from error
+    if not body:
+        raise _Unreadable(f"{argument} is empty.")
+    if limit and len(body) > limit:
+        raise _Unreadable(f"{argument} has more than {limit:,} bytes (DOWNLOAD_MAXSIZE).")
+    content_type = opts.content_type or source.content_type
+    if unwanted(Headers({"Content-Type": content_type})):
+        raise _Unreadable(
+            f"{argument} is {content_type}, which is not read; --content-type TYPE reads it as another."
         )
+    return _Source(body, url, content_type)
 
 
-def _explain(extraction: Extraction, settings: BaseSettings) -> Iterator[str]:
+def _read(argument: str, size: int, settings: BaseSettings) -> _Source:
+    if argument == "-":
+        if sys.stdin is None:
+            raise _Unreadable("Standard input is closed.")
+        return _Source(sys.stdin.buffer.read(size), _STANDARD_INPUT, "text/html")
+    found = _SCHEME.match(argument)
+    scheme = found[1].lower() if found else ""
+    if scheme in ("http", "https"):
+        return _fetched(argument, settings)
+    if scheme == "file":
+        parts = urlsplit(argument)
+        if parts.netloc not in ("", "localhost"):
+            raise _Unreadable(f"{argument} is on another machine.")
+        return _from_file(Path(url2pathname(parts.path)), argument, size)
+    if scheme:
+        raise _Unreadable(f"{argument} is neither a file nor an http or https URL.")
+    return _from_file(Path(argument), argument, size)
+
+
+def _from_file(path: Path, argument: str, size: int) -> _Source:
+    from rdfaspider.extract.files import type_of
+
+    try:
+        with path.open("rb") as file:
+            body = file.read(size)
+        url = path.resolve().as_uri()
+    except OSError as error:
+        raise _Unreadable(f"{argument}: {error.strerror}.") from error
+    except ValueError as error:  # a name that no file can have
+        raise _Unreadable(f"{argument}: {error}.") from error
+    return _Source(body, url, type_of(path.name) or "text/html")
+
+
+def _fetched(url: str, settings: BaseSettings) -> _Source:
+    from rdfaspider.extract.files import type_of
+    from rdfaspider.resolver.fetch import FetchFailed, fetch
+
+    try:
+        page = fetch(
+            url,
+            headers=_headers(settings),
+            allow=settings.getlist("RESOLVER_ALLOW"),
+            timeout=settings.getfloat("DOWNLOAD_TIMEOUT"),
+            limit=settings.getint("DOWNLOAD_MAXSIZE"),
+        )
+    except FetchFailed as error:
+        raise _Unreadable(str(error)) from error
+    content_type = page.content_type
+    if content_type.partition(";")[0].strip().lower() in _SILENT:
+        content_type = type_of(urlsplit(page.url).path) or content_type or "text/html"
+    return _Source(page.body, page.url, content_type)
+
+
+def _headers(settings: BaseSettings) -> dict[str, str]:
+    """Return the headers that a crawl would send."""
+    from rdfaspider import __version__
+
+    agent = settings["USER_AGENT"]
+    if contact := settings["POLITENESS_CONTACT"]:
+        agent = f"{settings['BOT_NAME']}/{__version__} (+{contact})"
+    return {**settings.getdict("DEFAULT_REQUEST_HEADERS"), "User-Agent": agent}
+
+
+def _explain(extraction: Extraction, limits: Limits, settings: BaseSettings) -> Iterator[str]:
     """Say what is known of the page and of its triples, a line each."""
-    from collections import Counter
-
     from rdfaspider.pipelines.filter import reason_to_drop, rules_of
 
     facts = extraction.facts
-    for name in ("host", "encoding", "title", "language", "base", "canonical"):
+    for name in ("host", "encoding", "rdfa", "title", "language", "base", "canonical"):
         if value := getattr(facts, name):
-            yield f"{name:<10} {value}\n"
+            label = "version" if name == "rdfa" else name
+            yield f"{label:<10} {_shown(value)}\n"
     for name in ("noindex", "nofollow"):
         if getattr(facts, name):
             yield f"{name:<10} the page asks for it\n"
     yield f"{'links':<10} {len(extraction.links):,}\n"
-    followed = settings.getint("EXTRACT_MAX_LINKS")
-    if len(extraction.links) > followed:
-        beyond = len(extraction.links) - followed
-        yield f"left out: links {beyond:,} if all are in scope (EXTRACT_MAX_LINKS is {followed:,})\n"
     for name, count in facts.quads.items():
         yield f"{name:<10} {count:,} triples\n"
+    for reason, count in sorted(facts.cuts.items()):
+        yield f"left out: {reason} {count:,}{_bound(reason, limits)}\n"
+    for reason, count in sorted(facts.warnings.items()):
+        yield f"warning: {reason} {count:,}\n"
+    followed = settings.getint("EXTRACT_MAX_LINKS")
+    if len(extraction.links) > followed:
+        more = len(extraction.links) - followed
+        yield f"a crawl drops: links {more:,} or more (EXTRACT_MAX_LINKS is {followed:,})\n"
     rules, longest = rules_of(settings)
     dropped = Counter(reason_to_drop(quad, rules, longest) for quad in extraction.quads)
-    for kind, counts in (
-        ("left out", facts.cuts),
-        ("warning", facts.warnings),
-        ("a crawl drops", {reason: count for reason, count in dropped.items() if reason}),
-    ):
-        for reason, count in sorted(counts.items()):
-            yield f"{kind}: {reason} {count:,}\n"
+    for reason, count in sorted(dropped.items()):
+        if reason:
+            yield f"a crawl drops: {reason} {count:,}\n"
 
 
-def _read(argument: str, settings: Mapping[str, Any]) -> tuple[bytes, str, str]:
-    """Return the body, the URL and the content type of what the argument names."""
-    if argument == "-":
-        return sys.stdin.buffer.read(), _STANDARD_INPUT, "text/html"
-    if argument.startswith(("http://", "https://")):
-        return _fetch(argument, settings)
-    path = Path(argument)
-    content_type, _ = mimetypes.guess_type(path.name)
-    return path.read_bytes(), path.resolve().as_uri(), content_type or "text/html"
+def _bound(reason: str, limits: Limits) -> str:
+    """Return the limit that cut something, by the name of its setting if it has one."""
+    if not hasattr(limits, reason):
+        return ""
+    more = "" if reason in ("body", "links") else " or more"  # reading ended there
+    return f"{more} ({_SETTINGS.get(reason, 'the limit')} is {getattr(limits, reason):,})"
 
 
-def _fetch(url: str, settings: Mapping[str, Any]) -> tuple[bytes, str, str]:
-    from urllib.request import Request, urlopen
-
-    request = Request(url, headers={"User-Agent": settings["USER_AGENT"]})
-    with urlopen(request, timeout=float(settings["DOWNLOAD_TIMEOUT"])) as response:
-        body: bytes = response.read(int(settings["DOWNLOAD_MAXSIZE"]))
-        return body, response.url, response.headers.get("Content-Type", "text/html")
-
-
-def _write(quads: list[Any], name: str) -> None:
+def _written(extraction: Extraction, name: str) -> bytes:
     import pyoxigraph
-    from pyoxigraph import RdfFormat, Triple
+    from pyoxigraph import RdfFormat
 
+    quads = extraction.quads
     if name == "nquads":
-        pyoxigraph.serialize(quads, sys.stdout.buffer, format=RdfFormat.N_QUADS)
+        written = pyoxigraph.serialize(quads, format=RdfFormat.N_QUADS)
     else:
         # One page is one graph: its name would only be in the way.
         kind = RdfFormat.TURTLE if name == "turtle" else RdfFormat.JSON_LD
-        triples = [Triple(quad.subject, quad.predicate, quad.object) for quad in quads]
         prefixes = {"schema": "http://schema.org/", "dcterms": "http://purl.org/dc/terms/"}
-        pyoxigraph.serialize(triples, sys.stdout.buffer, format=kind, prefixes=prefixes)
-    sys.stdout.buffer.flush()
+        triples = [quad.triple for quad in quads]
+        written = pyoxigraph.serialize(triples, format=kind, prefixes=prefixes)
+    return _CONTROLS.sub(_escaped, written or b"")
+
+
+def _escaped(control: re.Match[bytes]) -> bytes:
+    return f"\\u{ord(control[0].decode()):04X}".encode()
+
+
+def _shown(text: str) -> str:
+    """Return a text with what a terminal would obey escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

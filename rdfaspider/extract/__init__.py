@@ -97,7 +97,7 @@ def _extracted(body: bytes, url: str, content_type: str, options: Options) -> Ex
     extraction = Extraction()
     facts, limits = extraction.facts, options.limits
     if len(body) > limits.body:
-        facts.cuts["body"] += 1
+        facts.cuts["body"] += len(body) - limits.body
         body = body[: limits.body]
     graph = Graph(limits, facts.cuts)
     public = without_userinfo(url)  # links keep a password, as they may need it; triples do not

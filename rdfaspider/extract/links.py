@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from rdfaspider.extract.files import FileJoiner
 from rdfaspider.extract.tree import Document
 from rdfaspider.urls import Joiner, as_linked
 
@@ -60,11 +61,11 @@ class Links:
 def links(document: Document, base: str, page: str, limit: int, anchors: bool = True) -> Links:
     """Collect the first different links of the page at a URL, normalised, and count the others.
 
-    ``anchors`` asks for the relation and the text of each.
+    ``anchors`` asks for the relation and the text of each. A page in a file may link to files.
     """
     found = Links()
     try:
-        join = Joiner(base)
+        join = FileJoiner(base) if page.startswith("file:") else Joiner(base)
     except ValueError:
         return found
     seen: set[str] = set()  # references and URLs

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from rdfaspider.resolver.resolver import Resolver
 
 # Hosts to which connections are kept. A polite crawl comes back to a host after a second or more, so these
 # serve hundreds of pages a second; of the files that a process may have open they take a quarter at most.
@@ -58,6 +59,11 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
 
 
 async def _resolve_host(host: str, port: int, traces: object = None) -> list[ResolveResult]:
+    return await resolved(installed_resolver(), host, port)
+
+
+async def resolved(resolver: Resolver, host: str, port: int) -> list[ResolveResult]:
+    """Return the addresses that a host may be connected to at, as aiohttp wants them."""
     return [
         {
             "hostname": host,
@@ -67,7 +73,7 @@ async def _resolve_host(host: str, port: int, traces: object = None) -> list[Res
             "proto": 0,
             "flags": 0,
         }
-        for address in await installed_resolver().resolve(host, port)
+        for address in await resolver.resolve(host, port)
     ]
 
 

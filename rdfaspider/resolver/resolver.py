@@ -56,7 +56,8 @@ class Resolver:
     # A subclass may know other ways.
     look_up = staticmethod(look_up)
 
-    def __init__(self, reactor: ReactorBase, directory: Directory) -> None:
+    def __init__(self, reactor: ReactorBase | None, directory: Directory) -> None:
+        """`reactor` is None for a resolver that is asked directly and never installed."""
         self.reactor = reactor
         self.directory = directory
 
@@ -81,6 +82,7 @@ class Resolver:
         return cls(reactor, directory)
 
     def install_on_reactor(self) -> None:
+        assert self.reactor is not None
         self.reactor.installNameResolver(self)  # type: ignore[arg-type]
 
     # --- for the crawl ---
