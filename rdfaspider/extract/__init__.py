@@ -81,7 +81,7 @@ _ATTRIBUTES = rdfa.ATTRIBUTES | heads.ATTRIBUTES | anchors.ATTRIBUTES
 def extract(
     body: bytes, url: str, content_type: str = "text/html", options: Options = _DEFAULTS
 ) -> Extraction:
-    """Returns the links, the quads and the facts of the page at an absolute URL."""
+    """Return the links, the quads and the facts of the page at an absolute URL."""
     # A page makes tens of thousands of small objects and no cycles: to look for cycles meanwhile
     # would cost a tenth of the time.
     collects = gc.isenabled()

@@ -45,7 +45,7 @@ class Declarations:
         self._prefixes_left = graph.limits.prefixes
 
     def initial(self, host: str, url: str, base: str, labels: Labels) -> Context | None:
-        """Returns the context that the root element starts from, None when there is no base."""
+        """Return the context that the root element starts from, None when there is no base."""
         limit = self._graph.limits.iri
         names = self._initial_names(host, Base(base, limit), Base(url, limit), labels)
         subject = names.base.term("")
@@ -56,7 +56,7 @@ class Declarations:
         return Names(base, document, terms, labels, self._warnings, self._graph.limits.iri)
 
     def entered(self, context: Context, attributes: dict[str, str], is_root: bool) -> Context:
-        """Returns the context inside an element that declares something."""
+        """Return the context inside an element that declares something."""
         context = replace(context, names=self._names(context.names, attributes))
         language = attributes.get("xml:lang")
         if language is None and self._has_lang:

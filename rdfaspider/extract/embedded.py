@@ -10,5 +10,5 @@ from rdfaspider.extract.statements import Statements
 
 
 def read_embedded(subtree: bytes, base: str, labels: Labels, graph: Graph) -> bool:
-    """Adds the triples of a subtree; tells whether it was RDF/XML to its end."""
+    """Add the triples of a subtree; tell whether it was RDF/XML to its end."""
     return not Statements(labels, graph).read(subtree, RdfFormat.RDF_XML, base)

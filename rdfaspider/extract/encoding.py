@@ -45,7 +45,7 @@ _CODECS: dict[str, str] = {
 
 
 def to_utf8(body: bytes, content_type: str) -> tuple[bytes, str]:
-    """Returns the page as valid UTF-8 and the name of the encoding it came in.
+    """Return the page as valid UTF-8 and the name of the encoding it came in.
 
     Bytes that mean nothing in the encoding become U+FFFD.
     """
@@ -66,7 +66,7 @@ _PUBLIC = {"cp1252": "windows-1252"}
 
 
 def _declared(body: bytes, content_type: str) -> tuple[str, bytes]:
-    """Returns the codec that the page declares, or "", and its bytes without a byte order mark."""
+    """Return the codec that the page declares, or "", and its bytes without a byte order mark."""
     for mark, codec in _MARKS:
         if body.startswith(mark):
             return codec, body[len(mark) :]

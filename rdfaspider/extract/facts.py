@@ -47,7 +47,7 @@ class Facts:
 
 
 def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:
-    """Fills in what the root, base, meta and link elements say."""
+    """Fill in what the root, base, meta and link elements say."""
     root = document.elements[0][2]
     facts.language = (root.get("xml:lang") or root.get("lang", "")).strip()
     base = canonical = ""
@@ -66,7 +66,7 @@ def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:
 
 
 def _resolved(base: str, reference: str) -> str:
-    """Returns the absolute IRI without its fragment, empty when it would not be a valid one."""
+    """Return the absolute IRI without its fragment, empty when it would not be a valid one."""
     term = Base(base, MAX_LENGTH).term(reference) or "<>"
     return term[1:-1].partition("#")[0]
 

@@ -33,7 +33,7 @@ class Graph:
         self._room = limits.output
 
     def add(self, subject: str, predicate: str, value: str) -> None:
-        """Adds a triple; raises Full at the limits of the page."""
+        """Add a triple; raise Full at the limits of the page."""
         triple = (subject, predicate, value)
         self._room -= len(subject) + len(predicate) + len(value)
         if self._room < 0:
@@ -43,7 +43,7 @@ class Graph:
         self.triples[triple] = None
 
     def spend(self, characters: int) -> None:
-        """Counts characters that were copied out of the page; raises Full when too many were."""
+        """Count characters that were copied out of the page; raise Full when too many were."""
         self._room -= characters
         if self._room < 0:
             raise Full("output")
@@ -52,10 +52,10 @@ class Graph:
         return {predicate for _, predicate, _ in self.triples}
 
     def nquads(self, graph_name: str) -> bytes:
-        """Returns the triples as N-Quads in the named graph, itself given as a term."""
+        """Return the triples as N-Quads in the named graph, itself given as a term."""
         tail = f" {graph_name} .\n"
         return "".join([f"{s} {p} {o}{tail}" for s, p, o in self.triples]).encode()
 
     def quads(self, graph_name: str) -> list[Quad]:
-        """Returns the triples as quads of the named graph."""
+        """Return the triples as quads of the named graph."""
         return list(parse(self.nquads(graph_name), RdfFormat.N_QUADS, lenient=True))

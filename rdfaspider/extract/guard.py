@@ -49,7 +49,7 @@ _LOOSE = frozenset(
 
 
 def is_tame(body: bytes, depth: int) -> bool:
-    """Tells whether a page, in lower case, nests well enough for the fast tree builder."""
+    """Tell whether a page, in lower case, nests well enough for the fast tree builder."""
     count = body.count(b"<")
     if count <= _SMALL:
         return True
@@ -65,7 +65,7 @@ def is_tame(body: bytes, depth: int) -> bool:
 
 
 def _mistakes(tags: list[bytes], depth: int) -> int:
-    """Counts tags without their counterpart; a page that is too deep counts as all mistakes."""
+    """Count tags without their counterpart; a page that is too deep counts as all mistakes."""
     mistakes = 0
     opened: list[bytes] = []
     for tag in tags:
@@ -86,7 +86,7 @@ def _mistakes(tags: list[bytes], depth: int) -> int:
 
 
 def without_excess(body: bytes, limit: int) -> tuple[bytes, int]:
-    """Returns the page without attributes beyond the limit, and how many tags lost some."""
+    """Return the page without attributes beyond the limit, and how many tags lost some."""
     kept: list[bytes] = []
     passed = done = 0
     for start in sorted({*_tags_before(body, b">"), *_tags_before(body, b"<")}):
@@ -102,7 +102,7 @@ def without_excess(body: bytes, limit: int) -> tuple[bytes, int]:
 
 
 def _tags_before(body: bytes, mark: bytes) -> Iterator[int]:
-    """Yields tags that may be very long: those around a long stretch without the mark."""
+    """Yield tags that may be very long: those around a long stretch without the mark."""
     start = 0
     while start + _LONG < len(body):
         end = body.rfind(mark, start, start + _LONG)
@@ -116,7 +116,7 @@ def _tags_before(body: bytes, mark: bytes) -> Iterator[int]:
 
 
 def _skipped(body: bytes, position: int, limit: int) -> tuple[int, bool]:
-    """Passes over as many attributes as the limit allows; tells whether these were all."""
+    """Pass over as many attributes as the limit allows; tell whether these were all."""
     for _ in range(limit):
         attribute = _ATTRIBUTE.match(body, position)
         if attribute is None:

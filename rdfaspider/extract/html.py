@@ -15,7 +15,7 @@ _NAMESPACE = re.compile(rb"xmlns:[^\s=>/]++")
 
 
 def namespaces(body: bytes) -> frozenset[str]:
-    """Returns the attributes named xmlns:… of a page, which is given in lower case."""
+    """Return the attributes named xmlns:… of a page, which is given in lower case."""
     if b"xmlns:" not in body:  # much faster than the search
         return frozenset()
     return frozenset(name.decode() for name in _NAMESPACE.findall(body))
@@ -69,15 +69,15 @@ class HtmlDocument:
         return elements
 
     def has_elements(self, node: Any) -> bool:
-        """Tells whether an element has child elements."""
+        """Tell whether an element has child elements."""
         return any(child.is_element_node for child in node.iter())
 
     def html(self, node: Any) -> str:
-        """Returns the content of an element as HTML."""
+        """Return the content of an element as HTML."""
         return node.inner_html or ""
 
     def xml(self, node: Any, namespaces: Mapping[str, str]) -> str:
-        """Returns the content of an element as XML that stands on its own."""
+        """Return the content of an element as XML that stands on its own."""
         inherited = {"xmlns": XHTML, **{f"xmlns:{key}": iri for key, iri in namespaces.items()}}
         written: list[str] = []
         pending: list[tuple[Any, bool]] = [(child, True) for child in _children(node)]
@@ -95,12 +95,12 @@ class HtmlDocument:
 
 
 def _filled(attributes: dict[str, str | None]) -> dict[str, str]:
-    """Returns the attributes with an empty string for those that have no value."""
+    """Return the attributes with an empty string for those that have no value."""
     return {name: value or "" for name, value in attributes.items()}
 
 
 def _place(node: Any, places: dict[int, int]) -> int:
-    """Returns the index of a node or its nearest listed ancestor; no way up is walked twice."""
+    """Return the index of a node or its nearest listed ancestor; no way up is walked twice."""
     passed: list[int] = []
     while (place := places.get(node.mem_id)) is None:
         passed.append(node.mem_id)
@@ -111,7 +111,7 @@ def _place(node: Any, places: dict[int, int]) -> int:
 
 
 def _children(node: Any) -> list[Any]:
-    """Returns the child nodes, the last one first."""
+    """Return the child nodes, the last one first."""
     return list(node.iter(include_text=True))[::-1]
 
 

@@ -25,17 +25,17 @@ _DOTS = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 
 
 def is_absolute(reference: str) -> bool:
-    """Tells whether a reference names its scheme."""
+    """Tell whether a reference names its scheme."""
     return _SCHEME.match(reference) is not None
 
 
 def encoded(iri: str) -> str:
-    """Returns the IRI with the characters that no IRI may hold percent-encoded."""
+    """Return the IRI with the characters that no IRI may hold percent-encoded."""
     return _ILLEGAL.sub(_percent, iri) if _ILLEGAL.search(iri) else iri
 
 
 def term(iri: str, limit: int) -> str | None:
-    """Returns an absolute IRI as an N-Quads term, or None when it is not a valid IRI."""
+    """Return an absolute IRI as an N-Quads term, or None when it is not a valid IRI."""
     if len(iri) > limit:
         return None
     if _PLAIN.fullmatch(iri):
@@ -62,7 +62,7 @@ class Base:
         self._terms: dict[str, str | None] = {}
 
     def term(self, reference: str) -> str | None:
-        """Returns the term for a reference, or None when the result is not a valid IRI."""
+        """Return the term for a reference, or None when the result is not a valid IRI."""
         try:
             return self._terms[reference]
         except KeyError:
@@ -75,7 +75,7 @@ class Base:
         return term(self.resolve(reference), self._limit)
 
     def resolve(self, reference: str) -> str:
-        """Returns the target of a reference as section 5.2 of RFC 3986 defines it."""
+        """Return the target of a reference as section 5.2 of RFC 3986 defines it."""
         if not reference:
             return self.iri
         if _PLAIN.fullmatch(reference):

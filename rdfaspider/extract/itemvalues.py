@@ -49,13 +49,13 @@ class ItemValues:
         self._known: dict[int, str | None] = {}
 
     def value(self, index: int) -> str | None:
-        """Returns the value that an element has; None means that there is none worth keeping."""
+        """Return the value that an element has; None means that there is none worth keeping."""
         if index not in self._known:
             self._known[index] = self._value(index)
         return self._known[index]
 
     def link(self, reference: str) -> str | None:
-        """Returns the term for a reference; one that is not a valid IRI is counted."""
+        """Return the term for a reference; one that is not a valid IRI is counted."""
         term = self._base.term(reference)
         if term is None:
             self._graph.cuts["iri"] += 1
@@ -88,7 +88,7 @@ class ItemValues:
 
 
 def number_suffix(text: str) -> str:
-    """Returns the datatype of a number as a suffix, or an empty string."""
+    """Return the datatype of a number as a suffix, or an empty string."""
     if _INTEGER.fullmatch(text):
         return f"^^<{XSD}integer>"
     return f"^^<{XSD}double>" if _DOUBLE.fullmatch(text) else ""

@@ -32,7 +32,7 @@ _NO_CONTEXTS: Contexts = {}
 
 
 def blocks(document: Document) -> Iterator[tuple[str, str]]:
-    """Yields the @id and the text of each script element that holds JSON-LD."""
+    """Yield the @id and the text of each script element that holds JSON-LD."""
     for _, tag, attributes, node in document.elements:
         if tag == "script" and "type" in attributes:
             media_type = attributes["type"].partition(";")[0].strip().lower()
@@ -48,7 +48,7 @@ def read_blocks(
     warnings: Warnings,
     contexts: Contexts = _NO_CONTEXTS,
 ) -> None:
-    """Adds the statements of all blocks of a page to its graph, or as many as the limits allow."""
+    """Add the statements of all blocks of a page to its graph, or as many as the limits allow."""
     try:
         for _, text in blocks(document):
             value = _value(text, graph, warnings)
@@ -61,7 +61,7 @@ def read_blocks(
 def read_document(
     text: str, base: str, labels: Labels, graph: Graph, contexts: Contexts = _NO_CONTEXTS
 ) -> None:
-    """Adds the statements of a JSON-LD document, which is not repaired; raises Full."""
+    """Add the statements of a JSON-LD document, which is not repaired; raise Full."""
     try:
         value = jsontext.loads(text)
     except ValueError:
@@ -71,7 +71,7 @@ def read_document(
 
 
 def _value(text: str, graph: Graph, warnings: Warnings) -> Any:
-    """Returns the JSON value of a block, None when there is none to be had."""
+    """Return the JSON value of a block, None when there is none to be had."""
     try:
         return jsontext.loads(text)
     except ValueError:
@@ -112,7 +112,7 @@ def _read(
 
 
 def _surveyed(value: Any) -> tuple[list[dict[str, Any]], set[str]]:
-    """Returns the objects of a block and all words that may be terms; raises ValueError."""
+    """Return the objects of a block and all words that may be terms; raise ValueError."""
     names: set[str] = set()
     nodes, aside = _objects(value, names, _ASIDE)
     definitions, _ = _objects(aside, names, frozenset())
@@ -125,7 +125,7 @@ def _surveyed(value: Any) -> tuple[list[dict[str, Any]], set[str]]:
 def _inlined(
     nodes: list[dict[str, Any]], names: set[str], base: str, contexts: Contexts
 ) -> Inliner:
-    """Replaces the links to contexts in all nodes; raises ValueError when they are too big."""
+    """Replace the links to contexts in all nodes; raise ValueError when they are too big."""
     inliner = Inliner(names, contexts)
     place = Place(base)
     for node in nodes:
@@ -135,7 +135,7 @@ def _inlined(
 
 
 def _encode(nodes: list[dict[str, Any]]) -> None:
-    """Encodes what no IRI may hold in addresses, as a browser does: the parser would drop them."""
+    """Encode what no IRI may hold in addresses, as a browser does: the parser would drop them."""
     keys = references()
     for node in nodes:
         if not keys.isdisjoint(node):
@@ -154,10 +154,10 @@ def _address(value: str) -> str:
 def _objects(
     value: Any, names: set[str], passed: frozenset[str]
 ) -> tuple[list[dict[str, Any]], list[Any]]:
-    """Returns the objects of a value, and the values under names to be passed over.
+    """Return the objects of a value, and the values under names to be passed over.
 
     Contexts and literals are passed over, since an ``@context`` in there is not one of the block.
-    All words that may be terms are added to the names. Raises ValueError when the value is nested
+    All words that may be terms are added to the names. Raise ValueError when the value is nested
     too deep.
     """
     objects: list[dict[str, Any]] = []
@@ -182,7 +182,7 @@ def _objects(
 
 
 def _literals(definitions: list[dict[str, Any]]) -> list[str]:
-    """Returns the terms whose values are JSON literals."""
+    """Return the terms whose values are JSON literals."""
     return [
         name
         for context in definitions

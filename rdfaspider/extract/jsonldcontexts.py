@@ -46,7 +46,7 @@ Contexts = Mapping[str, Any]
 
 @cache
 def references() -> frozenset[str]:
-    """Returns the keys whose values name a resource: ``@id`` and the links of schema.org."""
+    """Return the keys whose values name a resource: ``@id`` and the links of schema.org."""
     terms = _read("schema").items()
     links = [name for name, term in terms if isinstance(term, dict) and term["@type"] == "@id"]
     return frozenset(("@id", *links))
@@ -75,13 +75,13 @@ class Inliner:
         self._terms: set[str] = set()
 
     def inlined(self, value: Any, place: Place) -> Any:
-        """Returns the value of an ``@context`` without links; raises ValueError if it is too big."""
+        """Return the value of an ``@context`` without links; raise ValueError if it is too big."""
         found = self._flat(value, place)
         self._switches += len(found)
         return found[0] if len(found) == 1 else found
 
     def is_cheap(self, words: int) -> bool:
-        """Tells whether the parser can afford the changes of context in a block of many words.
+        """Tell whether the parser can afford the changes of context in a block of many words.
 
         The parser copies all terms at each change, and any word may be one with a scoped context.
         """
@@ -156,7 +156,7 @@ class Inliner:
 
 
 def bundled(link: str) -> Terms | None:
-    """Returns the bundled context that a link means, or None."""
+    """Return the bundled context that a link means, or None."""
     if _SCHEMA.fullmatch(link):
         return _read("schema")
     address = link.partition("://")[2].rstrip("/#")
@@ -174,7 +174,7 @@ def _read(name: str) -> Terms:
 
 
 def _base(base: str) -> str | None:
-    """Returns a base as the parser wants it: no dots in its folders, and none instead of a bad one."""
+    """Return a base as the parser wants it: no dots in its folders, and none instead of a bad one."""
     if not iris.is_absolute(base):
         return base
     if "/./" in base or "/../" in base:

@@ -19,7 +19,7 @@ _ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9A-Fa-f]{4})|(.))', re.S)
 
 
 def loads(text: str, strict: bool = True) -> Any:
-    """Returns the value of a JSON text; raises ValueError, also when it is nested very deep."""
+    """Return the value of a JSON text; raise ValueError, also when it is nested very deep."""
     try:
         return json.loads(
             text, strict=strict, parse_int=_int, parse_float=_float, parse_constant=_constant
@@ -29,7 +29,7 @@ def loads(text: str, strict: bool = True) -> Any:
 
 
 def dumps(value: Any) -> bytes:
-    """Returns a value as JSON in UTF-8, with U+FFFD where a string holds half a character."""
+    """Return a value as JSON in UTF-8, with U+FFFD where a string holds half a character."""
     text = json.dumps(value, ensure_ascii=False, check_circular=False, separators=(",", ":"))
     try:
         return text.encode()
@@ -38,7 +38,7 @@ def dumps(value: Any) -> bytes:
 
 
 def repaired(text: str) -> str:
-    """Returns a text without what surrounds JSON in scripts, comments, and commas too many."""
+    """Return a text without what surrounds JSON in scripts, comments, and commas too many."""
     text = text.strip("\ufeff\x00 \t\r\n;")
     opening = _OPENING.match(text)
     text = text[opening.end() :] if opening else text
@@ -52,7 +52,7 @@ def repaired(text: str) -> str:
 
 
 def _string(match: re.Match[str]) -> str:
-    """Returns a string with its escapes put right, and nothing for any other piece."""
+    """Return a string with its escapes put right, and nothing for any other piece."""
     text = match[1] or ""
     return _ESCAPE.sub(_escape, text) if "\\" in text else text
 

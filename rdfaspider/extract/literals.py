@@ -29,7 +29,7 @@ _FORMS = (
 
 
 def quoted(text: str) -> str:
-    """Returns a string as N-Quads writes it, without language and datatype."""
+    """Return a string as N-Quads writes it, without language and datatype."""
     if "\\" in text:
         text = text.replace("\\", "\\\\")
     if '"' in text:
@@ -42,7 +42,7 @@ def quoted(text: str) -> str:
 
 
 def time_suffix(text: str) -> str:
-    """Returns the datatype of a date, a time or a duration as a suffix, or an empty string."""
+    """Return the datatype of a date, a time or a duration as a suffix, or an empty string."""
     for name, form in _FORMS:
         if form.fullmatch(text):
             return f"^^<{XSD}{name}>"
@@ -51,7 +51,7 @@ def time_suffix(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def language_suffix(tag: str) -> str:
-    """Returns a language tag as a suffix; a malformed tag gives an empty string."""
+    """Return a language tag as a suffix; a malformed tag gives an empty string."""
     try:
         Literal("", language=tag)
     except ValueError:

@@ -29,7 +29,7 @@ _VISIT = 20  # characters that a property costs, so that items sharing useless o
 
 
 def attributes(lowered: bytes) -> frozenset[str]:
-    """Returns the attributes that make an element of a page, in lower case, worth listing.
+    """Return the attributes that make an element of a page, in lower case, worth listing.
 
     Elements that are remarkable only for their @id are left out unless an item may refer to them.
     """
@@ -37,7 +37,7 @@ def attributes(lowered: bytes) -> frozenset[str]:
 
 
 def is_worth(document: Document) -> bool:
-    """Tells whether a document has an item."""
+    """Tell whether a document has an item."""
     return any("itemscope" in attributes for _, _, attributes, _ in document.elements)
 
 
@@ -49,7 +49,7 @@ def read(
     warnings: Warnings,
     registry: Registry = REGISTRY,
 ) -> None:
-    """Adds the triples of a document's items to the graph, or as many as the limits allow.
+    """Add the triples of a document's items to the graph, or as many as the limits allow.
 
     The document must list all elements that have one of the ``attributes`` of its page. What is not
     a valid IRI is left out and counted among the cuts of the graph as ``iri``.
@@ -107,7 +107,7 @@ class _Reader:
         self._predicates: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
 
     def run(self) -> None:
-        """Describes the items that are nobody's property, and depth first those inside them."""
+        """Describe the items that are nobody's property, and depth first those inside them."""
         for top in self._scopes.top:
             pending = [self._item(top, self._untyped)]
             while pending:
@@ -121,7 +121,7 @@ class _Reader:
                     pending += self._described(*item)
 
     def _described(self, index: int, namespace: str) -> list[Item]:
-        """Writes the triples of an item; returns the items inside it that are not above it too."""
+        """Write the triples of an item; return the items inside it that are not above it too."""
         subject = self._subject(index)
         for kind in self._typed(index)[0]:
             self._graph.add(subject, _TYPE, kind)
@@ -165,7 +165,7 @@ class _Reader:
         return index, self._typed(index)[1] or namespace
 
     def _subject(self, index: int) -> str:
-        """Returns the node of an item: what @itemid names, or a blank node."""
+        """Return the node of an item: what @itemid names, or a blank node."""
         if index not in self._subjects:
             name = self._elements[index][2].get("itemid")
             found = None if name is None else self._values.link(name)
@@ -173,7 +173,7 @@ class _Reader:
         return self._subjects[index]
 
     def _typed(self, index: int) -> tuple[list[str], str]:
-        """Returns the types of an item and the namespace of the first, empty if there is none."""
+        """Return the types of an item and the namespace of the first, empty if there is none."""
         value = self._elements[index][2].get("itemtype", "")
         if value not in self._types:
             kinds = self._terms([token for token in value.split() if iris.is_absolute(token)])
@@ -182,7 +182,7 @@ class _Reader:
         return self._types[value]
 
     def _named(self, namespace: str, value: str) -> list[str]:
-        """Returns the predicates that the names in a value of @itemprop stand for."""
+        """Return the predicates that the names in a value of @itemprop stand for."""
         known = self._predicates[namespace]
         if value not in known:
             names = value.split()

@@ -34,12 +34,12 @@ class Labels:
         self._named: dict[str, str] = {}
 
     def fresh(self) -> str:
-        """Returns a blank node that nobody else has."""
+        """Return a blank node that nobody else has."""
         self._next += 1
         return f"{self._prefix}{self._next}"
 
     def named(self, name: str) -> str:
-        """Returns the blank node that the page calls ``_:name``."""
+        """Return the blank node that the page calls ``_:name``."""
         label = self._named.get(name)
         if label is None:
             label = self._named[name] = self.fresh()
@@ -91,7 +91,7 @@ class Names:
         prefixes: dict[str, str] | None = None,
         vocabulary: str | None = None,
     ) -> Names:
-        """Returns the scope of an element that declares something of its own."""
+        """Return the scope of an element that declares something of its own."""
         base = base or self.base
         names = type(self)(
             base, self._document, self._terms, self._labels, self.warnings, self._limit
@@ -101,7 +101,7 @@ class Names:
         return names
 
     def values(self, value: str) -> tuple[str, ...]:
-        """Returns the terms that a list of terms, CURIEs and absolute IRIs names."""
+        """Return the terms that a list of terms, CURIEs and absolute IRIs names."""
         try:
             return self._values[value]
         except KeyError:
@@ -114,7 +114,7 @@ class Names:
             return answer
 
     def predicates(self, value: str) -> tuple[str, ...]:
-        """Returns the values that can be predicates: those that are not blank nodes."""
+        """Return the values that can be predicates: those that are not blank nodes."""
         try:
             return self._predicates[value]
         except KeyError:
@@ -123,7 +123,7 @@ class Names:
             return answer
 
     def resource(self, value: str) -> str | None:
-        """Returns the term that @about or @resource names, or None when it must be ignored."""
+        """Return the term that @about or @resource names, or None when it must be ignored."""
         try:
             return self._resources[value]
         except KeyError:
@@ -179,7 +179,7 @@ class Names:
 
 
 def declared(value: str) -> tuple[dict[str, str], int]:
-    """Reads @prefix: returns its mappings and how many declarations were malformed."""
+    """Read @prefix: return its mappings and how many declarations were malformed."""
     tokens = value.split()
     found: dict[str, str] = {}
     malformed = 0

@@ -18,7 +18,7 @@ def parse(
     limits: Limits,
     facts: Facts,
 ) -> Document:
-    """Reads a page in UTF-8, given as it is and in lower case.
+    """Read a page in UTF-8, given as it is and in lower case.
 
     ``names`` are the attributes that make an element worth listing.
     """

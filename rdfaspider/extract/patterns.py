@@ -13,7 +13,7 @@ _PATTERN = f"<{RDFA}Pattern>"
 
 
 def copy_patterns(graph: Graph) -> None:
-    """Gives every copying subject the properties of its patterns, then removes the patterns that
+    """Give every copying subject the properties of its patterns, then remove the patterns that
     were copied.
 
     A pattern may copy from another, and two may copy from each other: each subject takes from all

@@ -60,7 +60,7 @@ def read_document(
     graph: Graph,
     contexts: Contexts = _NO_CONTEXTS,
 ) -> None:
-    """Adds the statements of a document in UTF-8 to a graph, or as many as its limits allow.
+    """Add the statements of a document in UTF-8 to a graph, or as many as its limits allow.
 
     RDF/XML must come as it was sent, since it names its encoding itself.
     """
@@ -94,7 +94,7 @@ def _read(body: bytes, rdf_format: RdfFormat, base: str, labels: Labels, graph: 
 
 
 def _tamed(body: bytes) -> tuple[bytes, int]:
-    """Returns XML without entities and without more depth than libxml2 allows, and its faults.
+    """Return XML without entities and without more depth than libxml2 allows, and its faults.
 
     The RDF/XML parser alone expands entities without end and needs the square of the depth.
     """

@@ -37,7 +37,7 @@ _ROLE = f"<{XHTML_VOCABULARY}role>"
 
 
 def is_worth(document: Document, role: bool = False) -> bool:
-    """Tells, without the walk, whether a document can hold a triple; it never says no wrongly."""
+    """Tell, without the walk, whether a document can hold a triple; it never says no wrongly."""
     if document.embedded:
         return True
     sources = _SOURCES | {"role"} if role else _SOURCES
@@ -80,7 +80,7 @@ class Processor:
         self._is_html5 = document.host in ("html5", "xhtml5")
 
     def run(self, url: str, base: str, role: bool, vocabularies: Vocabularies) -> None:
-        """Adds every triple of the document to the graph, or as many as the limits allow."""
+        """Add every triple of the document to the graph, or as many as the limits allow."""
         initial = self._declarations.initial(self._document.host, url, base, self._labels)
         if initial is None:
             return
@@ -121,7 +121,7 @@ class Processor:
                 leave((context, parent < 0, tag, attributes, node))
 
     def _plain(self, context: Context, tag: str, attributes: dict[str, str], node: Any) -> Context:
-        """Does what ``_element`` would do for the commonest kind: a property and its value."""
+        """Do what ``_element`` would do for the commonest kind: a property and its value."""
         resource = None
         if not _LINKS.isdisjoint(attributes):
             if not _FORMS.isdisjoint(attributes):
@@ -143,7 +143,7 @@ class Processor:
     def _element(
         self, context: Context, is_root: bool, tag: str, attributes: dict[str, str], node: Any
     ) -> Context:
-        """Applies steps 5 to 13 to one element; returns the context of its children."""
+        """Apply steps 5 to 13 to one element; return the context of its children."""
         names = context.names
         get = attributes.get
         prop = get("property")
@@ -202,7 +202,7 @@ class Processor:
         lists: Lists,
         listed: bool,
     ) -> list[Incomplete]:
-        """Steps 9 and 10: adds triples of @rel and @rev; returns those that lack a resource."""
+        """Add triples of @rel and @rev (steps 9 and 10); return those that lack a resource."""
         subject, target, _ = found
         incomplete: list[Incomplete] = []
         for predicate in names.predicates(rel):
@@ -229,7 +229,7 @@ class Processor:
             self._list(lists, predicate).append(value)
 
     def _list(self, lists: Lists, predicate: str) -> list[str]:
-        """Returns the list under construction; those that hold any are noted for the end."""
+        """Return the list under construction; those that hold any are noted for the end."""
         if not lists[1]:
             self._lists.append(lists)
         return lists[1].setdefault(predicate, [])
@@ -265,7 +265,7 @@ class Processor:
 
 
 def _can_speak(names: Names, attributes: dict[str, str]) -> bool:
-    """Tells whether an element may bring triples by itself."""
+    """Tell whether an element may bring triples by itself."""
     if "property" in attributes or "typeof" in attributes:
         return True
     rel = attributes.get("rel")
@@ -274,7 +274,7 @@ def _can_speak(names: Names, attributes: dict[str, str]) -> bool:
 
 
 def _linked(names: Names, attributes: dict[str, str]) -> str | None:
-    """Returns the resource of @resource, @href or @src, the first that names one."""
+    """Return the resource of @resource, @href or @src, the first that names one."""
     value = attributes.get("resource")
     if value is not None and (term := names.resource(value)) is not None:
         return term
@@ -286,7 +286,7 @@ def _linked(names: Names, attributes: dict[str, str]) -> str | None:
 
 
 def without_terms(value: str | None) -> str | None:
-    """Returns what HTML keeps of @rel and @rev beside @property: CURIEs and IRIs."""
+    """Return what HTML keeps of @rel and @rev beside @property: CURIEs and IRIs."""
     if value is None:
         return None
     return " ".join(token for token in value.split() if ":" in token) or None

@@ -26,7 +26,7 @@ class Registry:
 
     @classmethod
     def loads(cls, text: str | bytes) -> Registry:
-        """Reads a registry in JSON; raises ValueError when it is malformed."""
+        """Read a registry in JSON; raise ValueError when it is malformed."""
         entries = json.loads(text)
         implied: dict[str, tuple[str, ...]] = {}
         try:
@@ -40,7 +40,7 @@ class Registry:
         return cls(tuple(prefix for prefix in entries if prefix[:1] != "@"), implied)
 
     def namespace(self, kind: str) -> str:
-        """Returns what the names of properties are appended to in an item of this type."""
+        """Return what the names of properties are appended to in an item of this type."""
         for prefix in self.prefixes:
             if kind.startswith(prefix):
                 return _separated(prefix)

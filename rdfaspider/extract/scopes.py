@@ -39,7 +39,7 @@ class Scopes:
             self._prepare_references()
 
     def _walk(self) -> bool:
-        """Fills in owners and languages; tells whether any item refers to other elements."""
+        """Fill in owners and languages; tell whether any item refers to other elements."""
         refers = False
         for index, (parent, _, attributes, _) in enumerate(self._elements):
             owner, language = NOBODY, ""
@@ -68,7 +68,7 @@ class Scopes:
                 self._places[attributes["id"]] = index
 
     def properties(self, item: int) -> list[int]:
-        """Returns the elements with properties of an item, each once."""
+        """Return the elements with properties of an item, each once."""
         owned = self._owned.get(item, [])
         references = self._elements[item][2].get("itemref")
         if not references:
@@ -83,7 +83,7 @@ class Scopes:
         return [index for part in found for index in part if index != item]
 
     def _slice(self, index: int) -> tuple[int, int, int]:
-        """Returns an owner and which part of its list lies in the element or is the element."""
+        """Return an owner and which part of its list lies in the element or is the element."""
         parent, _, attributes, _ = self._elements[index]
         owner = self._scopes[parent] if parent >= 0 else NOBODY
         last = index if "itemscope" in attributes else self._ends[index]

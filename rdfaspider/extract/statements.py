@@ -27,9 +27,9 @@ class Statements:
         self._known: dict[str, str] = {}
 
     def read(self, body: bytes, rdf_format: RdfFormat, base: str, unwanted: str = "") -> int:
-        """Adds what the parser finds, going on after faults, and returns how many there were.
+        """Add what the parser finds, going on after faults, and return how many there were.
 
-        A statement with a term that starts with the unwanted prefix is left out. Raises Full at
+        A statement with a term that starts with the unwanted prefix is left out. Raise Full at
         the limits of the page.
         """
         faults = 0
@@ -57,7 +57,7 @@ class Statements:
             self._graph.add(*triple)
 
     def _written(self, term: Term) -> str:
-        """Returns the term as N-Quads writes it, empty when it must be left out."""
+        """Return the term as N-Quads writes it, empty when it must be left out."""
         limits = self._graph.limits
         if isinstance(term, NamedNode):
             text = str(term)
@@ -84,7 +84,7 @@ class Statements:
 
 
 def _iri(term: Term) -> str:
-    """Returns the IRI of a node or of a literal's datatype, empty for what has none."""
+    """Return the IRI of a node or of a literal's datatype, empty for what has none."""
     if isinstance(term, NamedNode):
         return term.value
     return term.datatype.value if isinstance(term, Literal) else ""

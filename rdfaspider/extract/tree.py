@@ -29,25 +29,25 @@ class Document(Protocol):
     text: Callable[[Any], str]  # the text inside a node, without comments
 
     def has_elements(self, node: Any) -> bool:
-        """Tells whether an element has child elements."""
+        """Tell whether an element has child elements."""
         ...
 
     def html(self, node: Any) -> str:
-        """Returns the content of an element as HTML."""
+        """Return the content of an element as HTML."""
         ...
 
     def xml(self, node: Any, namespaces: Mapping[str, str]) -> str:
-        """Returns the content of an element as XML that stands on its own."""
+        """Return the content of an element as XML that stands on its own."""
         ...
 
 
 def escaped(text: str) -> str:
-    """Returns character data with the characters that XML reserves escaped."""
+    """Return character data with the characters that XML reserves escaped."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def start_tag(name: str, attributes: Iterable[tuple[str, str]]) -> str:
-    """Returns a start tag of XML, its attributes in the order given."""
+    """Return a start tag of XML, its attributes in the order given."""
     written = [f' {key}="{_quoted(value)}"' for key, value in attributes]
     return f"<{name}{''.join(written)}>"
 

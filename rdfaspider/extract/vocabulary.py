@@ -24,7 +24,7 @@ _EQUATES = frozenset((f"{_OWL}equivalentProperty>", f"{_OWL}equivalentClass>"))
 
 @cache
 def bundled() -> Vocabularies:
-    """Returns the hierarchies of Dublin Core, FOAF and SKOS, by the IRI that @vocab would name."""
+    """Return the hierarchies of Dublin Core, FOAF and SKOS, by the IRI that @vocab would name."""
     text = files("rdfaspider.extract").joinpath("data/vocabularies.ttl").read_bytes()
     vocabularies: dict[str, list[Quad]] = {
         "http://purl.org/dc/terms/": [],
@@ -40,7 +40,7 @@ def bundled() -> Vocabularies:
 
 
 def expand(graph: Graph, vocabularies: Vocabularies) -> None:
-    """Adds the triples that follow from sub- and equivalent properties and classes.
+    """Add the triples that follow from sub- and equivalent properties and classes.
 
     Only vocabularies that the page uses and that are at hand count; none is ever fetched.
     """

@@ -70,15 +70,15 @@ class XmlDocument:
         return elements
 
     def has_elements(self, node: Any) -> bool:
-        """Tells whether an element has child elements."""
+        """Tell whether an element has child elements."""
         return next(node.iterchildren("*"), None) is not None
 
     def html(self, node: Any) -> str:
-        """Returns the content of an element as HTML."""
+        """Return the content of an element as HTML."""
         return self.xml(node, {})
 
     def xml(self, node: Any, namespaces: Mapping[str, str]) -> str:
-        """Returns the content of an element as XML that stands on its own."""
+        """Return the content of an element as XML that stands on its own."""
         inherited = {f"xmlns:{prefix}": iri for prefix, iri in namespaces.items()}
         for prefix, iri in node.nsmap.items():
             inherited[f"xmlns:{prefix}" if prefix else "xmlns"] = iri
@@ -90,7 +90,7 @@ class XmlDocument:
 
 
 def parsed_xml(body: bytes, media_type: str) -> tuple[Any, str]:
-    """Returns the root and the host language; raises ValueError when it is not well-formed."""
+    """Return the root and the host language; raise ValueError when it is not well-formed."""
     parser = etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
@@ -107,7 +107,7 @@ def parsed_xml(body: bytes, media_type: str) -> tuple[Any, str]:
 
 
 def parsed_soup(body: bytes) -> tuple[Any, bool]:
-    """Returns the root of any HTML, and whether it was too deep to be read to its end."""
+    """Return the root of any HTML, and whether it was too deep to be read to its end."""
     parser = etree.HTMLParser(
         encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
     )
@@ -129,7 +129,7 @@ def _host(root: Any, media_type: str) -> str:
 
 
 def _character(match: re.Match[bytes]) -> bytes:
-    """Returns a named character of HTML as numeric references; other entities stay as they are."""
+    """Return a named character of HTML as numeric references; other entities stay as they are."""
     text = html.entities.html5.get(f"{match[1].decode()};")
     if text is None or match[1] in _PREDEFINED:
         return match[0]
@@ -152,7 +152,7 @@ def _local(tag: str) -> str:
 
 
 def _write(top: Any, inherited: dict[str, str], written: list[str]) -> None:
-    """Writes an element in document order, without recursion and without its tail."""
+    """Write an element in document order, without recursion and without its tail."""
     declared = inherited
     for event, node in etree.iterwalk(top, events=_EVENTS):
         if event == "start-ns":
@@ -178,7 +178,7 @@ def _qualified(node: Any) -> str:
 
 
 def _written(node: Any) -> list[tuple[str, str]]:
-    """Returns the attributes in the order of Canonical XML: by namespace, then by name."""
+    """Return the attributes in the order of Canonical XML: by namespace, then by name."""
     prefixes = {iri: prefix for prefix, iri in node.nsmap.items() if prefix}
     prefixes[_XML[1:-1]] = "xml"
     pairs: list[tuple[str, str]] = []
