@@ -69,7 +69,7 @@ class Processor10(Processor):
             incomplete = self._relate(names, found, rel or "", rev or "", context.lists, False)
             target = target or self._labels.fresh()
         if prop and self._describe(context, subject, prop, tag, attributes, node):
-            names = _Silence(names)
+            names, incomplete = _Silence(names), []
         if context.incomplete:
             self._complete(context, subject)
         return Context(

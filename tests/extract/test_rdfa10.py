@@ -156,6 +156,8 @@ def test_what_is_inside_an_xml_literal_is_not_read(content_type: str, triples: T
     body = page(f'<div property="ex:p">{inner}</div><p property="ex:z">z</p>')
     found = triples(body, content_type)
     assert sorted(line.split()[1] for line in found) == ["<http://e/p>", "<http://e/z>"]
+    hanging = triples(page('<p rel="ex:r" property="ex:p">a <a href="/b">b</a></p>'), content_type)
+    assert [line.split()[1] for line in hanging] == ["<http://e/p>"]
     kept = triples(page(f'<div property="foaf:none">{inner}</div>'), content_type)
     assert len(kept) >= 3
 
