@@ -118,8 +118,8 @@ def test_bad_input_ends_the_process_with_1(scrapy: Scrapy, argument: str, senten
 
 def test_a_wrong_setting_is_answered_by_a_sentence(scrapy: Scrapy) -> None:
     result = scrapy("extract", "-", stdin=PAGE, EXTRACT_FORMATS="rdfb")
-    assert result.returncode == 2
-    assert "EXTRACT_FORMATS has rdfb" in result.stderr
+    assert result.returncode == 1
+    assert "EXTRACT_FORMATS=rdfb is wrong" in result.stderr
     assert "Traceback" not in result.stderr
 
 
