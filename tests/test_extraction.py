@@ -107,7 +107,7 @@ def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
             alive = {worker: seen.get(worker, now) for worker in workers(crawl)}
             seen |= alive
             # A younger one may have a page that was killed before, which is its second and last chance.
-            if old := [worker for worker, since in alive.items() if now - since > 1.5]:
+            if old := [worker for worker, since in alive.items() if now - since > 2.0]:
                 kill(chance.choice(old), chance.uniform(0.0, 0.3))
                 kills += 1
         output = crawl.communicate(timeout=240)[1]
