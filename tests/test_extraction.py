@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -40,8 +40,11 @@ SEED = Web(WEB).url(0, 0)  # of both
 SLOW = b'<i property="dc:title">x</i>' * 550_000
 
 
-def start(directory: Path, proxy: str, *program: str, **settings: object) -> subprocess.Popen[str]:
-    """Start a crawl of the generated web in a directory."""
+@contextmanager
+def crawling(
+    directory: Path, proxy: str, *program: str, seeds: str = SEED, **settings: object
+) -> Iterator[subprocess.Popen[str]]:
+    """Run a crawl in a directory; it ends with the block, if not by itself."""
     settings = {
         "POLITENESS_DELAY": DELAY,
         "POLITENESS_SERVER_DELAY": 0,
@@ -51,14 +54,18 @@ def start(directory: Path, proxy: str, *program: str, **settings: object) -> sub
         **settings,
     }
     options = [word for k, v in settings.items() for word in ("-s", f"{k}={v}")]
-    arguments = ["crawl", "rdfa", "-a", f"seeds={SEED}", "-a", "scope=all", *options]
-    return subprocess.Popen(
+    arguments = ["crawl", "rdfa", "-a", f"seeds={seeds}", "-a", "scope=all", *options]
+    with subprocess.Popen(
         [*(program or (sys.executable, "-m", "rdfaspider")), *arguments],
         cwd=directory,
         env={**os.environ, "PYTHONPATH": str(PROJECT), "http_proxy": proxy},
         stderr=subprocess.PIPE,
         text=True,
-    )
+    ) as crawl:
+        try:
+            yield crawl
+        finally:
+            crawl.kill()
 
 
 def workers(crawl: subprocess.Popen[str]) -> list[int]:
@@ -74,12 +81,20 @@ def workers(crawl: subprocess.Popen[str]) -> list[int]:
     return found
 
 
-def kill(worker: int, after: float) -> None:
-    """Kill a worker that has stood still for a while: it has got a page by then, as a rule."""
-    with suppress(ProcessLookupError):  # the crawl has ended
-        os.kill(worker, signal.SIGSTOP)
-        time.sleep(after)
-        os.kill(worker, signal.SIGKILL)
+def signal_all(workers: Iterable[int], number: int) -> None:
+    for worker in workers:
+        with suppress(ProcessLookupError):  # the crawl has ended
+            os.kill(worker, number)
+
+
+def kill_with_its_page(workers: list[int], victim: int, log: Path) -> None:
+    """Kill a worker when it has got a page: while all stand still, those that come are not read."""
+    signal_all(workers, signal.SIGSTOP)
+    size, end = log.stat().st_size, time.monotonic() + 2
+    while log.stat().st_size < size + 1000 and time.monotonic() < end:
+        time.sleep(0.01)
+    signal_all([victim], signal.SIGKILL)
+    signal_all(workers, signal.SIGCONT)
 
 
 def wait_for_lines(log: Path, count: int) -> None:
@@ -99,8 +114,10 @@ def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
     log.touch()
     seen: dict[int, float] = {}
     kills = 0
-    with running(LARGER, log=log) as proxy:
-        crawl = start(tmp_path, proxy, EXTRACT_PROCESSES=4)
+    with (
+        running(LARGER, log=log) as proxy,
+        crawling(tmp_path, proxy, EXTRACT_PROCESSES=4) as crawl,
+    ):
         while kills < 20 and crawl.poll() is None:
             time.sleep(0.05)
             now = time.monotonic()
@@ -108,7 +125,11 @@ def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
             seen |= alive
             # A younger one may have a page that was killed before, which is its second and last chance.
             if old := [worker for worker, since in alive.items() if now - since > 2.0]:
-                kill(chance.choice(old), chance.uniform(0.0, 0.3))
+                victim = chance.choice(old)
+                if kills % 2:
+                    kill_with_its_page(old, victim, log)
+                else:
+                    signal_all([victim], signal.SIGKILL)
                 kills += 1
         output = crawl.communicate(timeout=240)[1]
     assert crawl.returncode == 0, output
@@ -131,12 +152,12 @@ def test_a_crawl_that_runs_out_of_workers_stops_and_resumes(tmp_path: Path) -> N
         f"import sys; sys.executable = {str(python)!r}; import rdfaspider.__main__ as m; m.main()"
     )
     with running(WEB, log=log) as proxy:
-        crawl = start(tmp_path, proxy, sys.executable, "-c", code)
-        wait_for_lines(log, 20)
-        python.unlink()
-        for worker in workers(crawl):
-            os.kill(worker, signal.SIGKILL)
-        output = crawl.communicate(timeout=120)[1]
+        with crawling(tmp_path, proxy, sys.executable, "-c", code) as crawl:
+            wait_for_lines(log, 20)
+            python.unlink()
+            for worker in workers(crawl):
+                os.kill(worker, signal.SIGKILL)
+            output = crawl.communicate(timeout=120)[1]
         assert crawl.returncode == 1, output
         assert re.search(r"The crawl stops: No process .* \(.*No such file or directory", output)
         assert "Crawl extract_error after" in output
@@ -144,8 +165,8 @@ def test_a_crawl_that_runs_out_of_workers_stops_and_resumes(tmp_path: Path) -> N
         assert "Traceback" not in output
         in_flight = len(fetched(log).keys() & waiting(tmp_path))
         assert in_flight
-        crawl = start(tmp_path, proxy)
-        output = crawl.communicate(timeout=240)[1]
+        with crawling(tmp_path, proxy) as crawl:
+            output = crawl.communicate(timeout=240)[1]
         assert crawl.returncode == 0, output
     check_result(tmp_path, Web(WEB), fetched(log), in_flight)
 
@@ -175,8 +196,11 @@ def test_a_limit_that_cannot_be_set_is_told(tmp_path: Path) -> None:
         "resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30));"
         "os.execv(sys.executable, [sys.executable, '-m', 'rdfaspider', *sys.argv[1:]])"
     )
-    with running(WEB) as proxy:
-        crawl = start(tmp_path, proxy, sys.executable, "-c", code, EXTRACT_MEMORY_MB=9000)
+    program = (sys.executable, "-c", code)
+    with (
+        running(WEB) as proxy,
+        crawling(tmp_path, proxy, *program, EXTRACT_MEMORY_MB=9000) as crawl,
+    ):
         output = crawl.communicate(timeout=60)[1]
     assert crawl.returncode == 1, output
     assert "EXTRACT_MEMORY_MB=9000 is more than the 8192 MB of ulimit -v" in output
@@ -246,23 +270,16 @@ def test_a_host_whose_pages_time_out_is_left_alone_longer_each_time(crawl: Crawl
 def test_a_large_page_that_stalls_does_not_hold_up_other_hosts(tmp_path: Path) -> None:
     chain = {f"/{n}": b"<a href=/%d>next</a>" % (n + 1) for n in range(12)}
     with serving(Pages({"/slow": SLOW, **chain}, held="/0")) as pages:
-        options = {"POLITENESS_DELAY": 0, "EXTRACT_TIMEOUT": 8, "RESOLVER_ALLOW": "localhost"}
-        words = [word for k, v in options.items() for word in ("-s", f"{k}={v}")]
         seeds = f"http://localhost:{pages.port}/slow,http://127.0.0.1:{pages.port}/0"
-        crawl = subprocess.Popen(
-            [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-a", f"seeds={seeds}", *words],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(PROJECT)},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        while not (first := workers(crawl)):
-            time.sleep(0.001)
-        while "/slow" not in pages.times:
-            assert crawl.poll() is None, crawl.communicate()
-            time.sleep(0.001)
-        os.kill(first[0], signal.SIGSTOP)
-        output = crawl.communicate(timeout=60)[1]
+        settings = {"POLITENESS_DELAY": 0, "EXTRACT_TIMEOUT": 8}
+        with crawling(tmp_path, "", seeds=seeds, **settings) as crawl:
+            while not (first := workers(crawl)):
+                time.sleep(0.001)
+            while "/slow" not in pages.times:
+                assert crawl.poll() is None, crawl.communicate()
+                time.sleep(0.001)
+            os.kill(first[0], signal.SIGSTOP)
+            output = crawl.communicate(timeout=60)[1]
     assert "1 extract-timeout" in output
     assert "12 page" in output
     assert pages.times["/11"] - pages.times["/slow"] < 6
