@@ -9,7 +9,8 @@ at 127.0.0.1, or to one that changes its mind between two look-ups. Two checks s
   again after that (`resolver`).
 
 `addresses` says what is refused, `guard` what is allowed all the same, `cache`, `lookups` and
-`directory` find addresses; these know nothing of Scrapy. `extension` checks the wiring and reports.
+`directory` find addresses; these know nothing of Scrapy. `proxies` knows which hosts need none, `typed` which
+a person asked for. `extension` checks the wiring and reports.
 """
 
 from rdfaspider.resolver.resolver import ForbiddenAddressError, Resolver, installed_resolver

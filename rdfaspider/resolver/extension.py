@@ -10,6 +10,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.misc import load_object
 
 from rdfaspider.resolver.http11 import GuardedHTTP11DownloadHandler
+from rdfaspider.resolver.proxies import Proxies
 from rdfaspider.resolver.resolver import Resolver, installed_resolver
 from rdfaspider.resolver.typed import TypedFileDownloadHandler
 from rdfaspider.signals import hosts_unplaced
@@ -31,14 +32,15 @@ class ResolverExtension:
     """Refuses to start a crawl that would not be guarded; says at which servers hosts are; hands the
     counters over each second."""
 
-    def __init__(self, stats: StatsCollector) -> None:
+    def __init__(self, stats: StatsCollector, proxies: Proxies) -> None:
         self.stats = stats
+        self.proxies = proxies
         self._reporting = create_looping_call(self._report)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         check_wiring(crawler.settings)
-        extension = cls(crawler.stats)
+        extension = cls(crawler.stats, Proxies.of(crawler.settings))
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         crawler.signals.connect(extension.hosts_unplaced, hosts_unplaced)
@@ -55,9 +57,21 @@ class ResolverExtension:
     def hosts_unplaced(
         self, hosts: Iterable[tuple[int, str]], place: Callable[[int, str], None]
     ) -> None:
-        """Look hosts up before they are needed; the first address is the one that is connected to."""
+        """Look hosts up before they are needed; the first address is the one that is connected to.
+
+        Behind a proxy there is none: each host is a server of its own.
+        """
         for host, name in hosts:
-            self._look_up(host, name, place)
+            if self._is_proxied(name):
+                place(host, "")
+            else:
+                self._look_up(host, name, place)
+
+    def _is_proxied(self, name: str) -> bool:
+        if self.proxies.are_there:
+            return self.proxies.serve(name)
+        # A middleware may choose proxies that nobody else knows of.
+        return installed_resolver().uses_proxy
 
     def _look_up(self, host: int, name: str, place: Callable[[int, str], None]) -> None:
         def deliver(found: tuple[Address, ...]) -> None:

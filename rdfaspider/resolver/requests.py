@@ -23,7 +23,9 @@ def check_request(request: Request) -> Resolver:
     """
     resolver = installed_resolver()
     resolver.check_target(*host_and_port(request.url))
-    if proxy := request.meta.get("proxy"):
+    proxy = request.meta.get("proxy")
+    resolver.uses_proxy = proxy is not None
+    if proxy:
         resolver.trust_proxy(*host_and_port(add_http_if_no_scheme(proxy)))
     return resolver
 

@@ -60,6 +60,8 @@ class Resolver:
         """`reactor` is None for a resolver that is asked directly and never installed."""
         self.reactor = reactor
         self.directory = directory
+        # Whether the last request went through a proxy.
+        self.uses_proxy = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, reactor: ReactorBase) -> Self:
