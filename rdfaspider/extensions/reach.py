@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from logging import getLogger
-from time import monotonic, time
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 
+from rdfaspider.clock import now
 from rdfaspider.signals import seed_failed
 from rdfaspider.urls import without_userinfo
 
@@ -95,7 +96,7 @@ class Reach:
         frontier: Any = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
         if frontier.counts().in_flight:
             return False
-        seconds = frontier.wait(time())
+        seconds = frontier.wait(now())
         return seconds is None or seconds > _PATIENCE - (monotonic() - self._started)
 
 

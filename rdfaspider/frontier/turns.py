@@ -79,15 +79,22 @@ class Turns:
     def restore(self, now: float, *, killed: bool) -> Iterator[Host]:
         """Schedule the hosts that have URLs waiting; yield those whose record has changed.
 
-        After a kill each rests for its delay once more.
+        After a kill each rests for its delay once more. A host that would rest for longer than that was
+        asked in the future: somebody has set the clock back since, so its times are set back too.
         """
         for host in self._hosts.all():
+            pause = self._politeness.pause(host)
+            ahead = host.clock - now - pause
+            if ahead > 0:
+                host.clock -= ahead
+                host.blocked -= ahead
             if killed:
-                host.clock = max(host.clock, now + self._politeness.pause(host))
+                host.clock = max(host.clock, now + pause)
+            if killed or ahead > 0:
                 yield host
             if host.address is not None and (delay := self._politeness.server_delay) is not None:
                 server = self._server_at(host.address)
-                asked = host.clock - self._politeness.pause(host)
+                asked = host.clock - pause
                 server.clock = max(server.clock, asked + delay)
             if host.waiting:
                 self.schedule(self._hosts.remember(host))

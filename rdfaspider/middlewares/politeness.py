@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from email.utils import parsedate_to_datetime
-from time import time
 from typing import TYPE_CHECKING, Self
 
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest
+
+from rdfaspider import clock
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -32,7 +33,7 @@ class PolitenessMiddleware:
     def process_response(self, request: Request, response: Response) -> Response:
         host = request.meta.get("host")
         if host is not None:
-            now = time()
+            now = clock.now()
             if response.ip_address is not None and "proxy" not in request.meta:
                 self._frontier.place(host, str(response.ip_address))  # it may have moved
             if response.status in _REFUSALS:
@@ -53,9 +54,9 @@ class PolitenessMiddleware:
         if isinstance(exception, DownloadCancelledError):
             # It answered, at more length than we wanted to hear.
             latency = request.meta.get("download_latency", 0.0)
-            self._frontier.report(host, time(), latency=latency)
+            self._frontier.report(host, clock.now(), latency=latency)
         else:
-            self._frontier.report(host, time())
+            self._frontier.report(host, clock.now())
 
     @property
     def _frontier(self) -> Frontier:

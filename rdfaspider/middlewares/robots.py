@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from time import time
 from typing import TYPE_CHECKING, Self
 
 from scrapy import Request
 from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
+from rdfaspider import clock
 from rdfaspider.middlewares.contenttype import header_text
 from rdfaspider.middlewares.politeness import retry_after
 from rdfaspider.middlewares.problems import problem_of
@@ -91,7 +91,7 @@ class RobotsMiddleware:
             return
         service = service_of(request.url)
         record = self._known(service)
-        if record is None or record.expires <= time():
+        if record is None or record.expires <= clock.now():
             await self._ask(service, request)
             raise Postponed
         if record.rules.allows(request.url):
@@ -109,7 +109,7 @@ class RobotsMiddleware:
         """Raise Denied if a request of the spider's own is forbidden; it has no turn to wait for."""
         url = normalise(request.url)
         service = service_of(url)
-        while (record := self._known(service)) is None or record.expires <= time():
+        while (record := self._known(service)) is None or record.expires <= clock.now():
             await self._ask(service, request)
         if not record.rules.allows(url):
             self._count("denied")
@@ -150,7 +150,7 @@ class RobotsMiddleware:
                 raise
             self._count(f"failed/{type(error).__name__}")
             self._warn(request, problem_of(error))
-            return robots.unreachable(time(), previous)
+            return robots.unreachable(clock.now(), previous)
         status, body = response.status, response.body
         if 300 <= status < 400 and "Location" in response.headers:
             if hops < _MAX_REDIRECTS and (target := _target(response, url)):
@@ -163,7 +163,7 @@ class RobotsMiddleware:
             self._count(f"fetched/{min(status, 600)}")
             if status >= 500 or status == 429:
                 self._warn(request, f"its robots.txt is answered by {status}")
-        now = time()
+        now = clock.now()
         wanted = retry_after(response.headers.get("Retry-After"), now)
         return robots.answered(status, body, self.agent, now, previous, wanted=wanted)
 

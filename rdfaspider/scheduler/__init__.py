@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from time import time
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import Request, signals
@@ -21,6 +20,7 @@ from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
 
+from rdfaspider import clock
 from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
 from rdfaspider.frontier.advice import advice_for
 from rdfaspider.frontier.guessing import NOTE, Guessing
@@ -217,7 +217,7 @@ class Scheduler(BaseScheduler):
         self._place_hosts()
         if self._placing or self._own.has_pending_requests():
             return True
-        seconds = self.frontier.wait(time())
+        seconds = self.frontier.wait(clock.now())
         return seconds is not None and seconds <= self.patience
 
     def enqueue_request(self, request: Request) -> bool:
@@ -233,9 +233,9 @@ class Scheduler(BaseScheduler):
                 return False
             self.frontier.put([url], depth=request.meta.get("depth", 0))
         elif request.url == taken.url:
-            self.frontier.retry(taken, time())
+            self.frontier.retry(taken, clock.now())
         else:
-            self.frontier.finish(taken, "done", time(), [normalise(request.url)], deeper=0)
+            self.frontier.finish(taken, "done", clock.now(), [normalise(request.url)], deeper=0)
         return True
 
     def next_request(self) -> Request | None:
@@ -243,7 +243,7 @@ class Scheduler(BaseScheduler):
             return own
         if self.page_limit and self._pages + len(self._taken) >= self.page_limit:
             return None  # those in flight may be the last; one that is not a page makes room
-        now = time()
+        now = clock.now()
         try:
             taken = self.frontier.take(now)
         except FrontierUnavailable as error:
@@ -317,7 +317,7 @@ class Scheduler(BaseScheduler):
                 self._stop("frontier_error", error)
 
     def _acknowledge(self, taken: Taken, page: Page) -> None:
-        now = time()
+        now = clock.now()
         self._pages += page.status > 0 and page.reason not in ("redirect", "sitemap")
         if page.strikes:
             # Not as a failure: the answer to this very fetch has cleared the failures of the host.
@@ -371,7 +371,7 @@ class Scheduler(BaseScheduler):
 
     def _fail(self, number: int, reason: str) -> None:
         if (taken := self._taken.pop(number, None)) is not None:
-            self.frontier.finish(taken, "failed", time())
+            self.frontier.finish(taken, "failed", clock.now())
             self._outcomes[f"failed/{reason}"] += 1
 
     def _stop(self, reason: str, error: BaseException) -> None:

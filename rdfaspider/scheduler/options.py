@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from time import time
 from typing import TYPE_CHECKING, Any
 
+from rdfaspider import clock
 from rdfaspider.frontier import is_shared
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
@@ -38,7 +38,7 @@ def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str,
         "politeness": politeness_of(settings),
         "lease": settings.getfloat("FRONTIER_LEASE"),
         "limits": frontier_limits(settings, spider),
-        "now": time(),
+        "now": clock.now(),
     }
 
 

@@ -25,9 +25,10 @@ SETTINGS = (
         shown_default="cores - 1, at least 2",
     ),
     Setting(
+        # The largest real pages take a tenth of a second.
         "EXTRACT_TIMEOUT",
         "float",
-        30.0,
+        10.0,
         "Give up on a page that takes longer to parse.",
         unit="seconds",
         above=0,
