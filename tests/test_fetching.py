@@ -37,9 +37,13 @@ UNDERWAY = 16 * MEGABYTE
 TIMEOUT = 5.0  # far more than any page here needs, on a busy machine too
 
 HTML = b"Content-Type: text/html\r\n"
+ODD = b"X-Odd: caf\xe9\r\n"  # Latin-1, which is not UTF-8
 OK = b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
 PAGE = b"<!DOCTYPE html><title>A page</title>"
 
+
+# These are found on the way.
+NO_SEEDS = ("/robots.txt", "/caf%C3%A9")
 
 # What takes time to make, made before a crawl begins.
 PACKED: list[Callable[[], bytes]] = []
@@ -99,6 +103,13 @@ def gigabyte() -> bytes:
     return gzip.compress(bytes(64 * MEGABYTE)) * 15
 
 
+def packed_times(number: int) -> bytes:
+    body = PAGE
+    for _ in range(number):
+        body = gzip.compress(body)
+    return body
+
+
 BAD: dict[str, Callable[[Client], None]] = {
     "/gzip": packed(b"gzip", gigabyte),
     "/gzip-twice": packed(b"gzip, gzip", lambda: gzip.compress(gigabyte())),
@@ -135,9 +146,23 @@ BAD: dict[str, Callable[[Client], None]] = {
     "/moved-nowhere": lambda client: client.send(
         b"HTTP/1.1 301 Moved\r\nLocation: http://[/\r\nContent-Length: 0\r\n\r\n"
     ),
+    "/gzip-four-times": packed(b"gzip, gzip, gzip, gzip", lambda: packed_times(4)),
+    "/gzip-three-times": packed(b"gzip, gzip\r\nContent-Encoding: gzip", lambda: packed_times(3)),
+    "/informational": lambda client: client.flood(b"HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\n"),
+    "/some-hints": beginning(
+        b"HTTP/1.1 103 Hints\r\n\r\n" * 3, lambda client: client.send(OK + HTML + b"\r\n" + PAGE)
+    ),
+    "/odd-header": lambda client: client.send(OK + HTML + ODD + b"\r\n" + PAGE),
+    "/odd-type": lambda client: client.send(
+        OK + b"Content-Type: text/html; charset=caf\xe9\r\n\r\n" + PAGE
+    ),
+    "/odd-location": lambda client: client.send(
+        b"HTTP/1.1 301 Moved\r\nLocation: /caf\xe9\r\nContent-Length: 0\r\n\r\n"
+    ),
+    "/caf%C3%A9": lambda client: client.send(OK + HTML + b"\r\n" + PAGE),
     "/good": lambda client: client.send(OK + HTML + b"\r\n" + PAGE),
     "/robots.txt": lambda client: client.send(
-        b"HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        b"HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n" + ODD + b"\r\n"
     ),
 }
 
@@ -233,7 +258,7 @@ def crawl(directory: Path, handler: str) -> Outcome:
     for pack in PACKED:
         pack()
     with serving() as server:
-        seeds = ",".join(server.origin + path for path in BAD if path != "/robots.txt")
+        seeds = ",".join(server.origin + path for path in BAD if path not in NO_SEEDS)
         with (directory / "log").open("wb") as log:
             process = subprocess.Popen(
                 [*command, "-a", f"seeds={seeds}"],
@@ -264,6 +289,25 @@ def test_every_page_has_an_end_and_the_good_one_is_read(outcome: Outcome) -> Non
 @pytest.mark.parametrize("path", ["/gzip", "/gzip-twice", "/deflate", "/brotli"])
 def test_what_unpacks_to_too_much_is_cut(outcome: Outcome, path: str) -> None:
     assert outcome.fates[path] == "failed/size"
+
+
+def test_a_page_may_be_packed_three_times_at_most(outcome: Outcome) -> None:
+    assert outcome.fates["/gzip-three-times"] == "done/page"
+    assert outcome.fates["/gzip-four-times"] == "failed/size"
+
+
+def test_informational_answers_have_an_end(outcome: Outcome) -> None:
+    assert outcome.fates["/some-hints"] == "done/page"
+    assert outcome.fates["/informational"] == "failed/DownloadFailedError"
+    assert outcome.server.taken["/informational"] < UNDERWAY
+    assert outcome.server.seconds["/informational"] < TIMEOUT
+
+
+def test_a_header_that_is_not_utf8_costs_no_page(outcome: Outcome) -> None:
+    assert outcome.fates["/odd-header"] == "done/page"
+    assert outcome.fates["/odd-type"] == "done/page"
+    assert outcome.fates["/odd-location"] == "done/redirect"
+    assert outcome.fates["/caf%C3%A9"] == "done/page"
 
 
 @pytest.mark.parametrize("path", ["/endless", "/endless-chunks"])

@@ -13,11 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
+from scrapy.http import Headers
 
+from rdfaspider.resolver.connection import Connection
 from rdfaspider.resolver.requests import check_request
 from rdfaspider.resolver.resolver import installed_resolver
 
 if TYPE_CHECKING:
+    from aiohttp import ClientResponse
     from aiohttp.abc import ResolveResult
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -43,15 +46,25 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
         super().__init__(crawler)
         # aiohttp keeps literals from the resolver it can be given; this method sees both.
         connector: Any = self._session.connector
-        for name in ("_resolve_host", "_release"):
+        for name in ("_resolve_host", "_release", "_factory"):
             if not callable(getattr(connector, name, None)):
                 raise RuntimeError(
                     f"This version of aiohttp has no {name}, and so no place for a guard."
                 )
         connector._resolve_host = _resolve_host
         connector._release = partial(_release, connector, connector._release)
+        connector._factory = partial(Connection, loop=connector._loop)
         # It would ask a server that hangs up once more at once; when to do so is for the frontier to say.
         self._session._retry_connection = False
+
+    @staticmethod
+    def _extract_headers(response: ClientResponse) -> Headers:
+        """Return the headers as they came; Scrapy cannot take those back that aiohttp made text of
+        though they are not UTF-8."""
+        headers = Headers()
+        for name, value in response.raw_headers:
+            dict.setdefault(headers, name.title(), []).append(value)
+        return headers
 
     async def download_request(self, request: Request) -> Response:
         check_request(request)
@@ -77,9 +90,12 @@ async def resolved(resolver: Resolver, host: str, port: int) -> list[ResolveResu
     ]
 
 
-def _release(connector: Any, release: Any, key: object, *arguments: Any, **options: Any) -> None:
+def _release(
+    connector: Any, release: Any, key: object, connection: Connection, **options: Any
+) -> None:
     """Keep a connection that is no longer used, but let go of those unused for longest."""
-    release(key, *arguments, **options)
+    connection.keep()
+    release(key, connection, **options)
     idle = connector._conns  # a host goes to the end when it was used
     while len(idle) > _KEPT:
         for protocol, _ in idle.pop(next(iter(idle))):

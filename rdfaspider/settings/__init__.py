@@ -66,8 +66,10 @@ DOWNLOADER_MIDDLEWARES_BASE = {
     **scrapys.DOWNLOADER_MIDDLEWARES_BASE,
     "rdfaspider.middlewares.sitemaps.SitemapsMiddleware": 90,
     "rdfaspider.middlewares.robots.RobotsMiddleware": 100,
+    "rdfaspider.middlewares.compression.CompressionMiddleware": 590,
     "rdfaspider.middlewares.politeness.PolitenessMiddleware": 840,
     "rdfaspider.middlewares.contenttype.ContentTypeMiddleware": 860,
+    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     # Each costs time for each page. The frontier retries and redirects pages, our middleware obeys
     # robots.txt, our downloader counts. The add-on switches on what requests of a spider's own need.
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
