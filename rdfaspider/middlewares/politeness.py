@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Self
+from logging import getLogger
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest
 
 from rdfaspider import clock
+from rdfaspider.middlewares.problems import is_shortage
+from rdfaspider.middlewares.turns import Postponed
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -16,8 +19,13 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Frontier
 
+logger = getLogger(__name__)
+
 # The server says itself that it has too much to do.
 _REFUSALS = (429, 503)
+
+# Seconds in which connections end and give back their files.
+_PAUSE = 2.0
 
 
 class PolitenessMiddleware:
@@ -25,6 +33,7 @@ class PolitenessMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
+        self._has_warned = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -49,6 +58,8 @@ class PolitenessMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         host = request.meta.get("host")
+        if is_shortage(exception):
+            self._postpone(host, exception)
         if host is None or isinstance(exception, IgnoreRequest):
             return
         if isinstance(exception, DownloadCancelledError):
@@ -57,6 +68,19 @@ class PolitenessMiddleware:
             self._frontier.report(host, clock.now(), latency=latency)
         else:
             self._frontier.report(host, clock.now())
+
+    def _postpone(self, host: int | None, exception: Exception) -> NoReturn:
+        """Try again later what failed for want of open files."""
+        if not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "No more files can be opened, so pages are put off: raise the limit (ulimit -n), or"
+                " lower CONCURRENT_REQUESTS."
+            )
+        if host is not None:
+            self.crawler.stats.inc_value("politeness/shortages")
+            self._frontier.slow_down(host, until=clock.now() + _PAUSE)
+        raise Postponed from exception
 
     @property
     def _frontier(self) -> Frontier:

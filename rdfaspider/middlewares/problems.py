@@ -18,6 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+# What the machine that crawls is short of: files, or memory for connections.
+_SHORTAGES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+
+
+def is_shortage(error: BaseException) -> bool:
+    """Tell whether a download failed for want of something here, not by any fault of its host."""
+    # Twisted's errors have the number under another name.
+    return any(
+        getattr(cause, "errno", None) in _SHORTAGES or getattr(cause, "osError", None) in _SHORTAGES
+        for cause in _causes(error)
+    )
+
+
 def problem_of(error: BaseException) -> str:
     """Return one phrase that says what went wrong."""
     if isinstance(error, CannotResolveHostError):

@@ -145,6 +145,10 @@ class RobotsMiddleware:
         url, hops = self._moved.pop(service, (f"{service}/robots.txt", 0))
         try:
             response = await self._download(url)
+        except Postponed:
+            if hops:
+                self._moved[service] = (url, hops)
+            raise
         except Exception as error:
             if hops == 0 and _concerns_the_server(error):
                 raise

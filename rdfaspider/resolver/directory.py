@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Thread
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.resolver.addresses import addresses, canonical, literal
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from rdfaspider.resolver.cache import Cache
     from rdfaspider.resolver.guard import Guard
     from rdfaspider.resolver.lookups import Waiter
+
+# How often a look-up is tried that finds no file left, and the seconds in between.
+_PATIENCE = 40
+_PAUSE = 0.25
 
 LookUp = Callable[[str], Iterable[str]]
 
@@ -108,11 +114,22 @@ class Directory:
 
     def _work(self, name: str) -> None:
         try:
-            found = addresses(self._look_up(name))
+            found = addresses(self._look_up_patiently(name))
         except (OSError, ValueError):  # the latter for a name that cannot be encoded
             found = ()
         with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
             self._call_from_thread(self._answered, name, found)
+
+    def _look_up_patiently(self, name: str) -> Iterable[str]:
+        """Look a name up; wait a while if there are no files left to do it, which tells nothing of it."""
+        for _ in range(_PATIENCE):
+            try:
+                return self._look_up(name)
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE):
+                    raise
+                sleep(_PAUSE)
+        return self._look_up(name)
 
     def _answered(self, name: str, found: tuple[Address, ...]) -> None:
         if not found:

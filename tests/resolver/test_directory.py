@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 from queue import SimpleQueue
@@ -71,6 +72,20 @@ def test_failures_are_remembered_for_a_shorter_time() -> None:
     assert bench.find("a.example") == ()
     assert bench.asked == ["a.example"] * 2
     assert bench.directory.counts == {"miss": 2, "failed": 2, "hit": 1}
+
+
+def test_a_look_up_waits_for_a_file_to_be_free() -> None:
+    answers = iter([OSError(errno.EMFILE, "Too many open files")] * 2)
+
+    def answer(name: str) -> list[str]:
+        if error := next(answers, None):
+            raise error
+        return ["8.8.8.8"]
+
+    bench = Bench(answer)
+    assert bench.find("a.example") == (PUBLIC,)
+    assert bench.asked == ["a.example"] * 3
+    assert bench.directory.counts == {"miss": 1}
 
 
 @pytest.mark.parametrize(
