@@ -1,8 +1,7 @@
-"""`scrapy export`: what a crawl has found, as N-Quads; and what its outbox could not send."""
+"""`scrapy export`: what a crawl has found, as RDF; and what its outbox could not send."""
 
 from __future__ import annotations
 
-import gzip
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,7 +13,22 @@ from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
+
+    from pyoxigraph import Quad
+
+    from rdfaspider.stores import Store
+    from rdfaspider.stores.dump import Format
+    from rdfaspider.stores.selection import Selection
+    from rdfaspider.stores.spool import Spool
+    from rdfaspider.terminal import StatusLine
+
+# Graphs are counted up to here; each that is known takes memory.
+_GRAPHS = 1_000_000
+# Quads between two looks at the clock.
+_STEP = 1 << 12
+_FILTERS = ("host", "type", "predicate")
 
 
 class Command(CheckedCommand):
@@ -26,19 +40,29 @@ class Command(CheckedCommand):
         return "[options]"
 
     def short_desc(self) -> str:
-        return "Write the triples of a crawl as N-Quads, or send what its outbox holds"
+        return "Write the triples of a crawl as RDF, or send what its outbox holds"
 
     def long_desc(self) -> str:
         return (
-            "Write everything in the store of the crawl in JOBDIR as N-Quads, to standard output or"
-            " a file (compressed if its name ends in .gz). With --outbox write what still waits to be"
-            " sent, with --aside what the store refused and why. With --send send all of these"
-            " without crawling."
+            "Write what is in the store of the crawl in JOBDIR to standard output or a file: as"
+            " N-Quads (.nq), TriG (.trig), JSON-LD (.jsonld), N-Triples (.nt) or Turtle (.ttl), by the"
+            " file's name or --format, compressed if the name ends in .gz, .bz2 or .zst. The file is"
+            " there when it is whole. --host, --type and --predicate, each as often as you like, say"
+            " of what; --construct says it in SPARQL. With --outbox write what still waits to be sent,"
+            " with --aside what the store refused and why. With --send send all of these without"
+            " crawling."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("-o", "--output", metavar="FILE", default="-", help="where to write")
+        add = parser.add_argument
+        add("-o", "--output", metavar="FILE", default="-", help="where to write")
+        add("--format", metavar="FORMAT", help="nquads, trig, jsonld, ntriples or turtle")
+        several: dict[str, Any] = {"action": "append", "default": []}
+        add("--host", **several, metavar="HOST", help="the pages of this host alone")
+        add("--type", **several, metavar="IRI", help="the triples of things of this type alone")
+        add("--predicate", **several, metavar="IRI", help="the triples with this predicate alone")
+        add("--construct", metavar="QUERY", help="what this CONSTRUCT gives: text, FILE or -")
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--outbox", action="store_true", help="what waits to be sent")
         which.add_argument("--aside", action="store_true", help="what the store refused")
@@ -47,64 +71,176 @@ class Command(CheckedCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if args:
             raise UsageError("scrapy export takes options only")
-        try:
-            if opts.send:
-                self._send()
-            else:
-                with _output(opts.output) as output:
-                    if opts.outbox or opts.aside:
-                        self._write_outbox(output, aside=opts.aside)
-                    else:
-                        self._write_store(output)
-        except BrokenPipeError:
-            # Who reads has had enough, as `head` does.
-            sys.stderr.close()
-        except (OSError, ValueError, SyntaxError) as error:
-            print(f"scrapy export: {error}", file=sys.stderr)
-            self.exitcode = 1
+        from rdfaspider.terminal import exit_code_of
 
-    def _write_store(self, output: BinaryIO) -> None:
-        from pyoxigraph import RdfFormat, serialize
+        self.exitcode = exit_code_of("export", lambda: self._run(opts))
 
+    def _run(self, opts: argparse.Namespace) -> int:
+        from rdfaspider.stores.dump import format_of
+        from rdfaspider.stores.selection import Selection
+
+        _check(opts)
+        kind = format_of(opts.output, opts.format)
+        selection = Selection.of(hosts=opts.host, types=opts.type, predicates=opts.predicate)
+        if opts.send:
+            return self._send()
+        if opts.aside:
+            self._write_refused(opts.output, kind)
+        elif opts.outbox:
+            with self._spool() as spool:
+                _write(_waiting(spool), opts.output, kind)
+        else:
+            self._write_store(opts, selection, kind)
+        return 0
+
+    def _write_store(self, opts: argparse.Namespace, selection: Selection, kind: Format) -> None:
         from rdfaspider.pipelines.store import store_access, store_url
-        from rdfaspider.stores import open_store
+        from rdfaspider.stores import open_pages
 
         assert self.settings is not None
         access = store_access(self.settings)
-        with open_store(store_url(self.settings), read_only=True, access=access) as store:
-            serialize(store.quads(), output, RdfFormat.N_QUADS)
+        with open_pages(store_url(self.settings), read_only=True, access=access) as store:
+            if opts.construct is None:
+                _write(store.select(selection), opts.output, kind)
+            else:
+                quads = _constructed(store, opts.construct)
+                _write(quads, opts.output, kind, has_pages=False)
 
-    def _write_outbox(self, output: BinaryIO, *, aside: bool) -> None:
+    def _outbox(self) -> Path:
+        assert self.settings is not None
+        return Path(self.settings["JOBDIR"] or ".") / "outbox"
+
+    def _spool(self) -> Spool:
         from rdfaspider.stores.spool import Spool
 
-        assert self.settings is not None
-        spool = Spool(str(Path(self.settings["JOBDIR"] or ".") / "outbox"), read_only=True)
-        for graph, status, words in spool.aside() if aside else ():
-            output.write(f"# {status} <{graph}> {words}\n".encode())
-        for change in spool.changes(aside=aside):
-            output.write(change.nquads())
-        spool.close()
+        return Spool(str(self._outbox()), read_only=True)
 
-    def _send(self) -> None:
+    def _write_refused(self, name: str, kind: Format) -> None:
+        """Write what the store refused as N-Quads, with its words as comments."""
+        if kind.name != "nquads":
+            raise ValueError("What was refused is written as N-Quads only: --format nquads.")
+        pages = 0
+        with _output(name) as output:
+            for text in self._refusals():
+                output.write(text)
+                pages += 1
+        print(f"{pages:,} pages were refused.", file=sys.stderr)
+
+    def _refusals(self) -> Iterator[bytes]:
+        """Yield each page that the embedded store or the server of the outbox refused, and why."""
+        from rdfaspider.pipelines.store import store_url
+        from rdfaspider.stores import is_embedded
+        from rdfaspider.stores.journal import refused_in
+
+        assert self.settings is not None
+        url = store_url(self.settings)
+        is_store = is_embedded(url) and (Path(url) / "LOCK").exists()
+        if is_store:
+            yield from (text for _, text in refused_in(Path(url)))
+        if not is_store or (self._outbox() / "outbox.sqlite").exists():
+            with self._spool() as spool:
+                changes = zip(spool.aside(), spool.changes(aside=True), strict=True)
+                for (graph, status, words), change in changes:
+                    yield f"# {status} <{graph}> {words}\n".encode() + change.nquads()
+
+    def _send(self) -> int:
         from rdfaspider.pipelines.store import outbox_options, store_url
-        from rdfaspider.stores import open_store
+        from rdfaspider.stores import is_embedded, open_store
         from rdfaspider.stores.outbox import Outbox
 
         assert self.settings is not None
         url = store_url(self.settings)
+        if is_embedded(url):
+            print(f"The store {url} has no outbox: nothing waits.")
+            return 0
+        self._spool().close()  # says so if there is none
         with open_store(url, **outbox_options(self.settings)) as store:
-            if not isinstance(store, Outbox):
-                print(f"The store {url} has no outbox: nothing waits.")
-                return
+            assert isinstance(store, Outbox)
             store.replay()
         sent, aside = store.counters["quads"], store.counters["aside"]
         print(f"{sent:,} quads sent, {aside:,} pages refused, {store.spool.pages:,} wait.")
-        self.exitcode = int(bool(store.spool.pages))
+        return int(bool(store.spool.pages))
+
+
+def _check(opts: argparse.Namespace) -> None:
+    """Refuse options that contradict each other."""
+    given = [f"--{name}" for name in _FILTERS if getattr(opts, name)]
+    if opts.construct is not None:
+        given.append("--construct")
+        if len(given) > 1:
+            raise ValueError(f"{given[0]} and --construct cannot go together: say it in the query.")
+    for other in ("outbox", "aside", "send"):
+        if given and getattr(opts, other):
+            raise ValueError(f"{given[0]} is about the store and cannot go with --{other}.")
+
+
+def _constructed(store: Store, argument: str) -> Iterator[Quad]:
+    from pyoxigraph import Quad, QueryBoolean, QuerySolutions
+
+    from rdfaspider.stores.sparql import read_query
+
+    results = store.query(read_query(argument))
+    if isinstance(results, QueryBoolean | QuerySolutions):
+        raise ValueError("--construct wants a CONSTRUCT or DESCRIBE query; rows: scrapy sparql.")
+    if hint := getattr(store, "hint", ""):
+        print(f"scrapy export: {hint}", file=sys.stderr)
+    return (Quad(each.subject, each.predicate, each.object) for each in results)
+
+
+def _waiting(spool: Spool) -> Iterator[Quad]:
+    from pyoxigraph import RdfFormat, parse
+
+    for change in spool.changes():
+        yield from parse(change.nquads(), RdfFormat.N_QUADS, lenient=True)
+
+
+def _write(quads: Iterable[Quad], name: str, kind: Format, *, has_pages: bool = True) -> None:
+    """Write quads and say how many there were."""
+    from rdfaspider.stores.dump import write
+    from rdfaspider.terminal import StatusLine
+
+    tally = _Tally()
+    # On one terminal the line would be in the way of what is written.
+    quiet = name == "-" and sys.stdout.isatty()
+    with StatusLine(sys.stderr, is_shown=not quiet) as line, _output(name) as output:
+        write(tally.watch(quads, line), output, kind)
+    where = "" if name == "-" else f" in {name}, {Path(name).stat().st_size:,} bytes"
+    graphs = f" of {tally.graphs} graphs" if has_pages else ""
+    print(f"{tally.quads:,} triples{graphs} written as {kind.name}{where}.", file=sys.stderr)
+    if has_pages and not kind.has_graphs:
+        print(
+            f"{kind.name} has no named graphs: which page says what is lost. nquads, trig and jsonld"
+            " keep it.",
+            file=sys.stderr,
+        )
 
 
 def _output(name: str) -> AbstractContextManager[BinaryIO]:
-    if name == "-":
-        return nullcontext(sys.stdout.buffer)
-    if name.endswith(".gz"):
-        return gzip.open(name, "wb")  # type: ignore[return-value]
-    return Path(name).open("wb")
+    from rdfaspider.stores.dump import create
+
+    return nullcontext(sys.stdout.buffer) if name == "-" else create(name)
+
+
+class _Tally:
+    """Counts quads and their graphs, and shows how far it is."""
+
+    def __init__(self) -> None:
+        self.quads = 0
+        self._graphs: set[int] = set()
+
+    @property
+    def graphs(self) -> str:
+        more = "more than " if len(self._graphs) == _GRAPHS else ""
+        return f"{more}{len(self._graphs):,}"
+
+    def watch(self, quads: Iterable[Quad], line: StatusLine) -> Iterator[Quad]:
+        last = None
+        for quad in quads:
+            self.quads += 1
+            if quad.graph_name != last:
+                last = quad.graph_name
+                if len(self._graphs) < _GRAPHS:
+                    self._graphs.add(hash(last))
+            if not self.quads % _STEP:
+                line.show(f"{self.quads:,} triples of {self.graphs} graphs …")
+            yield quad

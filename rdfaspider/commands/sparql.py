@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.exceptions import UsageError
@@ -53,52 +52,26 @@ class Command(CheckedCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("give one query: as text, as the name of a file, or - to read it")
-        from rdfaspider.terminal import complain, quiet_pipe
+        from rdfaspider.terminal import exit_code_of
 
-        with quiet_pipe():
-            try:
-                self._ask(args[0], opts.format)
-            except BrokenPipeError:
-                raise
-            except (SyntaxError, ValueError, OSError, RuntimeError) as error:
-                complain("sparql", error)
-                self.exitcode = 1
-            except KeyboardInterrupt:
-                self.exitcode = 130
+        self.exitcode = exit_code_of("sparql", lambda: self._ask(args[0], opts.format))
 
     def _ask(self, argument: str, requested: str | None) -> None:
         from rdfaspider.pipelines.store import store_access, store_url
         from rdfaspider.stores import open_store
+        from rdfaspider.stores.sparql import read_query
 
         if requested not in (None, *_FOR_ROWS, *_FOR_GRAPHS):
             names = ", ".join((*_FOR_ROWS, *_FOR_GRAPHS))
             raise ValueError(f"There is no format {requested}: take one of {names}.")
         assert self.settings is not None
         url, access = store_url(self.settings), store_access(self.settings)
-        query = _query(argument)
+        query = read_query(argument)
         with open_store(url, read_only=True, access=access) as store:
             results = store.query(query)
             if hint := getattr(store, "hint", ""):
                 print(f"scrapy sparql: {hint}", file=sys.stderr)
             _write(results, query, requested)
-
-
-def _query(argument: str) -> str:
-    if argument == "-":
-        return sys.stdin.read()
-    # No query without a space or a brace is valid, and hardly any file name has a brace.
-    if "{" in argument:
-        return argument
-    try:
-        return Path(argument).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{argument} is not a text in UTF-8: {error}.") from error
-    except OSError as error:
-        if len(argument.split()) > 1:
-            return argument
-        raise ValueError(
-            f"{argument or 'Nothing'} is neither a query nor a file that can be read: {error.strerror}."
-        ) from error
 
 
 def _write(results: Any, query: str, requested: str | None) -> None:

@@ -17,8 +17,18 @@ if TYPE_CHECKING:
 
     from rdfaspider.stores.changes import Change
     from rdfaspider.stores.http import Access
+    from rdfaspider.stores.selection import Selection
 
-__all__ = ["Refused", "Store", "StoreDown", "StoreUnavailable", "open_store"]
+__all__ = [
+    "PageStore",
+    "Refused",
+    "Store",
+    "StoreDown",
+    "StoreUnavailable",
+    "is_embedded",
+    "open_pages",
+    "open_store",
+]
 
 
 class StoreUnavailable(OSError):
@@ -85,6 +95,22 @@ class Store(Protocol):
     def __exit__(self, *exception: object) -> None: ...
 
 
+class PageStore(Store, Protocol):
+    """A store itself, without an outbox or a journal before it, whose pages can be picked and removed."""
+
+    def select(self, selection: Selection) -> Iterator[Quad]:
+        """Yield the quads that are meant; those of a page may come in any order."""
+
+    def sizes(self, selection: Selection) -> Iterator[tuple[str, int]]:
+        """Yield the name of each page's graph that is meant and is not empty, and how many quads it has."""
+
+    def remove(self, graphs: Iterable[str]) -> None:
+        """Remove graphs, and what is known of the fetches of their pages.
+
+        What is known goes first: when this fails half way, the graphs that are left tell what to do again.
+        """
+
+
 def open_store(
     url: str,
     *,
@@ -106,45 +132,62 @@ def open_store(
     are written to from there, by the `options` of Outbox, and the embedded one through its journal;
     only RDF4J's can be rebuilt.
     """
-    kind, _, place = url.partition(":") if url.startswith("nquads:") else url.partition("+")
-    if kind not in ("rdf4j", "gsp", "update", "nquads"):
-        return _embedded(url, read_only, journal=bool(outbox))
-    outbox = "" if read_only else outbox
-    store = _nquads(place, read_only) if kind == "nquads" else _remote(kind, place, access, outbox)
-    if not outbox:
-        return store
+    if read_only or not outbox:
+        return open_pages(url, read_only=read_only, access=access)
+    kind, place = _parts(url)
+    if not kind:
+        from rdfaspider.stores.embedded import Embedded
+        from rdfaspider.stores.oxigraph import OxigraphStore
+
+        return Embedded(OxigraphStore(place))
     from rdfaspider.stores.outbox import Outbox
 
     if kind != "rdf4j":
         options["rebuild"] = False
+    store = _nquads(place, False) if kind == "nquads" else _remote(kind, place, access, outbox)
     target = place if kind == "nquads" else place.rpartition("@")[2].partition("?")[0]
     return Outbox(store, outbox, target=f"{kind}:{target}", **options)
 
 
-def _embedded(url: str, read_only: bool, *, journal: bool) -> Store:
+def open_pages(url: str, *, read_only: bool = False, access: Access | None = None) -> PageStore:
+    """Open the store that `url` names itself; what a crawl that died left in its journal is loaded first."""
+    kind, place = _parts(url)
+    if kind:
+        return _nquads(place, read_only) if kind == "nquads" else _remote(kind, place, access)
+    from rdfaspider.stores.embedded import Embedded
+    from rdfaspider.stores.journal import Journal
+    from rdfaspider.stores.oxigraph import OxigraphStore
+
+    if Journal.waits_in(Path(place) / "journal"):
+        Embedded(OxigraphStore(place)).close()
+    return OxigraphStore(place, read_only=read_only)
+
+
+def is_embedded(url: str) -> bool:
+    """Tell whether a store is in this process, with a journal instead of an outbox."""
+    return not _parts(url)[0]
+
+
+def _parts(url: str) -> tuple[str, str]:
+    """Return the kind of a store, "" for an embedded one, and its place."""
+    kind, _, place = url.partition(":") if url.startswith("nquads:") else url.partition("+")
+    if kind in ("rdf4j", "gsp", "update", "nquads"):
+        return kind, place
     if "://" in url:
         raise StoreUnavailable(
             f"The store URL {url.rpartition('@')[2]} is of no known kind: give the path of a"
             " directory, rdf4j+http://…, gsp+http://…, update+http://… or nquads:DIRECTORY."
         )
-    from rdfaspider.stores.embedded import Embedded
-    from rdfaspider.stores.journal import Journal
-    from rdfaspider.stores.oxigraph import OxigraphStore
-
-    if journal and not read_only:
-        return Embedded(OxigraphStore(url))
-    if Journal.waits_in(Path(url) / "journal"):  # a crawl has died
-        Embedded(OxigraphStore(url)).close()
-    return OxigraphStore(url, read_only=read_only)
+    return "", url
 
 
-def _nquads(path: str, read_only: bool) -> Store:
+def _nquads(path: str, read_only: bool) -> PageStore:
     from rdfaspider.stores.nquads import NQuadsStore
 
     return NQuadsStore(path, read_only=read_only)
 
 
-def _remote(kind: str, place: str, access: Access | None, outbox: str) -> Store:
+def _remote(kind: str, place: str, access: Access | None, outbox: str = "") -> PageStore:
     from rdfaspider.stores.graphstore import GraphStore, UpdateStore
     from rdfaspider.stores.http import Client
     from rdfaspider.stores.rdf4j import Rdf4jStore

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, parse, serialize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
 
 # Rounds of refinement: nodes that look alike so many links around are taken for alike.
 _ROUNDS = 8
+
+# Graphs removed by one request.
+_REMOVALS = 500
 
 
 class Change(NamedTuple):
@@ -70,6 +74,13 @@ class Change(NamedTuple):
         if b"_:" in self.triples:
             return digest(parse(self.nquads(), RdfFormat.N_QUADS, lenient=True))
         return _digest_of(self.triples.splitlines())
+
+
+def removals(graphs: Iterable[str]) -> Iterator[list[Change]]:
+    """Yield the changes that leave nothing in graphs, as many at a time as one request should have."""
+    rest = iter(graphs)
+    while batch := [Change(graph, b"", 0) for graph in islice(rest, _REMOVALS)]:
+        yield batch
 
 
 def update(changes: Sequence[Change]) -> bytes:

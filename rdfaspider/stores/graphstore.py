@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from pyoxigraph import Quad
-
-from rdfaspider.stores.changes import Change, update
-from rdfaspider.stores.sparql import Endpoint
+from rdfaspider.stores import StoreDown
+from rdfaspider.stores.changes import Change, removals, update
+from rdfaspider.stores.provenance import PROV, removal_of_fetches
+from rdfaspider.stores.selection import Selection
+from rdfaspider.stores.sparql import Endpoint, quads_of, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from pyoxigraph import Quad
 
     from rdfaspider.stores.http import Client
 
@@ -27,6 +30,8 @@ _QUERY = {
     "sparql-graph-crud-auth": "sparql",
     "sparql-auth": "sparql",
 }
+# Where updates are, if they are elsewhere.
+_UPDATE = {"store": "update", "data": "update", "sparql-graph-crud-auth": "sparql-auth"}
 
 
 class UpdateStore:
@@ -52,15 +57,31 @@ class UpdateStore:
         self.write(Change.adding(quads))
 
     def write(self, changes: Sequence[Change]) -> None:
+        self._update(update(changes))
+
+    def _update(self, text: bytes, path: str = "") -> None:
         kind = "application/sparql-update; charset=utf-8"
-        self._client.request("POST", "", update(changes), content_type=kind)
+        self._client.request("POST", path, text, content_type=kind)
 
     def query(self, sparql: str) -> Any:
         return self._endpoint.ask_all(sparql)
 
     def quads(self) -> Iterator[Quad]:
-        for row in self._endpoint.ask("SELECT ?s ?p ?o ?g { GRAPH ?g { ?s ?p ?o } }"):
-            yield Quad(row["s"], row["p"], row["o"], row["g"])
+        return self.select(Selection())
+
+    def select(self, selection: Selection) -> Iterator[Quad]:
+        return quads_of(self._endpoint.ask(selection.query()))
+
+    def sizes(self, selection: Selection) -> Iterator[tuple[str, int]]:
+        return sizes_of(self._endpoint.ask(selection.sizes()))
+
+    def remove(self, graphs: Iterable[str]) -> None:
+        for changes in removals(graphs):
+            self._forget_fetches([change.graph for change in changes])
+            self.write(changes)
+
+    def _forget_fetches(self, graphs: Sequence[str]) -> None:
+        self._update(removal_of_fetches(graphs).encode())
 
     def count(self) -> int:
         (row,) = self._endpoint.ask("SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } }")
@@ -81,7 +102,27 @@ class GraphStore(UpdateStore):
 
     def write(self, changes: Sequence[Change]) -> None:
         for change in changes:
-            method = "PUT" if change.replaces else "POST"
             parameters = {"graph": change.graph}
+            if change.replaces and not change.quads:
+                self._delete(parameters)
+                continue
+            method = "PUT" if change.replaces else "POST"
             kind = "application/n-triples"
             self._client.request(method, "", change.triples, parameters, content_type=kind)
+
+    def _delete(self, parameters: dict[str, str]) -> None:
+        # An empty one that was PUT would be among the graphs of some servers for ever.
+        try:
+            self._client.request("DELETE", "", b"", parameters)
+        except StoreDown as error:
+            if error.label != "404":
+                raise
+
+    def _forget_fetches(self, graphs: Sequence[str]) -> None:
+        # By this protocol alone the graph of the whole crawl would have to be sent once more.
+        pages = " ".join(f"<{graph}>" for graph in graphs)
+        if self._endpoint.ask(
+            f"ASK {{ VALUES ?page {{ {pages} }} GRAPH ?crawl {{ ?fetch <{PROV}generated> ?page }} }}"
+        ):
+            path = _UPDATE.get(self._client.url.rpartition("/")[2], "")
+            self._update(removal_of_fetches(graphs).encode(), path)

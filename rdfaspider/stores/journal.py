@@ -25,14 +25,16 @@ from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.changes import Change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
 logger = logging.getLogger(__name__)
 
 REFUSED = "refused.nq"
 
 # A line feed in a literal is escaped, so no line of N-Quads looks like this.
-_HEAD = re.compile(rb"^# <([^\n<> ]+)> (replaces|adds) (\d+) ([0-9a-f]{8})\n", re.MULTILINE)
+_CHANGE = rb"# <([^\n<> ]+)> (replaces|adds) (\d+) ([0-9a-f]{8})\n"
+_HEAD = re.compile(rb"^" + _CHANGE, re.MULTILINE)
+_REFUSAL = re.compile(rb"^(?:# [^\n]*\n)?" + _CHANGE, re.MULTILINE)
 
 
 class Journal:
@@ -110,6 +112,28 @@ class Journal:
         last = max((int(path.stem) for path in _files(self.directory)), default=0)
         path = self.directory / f"{last + 1:08}.nq"
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+
+
+def refused_in(store: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the graph of each change that an embedded store could not take, and what the file says of it."""
+    path = store / "journal" / REFUSED
+    data = path.read_bytes() if path.exists() else b""
+    position = 0
+    while found := _REFUSAL.search(data, position):
+        position = found.end() + int(found[3])
+        yield found[1].decode(), data[found.start() : position]
+
+
+def forget_refused(store: Path, graphs: Container[str]) -> None:
+    """Drop what an embedded store could not take of graphs."""
+    path = store / "journal" / REFUSED
+    kept = [text for graph, text in refused_in(store) if graph not in graphs]
+    if kept:
+        new = path.with_suffix(".new")
+        new.write_bytes(b"".join(kept))
+        new.replace(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _files(directory: Path) -> list[Path]:

@@ -17,7 +17,8 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
@@ -26,8 +27,11 @@ from pyoxigraph import Quad, RdfFormat, parse
 
 from rdfaspider.stores import StoreDown, StoreUnavailable
 from rdfaspider.stores.changes import Change
+from rdfaspider.stores.provenance import CRAWL, without_fetches
+from rdfaspider.stores.selection import Selection
 
 _CHUNK = 1 << 20
+_CRAWL = f"<{CRAWL}".encode()
 
 
 class NQuadsStore:
@@ -76,13 +80,27 @@ class NQuadsStore:
         )
 
     def quads(self) -> Iterator[Quad]:
-        last = {}
-        for block in self._blocks():
-            if block.replaces:
-                last[hash(block.graph)] = block.number
-        for block in self._blocks():
-            if block.number >= last.get(hash(block.graph), 0):
-                yield from parse(b"".join(block.lines), RdfFormat.N_QUADS)
+        return self.select(Selection())
+
+    def select(self, selection: Selection) -> Iterator[Quad]:
+        for block in self._valid_blocks(selection):
+            yield from selection.of_page(parse(b"".join(block.lines), RdfFormat.N_QUADS))
+
+    def sizes(self, selection: Selection) -> Iterator[tuple[str, int]]:
+        sizes: Counter[bytes] = Counter()
+        for block in self._valid_blocks(selection):
+            sizes[block.graph] += len(block.lines)
+        return ((name[1:-1].decode(), size) for name, size in sizes.items() if size)
+
+    def remove(self, graphs: Iterable[str]) -> None:
+        """Remove graphs from the files themselves, whatever was ever said in them.
+
+        The oldest file is the first, so that at no time an old version of a page is the last one.
+        """
+        self.close()
+        names = {f"<{graph}>".encode() for graph in graphs}
+        for path in self._files():
+            _rewrite(path, names)
 
     def count(self) -> int:
         return sum(1 for _ in self.quads())
@@ -112,24 +130,70 @@ class NQuadsStore:
             self._file = (self.path / f"pages-{number:05}.nq.gz").open("ab", buffering=0)
         return self._file
 
+    def _valid_blocks(self, selection: Selection) -> Iterator[Block]:
+        """Yield what holds of the pages that are meant: what no later replacement has made void."""
+        last = {}
+        for number, block in enumerate(self._blocks()):
+            if block.replaces:
+                last[hash(block.graph)] = number
+        for number, block in enumerate(self._blocks()):
+            is_valid = number >= last.get(hash(block.graph), 0)
+            if is_valid and selection.has_page(block.graph[1:-1].decode()):
+                yield block
+
     def _blocks(self) -> Iterator[Block]:
-        number = 0
         for path in self._files():
-            with gzip.open(path) as lines:
-                for header in lines:
-                    _, action, graph, count = header.split()
-                    body = [lines.readline() for _ in range(int(count))]
-                    yield Block(number, graph, action == b"replace", body)
-                    number += 1
+            yield from _blocks_of(path)
 
 
 class Block(NamedTuple):
-    """One change in the order of the log."""
+    """One change: its lines replace, or are added to, a graph, whose name is in angle brackets."""
 
-    number: int
     graph: bytes
     replaces: bool
     lines: list[bytes]
+
+    def text(self) -> bytes:
+        action = b"replace" if self.replaces else b"add"
+        return b"# %s %s %d\n%s" % (action, self.graph, len(self.lines), b"".join(self.lines))
+
+
+def _blocks_of(path: Path) -> Iterator[Block]:
+    with gzip.open(path) as lines:
+        for header in lines:
+            _, action, graph, count = header.split()
+            body = [lines.readline() for _ in range(int(count))]
+            yield Block(graph, action == b"replace", body)
+
+
+def _rewrite(path: Path, removed: Container[bytes]) -> None:
+    """Write a file without graphs that are removed, and without what is known of their fetches."""
+    new = path.with_suffix(".new")
+    is_changed = is_empty = False
+    with new.open("wb") as file:
+        with gzip.GzipFile("", "wb", 6, file, mtime=0) as output:
+            for block in _blocks_of(path):
+                kept = _without(block, removed)
+                is_changed = is_changed or kept != block
+                if kept is not None:
+                    output.write(kept.text())
+            is_empty = not output.tell()
+        os.fsync(file.fileno())
+    if is_changed and not is_empty:
+        new.replace(path)
+        return
+    new.unlink()
+    if is_changed:
+        path.unlink()
+
+
+def _without(block: Block, removed: Container[bytes]) -> Block | None:
+    if block.graph in removed:
+        return None
+    if not block.graph.startswith(_CRAWL):
+        return block
+    lines = without_fetches(block.lines, lambda page: f"<{page}>".encode() in removed)
+    return block._replace(lines=lines) if lines or block.replaces else None
 
 
 def _number(path: Path) -> int:

@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pyoxigraph
-from pyoxigraph import NamedNode, RdfFormat, parse
+from pyoxigraph import NamedNode, Quad, RdfFormat, parse
 
 from rdfaspider.stores import StoreUnavailable
-from rdfaspider.stores.changes import Change, digest, update
+from rdfaspider.stores.changes import Change, digest, removals, update
+from rdfaspider.stores.provenance import removal_of_fetches
+from rdfaspider.stores.selection import TYPE
 from rdfaspider.stores.sparql import names_its_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pyoxigraph import Quad
+    from rdfaspider.stores.selection import Selection
 
 
 # From so many quads on, writing sorted files costs less than putting each in its place.
@@ -134,6 +136,51 @@ class OxigraphStore:
 
     def quads(self) -> Iterator[Quad]:
         return self._store.quads_for_pattern(None, None, None)
+
+    def select(self, selection: Selection) -> Iterator[Quad]:
+        find = self._store.quads_for_pattern
+        if selection.pages or selection.hosts:
+            for name in self._graphs(selection):
+                yield from selection.of_page(find(None, None, None, name))
+        elif selection.types:
+            for thing in self._things(selection.types):
+                yield from selection.of_page(find(thing.subject, None, None, thing.graph_name))
+        elif selection.predicates:
+            for predicate in selection.predicates:
+                yield from find(None, NamedNode(predicate), None)
+        else:
+            yield from self.quads()
+
+    def _things(self, types: Sequence[str]) -> Iterator[Quad]:
+        """Yield a statement of a type for each thing that has one of these, once on each page."""
+        for number, name in enumerate(types):
+            for quad in self._store.quads_for_pattern(None, TYPE, NamedNode(name)):
+                earlier = (
+                    Quad(quad.subject, TYPE, NamedNode(other), quad.graph_name)
+                    for other in types[:number]
+                )
+                if not any(other in self._store for other in earlier):
+                    yield quad
+
+    def _graphs(self, selection: Selection) -> Iterator[NamedNode]:
+        if selection.pages and not selection.hosts:
+            yield from map(NamedNode, sorted(selection.pages))
+            return
+        for name in self._store.named_graphs():
+            if isinstance(name, NamedNode) and selection.has_page(name.value):
+                yield name
+
+    def sizes(self, selection: Selection) -> Iterator[tuple[str, int]]:
+        for name in self._graphs(selection):
+            if count := sum(1 for _ in self._store.quads_for_pattern(None, None, None, name)):
+                yield name.value, count
+
+    def remove(self, graphs: Iterable[str]) -> None:
+        for changes in removals(graphs):
+            names = [change.graph for change in changes]
+            self._store.update(removal_of_fetches(names))
+            self._drop(names)
+        self._store.flush()
 
     def count(self) -> int:
         return len(self._store)

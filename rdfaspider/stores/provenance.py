@@ -11,6 +11,7 @@ fetched again, and writing the same fetch twice changes nothing:
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING
@@ -20,19 +21,23 @@ from pyoxigraph import Literal, NamedNode, Quad
 from rdfaspider import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from rdfaspider.items import Page
 
+CRAWL = "urn:rdfaspider:crawl:"
 PROV = "http://www.w3.org/ns/prov#"
 DCTERMS = "http://purl.org/dc/terms/"
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _STATUS = NamedNode("http://www.w3.org/2011/http#statusCodeValue")
 _TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 _INTEGER = NamedNode(_XSD + "integer")
+_GENERATED = re.compile(rb"(\S+) <" + re.escape(PROV).encode() + rb"generated> <([^>]*)>")
 
 
 def crawl_graph(name: str) -> str:
     """Return the graph of what is known about the fetches of the crawl of that name."""
-    return f"urn:rdfaspider:crawl:{blake2b(name.encode(), digest_size=8).hexdigest()}"
+    return CRAWL + blake2b(name.encode(), digest_size=8).hexdigest()
 
 
 def provenance(page: Page, graph: str, crawl: str, now: float) -> list[Quad]:
@@ -58,3 +63,21 @@ def provenance(page: Page, graph: str, crawl: str, now: float) -> list[Quad]:
     if page.status:
         facts.append((_STATUS, Literal(str(page.status), datatype=_INTEGER)))
     return [Quad(fetch, predicate, value, context) for predicate, value in facts]
+
+
+def removal_of_fetches(graphs: Iterable[str]) -> str:
+    """Return a SPARQL Update that removes what the graphs of crawls say about the fetches of pages."""
+    return f"""DELETE {{ GRAPH ?crawl {{ ?fetch ?p ?o }} }} WHERE {{
+  VALUES ?page {{ {" ".join(f"<{graph}>" for graph in graphs)} }}
+  GRAPH ?crawl {{ ?fetch <{PROV}generated> ?page . ?fetch ?p ?o }}
+  FILTER(STRSTARTS(STR(?crawl), "{CRAWL}"))
+}}"""
+
+
+def without_fetches(lines: Iterable[bytes], is_removed: Callable[[str], bool]) -> list[bytes]:
+    """Return the N-Triples or N-Quads of a crawl's graph, without the fetches of pages that are removed."""
+    kept = list(lines)
+    gone = {
+        found[1] for found in map(_GENERATED.match, kept) if found and is_removed(found[2].decode())
+    }
+    return [line for line in kept if line.partition(b" ")[0] not in gone] if gone else kept

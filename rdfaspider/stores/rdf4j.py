@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 from pyoxigraph import RdfFormat, parse
 
 from rdfaspider.stores import Refused, StoreDown, StoreUnavailable
-from rdfaspider.stores.changes import Change, insertion, update
-from rdfaspider.stores.sparql import query
+from rdfaspider.stores.changes import Change, insertion, removals, update
+from rdfaspider.stores.provenance import removal_of_fetches
+from rdfaspider.stores.sparql import quads_of, query, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pyoxigraph import Quad
 
     from rdfaspider.stores.http import Client
+    from rdfaspider.stores.selection import Selection
 
 # What a repository is made of. Replacing a graph is the most frequent write: without an index that begins
 # with the context (c), each would scan the whole store. LmdbStore looks after each removal whether
@@ -118,13 +120,12 @@ class Rdf4jStore:
         if not any(change.replaces for change in changes):
             self._post(changes)
             return
-        self._client.request(
-            "POST",
-            "/statements",
-            update(changes) if self._is_lmdb else _update(changes),
-            # Without a charset the server reads Latin-1.
-            content_type="application/sparql-update; charset=utf-8",
-        )
+        self._update(update(changes) if self._is_lmdb else _update(changes))
+
+    def _update(self, text: bytes) -> None:
+        # Without a charset the server reads Latin-1.
+        kind = "application/sparql-update; charset=utf-8"
+        self._client.request("POST", "/statements", text, content_type=kind)
 
     def _post(self, changes: Sequence[Change]) -> None:
         # The server knows gzip by its first bytes.
@@ -138,6 +139,17 @@ class Rdf4jStore:
         answer, _ = self._client.open("GET", "/statements", accept="application/n-quads")
         with answer:
             yield from parse(answer, RdfFormat.N_QUADS)
+
+    def select(self, selection: Selection) -> Iterator[Quad]:
+        return quads_of(self.query(selection.query()))
+
+    def sizes(self, selection: Selection) -> Iterator[tuple[str, int]]:
+        return sizes_of(self.query(selection.sizes()))
+
+    def remove(self, graphs: Iterable[str]) -> None:
+        for changes in removals(graphs):
+            self._update(removal_of_fetches(change.graph for change in changes).encode())
+            self.write(changes)
 
     def count(self) -> int:
         return int(self._client.request("GET", "/size")[0])

@@ -9,14 +9,16 @@ so `Endpoint` finds out by asking, once.
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyoxigraph import QueryResultsFormat, RdfFormat, parse, parse_query_results
+from pyoxigraph import Quad, QueryResultsFormat, RdfFormat, parse, parse_query_results
 
 from rdfaspider.stores import Refused, StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rdfaspider.stores.http import Client
 
@@ -58,6 +60,19 @@ def query(client: Client, path: str, sparql: str, **parameters: str) -> Any:
         f"{client.url} answers a query with {media_type}, which is not what a SPARQL server"
         " does: is STORE_URL right?"
     )
+
+
+def quads_of(rows: Iterable[Any]) -> Iterator[Quad]:
+    """Yield the quads of rows with ?s ?p ?o ?g."""
+    for row in rows:
+        yield Quad(row["s"], row["p"], row["o"], row["g"])
+
+
+def sizes_of(rows: Iterable[Any]) -> Iterator[tuple[str, int]]:
+    """Yield graph and number of rows with ?g ?n; RDF4J gives one without a graph if there is none."""
+    for row in rows:
+        if row["g"] is not None:
+            yield row["g"].value, int(row["n"].value)
 
 
 class Endpoint:
@@ -108,6 +123,25 @@ class Endpoint:
             return self.ask(_within(sparql, _UNION))
         except SyntaxError:
             return self.ask(sparql)  # which tells the place of the error in what the user wrote
+
+
+def read_query(argument: str) -> str:
+    """Return the query that a user named: as text, as a file, or - for standard input."""
+    if argument == "-":
+        return sys.stdin.read()
+    # No query without a space or a brace is valid, and hardly any file name has a brace.
+    if "{" in argument:
+        return argument
+    try:
+        return Path(argument).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{argument} is not a text in UTF-8: {error}.") from error
+    except OSError as error:
+        if len(argument.split()) > 1:
+            return argument
+        raise ValueError(
+            f"{argument or 'Nothing'} is neither a query nor a file that can be read: {error.strerror}."
+        ) from error
 
 
 # Nothing in a comment, an IRI or a string is a keyword, nor is a variable or a name with a prefix.

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Self
 
 from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.changes import Change
@@ -295,6 +295,12 @@ class Spool:
         self._database.close()
         if self._lock_file is not None:
             self._lock_file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def _recount(self) -> None:
         self.pages, self.quads, self.size = self._database.execute(_TOTALS).fetchone()

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # Control characters, those that turn the direction of writing, and halves of characters.
 _STEERING = re.compile(
@@ -102,6 +102,22 @@ def complain(command: str, error: object) -> None:
     print(f"scrapy {command}: {escaped(str(error))}", file=sys.stderr)
 
 
+def exit_code_of(command: str, work: Callable[[], int | None]) -> int:
+    """Do the work of a command; what goes wrong is one line on standard error, never a traceback."""
+    with quiet_pipe():
+        try:
+            return work() or 0
+        except BrokenPipeError:
+            raise
+        except (OSError, ValueError, SyntaxError, RuntimeError) as error:
+            complain(command, error)
+            return 1
+        except KeyboardInterrupt:
+            complain(command, "interrupted.")
+            return 130
+    return 0
+
+
 def confirm(question: str) -> bool:
     """Ask on standard error; only a yes is a yes. EOFError if nobody is at a terminal to answer."""
     if not sys.stdin.isatty():
@@ -113,21 +129,22 @@ def confirm(question: str) -> bool:
 class StatusLine:
     """A line that says how far long work has come, and renews itself; nothing but on a terminal.
 
-    Within the block call `show` as often as you like: it writes every `interval` seconds.
+    Within the block call `show` as often as you like: it writes every `interval` seconds, unless
+    the line is not to be shown at all.
     """
 
-    def __init__(self, stream: TextIO, interval: float = 0.5) -> None:
+    def __init__(self, stream: TextIO, *, interval: float = 0.5, is_shown: bool = True) -> None:
         self._stream = stream
-        self._columns = columns(stream)
+        self._columns = columns(stream) if is_shown else None
         self._interval = interval
         self._next = monotonic() + interval
-        self._is_shown = False
+        self._is_there = False
 
     def show(self, text: str) -> None:
         if self._columns is None or monotonic() < self._next:
             return
         self._next = monotonic() + self._interval
-        self._is_shown = True
+        self._is_there = True
         encoding = self._stream.encoding
         line = cut(escaped(text, encoding), self._columns - 1, encoding)
         self._stream.write(_CLEAR + line)
@@ -137,6 +154,6 @@ class StatusLine:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._is_shown:
+        if self._is_there:
             self._stream.write(_CLEAR)
             self._stream.flush()

@@ -16,6 +16,10 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.stores.conftest import fuseki, oxigraph, rdf4j
+
+__all__ = ["at_terminal", "fuseki", "into_head", "oxigraph", "rdf4j"]
+
 PROJECT = Path(__file__).parents[2]
 
 # What would make a command behave otherwise than it does for most people.

@@ -69,8 +69,9 @@ def test_a_graph_comes_as_turtle(scrapy: Scrapy, store: None) -> None:
     assert '"one"' in result.stdout
 
 
-ROW = b'{"name": {"type": "literal", "value": "one"}}'
-BEGIN = b'{"head": {"vars": ["name"]}, "results": {"bindings": ['
+NODES = ", ".join(f'"{name}": {{"type": "uri", "value": "{PAGE}"}}' for name in "spog")
+ROW = f'{{"name": {{"type": "literal", "value": "one"}}, {NODES}}}'.encode()
+BEGIN = b'{"head": {"vars": ["name", "s", "p", "o", "g"]}, "results": {"bindings": ['
 
 
 @contextmanager

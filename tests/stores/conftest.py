@@ -9,8 +9,9 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -22,6 +23,8 @@ from urllib.request import ProxyHandler, build_opener
 
 import pyoxigraph
 import pytest
+
+from rdfaspider.stores.http import Client
 
 PROJECT = Path(__file__).parents[2]
 
@@ -144,6 +147,29 @@ def oxigraph_server(directory: Path) -> Iterator[tuple[Server, str]]:
 def oxigraph(tmp_path: Path) -> Iterator[str]:
     with oxigraph_server(tmp_path / "oxigraph") as (_, url):
         yield url
+
+
+FUSEKI = {"fuseki-gsp": "gsp+{}/data", "fuseki-update": "update+{}/update", "fuseki": "update+{}"}
+# Kinds of stores that can be queried, and all of them.
+QUERIED = ("oxigraph", "rdf4j", "lmdb", "gsp", "update", *FUSEKI)
+KINDS = (*QUERIED, "nquads")
+
+
+def url_of(kind: str, request: pytest.FixtureRequest, directory: Path) -> str:
+    """Return the URL of a store of a kind that is empty; it may be in the directory."""
+    if kind in ("rdf4j", "lmdb"):
+        sail = "?sail=lmdb" if kind == "lmdb" else ""
+        return f"rdf4j+{request.getfixturevalue('rdf4j')}/{uuid.uuid4().hex}{sail}"
+    if kind in ("gsp", "update"):
+        server = request.getfixturevalue("oxigraph")
+        return f"{kind}+{server}/{'store' if kind == 'gsp' else 'update'}"
+    if kind in FUSEKI:
+        server = request.getfixturevalue("fuseki")
+        with closing(Client(server)) as client:
+            text = "application/sparql-update"
+            client.request("POST", "/update", b"DROP ALL", content_type=text)
+        return FUSEKI[kind].format(server)
+    return f"{'nquads:' if kind == 'nquads' else ''}{directory / 'store'}"
 
 
 Fault = int | str | None

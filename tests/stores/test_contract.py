@@ -5,9 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,8 +13,8 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from rdfaspider.stores import Store, StoreUnavailable, open_store
 from rdfaspider.stores.changes import Change
-from rdfaspider.stores.http import Client
 from rdfaspider.stores.nquads import NQuadsStore
+from tests.stores.conftest import QUERIED, url_of
 
 PAGE = "http://site.test/a"
 OTHER = "http://site.test/b"
@@ -34,30 +32,15 @@ def names(store: Store, graph: str) -> set[str]:
     return {quad.object.value for quad in store.quads() if quad.graph_name == name}  # type: ignore[union-attr]
 
 
-FUSEKI = {"fuseki-gsp": "gsp+{}/data", "fuseki-update": "update+{}/update", "fuseki": "update+{}"}
-QUERYING = ("oxigraph", "embedded", "rdf4j", "lmdb", "gsp", "update", *FUSEKI)
+QUERYING = (*QUERIED, "embedded")
 
 
 @pytest.fixture(params=[*QUERYING, "nquads"])
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
-    if request.param in ("rdf4j", "lmdb"):
-        repositories = request.getfixturevalue("rdf4j")
-        sail = "?sail=lmdb" if request.param == "lmdb" else ""
-        url = f"rdf4j+{repositories}/{uuid.uuid4().hex}{sail}"
-    elif request.param in ("gsp", "update"):
-        server = request.getfixturevalue("oxigraph")
-        url = f"{request.param}+{server}/{'store' if request.param == 'gsp' else 'update'}"
-    elif request.param in FUSEKI:
-        server = request.getfixturevalue("fuseki")
-        with closing(Client(server)) as client:
-            kind = "application/sparql-update"
-            client.request("POST", "/update", b"DROP ALL", content_type=kind)
-        url = FUSEKI[request.param].format(server)
-    else:
-        prefix = "nquads:" if request.param == "nquads" else ""
-        url = f"{prefix}{tmp_path / 'store'}"
-    journal = request.param == "embedded"
-    return lambda: open_store(url, outbox=str(tmp_path / "outbox") if journal else "")
+    if request.param == "embedded":
+        return lambda: open_store(str(tmp_path / "store"), outbox=str(tmp_path / "outbox"))
+    url = url_of(request.param, request, tmp_path)
+    return lambda: open_store(url)
 
 
 querying = pytest.mark.parametrize("opener", QUERYING, indirect=True)

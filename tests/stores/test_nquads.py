@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, parse
 
-from rdfaspider.stores import StoreDown, StoreUnavailable
+from rdfaspider.stores import StoreDown, StoreUnavailable, nquads
 from rdfaspider.stores.nquads import NQuadsStore
 
 NAME = NamedNode("http://schema.org/name")
@@ -70,6 +70,48 @@ def test_a_write_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
         store.replace(*page(3))
         assert [quad.subject.value[-1] for quad in store.quads()] == ["1", "3"]  # type: ignore[union-attr]
+
+
+def test_what_is_removed_is_in_no_file(tmp_path: Path) -> None:
+    with NQuadsStore(str(tmp_path), file_bytes=400) as store:
+        for version in ("old", "new"):
+            for number in range(20):
+                store.replace(*page(number, f"{version} {number}."))
+        files = len([*tmp_path.iterdir()])
+        assert files > 4
+        store.remove([f"http://site.test/{number}" for number in range(1, 20)])
+        assert [quad.object.value for quad in store.quads()] == ["new 0."]  # type: ignore[union-attr]
+        text = b"".join(gzip.decompress(file.read_bytes()) for file in tmp_path.iterdir())
+        assert b"old 0." in text
+        assert b"old 1." not in text
+        assert len([*tmp_path.iterdir()]) < files
+        store.remove(["http://site.test/0"])
+        assert not [*tmp_path.iterdir()]
+        store.replace(*page(3))
+        assert store.count() == 1
+
+
+def test_a_removal_that_dies_between_two_files_shows_no_old_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with NQuadsStore(str(tmp_path), file_bytes=1) as store:
+        store.replace(*page(1, "old"))
+        store.replace(*page(2, "other"))
+        store.replace(*page(1, "new"))
+        rewritten: list[Path] = []
+
+        def die(path: Path, removed: set[bytes]) -> None:
+            if rewritten:
+                raise KeyboardInterrupt
+            rewritten.append(path)
+            rewrite(path, removed)
+
+        rewrite = nquads._rewrite
+        monkeypatch.setattr(nquads, "_rewrite", die)
+        with pytest.raises(KeyboardInterrupt):
+            store.remove(["http://site.test/1"])
+    with NQuadsStore(str(tmp_path)) as store:
+        assert {quad.object.value for quad in store.quads()} == {"other", "new"}  # type: ignore[union-attr]
 
 
 def test_files_cannot_be_queried(tmp_path: Path) -> None:
