@@ -215,11 +215,12 @@ class RdfaSpider(Spider):
         links: list[str] = []
         places: list[int] = []
         for place, link in enumerate(page.links):
+            if len(links) >= most:
+                rejected["links"] += len(page.links) - place
+                break
             url, reason = self._judged(link)
             if reason:
                 rejected[reason] += 1
-            elif len(links) >= most:
-                rejected["links"] += 1
             else:
                 links.append(url)
                 places.append(place)
