@@ -77,7 +77,7 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
         if not reference or reference in seen:
             continue
         relation = attributes.get("rel", "")
-        if "nofollow" in relation.lower().split():
+        if relation and "nofollow" in relation.lower().split():
             found.cuts["nofollow"] += 1
             continue
         seen.add(reference)

@@ -12,8 +12,6 @@ import re
 from rdfaspider.extract.tree import Document
 from rdfaspider.extract.xml import parsed_xml
 
-VERSIONS = ("1.0", "1.1")
-
 _DECLARED = re.compile(r"RDFa ?(1\.[01])")
 _DOCTYPE = re.compile(
     rb"(?:\s|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE\s+html\s+PUBLIC\s+"
