@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.exceptions import UsageError
-
+from rdfaspider.commands._answer import answering
 from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
-    from rdfaspider.frontier import Counts, HostView
+    from rdfaspider.frontier import UrlView
     from rdfaspider.frontier.limits import FrontierLimits
-    from rdfaspider.frontier.reader import FrontierReader
-    from rdfaspider.frontier.shared import SharedFrontier
+
+# Of these one can be asked for at a time.
+_QUESTIONS = ("url", "failed", "denied", "requeue")
+# What the workers of a shared crawl can be told.
+_ORDERS = ("pause", "resume", "stop", "tell")
 
 
 class Command(CheckedCommand):
@@ -35,170 +38,148 @@ class Command(CheckedCommand):
         return (
             "Show the frontier of the crawl in JOBDIR: URLs by state, and the hosts with the most"
             " waiting. It reads a running crawl without disturbing it. With --url show one URL's"
-            " record, with --failed list failed URLs, with --requeue let failed ones wait again. Of a"
-            " shared crawl also its workers and partitions, which --pause, --resume, --stop and --tell"
-            " tell what to do."
+            " record, with --failed or --denied list URLs with status, attempts, time, reason and the page"
+            " they were found on, with --requeue let failed ones wait again. Of a shared crawl also its"
+            " workers and partitions, which --pause, --resume, --stop and --tell tell what to do."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--hosts", type=int, default=10, help="how many hosts (default: 10)")
-        parser.add_argument("--url", metavar="URL", help="show what is known of one URL")
-        parser.add_argument("--failed", metavar="REGEX", help="list the failed URLs that match")
-        parser.add_argument(
-            "--requeue", metavar="REGEX", help="let the failed URLs that match wait again"
-        )
-
-        parser.add_argument("--pause", action="store_true", help="have all workers wait")
-        parser.add_argument("--resume", action="store_true", help="have all workers go on")
-        parser.add_argument("--stop", action="store_true", help="have all workers end cleanly")
-        parser.add_argument(
-            "--tell", metavar="NAME=VALUE", help="tell all workers a setting, as delay=2.5"
-        )
+        add = parser.add_argument
+        optional: dict[str, Any] = {"nargs": "?", "const": "", "metavar": "REGEX"}
+        add("--hosts", type=int, default=10, metavar="N", help="how many hosts (default: 10)")
+        add("--url", metavar="URL", help="show what is known of one URL")
+        add("--failed", **optional, help="list the failed URLs, or those that match")
+        add("--denied", **optional, help="list the denied URLs, or those that match")
+        add("--requeue", metavar="REGEX", help="let the failed URLs that match wait again")
+        add("--pause", action="store_true", help="have all workers of a shared crawl wait")
+        add("--resume", action="store_true", help="have all workers go on")
+        add("--stop", action="store_true", help="have all workers end cleanly")
+        add("--tell", metavar="NAME=VALUE", help="tell all workers a setting, as delay=2.5")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if args:
-            raise UsageError("scrapy frontier takes options only")
-        import re
+        with answering(self, "frontier"):
+            _check(args, opts)
+            from rdfaspider.frontier import is_shared
+            from rdfaspider.scheduler.options import frontier_url
 
-        from rdfaspider.frontier import FrontierUnavailable
+            assert self.settings is not None
+            url = frontier_url(self.settings)
+            if is_shared(url):
+                self._run_shared(url, opts)
+            else:
+                self._run_local(url, opts)
 
-        try:
-            self._run(opts)
-        except (FrontierUnavailable, ValueError) as error:
-            print(f"scrapy frontier: {error}", file=sys.stderr)
-            self.exitcode = 1
-        except re.error as error:
-            print(f"scrapy frontier: not a regular expression: {error}", file=sys.stderr)
-            self.exitcode = 1
-
-    def _run(self, opts: argparse.Namespace) -> None:
-        from rdfaspider.frontier import is_shared
+    def _run_local(self, path: str, opts: argparse.Namespace) -> None:
+        from rdfaspider.frontier import text
         from rdfaspider.frontier.reader import FrontierReader
-        from rdfaspider.scheduler.options import frontier_limits, frontier_url, politeness_of
+        from rdfaspider.scheduler.options import frontier_limits, politeness_of
 
+        if any(getattr(opts, name) for name in _ORDERS):
+            raise ValueError(
+                "--pause, --resume, --stop and --tell are for the workers of a shared crawl"
+                " (FRONTIER_URL=redis://…); Ctrl-C stops a crawl of one machine, and its command"
+                " resumes it."
+            )
         assert self.settings is not None
-        path = frontier_url(self.settings)
-        if is_shared(path):
-            self._run_shared(path, opts)
-            return
-        if opts.requeue is not None:
-            self._requeue(path, opts.requeue)
-            return
         delay, limits = politeness_of(self.settings).delay, frontier_limits(self.settings, None)
         with FrontierReader(path, delay=delay, limits=limits) as reader:
-            if opts.url:
-                _show_url(reader, opts.url)
+            if opts.url is not None:
+                _show_url(reader.url(_normalised(opts.url)), opts.url)
             elif opts.failed is not None:
-                for url, _ in reader.failed(opts.failed):
-                    print(url)
-            else:
-                _show_all(reader, opts.hosts)
+                _show_table(reader.ended("failed", opts.failed))
+            elif opts.denied is not None:
+                _show_table(reader.ended("denied", opts.denied))
+            elif opts.requeue is None:
+                _show(text.sum_lines(reader.counts(), reader.limits))
+                now = time.time()
+                _show(text.host_lines(reader.hosts(now), opts.hosts, now))
+            order, limits = reader.order or self.settings["FRONTIER_ORDER"], reader.limits
+        if opts.requeue is not None:
+            self._requeue(path, opts.requeue, order, limits)
+
+    def _requeue(self, path: str, pattern: str, order: str, limits: FrontierLimits) -> None:
+        from rdfaspider.frontier.local import LocalFrontier
+        from rdfaspider.scheduler.options import politeness_of
+
+        assert self.settings is not None
+        manners = politeness_of(self.settings)
+        with LocalFrontier(
+            path, order=order, politeness=manners, limits=limits, now=time.time()
+        ) as frontier:
+            _say_requeued(frontier.requeue(pattern))
 
     def _run_shared(self, url: str, opts: argparse.Namespace) -> None:
+        from rdfaspider.frontier import text
         from rdfaspider.frontier.redis import failures, report
         from rdfaspider.scheduler.options import politeness_of
 
         assert self.settings is not None
         with report.onlooker(url, politeness_of(self.settings)) as frontier:
-            if opts.requeue is not None:
+            if opts.url is not None:
+                _show_url(failures.url_view(frontier, _normalised(opts.url)), opts.url)
+            elif opts.failed is not None:
+                _show_table(failures.ended(frontier, "failed", opts.failed))
+            elif opts.denied is not None:
+                _show_table(failures.ended(frontier, "denied", opts.denied))
+            elif opts.requeue is not None:
                 _say_requeued(failures.requeue(frontier, opts.requeue))
-                return
-            if opts.failed is not None:
-                for _, _, failed in failures.failed(frontier, opts.failed):
-                    print(failed)
-                return
-            if opts.url:
-                _show_shared_url(frontier, opts.url)
-                return
-            for state in ("pause", "resume", "stop"):
-                if getattr(opts, state):
-                    frontier.crew.tell(state="run" if state == "resume" else state)
-            if opts.tell:
-                report.tell(frontier, opts.tell)
-            _show_counts(frontier.counts())
-            for line in report.lines(frontier):
-                print(line)
-            _show_hosts(frontier.hosts(time.time()), opts.hosts)
+            else:
+                if opts.tell:
+                    report.tell(frontier, opts.tell)
+                for state in ("pause", "resume", "stop"):
+                    if getattr(opts, state):
+                        frontier.crew.tell(state="run" if state == "resume" else state)
+                _show(text.sum_lines(frontier.counts()))
+                _show(report.lines(frontier))
+                now = time.time()
+                _show(text.host_lines(frontier.hosts(now), opts.hosts, now))
 
-    def _requeue(self, path: str, pattern: str) -> None:
-        from rdfaspider.frontier.local import LocalFrontier
-        from rdfaspider.frontier.reader import FrontierReader
-        from rdfaspider.scheduler.options import frontier_limits, politeness_of
 
-        assert self.settings is not None
-        limits = frontier_limits(self.settings, None)
-        with FrontierReader(path, delay=0.0, limits=limits) as reader:
-            order, limits = reader.order or self.settings["FRONTIER_ORDER"], reader.limits
-        manners = politeness_of(self.settings)
-        with LocalFrontier(
-            path, order=order, politeness=manners, limits=limits, now=time.time()
-        ) as frontier:
-            count = frontier.requeue(pattern)
-        _say_requeued(count)
+def _check(args: list[str], opts: argparse.Namespace) -> None:
+    """Raise ValueError, before anything is opened, if the options make no sense."""
+    if args:
+        raise ValueError(f"It takes options only, not {args[0][:200]}: see scrapy frontier -h.")
+    if opts.hosts < 0:
+        raise ValueError(f"--hosts must be 0 or more, not {opts.hosts}.")
+    asked = [f"--{name}" for name in _QUESTIONS if getattr(opts, name) is not None]
+    told = [f"--{name}" for name in _ORDERS if getattr(opts, name)]
+    states = [name for name in told if name != "--tell"]
+    if len(asked) > 1 or (asked and told) or len(states) > 1:
+        raise ValueError(f"{' and '.join(asked + told)} cannot be said at once.")
+    for name in ("failed", "denied", "requeue"):
+        try:
+            re.compile(getattr(opts, name) or "")
+        except re.error as error:
+            raise ValueError(
+                f"{getattr(opts, name)[:200]!r} is not a regular expression: {error}."
+            ) from error
+
+
+def _normalised(text: str) -> str:
+    from rdfaspider.urls import normalise
+
+    return normalise(text)
+
+
+def _show(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
+
+
+def _show_url(view: UrlView | None, asked: str) -> None:
+    from rdfaspider.frontier import text
+
+    if view is None:
+        raise ValueError(f"{_normalised(asked)} is not known to this crawl.")
+    _show(text.url_lines(view))
+
+
+def _show_table(views: Iterable[UrlView]) -> None:
+    from rdfaspider.frontier import text
+
+    _show(text.table_lines(views, aligned=sys.stdout.isatty()))
 
 
 def _say_requeued(count: int) -> None:
     print(f"{count:,} failed URLs wait again; run the crawl's command to fetch them.")
-
-
-def _show_shared_url(frontier: SharedFrontier, text: str) -> None:
-    from rdfaspider.frontier.redis.failures import record
-    from rdfaspider.urls import normalise
-
-    url = normalise(text)
-    found = record(frontier, url)
-    if found is None:
-        print(f"{url} is not known to this crawl.")
-    else:
-        print(f"{url}\n  state     {found[0]}\n  depth     {found[1]}")
-
-
-def _show_url(reader: FrontierReader, text: str) -> None:
-    from rdfaspider.frontier.reader import STATES
-    from rdfaspider.urls import normalise
-
-    url = normalise(text)
-    record = reader.record(url)
-    if record is None:
-        print(f"{url} is not known to this crawl.")
-    else:
-        print(f"{url}\n  state     {STATES[record.state]}\n  depth     {record.depth}")
-        print(f"  attempts  {record.attempts}\n  number    {record.number}")
-
-
-def _show_all(reader: FrontierReader, count: int) -> None:
-    _show_counts(reader.counts(), reader.limits)
-    _show_hosts(reader.hosts(time.time()), count)
-
-
-def _show_counts(counts: Counts, limits: FrontierLimits | None = None) -> None:
-    from rdfaspider.frontier.limits import explain
-
-    print(
-        f"{counts.seen:,} URLs = {counts.done:,} done + {counts.failed:,} failed"
-        f" + {counts.denied:,} denied + {counts.waiting + counts.in_flight:,} waiting"
-        " (those being fetched included)"
-    )
-    for sentence in explain(counts.rejected, limits):
-        print(f"{sentence}, not taken in")
-
-
-def _show_hosts(views: Iterable[HostView], count: int) -> None:
-    import heapq
-
-    now = time.time()
-    hosts = heapq.nlargest(count, views, key=lambda host: (host.waiting, host.done))
-    if hosts:
-        print(f"\n{'waiting':>9} {'done':>9} {'failed':>7} {'delay':>6} {'next':>7}  host")
-    for host in hosts:
-        print(
-            f"{host.waiting:>9,} {host.done:>9,} {host.failed:>7,} {host.delay:>5.1f}s"
-            f" {_next(host, now):>7}  {host.name}: {host.why}"
-        )
-
-
-def _next(host: HostView, now: float) -> str:
-    if not host.waiting:
-        return "-"
-    return "now" if host.ready <= now else f"{host.ready - now:.0f}s"

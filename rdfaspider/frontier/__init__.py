@@ -36,6 +36,7 @@ __all__ = [
     "HostView",
     "State",
     "Taken",
+    "UrlView",
     "is_begun",
     "is_shared",
     "open_frontier",
@@ -94,6 +95,24 @@ class HostView:
     why: str
 
 
+@dataclass(slots=True)
+class UrlView:
+    """One URL as people see it; what nobody knows is None.
+
+    `attempts` is how often it was asked for. `reason`, `status` and `time` are of the last attempt, if it
+    failed, and `referrer` is the page on which the link was first found.
+    """
+
+    url: str
+    state: str
+    depth: int
+    attempts: int | None = None
+    status: int | None = None
+    reason: str | None = None
+    time: float | None = None
+    referrer: str | None = None
+
+
 class Frontier(Protocol):
     """What a crawl needs of a frontier. All times are seconds, of whatever clock the caller keeps."""
 
@@ -123,15 +142,24 @@ class Frontier(Protocol):
         deeper: int = 1,
         gain: float = 0.0,
         contexts: Sequence[int] = (),
+        reason: str = "",
+        status: int = 0,
     ) -> None:
         """End a URL and take in its links, `deeper` than it, in one step.
+
+        Of a URL that failed or was denied, `reason` and the `status` of the answer are kept for people.
 
         For orders that want to know: `gain` is what the page was worth, and `contexts` has a number for
         each link, what its page and its words say of it (advice.py).
         """
 
-    def retry(self, taken: Taken, now: float, after: float = 0.0) -> None:
-        """Put a URL back, to be handed out again no sooner than `after` seconds from now."""
+    def retry(
+        self, taken: Taken, now: float, after: float = 0.0, *, reason: str = "", status: int = 0
+    ) -> None:
+        """Put a URL back, to be handed out again no sooner than `after` seconds from now.
+
+        `reason` and `status` are kept until it is done.
+        """
 
     def release(self, taken: Taken, now: float) -> None:
         """Put a URL back as it was: it was not fetched, but its host's turn is used up."""

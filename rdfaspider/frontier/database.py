@@ -11,6 +11,11 @@ One directory, these column families (numbers are big-endian, so that they sort)
     hosts     key of a host                   → its record (hosts.py)
     meta      name                            → format version, counters, the order's pointers
     notes     name                            → what others want to keep with the frontier: robots.txt
+    failures  number (5)                      → why a URL failed or was denied, and when (failures.py)
+    referrers first number of a block         → on which pages its URLs were found (referrers.py)
+
+Crawls that earlier versions began lack the last two: opening such a crawl adds them, and a reader
+finds them empty.
 
 Every change of state is one write batch over all of them. A batch that was written survives the
 death of the process whole or not at all; `close` makes it survive the death of the machine.
@@ -42,6 +47,7 @@ from rdfaspider.frontier import FrontierUnavailable
 VERSION = b"2"
 
 FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta", "notes")
+ADDED_FAMILIES = ("failures", "referrers")
 
 # Families in which single keys are looked up; the others are only walked.
 _ASKED_FOR = frozenset(("urls", "links", "hosts", "meta", "notes"))
@@ -82,6 +88,7 @@ class Family:
         while cursor.valid():
             yield cursor.key(), cursor.value()
             cursor.next()
+        cursor.status()  # raises what ended it too soon, if a file is damaged
 
     def close(self) -> None:
         self._family.close()
@@ -102,23 +109,32 @@ class Database:
         self._scratch = mkdtemp(prefix="rdfaspider-") if read_only else ""
         self.is_broken = False
         try:
-            self._database = _open(path, self._scratch)
+            names = _families(path, read_only=read_only)
+            self._database = _open(path, self._scratch, names)
         except Exception as error:  # rocksdict raises nothing more special
             shutil.rmtree(self._scratch, ignore_errors=True)
-            raise FrontierUnavailable(_explain(path, error)) from error
-        self._families = [Family(self._database, name) for name in FAMILIES]
+            raise FrontierUnavailable(explain(path, error)) from error
+        self._families = [Family(self._database, name) for name in names]
         self.urls, self.numbers, self.waiting, self.later = self._families[:4]
-        self.inbox, self.links, self.hosts, self.meta, self.notes = self._families[4:]
+        self.inbox, self.links, self.hosts, self.meta, self.notes = self._families[4:9]
+        self.failures, self.referrers = self._families[9:]
         self._check_version(path, read_only)
 
     def _check_version(self, path: Path, read_only: bool) -> None:
-        version = self.meta.get(b"version")
+        try:
+            version = self.meta.get(b"version")
+        except Exception as error:
+            self.close()
+            raise FrontierUnavailable(explain(path, error)) from error
         if version is None and not read_only:
             self.meta[b"version"] = VERSION
+        elif version is None:
+            self.close()
+            raise FrontierUnavailable(explain(path, "Corruption: it has no format number"))
         elif version != VERSION:
             self.close()
             raise FrontierUnavailable(
-                f"The frontier {path} has format {version.decode() if version else 'none'}, and this"
+                f"The frontier {path} has format {version.decode()}, and this"
                 f" version of rdfaspider reads format {VERSION.decode()}: finish that crawl with the"
                 " version that began it, or begin a new one with -s JOBDIR=DIRECTORY."
             )
@@ -145,7 +161,13 @@ class Database:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
 
-def _open(path: Path, scratch: str) -> Rdict:
+def _families(path: Path, *, read_only: bool) -> list[str]:
+    """Return the names of the families to open; one that a reader does not find is the empty default."""
+    there = set(Rdict.list_cf(str(path))) if read_only else set(ADDED_FAMILIES)
+    return [*FAMILIES, *(name if name in there else "default" for name in ADDED_FAMILIES)]
+
+
+def _open(path: Path, scratch: str, names: list[str]) -> Rdict:
     cache = Cache(_CACHE)
     options = _options(cache)
     options.create_if_missing(True)
@@ -155,7 +177,7 @@ def _open(path: Path, scratch: str) -> Rdict:
     options.set_max_total_wal_size(6 * _WRITE_BUFFER)
     options.set_max_open_files(256)
     options.set_keep_log_file_num(2)
-    families = {name: _options(cache, filtered=name in _ASKED_FOR) for name in FAMILIES}
+    families = {name: _options(cache, filtered=name in _ASKED_FOR) for name in names}
     # Waiting URLs go as fast as they come; what is left of them must not slow down the seeks.
     for name in ("waiting", "later", "inbox"):
         families[name].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
@@ -198,10 +220,16 @@ def _options(cache: Cache, *, filtered: bool = True) -> Options:
     return options
 
 
-def _explain(path: Path, error: Exception) -> str:
+def explain(path: Path, error: object) -> str:
+    """Return a sentence about what RocksDB said, and what to do about it."""
     if re.search("lock hold by|While lock file", str(error)):
         return (
             f"The frontier {path} is in use by another crawl: wait until that one ends,"
             " or give this one a directory of its own with -s JOBDIR=DIRECTORY."
+        )
+    if re.search("Corruption|Column family not found|No such file", str(error)):
+        return (
+            f"The frontier {path} is damaged ({error}): restore it from a backup, or begin a new"
+            " crawl with -s JOBDIR=DIRECTORY."
         )
     return f"The frontier {path} cannot be opened: {error}"

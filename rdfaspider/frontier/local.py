@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 from rdfaspider.frontier import Counts, FrontierUnavailable, Taken
 from rdfaspider.frontier.counters import Counters
 from rdfaspider.frontier.database import Database
+from rdfaspider.frontier.failures import Failure, Failures
 from rdfaspider.frontier.hosts import Hosts
 from rdfaspider.frontier.keys import to_key, to_url
 from rdfaspider.frontier.later import Later
@@ -81,6 +82,7 @@ class LocalFrontier:
         self._waiting = WaitingUrls(self._database, self._order)
         self._later = Later(self._database)
         self._outlinks = Outlinks(self._database)
+        self._failures = Failures(self._database)
         self._lease = lease
         self._leases = Leases(lease)
         self._loaded: dict[int, Taken] = {}  # at hand or in flight
@@ -208,6 +210,8 @@ class LocalFrontier:
         deeper: int = 1,
         gain: float = 0.0,
         contexts: Sequence[int] = (),
+        reason: str = "",
+        status: int = 0,
     ) -> None:
         if not self._leases.holds(taken):
             return
@@ -219,6 +223,10 @@ class LocalFrontier:
         if state == "done":
             self._order.learn(host, key, taken.hint, gain)
             self._take_in_links(batch, taken, keys, deeper, contexts)
+            if taken.attempts:
+                self._failures.forget(batch, taken.number)
+        else:
+            self._failures.keep(batch, taken.number, Failure(now, status, reason))
         self._write(batch, host)
 
     def _count(self, host: Host, taken: Taken, state: State) -> None:
@@ -243,16 +251,19 @@ class LocalFrontier:
     ) -> None:
         depth = taken.depth + deeper
         if depth <= max(self._limits.depth, self._limits.dynamic_depth):
-            self._inbox.add(batch, depth, keys, contexts)
+            self._inbox.add(batch, depth, keys, contexts, taken.number)
         else:
             self._counters.reject("depth", len(keys))
         if taken.depth > min(self._counters.floor, self._inbox.floor):
             self._outlinks.keep(batch, taken.depth, taken.number, deeper, keys)
 
-    def retry(self, taken: Taken, now: float, after: float = 0.0) -> None:
+    def retry(
+        self, taken: Taken, now: float, after: float = 0.0, *, reason: str = "", status: int = 0
+    ) -> None:
         if not self._leases.holds(taken):
             return
         batch = self._database.batch()
+        self._failures.keep(batch, taken.number, Failure(now, status, reason))
         host = self._land(taken, now)
         taken.attempts = min(taken.attempts + 1, 255)
         self._remove(batch, host, taken, LATER)
@@ -272,6 +283,7 @@ class LocalFrontier:
             if record.state == FAILED and wanted.search(to_url(key)):
                 batch = self._database.batch()
                 host = self._sieve.wait_again(batch, key, record._replace(attempts=0))
+                self._failures.forget(batch, record.number)
                 self._write(batch, host)
                 count += 1
         return count

@@ -41,7 +41,7 @@ class Outlinks:
         batch.delete(_key(old, number), self._family.handle)
         batch.put(_key(new, number), value, self._family.handle)
         links = value[1:].split(b"\n") if len(value) > 1 else []
-        inbox.add(batch, new + value[0], links)
+        inbox.add(batch, new + value[0], links, referrer=number)
         return True
 
     def prune(self, batch: WriteBatch, floor: int) -> None:

@@ -7,16 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from rdfaspider.frontier import Counts
-from rdfaspider.frontier.admission import count_admitted
+from rdfaspider.frontier import Counts, FrontierUnavailable, State, UrlView
+from rdfaspider.frontier.admission import count_admitted, smallest_depths
 from rdfaspider.frontier.counters import Counters
-from rdfaspider.frontier.database import Database
+from rdfaspider.frontier.database import Database, explain
+from rdfaspider.frontier.failures import Failures
 from rdfaspider.frontier.hosts import Host, Hosts
-from rdfaspider.frontier.keys import to_url
+from rdfaspider.frontier.keys import to_key, to_url
 from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.pages import Inbox
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.referrers import Referrers
 from rdfaspider.frontier.terms import limits_of, order_of
-from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie
+from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie, unpack
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -24,7 +27,14 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import HostView
 
-STATES = {WAITING: "waiting", DONE: "done", FAILED: "failed", DENIED: "denied", LATER: "later"}
+STATES = {
+    WAITING: "waiting",
+    DONE: "done",
+    FAILED: "failed",
+    DENIED: "denied",
+    LATER: "waiting to be tried again",
+}
+ENDS: dict[State, int] = {"done": DONE, "failed": FAILED, "denied": DENIED}
 
 
 class FrontierReader:
@@ -34,11 +44,14 @@ class FrontierReader:
     """
 
     def __init__(self, path: str, *, delay: float, limits: FrontierLimits | None = None) -> None:
-        self._database = Database(Path(path), read_only=True)
+        self._path = Path(path)
+        self._database = Database(self._path, read_only=True)
         self._hosts = Hosts(self._database, Politeness(delay=delay))
         self.limits = limits_of(self._database, limits or FrontierLimits())
         self.order = order_of(self._database)
         self.trie = Trie(self._database)
+        self._failures = Failures(self._database)
+        self._referrers = Referrers(self._database)
 
     @cached_property
     def _arriving(self) -> Counter[bytes]:
@@ -66,15 +79,33 @@ class FrontierReader:
             host.waiting = count
             yield self._hosts.view(host, now)
 
-    def record(self, url: str) -> Record | None:
-        return self.trie.record(url)
+    def url(self, url: str) -> UrlView | None:
+        """Return what is known of a normalised URL, None if nothing is."""
+        record = self.trie.record(url)
+        if record is not None:
+            return self._view(url, record)
+        depth = smallest_depths(Inbox(self._database).entries).get(to_key(url))
+        return None if depth is None else UrlView(url, "found, not looked up yet", depth)
 
-    def failed(self, pattern: str) -> Iterator[tuple[str, Record]]:
-        """Yield the failed URLs in which a regular expression is found."""
+    def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
+        """Yield the URLs that ended in a state in which a regular expression is found."""
         wanted = re.compile(pattern)
-        for key, record in self.trie.subtree():
-            if record.state == FAILED and wanted.search(url := to_url(key)):
-                yield url, record
+        code = bytes((ENDS[state],))
+        for key, value in self._database.urls.pairs():
+            if value.startswith(code) and wanted.search(url := to_url(key)):
+                yield self._view(url, unpack(value))
+
+    def _view(self, url: str, record: Record) -> UrlView:
+        failure = self._failures.get(record.number)
+        referrer = self._referrers.of(record.number)
+        was_asked = record.state in (DONE, FAILED)
+        view = UrlView(url, STATES[record.state], record.depth, record.attempts + was_asked)
+        if failure is not None:
+            view.time, view.reason = failure.time, failure.reason or None
+            view.status = failure.status or None
+        if referrer is not None:
+            view.referrer = self.trie.url(referrer)
+        return view
 
     def close(self) -> None:
         self._database.close()
@@ -82,5 +113,9 @@ class FrontierReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
         self.close()
+        if (
+            kind is Exception
+        ):  # RocksDB cannot read a file, and rocksdict raises nothing more special
+            raise FrontierUnavailable(explain(self._path, error))

@@ -24,6 +24,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Self
 
+from rdfaspider.frontier.failures import tidy
 from rdfaspider.frontier.keys import host_of, to_key
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.partitions import ASSIGNMENTS
@@ -162,6 +163,8 @@ class SharedFrontier:
         deeper: int = 1,
         gain: float = 0.0,
         contexts: Sequence[int] = (),
+        reason: str = "",
+        status: int = 0,
     ) -> None:
         lease = self._desk.let_go(taken, now, asked=state != "denied")
         if lease is None:
@@ -172,13 +175,17 @@ class SharedFrontier:
             landing.links, landing.deeper = tuple(links), deeper
             self._desk.land_page(landing, taken.depth)
         else:
+            landing.record = b"%d %b" % (status, tidy(reason))
             self._desk.landings.append(landing)
         self._way.tell(now)
 
-    def retry(self, taken: Taken, now: float, after: float = 0.0) -> None:
+    def retry(
+        self, taken: Taken, now: float, after: float = 0.0, *, reason: str = "", status: int = 0
+    ) -> None:
         if lease := self._desk.let_go(taken, now):
             landing = self._desk.landing("later", lease, now)
             landing.until = landing.time + after
+            landing.record = b"%d %b" % (status, tidy(reason))
             self._desk.landings.append(landing)
             self._way.tell(now)
 

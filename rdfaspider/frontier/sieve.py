@@ -13,6 +13,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.admission import by_host, smallest_depths, within_depth, within_host
+from rdfaspider.frontier.referrers import Referrers, finders
 from rdfaspider.frontier.trie import DONE, LATER, WAITING, Record, Trie, unpack
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Sieve:
         self._limits = limits
         self._loaded = loaded
         self._order = order
+        self._referrers = Referrers(database)
         self._stirred: list[Host] = []  # hosts with work that got more
 
     def run(self) -> None:
@@ -77,7 +79,7 @@ class Sieve:
                     new.append(key)
                 elif reads_hints or found[key] < data[1]:
                     idle += self._improve(batch, key, unpack(data), found[key])
-            idle += self._add(batch, new, found)
+            idle += self._add(batch, new, found, entries)
             self._outlinks.prune(batch, min(self._counters.floor, self._inbox.floor))
             self._counters.save(batch)
             self._database.write(batch)
@@ -105,7 +107,11 @@ class Sieve:
     # --- new URLs ---
 
     def _add(
-        self, batch: WriteBatch, keys: list[bytes], findings: Mapping[bytes, int]
+        self,
+        batch: WriteBatch,
+        keys: list[bytes],
+        findings: Mapping[bytes, int],
+        entries: list[Entry],
     ) -> list[Host]:
         """Take in new URLs as far as the limits allow; return the hosts that were without work."""
         accepted: list[bytes] = []
@@ -126,6 +132,7 @@ class Sieve:
             self._turns.forget_if_idle(host)
         own = [findings[key] for key in accepted]
         self._trie.add(batch, accepted, own, first)
+        self._referrers.add(batch, accepted, finders(entries) if accepted else {}, first)
         self._counters.next_number = first + len(accepted)
         for finding, count in Counter(own).items():
             self._counters.begin(finding & 255, count)

@@ -326,7 +326,8 @@ class Scheduler(BaseScheduler):
         if page.outcome == "postponed":
             self.frontier.release(taken, now)
         elif page.transient and taken.attempts < self.retries:
-            self.frontier.retry(taken, now, after=self.retry_delay * 2**taken.attempts)
+            after = self.retry_delay * 2**taken.attempts
+            self.frontier.retry(taken, now, after, reason=page.reason, status=page.status)
             self._outcomes[f"retried/{page.reason}"] += 1
         else:
             links, places = self.spider.follow(page)
@@ -340,7 +341,15 @@ class Scheduler(BaseScheduler):
             if contexts:
                 contexts += [0] * len(guesses)
             self.frontier.finish(
-                taken, state, now, links + guesses, deeper=deeper, gain=gain, contexts=contexts
+                taken,
+                state,
+                now,
+                links + guesses,
+                deeper=deeper,
+                gain=gain,
+                contexts=contexts,
+                reason=page.reason,
+                status=page.status,
             )
             self._outcomes[f"{page.outcome}/{page.reason}"] += 1
 
@@ -371,7 +380,7 @@ class Scheduler(BaseScheduler):
 
     def _fail(self, number: int, reason: str) -> None:
         if (taken := self._taken.pop(number, None)) is not None:
-            self.frontier.finish(taken, "failed", clock.now())
+            self.frontier.finish(taken, "failed", clock.now(), reason=reason)
             self._outcomes[f"failed/{reason}"] += 1
 
     def _stop(self, reason: str, error: BaseException) -> None:

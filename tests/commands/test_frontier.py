@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import shlex
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -10,11 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import redis
 
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.shared import SharedFrontier
+from tests.conftest import PROJECT, in_terminal
 from tests.frontier import redis_servers
 
 if TYPE_CHECKING:
@@ -52,11 +58,66 @@ def test_a_running_crawl_can_be_looked_at(scrapy: Scrapy, crawl_directory: Path)
 def test_one_url(scrapy: Scrapy, crawl_directory: Path) -> None:
     shown = scrapy("frontier", "--url", "HTTP://b.test")
     assert shown.stdout.startswith("http://b.test/\n  state     ")
-    assert "not known" in scrapy("frontier", "--url", "http://c.test/").stdout
+
+
+def test_what_is_known_of_a_failed_url(scrapy: Scrapy, tmp_path: Path) -> None:
+    path = tmp_path / "crawl" / "frontier"
+    with LocalFrontier(str(path), politeness=Politeness(delay=0.0)) as frontier:
+        frontier.put(["http://a.test/"])
+        first = frontier.take(1e9)
+        assert first
+        frontier.finish(first, "done", 1e9, ["http://a.test/gone", "http://a.test/secret"])
+        for attempt in (0, 1):
+            while (taken := frontier.take(1e9 + attempt)) is not None:
+                if taken.url.endswith("secret"):
+                    frontier.finish(taken, "denied", 1e9, reason="robots")
+                elif attempt == 0:
+                    frontier.retry(taken, 1e9, reason="TimeoutError", after=1.0)
+                else:
+                    frontier.finish(taken, "failed", 1e9 + 1, reason="410", status=410)
+    assert scrapy("frontier", "--failed").stdout == (
+        "410\t2\t2001-09-09T01:46:41Z\t410\thttp://a.test/gone\thttp://a.test/\n"
+    )
+    assert scrapy("frontier", "--failed", "nowhere").stdout == ""
+    assert scrapy("frontier", "--denied").stdout == (
+        "-\t0\t2001-09-09T01:46:40Z\trobots\thttp://a.test/secret\thttp://a.test/\n"
+    )
+    assert scrapy("frontier", "--url", "http://a.test/gone").stdout == (
+        "http://a.test/gone\n"
+        "  state     failed\n"
+        "  depth     1\n"
+        "  attempts  2\n"
+        "  status    410\n"
+        "  reason    410\n"
+        "  time      2001-09-09T01:46:41Z\n"
+        "  found on  http://a.test/\n"
+    )
+
+
+def test_a_crawl_keeps_why_urls_failed(scrapy: Scrapy, branching_site: str, tmp_path: Path) -> None:
+    settings: dict[str, object] = {"FRONTIER_RETRIES": 1, "FRONTIER_RETRY_DELAY": 0}
+    settings |= {"POLITENESS_DELAY": 0, "POLITENESS_BACKOFF": 0}
+    (tmp_path / "seeds.txt").write_text(f"{branching_site}404\n{branching_site}503\n")
+    scrapy("crawl", "rdfa", "-a", "seeds=seeds.txt", "-a", "depth=0", **settings)
+    lines = [line.split("\t") for line in scrapy("frontier", "--failed").stdout.splitlines()]
+    assert [(status, attempts, reason, url) for status, attempts, _, reason, url, _ in lines] == [
+        ("404", "1", "404", f"{branching_site}404"),
+        ("503", "2", "503", f"{branching_site}503"),
+    ]
+    assert all(line[2].startswith("20") and line[5] == "-" for line in lines)
+
+
+def test_a_terminal_gets_aligned_columns(crawl_directory: Path, tmp_path: Path) -> None:
+    output = in_terminal([sys.executable, "-m", "rdfaspider", "frontier", "--failed"], tmp_path)
+    heading, *rows = output.splitlines()
+    assert len(rows) == 2
+    assert heading.split() == ["status", "attempts", "time", "reason", "URL", "found", "on"]
+    assert {row.index("http://") for row in rows} == {heading.index("URL")}
 
 
 def test_failed_urls_can_be_tried_again(scrapy: Scrapy, crawl_directory: Path) -> None:
-    failed = scrapy("frontier", "--failed", "").stdout.split()
+    lines = scrapy("frontier", "--failed", "").stdout.splitlines()
+    failed = [line.split("\t")[4] for line in lines]
     assert len(failed) == 2
     result = scrapy("frontier", "--requeue", "^" + failed[0] + "$")
     assert result.stdout.startswith("1 failed URLs wait again")
@@ -74,17 +135,79 @@ def test_failed_urls_can_be_tried_again(scrapy: Scrapy, crawl_directory: Path) -
     ("arguments", "sentence"),
     [
         (["-s", "JOBDIR=nowhere"], "There is no frontier in nowhere/frontier"),
-        (["--failed", "("], "not a regular expression"),
+        (["-s", "JOBDIR=file"], "There is no frontier in file/frontier"),
+        (["--requeue", ".", "-s", "JOBDIR=file"], "There is no frontier in file/frontier"),
+        (["-s", "JOBDIR=damaged"], "damaged/frontier is damaged"),
+        (["--failed", "("], "'(' is not a regular expression: missing )"),
+        (["--denied", "*"], "'*' is not a regular expression"),
+        (["--requeue", "["], "'[' is not a regular expression"),
         (["--url", "nonsense"], "Not a URL"),
+        (["--url", ""], "Not a URL"),
+        (["--url", "http://c.test/"], "http://c.test/ is not known to this crawl."),
+        (["--hosts", "-1"], "--hosts must be 0 or more, not -1."),
+        (["--failed", "--denied"], "--failed and --denied cannot be said at once."),
+        (["--failed", "--pause"], "--failed and --pause cannot be said at once."),
+        (["--pause"], "for the workers of a shared crawl"),
+        (["--tell", "nonsense"], "for the workers of a shared crawl"),
+        (["everything"], "It takes options only, not everything"),
+        (["-s", "FRONTIER_URL=gopher://x"], "There is no frontier in gopher:"),
     ],
 )
 def test_a_mistake_is_answered_by_a_sentence(
-    scrapy: Scrapy, crawl_directory: Path, arguments: list[str], sentence: str
+    scrapy: Scrapy, crawl_directory: Path, tmp_path: Path, arguments: list[str], sentence: str
 ) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "damaged" / "frontier").mkdir(parents=True)
+    (tmp_path / "damaged" / "frontier" / "CURRENT").write_text("MANIFEST-000001\n")
+    before = sorted(tmp_path.rglob("*"))
     result = scrapy("frontier", *arguments)
     assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("scrapy frontier: ")
     assert sentence in result.stderr
-    assert "Traceback" not in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before, "nothing is created"
+
+
+def test_a_damaged_file_is_not_passed_over(scrapy: Scrapy, tmp_path: Path) -> None:
+    path = tmp_path / "crawl" / "frontier"
+    with LocalFrontier(str(path), politeness=Politeness(delay=0.0)) as frontier:
+        frontier.put([f"http://h{number % 50}.test/{number}" for number in range(30_000)])
+    largest = max(path.glob("*.sst"), key=lambda file: file.stat().st_size)
+    body = bytearray(largest.read_bytes())
+    body[len(body) // 2 : len(body) // 2 + 100] = bytes(100)
+    largest.write_bytes(body)
+    results = [scrapy("frontier", "--failed"), scrapy("frontier", "--url", "http://h1.test/1")]
+    assert any("is damaged (Corruption" in result.stderr for result in results)
+    assert not any("Traceback" in result.stderr for result in results)
+
+
+@pytest.mark.parametrize("arguments", [["--failed"], []])
+def test_a_reader_that_has_enough_ends_it_silently(
+    scrapy: Scrapy, tmp_path: Path, arguments: list[str]
+) -> None:
+    path = tmp_path / "crawl" / "frontier"
+    with LocalFrontier(str(path), politeness=Politeness(delay=0.0, at_once=9999)) as frontier:
+        frontier.put([f"http://h{number}.test/{'x' * 99}" for number in range(2_000)])
+        while (taken := frontier.take(0.0)) is not None:
+            frontier.finish(taken, "failed", 0.0, reason="Zeitüberschreitung")
+    command = shlex.join([sys.executable, "-m", "rdfaspider", "frontier", *arguments])
+    if not arguments:
+        command += " --hosts 2000"
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONIOENCODING": "ascii"}
+    result = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} | head -n 1"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.stderr == b""
+    assert result.stdout.count(b"\n") == 1
+    assert result.returncode == 0
+    if arguments:
+        assert b"Zeit\\xfcberschreitung" in result.stdout
 
 
 def test_a_running_crawl_is_not_requeued(scrapy: Scrapy, crawl_directory: Path) -> None:
@@ -101,22 +224,32 @@ def test_failed_urls_of_a_shared_crawl_can_be_tried_again(scrapy: Scrapy, tmp_pa
             for _ in range(2):
                 taken = frontier.take(0.0)
                 assert taken
-                frontier.finish(taken, "failed", 0.0)
+                frontier.finish(taken, "failed", 0.0, reason="gone for good", status=404)
         options = {"FRONTIER_URL": server.url}
         listed = scrapy("frontier", "--failed", "b.test", **options)
-        assert listed.stdout == "http://b.test/2\n", listed.stderr
+        assert listed.stdout == (
+            "404\t1\t1970-01-01T00:00:00Z\tgone for good\thttp://b.test/2\t-\n"
+        ), listed.stderr
+        assert scrapy("frontier", "--denied", **options).stdout == ""
         result = scrapy("frontier", "--requeue", "b.test", **options)
         assert result.stdout.startswith("1 failed URLs wait again"), result.stderr
         assert "1 failed + 0 denied + 1 waiting" in scrapy("frontier", **options).stdout
         shown = scrapy("frontier", "--url", "http://b.test/2", **options)
         assert shown.stdout == "http://b.test/2\n  state     waiting\n  depth     0\n"
-        assert "not known" in scrapy("frontier", "--url", "http://c.test/", **options).stdout
+        assert "not known" in scrapy("frontier", "--url", "http://c.test/", **options).stderr
+        for wrong in ("nonsense", "delay=fast", "delay"):
+            told = scrapy("frontier", "--tell", wrong, "--pause", **options)
+            assert (told.returncode, told.stderr.count("\n")) == (1, 1)
+        assert "\nrun; " in scrapy("frontier", **options).stdout, "nobody was told to pause"
 
 
 class Branching(BaseHTTPRequestHandler):
     """A root with 40 links, whose pages have ten links each that nobody else has."""
 
     def do_GET(self) -> None:
+        if self.path in ("/404", "/503"):
+            self.send_error(int(self.path[1:]))
+            return
         depth = 0 if self.path == "/" else self.path.count("/")
         children = {0: 40, 1: 10}.get(depth, 0)
         path = self.path.rstrip("/")
@@ -200,3 +333,28 @@ def test_requeueing_keeps_links_that_were_not_looked_up(scrapy: Scrapy, tmp_path
     shown = scrapy("frontier").stdout
     assert "4 URLs = 1 done + 0 failed + 0 denied + 3 waiting" in shown
     assert "beyond" not in shown
+
+
+def test_a_password_is_never_shown(scrapy: Scrapy, tmp_path: Path) -> None:
+    with redis_servers.server(tmp_path / "redis") as server:
+        with server.client() as client:
+            client.config_set("requirepass", "right")
+        for url in (
+            f"redis://:sesame@127.0.0.1:{server.port}/0",
+            f"redis://127.0.0.1:{server.port}/0?password=sesame",
+        ):
+            result = scrapy("frontier", FRONTIER_URL=url)
+            assert result.returncode == 1
+            assert result.stderr.startswith("scrapy frontier: Redis cannot be reached")
+            assert result.stderr.count("\n") == 1
+            assert "sesame" not in result.stdout + result.stderr
+        with redis.Redis(port=server.port, password="right") as client:
+            client.config_set("requirepass", "")
+
+
+@pytest.mark.parametrize("end", ["0?colour=red", "0?crawl=other", "none"])
+def test_a_wrong_address_is_said(scrapy: Scrapy, tmp_path: Path, end: str) -> None:
+    with redis_servers.server(tmp_path / "redis") as server:
+        result = scrapy("frontier", FRONTIER_URL=f"redis://127.0.0.1:{server.port}/{end}")
+    assert result.returncode == 1
+    assert result.stderr.count("\n") == 1, result.stderr

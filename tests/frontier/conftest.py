@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 import redis
 
-from rdfaspider.frontier import Frontier, open_frontier
+from rdfaspider.frontier import Frontier, UrlView, open_frontier
+from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.frontier.redis import failures
+from rdfaspider.frontier.shared import SharedFrontier
 from tests.frontier import redis_servers
 
 Opener = Callable[..., Frontier]
@@ -28,6 +32,15 @@ def redis_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[red
     """Return the nodes of a real Redis Cluster of three."""
     with redis_servers.cluster(tmp_path_factory.mktemp("cluster")) as servers:
         yield servers
+
+
+def look(frontier: Frontier, url: str) -> UrlView | None:
+    """Return what people are told of a URL of a frontier that is open."""
+    if isinstance(frontier, SharedFrontier):
+        return failures.url_view(frontier, url)
+    assert isinstance(frontier, LocalFrontier)
+    with FrontierReader(frontier._database._database.path(), delay=0.0) as reader:
+        return reader.url(url)
 
 
 @pytest.fixture(

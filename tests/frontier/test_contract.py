@@ -10,6 +10,7 @@ import pytest
 
 from rdfaspider.frontier import Frontier, FrontierUnavailable, Taken
 from rdfaspider.frontier.limits import FrontierLimits
+from tests.frontier.conftest import look
 
 if TYPE_CHECKING:
     from tests.frontier.conftest import Opener
@@ -369,6 +370,50 @@ def test_many_seeds_are_put_at_once(opener: Opener) -> None:
         assert frontier.wait(0.0) == 0.0
         assert frontier.counts().waiting == 45_000
         assert frontier.counts().rejected == {}
+
+
+# --- why URLs failed ---
+
+
+def why(frontier: Frontier, url: str) -> tuple[object, ...]:
+    view = look(frontier, url)
+    assert view is not None
+    return (view.state, view.attempts, view.status, view.reason, view.time)
+
+
+def test_why_a_url_failed_is_kept(opener: Opener) -> None:
+    with opener(delay=0.0) as frontier:
+        frontier.put(["http://a.test/", "http://b.test/", "http://c.test/"])
+        for now in (1000.0, 1001.0, 1002.0):
+            taken = frontier.take(now)
+            assert taken
+            if taken.url == "http://a.test/":
+                frontier.finish(taken, "failed", 1000.5, reason="404", status=404)
+            elif taken.url == "http://b.test/":
+                frontier.finish(taken, "denied", 1000.5, reason="robots\n.txt ")
+            else:
+                frontier.finish(taken, "failed", 1000.5)
+    with opener(delay=0.0, now=2000.0) as frontier:
+        assert why(frontier, "http://a.test/") == ("failed", 1, 404, "404", 1000.5)
+        assert why(frontier, "http://b.test/") == ("denied", 0, None, "robots .txt", 1000.5)
+        assert why(frontier, "http://c.test/") == ("failed", 1, None, None, 1000.5)
+        assert look(frontier, "http://d.test/") is None
+
+
+def test_why_a_url_waits_to_be_tried_again_is_kept_until_it_is_done(opener: Opener) -> None:
+    with opener(delay=0.0) as frontier:
+        frontier.put(["http://a.test/"])
+        for attempt in (1, 2):
+            taken = frontier.take(1000.0 * attempt)
+            assert taken
+            frontier.retry(taken, 1000.0 * attempt, 9.0, reason="TimeoutError", status=0)
+            again = ("waiting to be tried again", attempt, None, "TimeoutError", 1000.0 * attempt)
+            assert why(frontier, "http://a.test/") == again
+        taken = frontier.take(3000.0)
+        assert taken
+        frontier.finish(taken, "done", 3000.0, reason="page", status=200)
+        view = look(frontier, "http://a.test/")
+        assert view and (view.state, view.reason, view.status) == ("done", None, None)
 
 
 # --- the head is ready, and the hosts are spread ---

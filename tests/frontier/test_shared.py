@@ -485,13 +485,15 @@ def test_failed_urls_are_kept_and_tried_again(join: Join) -> None:
     frontier.put([f"http://h{n}.test/page?x=1" for n in range(6)], depth=2)
     while taken := frontier.take(100.0):
         frontier.finish(taken, "failed" if taken.url < "http://h4" else "done", 100.0)
-    listed = sorted(url for _, _, url in failures.failed(frontier, r"//h[0145]\."))
+    listed = sorted(view.url for view in failures.ended(frontier, "failed", r"//h[0145]\."))
     assert listed == ["http://h0.test/page?x=1", "http://h1.test/page?x=1"]
-    assert failures.record(frontier, listed[0]) == ("failed", 2)
-    assert failures.record(frontier, "http://h5.test/page?x=1") == ("done", 2)
-    assert failures.record(frontier, "http://h6.test/") is None
+    done = failures.url_view(frontier, "http://h5.test/page?x=1")
+    assert done and (done.state, done.depth) == ("done", 2)
+    assert failures.url_view(frontier, "http://h6.test/") is None
     assert failures.requeue(frontier, r"//h[0145]\.") == 2
     assert failures.requeue(frontier, r"//h[0145]\.") == 0, "they are not failed any more"
+    waiting = failures.url_view(frontier, listed[0])
+    assert waiting and (waiting.state, waiting.time) == ("waiting", None)
     counts = frontier.counts()
     assert (counts.waiting, counts.failed, counts.done) == (2, 2, 2)
     again = [frontier.take(200.0), frontier.take(200.0)]

@@ -134,7 +134,8 @@ class Landing:
     """What became of a URL, or of a host, as it is told to the script `land`.
 
     `depth` is the one by which the links were taken in: if a shorter way was found meanwhile, the script
-    says so, and the links are taken in once more.
+    says so, and the links are taken in once more. `record` are the links to be put on record or, of a URL
+    that is not done, the status and the reason.
     """
 
     what: str

@@ -94,7 +94,7 @@ class RedisLink:
         self._digests = {name: sha1(text).hexdigest() for name, text in self._sources.items()}
         try:
             self.client, self._cluster = connect(url, _TIMEOUT)
-        except (*_ERRORS, ValueError) as error:
+        except (*_ERRORS, ValueError, TypeError) as error:  # of an option that there is not
             raise FrontierUnavailable(
                 f"Redis cannot be reached at {self.url} ({error}): start it, or name it with"
                 " -s FRONTIER_URL=redis://HOST:PORT/0."

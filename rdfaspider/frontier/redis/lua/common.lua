@@ -14,6 +14,8 @@
 --   {p}:later        sorted set: "fingerprint attempts host tail" -> when it may be tried again
 --   {p}:links:D      hash: fingerprint -> links of a done page that may still be found by a shorter way
 --   {p}:failed       hash: fingerprint -> "host tail" of failed URLs, up to a bound
+--   {p}:denied       hash: the same of denied ones
+--   {p}:why          hash: fingerprint -> "time attempts status reason" of what failed, was denied or is tried again
 --   {p}:out          list: "depth links" that are to be taken in once more, by a better depth
 --
 -- Invariant. A URL that waits at a depth has exactly one entry in the queue of that depth; entries at

@@ -1,7 +1,7 @@
 -- Ends URLs in flight, or puts them back. ARGV[5]: links of pages this deep are needed no more; then 14 for each:
 -- what (done, failed, denied, later, waiting, refused, slow, placed, wake, delivered), fingerprint or host,
--- token, time, depth,
--- until, rejected, links, and of its host pause, failures, crawl delay, latency, back-off, blocked.
+-- token, time, depth, until, rejected, links, and of its host pause, failures, crawl delay, latency, back-off,
+-- blocked. Of what failed, was denied or is tried later, "status reason" stands in the place of the links.
 -- Of `slow`, time is until when the host is left alone, and until its crawl delay, below zero if that is as it was.
 -- Returns fingerprints and depths of URLs that are not ended because a shorter way to them was found, and
 -- hosts that were woken for nothing, and when something is ready next.
@@ -39,13 +39,17 @@ local function slow_down(host, i, blocked)
   host[H.blocked] = math.max(host[H.blocked], blocked)
 end
 
--- Failed URLs are kept with their text, so that people can have them tried again, but not without end.
-local MOST_FAILED = 10000
+-- What failed and what was denied is kept with its text, for people, and so is why, but not without end.
+local MOST_KEPT = 10000
 
-local function keep_failed(print, flight)
-  if call('HLEN', root .. ':failed') < MOST_FAILED then
-    call('HSET', root .. ':failed', print, flight[3] .. ' ' .. flight[5])
+local function keep(hash, print, value, most)
+  if call('HLEN', hash) < most or call('HEXISTS', hash, print) == 1 then
+    call('HSET', hash, print, value)
   end
+end
+
+local function keep_why(i, print, time, attempts)
+  keep(root .. ':why', print, table.concat({ exact(time), attempts, ARGV[i + 7] }, ' '), 3 * MOST_KEPT)
 end
 
 local function finish(i, print, token, time)
@@ -71,11 +75,16 @@ local function finish(i, print, token, time)
   if what == 'denied' then
     if at_once == 1 then host[H.clock] = time end  -- it was not asked
   else
-    if what == 'failed' then keep_failed(print, flight) end
     host[H[what]] = host[H[what]] + 1
     rest(host, time)
   end
+  if what ~= 'done' then
+    keep(root .. ':' .. what, print, flight[3] .. ' ' .. flight[5], MOST_KEPT)
+    keep_why(i, print, time, what == 'failed' and flight[4] + 1 or flight[4])
+    return
+  end
   if links ~= '' then call('HSET', root .. ':links:' .. depth, print, links) end
+  if tonumber(flight[4]) > 0 then call('HDEL', root .. ':why', print) end
 end
 
 local function put_off(i, print, token, time)
@@ -95,7 +104,9 @@ local function put_off(i, print, token, time)
   end
   local _, depth = state_of(print)
   set_state(print, LATER, depth)
-  local entry = table.concat({ print, math.min(flight[4] + 1, 255), flight[3], flight[5] }, ' ')
+  local attempts = math.min(flight[4] + 1, 255)
+  local entry = table.concat({ print, attempts, flight[3], flight[5] }, ' ')
+  keep_why(i, print, time, attempts)
   call('ZADD', root .. ':later', ARGV[i + 5], entry)
   host[H.later] = host[H.later] + 1
 end

@@ -7,6 +7,7 @@ for i = 5, #ARGV do
     local name, tail = string.match(entry, '^(%S+) (.*)$')
     local host = find_host(name)
     call('HDEL', root .. ':failed', print)
+    call('HDEL', root .. ':why', print)
     wait_again(name, host, print, 0, tail)
     host[H.failed] = host[H.failed] - 1
     add('failed', -1)

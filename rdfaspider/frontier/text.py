@@ -1,0 +1,95 @@
+"""A frontier in words: its sum, its hosts, its URLs, as they are shown to people."""
+
+from __future__ import annotations
+
+import heapq
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier.limits import explain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rdfaspider.frontier import Counts, HostView, UrlView
+    from rdfaspider.frontier.limits import FrontierLimits
+
+_COLUMNS = ("status", "attempts", "time", "reason", "URL", "found on")
+# Of all columns but the last two, which take the room they need.
+_WIDTHS = (6, 8, 20, 20)
+
+
+def sum_lines(counts: Counts, limits: FrontierLimits | None = None) -> Iterator[str]:
+    """Yield how the states add up, and what was not taken in."""
+    yield (
+        f"{counts.seen:,} URLs = {counts.done:,} done + {counts.failed:,} failed"
+        f" + {counts.denied:,} denied + {counts.waiting + counts.in_flight:,} waiting"
+        " (those being fetched included)"
+    )
+    for sentence in explain(counts.rejected, limits):
+        yield f"{sentence}, not taken in"
+
+
+def host_lines(views: Iterable[HostView], most: int, now: float) -> Iterator[str]:
+    """Yield a table of the hosts that have the most URLs waiting."""
+    hosts = heapq.nlargest(most, views, key=lambda host: (host.waiting, host.done))
+    if hosts:
+        yield f"\n{'waiting':>9} {'done':>9} {'failed':>7} {'delay':>6} {'next':>7}  host"
+    for host in hosts:
+        yield (
+            f"{host.waiting:>9,} {host.done:>9,} {host.failed:>7,} {host.delay:>5.1f}s"
+            f" {_next(host, now):>7}  {host.name}: {host.why}"
+        )
+
+
+def _next(host: HostView, now: float) -> str:
+    if not host.waiting:
+        return "-"
+    return "now" if host.ready <= now else f"{host.ready - now:.0f}s"
+
+
+def url_lines(view: UrlView) -> Iterator[str]:
+    """Yield what is known of one URL."""
+    yield view.url
+    known = {
+        "state": view.state,
+        "depth": view.depth,
+        "attempts": view.attempts,
+        "status": view.status,
+        "reason": view.reason,
+        "time": None if view.time is None else moment(view.time),
+        "found on": view.referrer,
+    }
+    for name, value in known.items():
+        if value is not None:
+            yield f"  {name:<9} {value}"
+
+
+def table_lines(views: Iterable[UrlView], *, aligned: bool) -> Iterator[str]:
+    """Yield a line for each URL: aligned columns below a heading, or just columns with tabs between."""
+    if not aligned:
+        for view in views:
+            yield "\t".join(_cells(view))
+        return
+    heading: tuple[str, ...] | None = _COLUMNS
+    for view in views:
+        if heading is not None:
+            yield _aligned(heading)
+            heading = None
+        yield _aligned(_cells(view))
+
+
+def _aligned(cells: tuple[str, ...]) -> str:
+    narrow = [cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=False)]
+    return "  ".join((*narrow, *cells[len(_WIDTHS) :]))
+
+
+def _cells(view: UrlView) -> tuple[str, ...]:
+    time = None if view.time is None else moment(view.time)
+    values = (view.status, view.attempts, time, view.reason, view.url, view.referrer)
+    return tuple("-" if value is None else str(value) for value in values)
+
+
+def moment(time: float) -> str:
+    """Return a time as people and programs read it, in UTC."""
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
