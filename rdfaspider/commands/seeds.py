@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.exceptions import UsageError
-
+from rdfaspider.commands._answer import answering
 from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-# Seeds sent to Redis at a time, and shown by `list`.
-_BATCH, _SHOWN = 1000, 20
+# Seeds sent to Redis at a time, shown by `list`, and bad ones that are named.
+_BATCH, _SHOWN, _NAMED = 5_000, 20, 20
 
 
 class Command(CheckedCommand):
@@ -34,8 +31,8 @@ class Command(CheckedCommand):
     def long_desc(self) -> str:
         return (
             "Push seeds to the crawl in Redis that FRONTIER_URL names; its workers read them within a"
-            " second. A seed is a URL, or a file with one a line (- is standard input). With list show"
-            " the seeds that no worker has read yet."
+            " second. A seed is a URL, or a file with one a line, which may be gzipped (- is standard"
+            " input). With list show the seeds that no worker has read yet."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -45,18 +42,19 @@ class Command(CheckedCommand):
         )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if not args or args[0] not in ("add", "list") or (args[0] == "add") != (len(args) > 1):
-            raise UsageError("Say scrapy seeds add FILE|URL … or scrapy seeds list.")
-        from rdfaspider.frontier import FrontierUnavailable
-
-        try:
-            if args[0] == "add":
-                self._add(args[1:], opts.depth)
-            else:
-                self._list()
-        except FrontierUnavailable as error:
-            print(f"scrapy seeds: {error}", file=sys.stderr)
-            self.exitcode = 1
+        with answering(self, "seeds"):
+            if not args or args[0] not in ("add", "list") or (args[0] == "add") != (len(args) > 1):
+                raise ValueError("Say scrapy seeds add FILE|URL|- … or scrapy seeds list.")
+            if not 0 <= opts.depth <= 250:
+                raise ValueError(f"--depth must be between 0 and 250, not {opts.depth}.")
+            link, key = self._open()
+            try:
+                if args[0] == "add":
+                    _add(link, key, args[1:], opts.depth)
+                else:
+                    _list(link, key)
+            finally:
+                link.close()
 
     def _open(self) -> tuple[Any, str]:
         """Return the way to Redis, and the key of the seeds."""
@@ -69,65 +67,87 @@ class Command(CheckedCommand):
         assert self.settings is not None
         url = frontier_url(self.settings)
         if not is_shared(url):
-            raise UsageError(
+            raise ValueError(
                 "A crawl of one machine takes new seeds by its own command, scrapy crawl rdfa -a"
                 " seeds=…; for a shared one set FRONTIER_URL=redis://HOST:PORT/0."
             )
         address = Address.parse(url)
         return RedisLink(address.url), SeedList(address.crawl, "").key
 
-    def _add(self, arguments: list[str], depth: int) -> None:
-        if not 0 <= depth <= 250:
-            raise UsageError(f"--depth must be between 0 and 250, not {depth}.")
-        link, key = self._open()
-        seeds, bad = _read(arguments)
-        texts = [json.dumps({"url": url, "depth": depth}) if depth else url for url in seeds]
-        for start in range(0, len(texts), _BATCH):
-            link.command("rpush", key, *texts[start : start + _BATCH])
-        link.close()
-        print(
-            f"{len(seeds):,} seeds pushed to {key}{f', {bad:,} bad ones skipped' if bad else ''}."
-        )
 
-    def _list(self) -> None:
-        link, key = self._open()
-        kind = link.command("type", key)
-        if kind in (b"none", b"list"):
-            count = link.command("llen", key)
-            print(f"{count:,} seeds wait in {key}.")
-            for seed in link.command("lrange", key, 0, _SHOWN - 1):
-                print(seed.decode(errors="replace"))
-        else:
-            print(f"{key} is a {kind.decode()}; its workers read it too.")
-        link.close()
+def _add(link: Any, key: str, arguments: list[str], depth: int) -> None:
+    pushed, bad = 0, _Bad()
+    try:
+        for batch in _batches(_seeds(arguments, bad)):
+            texts = [json.dumps({"url": url, "depth": depth}) if depth else url for url in batch]
+            link.command("rpush", key, *texts)
+            pushed += len(batch)
+            _show_progress(pushed)
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"{error} {pushed:,} seeds were pushed before." if pushed else str(error)
+        ) from error
+    finally:
+        _show_progress(None)
+    if not pushed:
+        raise ValueError(f"No usable seed in {', '.join(arguments)[:200]}: {bad.count:,} bad ones.")
+    skipped = f", {bad.count:,} bad ones skipped" if bad.count else ""
+    print(f"{pushed:,} seeds pushed to {key}{skipped}.")
 
 
-def _read(arguments: list[str]) -> tuple[list[str], int]:
-    """Return the good URLs, normalised and without repeats, and how many were bad; these are named."""
+def _list(link: Any, key: str) -> None:
+    kind = link.command("type", key)
+    if kind not in (b"none", b"list"):
+        print(f"{key} is a {kind.decode()}; its workers read it too.")
+        return
+    print(f"{link.command('llen', key):,} seeds wait in {key}.")
+    for seed in link.command("lrange", key, 0, _SHOWN - 1):
+        print(seed.decode(errors="replace"))
+
+
+class _Bad:
+    """Counts bad seeds, and names the first."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, place: str, text: str, error: ValueError) -> None:
+        self.count += 1
+        if self.count <= _NAMED:
+            _show_progress(None)
+            where = "" if place == "the argument" else f" in {place}"
+            print(f"scrapy seeds: skipped {text[:200]}{where}: {error}", file=sys.stderr)
+        elif self.count == _NAMED + 1:
+            print("scrapy seeds: more bad ones are skipped without a word", file=sys.stderr)
+
+
+def _seeds(arguments: list[str], bad: Callable[[str, str, ValueError], None]) -> Iterator[str]:
+    """Yield the good seeds, normalised."""
     from rdfaspider.urls import normalise
+    from rdfaspider.urls.seedfile import read_seed_lines
 
-    found: dict[str, None] = {}
-    bad = 0
-    for text in _texts(arguments):
-        try:
-            found[normalise(text)] = None
-        except ValueError as error:
-            bad += 1
-            print(f"scrapy seeds: skipped {text[:200]}: {error}", file=sys.stderr)
-    return list(found), bad
-
-
-def _texts(arguments: list[str]) -> Iterator[str]:
-    """Yield the text of each seed: arguments that are URLs, and lines of files that are not comments."""
     for argument in arguments:
-        if re.match("https?:", argument, re.IGNORECASE):
-            yield argument
-            continue
-        try:
-            text = sys.stdin.read() if argument == "-" else Path(argument).read_text("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(
-                f"{argument[:200]} is neither a URL nor a file of them: {error}"
-            ) from error
-        lines = map(str.strip, text.splitlines())
-        yield from (line for line in lines if line and not line.startswith("#"))
+        for place, text in read_seed_lines(argument):
+            try:
+                yield normalise(text)
+            except ValueError as error:
+                bad(place, text, error)
+
+
+def _batches(urls: Iterable[str]) -> Iterator[list[str]]:
+    """Yield batches without repeats within one; others are found by the workers."""
+    batch: dict[str, None] = {}
+    for url in urls:
+        batch[url] = None
+        if len(batch) == _BATCH:
+            yield list(batch)
+            batch = {}
+    if batch:
+        yield list(batch)
+
+
+def _show_progress(pushed: int | None) -> None:
+    """Renew the line on the terminal that says how far it has got, or clear it."""
+    if sys.stderr.isatty():
+        line = "" if pushed is None else f"{pushed:,} seeds pushed …"
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)

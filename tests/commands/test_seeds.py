@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import gzip
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import in_terminal
 from tests.frontier import redis_servers
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ def test_seeds_are_pushed_and_listed(
     added = scrapy("seeds", "add", "seeds.txt", "http://c.test", FRONTIER_URL=url)
     assert added.returncode == 0, added.stderr
     assert added.stdout == "3 seeds pushed to mine:start_urls, 1 bad ones skipped.\n"
+    assert "skipped nonsense in seeds.txt, line 3: " in added.stderr
     scrapy("seeds", "add", "--depth", "2", "http://d.test", FRONTIER_URL=url)
     with redis_server.client() as client:
         assert client.lrange("mine:start_urls", 0, -1) == [
@@ -38,24 +43,99 @@ def test_seeds_are_pushed_and_listed(
     assert listed.stdout.startswith("4 seeds wait in mine:start_urls.\nhttp://a.test/\n")
 
 
+def test_a_hundred_thousand_seeds_are_pushed_in_seconds(
+    redis_server: redis_servers.Server, tmp_path: Path
+) -> None:
+    with gzip.open(tmp_path / "seeds", "wt") as file:
+        file.writelines(f"http://h{number % 999}.test/{number}\n" for number in range(100_000))
+    options = ["-s", f"FRONTIER_URL={redis_server.url}"]
+    command = [sys.executable, "-m", "rdfaspider", "seeds", "add", "seeds", *options]
+    start = time.monotonic()
+    shown = in_terminal(command, tmp_path)
+    assert time.monotonic() - start < 20, "mostly the start of Python, on a machine that is busy"
+    assert "\x1b[K50,000 seeds pushed …\r" in shown
+    assert shown.endswith("\r\x1b[K100,000 seeds pushed to rdfa:start_urls.\r\n")
+    with redis_server.client() as client:
+        assert client.llen("rdfa:start_urls") == 100_000
+
+
+def test_a_file_that_breaks_off_says_how_far_it_got(
+    scrapy: Scrapy, redis_server: redis_servers.Server, tmp_path: Path
+) -> None:
+    lines = "".join(f"http://h{number}.test/{number * 7919}\n" for number in range(30_000))
+    packed = gzip.compress(lines.encode())
+    (tmp_path / "seeds.gz").write_bytes(packed[: len(packed) // 2])
+    result = scrapy("seeds", "add", "seeds.gz", FRONTIER_URL=redis_server.url)
+    assert result.returncode == 1
+    assert result.stderr.startswith("scrapy seeds: Cannot read the seeds: seeds.gz is damaged")
+    with redis_server.client() as client:
+        pushed = client.llen("rdfa:start_urls")
+    assert pushed > 0
+    assert f"{pushed:,} seeds were pushed before." in result.stderr
+
+
+def test_many_bad_seeds_are_counted_and_not_all_named(
+    scrapy: Scrapy, redis_server: redis_servers.Server
+) -> None:
+    bad = "".join(f"nonsense {number}\n" for number in range(500))
+    url = redis_server.url
+    result = scrapy("seeds", "add", "-", stdin=bad + "http://a.test/\n", FRONTIER_URL=url)
+    assert result.returncode == 0
+    assert result.stdout == "1 seeds pushed to rdfa:start_urls, 500 bad ones skipped.\n"
+    assert "skipped nonsense 19 in standard input, line 20" in result.stderr
+    assert result.stderr.count("\n") == 21
+    result = scrapy("seeds", "add", "-", stdin=bad, FRONTIER_URL=url)
+    assert result.returncode == 1
+    assert result.stderr.endswith("scrapy seeds: No usable seed in -: 500 bad ones.\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ((), "Say scrapy seeds add"),
         (("add",), "Say scrapy seeds add"),
+        (("list", "more"), "Say scrapy seeds add"),
         (("list",), "FRONTIER_URL=redis"),
+        (
+            ("add", "http://a.test/", "--depth", "251"),
+            "--depth must be between 0 and 250, not 251.",
+        ),
     ],
 )
 def test_mistakes_are_said_in_a_sentence(
-    scrapy: Scrapy, arguments: tuple[str, ...], sentence: str
+    scrapy: Scrapy, tmp_path: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
     result = scrapy("seeds", *arguments)
-    assert result.returncode != 0
-    assert sentence in result.stdout + result.stderr
+    assert result.returncode == 1
+    assert result.stderr.startswith("scrapy seeds: ")
+    assert sentence in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == [], "nothing is created"
 
 
-def test_no_redis(scrapy: Scrapy) -> None:
-    url = f"redis://127.0.0.1:{redis_servers.free_port()}/0"
-    result = scrapy("seeds", "list", FRONTIER_URL=url)
+@pytest.mark.parametrize("argument", ["missing.txt", "."])
+def test_a_file_that_cannot_be_read(
+    scrapy: Scrapy, redis_server: redis_servers.Server, argument: str
+) -> None:
+    result = scrapy("seeds", "add", argument, FRONTIER_URL=redis_server.url)
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"scrapy seeds: Cannot read the seeds: {argument} is neither")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("add", "http://a.test/")])
+def test_no_redis(scrapy: Scrapy, arguments: tuple[str, ...]) -> None:
+    url = f"redis://:sesame@127.0.0.1:{redis_servers.free_port()}/0"
+    result = scrapy("seeds", *arguments, FRONTIER_URL=url)
     assert result.returncode == 1
     assert result.stderr.startswith("scrapy seeds: Redis cannot be reached")
+    assert result.stderr.count("\n") == 1
+    assert "sesame" not in result.stderr
+
+
+def test_redis_at_a_socket(scrapy: Scrapy, tmp_path: Path) -> None:
+    """Ask for one that is not there: the address must reach the client whole."""
+    result = scrapy("seeds", "list", FRONTIER_URL=f"unix://{tmp_path}/redis.sock?crawl=mine")
+    assert result.returncode == 1
+    assert "No such file" in result.stderr
+    assert "Redis URL must specify" not in result.stderr

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # Seeds read at a time.
-_MOST = 500
+_MOST = 5_000
 
 
 class SeedList:
