@@ -41,7 +41,7 @@ class Connection(ResponseHandler):
         return await super().read()
 
     def data_received(self, data: bytes) -> None:
-        if self._is_kept:
+        if self._is_kept and data:  # aiohttp calls it without any to go on with what it has
             self.close()
         else:
             super().data_received(data)

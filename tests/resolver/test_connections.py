@@ -49,11 +49,16 @@ def then_nothing(connection: socket.socket, page: bytes) -> None:
     connection.shutdown(socket.SHUT_RDWR)
 
 
+def plainly(connection: socket.socket, page: bytes) -> None:
+    connection.sendall(page)
+
+
 Manner = Callable[[socket.socket, bytes], None]
 
 
 @contextmanager
-def serving(manner: Manner) -> Iterator[str]:
+def serving(manner: Manner) -> Iterator[tuple[str, list[Thread]]]:
+    """Serve pages in some manner; the values are the origin, and a thread for each connection."""
     listener = socket.create_server(("127.0.0.1", 0))
     origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
@@ -73,19 +78,20 @@ def serving(manner: Manner) -> Iterator[str]:
                 threads.append(Thread(target=talk, args=(listener.accept()[0],), daemon=True))
                 threads[-1].start()
 
-    threads = [Thread(target=accept)]
-    threads[0].start()
+    threads: list[Thread] = []
+    accepting = Thread(target=accept)
+    accepting.start()
     try:
-        yield origin
+        yield origin, threads
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
-        threads[0].join()
+        accepting.join()
 
 
-@pytest.mark.parametrize("manner", [soon_after, together, then_nothing])
+@pytest.mark.parametrize("manner", [soon_after, together, then_nothing, plainly])
 def test_every_page_is_its_own(scrapy: Scrapy, tmp_path: Path, manner: Manner) -> None:
-    with serving(manner) as origin:
+    with serving(manner) as (origin, connections):
         result = scrapy(
             "crawl",
             "rdfa",
@@ -100,3 +106,5 @@ def test_every_page_is_its_own(scrapy: Scrapy, tmp_path: Path, manner: Manner) -
     items = [json.loads(line) for line in (tmp_path / "items.jl").read_text().splitlines()]
     titles = {item["url"].removeprefix(origin): item["title"] for item in items}
     assert titles == {path: f"Page {path}" for path in ("/", *PATHS)}
+    # A connection is used again unless something came on it.
+    assert len(connections) == (1 if manner is plainly else len(titles))
