@@ -28,6 +28,8 @@ __all__ = [
     "is_embedded",
     "open_pages",
     "open_store",
+    "shown",
+    "target_of",
 ]
 
 
@@ -145,8 +147,7 @@ def open_store(
     if kind != "rdf4j":
         options["rebuild"] = False
     store = _nquads(place, False) if kind == "nquads" else _remote(kind, place, access, outbox)
-    target = place if kind == "nquads" else place.rpartition("@")[2].partition("?")[0]
-    return Outbox(store, outbox, target=f"{kind}:{target}", **options)
+    return Outbox(store, outbox, target=target_of(url), **options)
 
 
 def open_pages(url: str, *, read_only: bool = False, access: Access | None = None) -> PageStore:
@@ -166,6 +167,21 @@ def open_pages(url: str, *, read_only: bool = False, access: Access | None = Non
 def is_embedded(url: str) -> bool:
     """Tell whether a store is in this process, with a journal instead of an outbox."""
     return not _parts(url)[0]
+
+
+def target_of(url: str) -> str:
+    """Return what the store of a URL is called in its outbox: no user, no password, no options."""
+    kind, place = _parts(url)
+    return f"{kind}:{place if kind == 'nquads' else place.rpartition('@')[2].partition('?')[0]}"
+
+
+def shown(url: str) -> str:
+    """Return the URL of a store as people may see it, without a user and a password."""
+    kind, place = _parts(url)
+    if kind in ("", "nquads"):
+        return place
+    scheme, _, rest = place.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 def _parts(url: str) -> tuple[str, str]:

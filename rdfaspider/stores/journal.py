@@ -25,7 +25,7 @@ from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.changes import Change
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 logger = logging.getLogger(__name__)
 
@@ -124,10 +124,10 @@ def refused_in(store: Path) -> Iterator[tuple[str, bytes]]:
         yield found[1].decode(), data[found.start() : position]
 
 
-def forget_refused(store: Path, graphs: Container[str]) -> None:
+def forget_refused(store: Path, is_removed: Callable[[str], bool]) -> None:
     """Drop what an embedded store could not take of graphs."""
     path = store / "journal" / REFUSED
-    kept = [text for graph, text in refused_in(store) if graph not in graphs]
+    kept = [text for graph, text in refused_in(store) if not is_removed(graph)]
     if kept:
         new = path.with_suffix(".new")
         new.write_bytes(b"".join(kept))

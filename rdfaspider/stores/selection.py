@@ -45,8 +45,13 @@ class Selection:
             tuple(dict.fromkeys(map(_iri, predicates))),
         )
 
+    @property
+    def is_everything(self) -> bool:
+        """Tell whether every page is meant."""
+        return not (self.pages or self.hosts)
+
     def has_page(self, graph: str) -> bool:
-        if not (self.pages or self.hosts):
+        if self.is_everything:
             return True
         return graph in self.pages or bool(self.hosts and self._by_host.match(graph))
 

@@ -18,37 +18,19 @@ beside the one that writes.
 
 from __future__ import annotations
 
-import fcntl
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Self
 
 from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.changes import Change
+from rdfaspider.stores.forgetting import forget, forget_all, key_of
+from rdfaspider.stores.spoolfile import open_to_read, open_to_write
 
-_VERSION = 2
-_COLUMNS = "number INTEGER PRIMARY KEY AUTOINCREMENT, graph TEXT, replaces INTEGER, quads INTEGER, body BLOB"
-_TABLES = f"""
-CREATE TABLE waiting ({_COLUMNS});
-CREATE INDEX waiting_by_graph ON waiting (graph);
-CREATE TABLE aside ({_COLUMNS}, status INTEGER, words TEXT);
-CREATE INDEX aside_by_graph ON aside (graph);
-CREATE TABLE digests (graph BLOB PRIMARY KEY, digest BLOB) WITHOUT ROWID;
-CREATE TABLE target (url TEXT);
-"""
-# What the second format has beyond the first.
-_SECOND = f"""
-CREATE TABLE sent ({_COLUMNS});
-CREATE INDEX sent_by_graph ON sent (graph);
-ALTER TABLE target ADD COLUMN whole INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE target ADD COLUMN suspect INTEGER NOT NULL DEFAULT 0;
-PRAGMA user_version = {_VERSION};
-"""
 _PUT = "INSERT INTO waiting (graph, replaces, quads, body) VALUES (?, ?, ?, ?)"
 _ROW = "number, graph, replaces, quads, body"
 _SIZE = "COALESCE(SUM(LENGTH(body) + LENGTH(graph)), 0)"
@@ -70,11 +52,16 @@ class Spool:
     """The durable queue between a crawl and its store; its methods may be called by any thread.
 
     `pages` and `quads` tell what waits, `size` how many bytes wait or were kept aside. With `keep`,
-    what was sent is kept too.
+    what was sent is kept too. Without a `target`, None, it is opened for the store that it was for.
     """
 
     def __init__(
-        self, directory: str, *, target: str = "", keep: bool = False, read_only: bool = False
+        self,
+        directory: str,
+        *,
+        target: str | None = "",
+        keep: bool = False,
+        read_only: bool = False,
     ) -> None:
         self.path = Path(directory) / "outbox.sqlite"
         self._keep = keep
@@ -82,53 +69,12 @@ class Spool:
         self._lock_file: BinaryIO | None = None
         self.pages, self.quads, self.size = 0, 0, 0
         if read_only:
-            self._open_to_read()
+            self._database = open_to_read(self.path)
         else:
-            self._open_to_write()
-            self._aim_at(target)
+            self._database, self._lock_file = open_to_write(self.path)
+            if target is not None:
+                self._aim_at(target)
         self._recount()
-
-    def _open_to_read(self) -> None:
-        uri = f"{self.path.resolve().as_uri()}?mode=ro"
-        if self.path.exists():
-            self._database = sqlite3.connect(uri, uri=True, check_same_thread=False)
-            # Until its tables are made, the format is 0.
-            if self._database.execute("PRAGMA user_version").fetchone() != (0,):
-                return
-            self._database.close()
-        raise StoreUnavailable(
-            f"There is no outbox in {self.path.parent}: run a crawl first, or name the crawl's"
-            " directory with -s JOBDIR=DIRECTORY."
-        )
-
-    def _open_to_write(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock_file = (self.path.parent / "LOCK").open("wb")
-        try:
-            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._lock_file.close()
-            raise StoreUnavailable(
-                f"The outbox {self.path.parent} is in use by another crawl: wait until that one ends,"
-                " or give this one a directory of its own with -s JOBDIR=DIRECTORY."
-            ) from error
-        self._database = sqlite3.connect(
-            self.path, check_same_thread=False, isolation_level=None, timeout=60
-        )
-        # In a write-ahead log a commit is safe from the death of the process without waiting for the disk.
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = NORMAL")
-        (version,) = self._database.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            self._database.executescript(f"BEGIN; {_TABLES} {_SECOND} COMMIT;")
-        elif version == 1:
-            self._database.executescript(f"BEGIN; {_SECOND} COMMIT;")
-        elif version != _VERSION:
-            self.close()
-            raise StoreUnavailable(
-                f"The outbox {self.path.parent} has format {version}, and this version of rdfaspider"
-                f" reads format {_VERSION}: send it with the version that wrote it."
-            )
 
     def _aim_at(self, target: str) -> None:
         """Forget what the last store was sent when this crawl has another one."""
@@ -158,7 +104,7 @@ class Spool:
         self, database: sqlite3.Connection, change: Change, digest: bytes, body: bytes
     ) -> bool:
         if digest:
-            key = _key(change.graph)
+            key = key_of(change.graph)
             find = "SELECT digest FROM digests WHERE graph = ?"
             if database.execute(find, (key,)).fetchone() == (digest,):
                 return False
@@ -218,7 +164,7 @@ class Spool:
                 " SELECT graph, replaces, quads, body, ?, ? FROM waiting WHERE number = ?",
                 (status, words, entry.number),
             )
-            database.execute("DELETE FROM digests WHERE graph = ?", (_key(entry.change.graph),))
+            database.execute("DELETE FROM digests WHERE graph = ?", (key_of(entry.change.graph),))
             if self._delete(database, entry):
                 self.size += entry.size
 
@@ -291,6 +237,46 @@ class Spool:
             database.execute("UPDATE target SET whole = ?, suspect = 0", (self._keep,))
             self._recount()
 
+    @property
+    def target(self) -> str:
+        """The store that this is the outbox of."""
+        with self._lock:
+            row = self._database.execute("SELECT url FROM target").fetchone()
+        return row[0] if row else ""
+
+    def graphs(self) -> Iterator[tuple[str, bool]]:
+        """Yield each graph of which something is kept, and whether it waits or was refused."""
+        find = " UNION ALL ".join(
+            f"SELECT graph, {waits} AS waits FROM {table}"
+            for table, waits in (("waiting", 1), ("aside", 1), ("sent", 0))
+        )
+        for graph, waits in self._database.execute(
+            f"SELECT graph, MAX(waits) FROM ({find}) GROUP BY graph"
+        ):
+            yield graph, bool(waits)
+
+    def has_sent(self, graph: str) -> bool:
+        """Tell whether the store has this graph from here, as far as is known."""
+        with self._lock:
+            find = "SELECT 1 FROM digests WHERE graph = ?"
+            return self._database.execute(find, (key_of(graph),)).fetchone() is not None
+
+    def forget(self, graphs: Iterable[str]) -> None:
+        """Drop graphs as if they had never come; the next version of each is new, even if it is the same."""
+        self._forget(lambda database: forget(database, graphs))
+
+    def forget_all(self) -> None:
+        """Drop everything."""
+        self._forget(forget_all)
+
+    def _forget(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        # What is dropped is written over, for people may have a right to that.
+        self._database.execute("PRAGMA secure_delete = ON")
+        with self._transaction() as database:
+            work(database)
+            self._recount()
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         self._database.close()
         if self._lock_file is not None:
@@ -329,7 +315,3 @@ class Spool:
                         f"The outbox {self.path} cannot be written: {error}."
                     ) from error
                 raise
-
-
-def _key(graph: str) -> bytes:
-    return blake2b(graph.encode(), digest_size=16).digest()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,6 +154,32 @@ def test_more_graphs_can_be_removed_than_fit_into_a_request(url: str) -> None:
         store.add(changes)
         store.remove(graphs[:-1])
         assert dict(store.sizes(Selection())) == {graphs[-1]: 1}
+
+
+MANY = [f"http://site.test/{number}" for number in range(1500)]
+
+
+def remove_and_die(path: str) -> None:
+    def names() -> Iterator[str]:
+        yield from MANY[:1200]
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    open_pages(path).remove(names())
+
+
+def test_a_removal_that_is_killed_leaves_whole_pages_and_can_be_done_again(tmp_path: Path) -> None:
+    path = str(tmp_path / "store")
+    with open_pages(path) as store:
+        store.add(quad for graph in MANY for quad in (*page(graph), *fetch(graph)))
+    remover = multiprocessing.get_context("spawn").Process(target=remove_and_die, args=(path,))
+    remover.start()
+    remover.join(30)
+    assert remover.exitcode == -signal.SIGKILL
+    with open_pages(path) as store:
+        left = dict(store.sizes(Selection()))
+        assert left == {graph: 6 for graph in MANY[1000:]} | {CRAWL: 8 * 500}
+        store.remove(MANY)
+        assert store.count() == 0
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,161 @@
+"""`scrapy remove`: remove pages from the store of a crawl."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.exceptions import UsageError
+
+from rdfaspider.settings.command import CheckedCommand
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from rdfaspider.stores.removal import Removal
+    from rdfaspider.stores.selection import Selection
+    from rdfaspider.stores.spool import Spool
+
+
+class Command(CheckedCommand):
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[options]"
+
+    def short_desc(self) -> str:
+        return "Remove pages from the store of a crawl"
+
+    def long_desc(self) -> str:
+        return (
+            "Remove the graphs of pages, hosts or the whole crawl in JOBDIR from its store, with what"
+            " is known of their fetches and what waits for them in the outbox. It says how many there"
+            " are and asks first. --page and --host can be given several times. The pages are not"
+            " fetched again by this, but if they are, they are stored again."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        several: dict[str, Any] = {"action": "append", "default": []}
+        add("--page", **several, metavar="URL", help="the page of this URL")
+        add("--host", **several, metavar="HOST", help="all pages of this host")
+        add("--all", action="store_true", help="all pages of the crawl")
+        add("--dry-run", action="store_true", help="say what would be removed")
+        add("--yes", action="store_true", help="do not ask")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if args:
+            raise UsageError("scrapy remove takes options only: --page URL, --host HOST or --all")
+        from rdfaspider.terminal import exit_code_of
+
+        self.exitcode = exit_code_of("remove", lambda: self._run(opts))
+
+    def _run(self, opts: argparse.Namespace) -> int:
+        from rdfaspider.pipelines.store import store_url
+        from rdfaspider.stores import shown
+        from rdfaspider.stores.selection import Selection
+
+        if opts.all == bool(opts.page or opts.host):
+            raise ValueError("Say what to remove: --page URL, --host HOST, or --all alone.")
+        assert self.settings is not None
+        url = store_url(self.settings)
+        selection = Selection.of(opts.page, opts.host)
+        with ExitStack() as stack:
+            removal = self._open(url, selection, opts.dry_run, stack)
+            what = f"{_count(removal)} of {_scope(selection)}"
+            if not any(removal.found):
+                print(f"There is nothing of {_scope(selection)} in {shown(url)}.")
+                if not opts.dry_run:
+                    removal.remove()  # digests may be left, by which it would not come back
+                return 0
+            if opts.dry_run:
+                print(f"{what} would be removed from {shown(url)}.")
+                return 0
+            if not (opts.yes or _is_wanted(f"Remove {what} from {shown(url)}?")):
+                print("Nothing was removed.")
+                return 1
+            _remove(removal)
+            print(f"Removed {what} from {shown(url)}.")
+        return 0
+
+    def _open(self, url: str, selection: Selection, dry: bool, stack: ExitStack) -> Removal:
+        """Open whatever has triples of the crawl, and keep other writers out of it."""
+        from rdfaspider.pipelines.store import store_access
+        from rdfaspider.stores import is_embedded, open_pages
+        from rdfaspider.stores.removal import Removal
+        from rdfaspider.stores.spool import Spool
+
+        assert self.settings is not None
+        access = store_access(self.settings)
+        outbox = Path(self.settings["JOBDIR"] or ".") / "outbox"
+        spool = None
+        if (outbox / "outbox.sqlite").exists():
+            spool = stack.enter_context(Spool(str(outbox), target=None, read_only=dry))
+        is_own = self._is_own(url, spool) if selection.is_everything else lambda graph: True
+        open_pages(url, read_only=True, access=access).close()  # says so if there is none
+        store = stack.enter_context(open_pages(url, read_only=dry, access=access))
+        embedded = Path(url) if is_embedded(url) else None
+        return stack.enter_context(
+            Removal(selection, store, spool=spool, embedded=embedded, is_own=is_own)
+        )
+
+    def _is_own(self, url: str, spool: Spool | None) -> Callable[[str], bool]:
+        """Return what tells the graphs of this crawl from others; on a server there may be others."""
+        from rdfaspider.stores import is_embedded, shown, target_of
+        from rdfaspider.stores.provenance import crawl_graph
+
+        assert self.settings is not None
+        if is_embedded(url) or url.startswith("nquads:"):
+            return lambda graph: True
+        jobdir = self.settings["JOBDIR"] or "."
+        if spool is None or spool.target != target_of(url):
+            raise ValueError(
+                f"{jobdir} does not know which graphs of {shown(url)} are of this crawl: name them by"
+                " --host or --page."
+            )
+        crawl = crawl_graph(str(Path(jobdir).resolve()))
+        return lambda graph: graph == crawl or spool.has_sent(graph)
+
+
+def _count(removal: Removal) -> str:
+    graphs, quads, waiting = removal.found
+    text = f"{graphs:,} graph{'s' * (graphs != 1)} with {quads:,} triple{'s' * (quads != 1)}"
+    if waiting:
+        text += f", and {waiting:,} that wait{'s' * (waiting == 1)} for the store or"
+        text += " was refused," if waiting == 1 else " were refused,"
+    return text
+
+
+def _scope(selection: Selection) -> str:
+    if selection.is_everything:
+        return "this crawl"
+    names = [
+        f"{kind} {next(iter(these))}" if len(these) == 1 else f"{len(these):,} {kind}s"
+        for kind, these in (("page", selection.pages), ("host", selection.hosts))
+        if these
+    ]
+    return " and ".join(names)
+
+
+def _is_wanted(question: str) -> bool:
+    from rdfaspider.terminal import confirm
+
+    try:
+        return confirm(question)
+    except EOFError:
+        raise ValueError(
+            f"{question} Nobody is at a terminal to say so: give --yes, or --dry-run to look."
+        ) from None
+
+
+def _remove(removal: Removal) -> None:
+    from rdfaspider.terminal import StatusLine
+
+    with StatusLine(sys.stderr) as line:
+        removal.remove(lambda count: line.show(f"{count:,} of {removal.found.graphs:,} graphs …"))
