@@ -150,7 +150,7 @@ def test_failed_urls_can_be_tried_again(scrapy: Scrapy, crawl_directory: Path) -
         (["--pause"], "for the workers of a shared crawl"),
         (["--tell", "nonsense"], "for the workers of a shared crawl"),
         (["everything"], "It takes options only, not everything"),
-        (["-s", "FRONTIER_URL=gopher://x"], "There is no frontier in gopher:"),
+        (["-s", "FRONTIER_URL=gopher://x"], "FRONTIER_URL=gopher://x is wrong"),
     ],
 )
 def test_a_mistake_is_answered_by_a_sentence(
