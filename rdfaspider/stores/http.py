@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 import select
-import ssl
 import threading
-from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from html import unescape
 from http.client import (
     HTTPConnection,
@@ -30,11 +27,14 @@ from urllib.request import (
 )
 
 from rdfaspider.stores import Refused, StoreDown, StoreUnavailable
+from rdfaspider.stores.access import Access, credentials, tls
 
 if TYPE_CHECKING:
     from email.message import Message
 
     from _typeshed import WriteableBuffer
+
+__all__ = ["Access", "Client"]
 
 # Statuses that are about what was sent; all others are about the server or the way to it.
 _REFUSALS = frozenset((400, 409, 413, 414, 415, 422))
@@ -45,19 +45,6 @@ _MARKUP = re.compile(r"<(style|script)\b.*?</\1>|<[^<>]*>", re.IGNORECASE | re.D
 
 # Bytes read at once of an answer of any length.
 _BUFFER = 1 << 16
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Access:
-    """How to identify to a server: it has no repr, so that no log shows a password."""
-
-    user: str = ""
-    password: str = ""
-    token: str = ""
-    headers: dict[str, str] = field(default_factory=dict)
-    certificates: str = ""  # a file of certificates to trust instead of the system's
-    verify: bool = True
-    timeout: float = 60.0
 
 
 class Client:
@@ -75,8 +62,8 @@ class Client:
         access = access or Access(unquote(parts.username or ""), unquote(parts.password or ""))
         self._access = access
         self._place = (parts.hostname, parts.port)
-        self._tls = _tls(access) if parts.scheme == "https" else None
-        self._headers = {"User-Agent": "rdfaspider", **_credentials(access), **access.headers}
+        self._tls = tls(access) if parts.scheme == "https" else None
+        self._headers = {"User-Agent": "rdfaspider", **credentials(access), **access.headers}
         self._local = threading.local()
         self._challenge: dict[str, str] = {}
         passwords = HTTPPasswordMgrWithDefaultRealm()
@@ -271,20 +258,3 @@ def _has_ended(connection: HTTPConnection) -> bool:
     poll = select.poll()
     poll.register(connection.sock, select.POLLIN)
     return bool(poll.poll(0))
-
-
-def _tls(access: Access) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=access.certificates or None)
-    if not access.verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
-
-
-def _credentials(access: Access) -> dict[str, str]:
-    if access.token:
-        return {"Authorization": f"Bearer {access.token}"}
-    if access.user:
-        pair = f"{access.user}:{access.password}".encode()
-        return {"Authorization": f"Basic {b64encode(pair).decode()}"}
-    return {}

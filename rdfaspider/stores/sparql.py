@@ -109,10 +109,14 @@ class Endpoint:
     def _find_out(self) -> str:
         """Return what patterns without GRAPH are matched with: the union, Jena's default graph, another."""
         if not self._kind:
-            if not self.ask(_IS_BLIND, **_AS_UNION):
-                self._kind = "union"
-            else:
+            try:
+                is_blind = bool(self.ask(_IS_BLIND, **_AS_UNION))
+            except SyntaxError:  # of a server that knows less than SPARQL 1.1
+                is_blind = False
+            if is_blind:
                 self._kind = "jena" if self.ask(_IS_JENA) else "other"
+            else:
+                self._kind = "union"
         return self._kind
 
     def _ask_jena(self, sparql: str, *, has_graphs: bool) -> Any:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from hashlib import md5
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,3 +121,11 @@ def test_nobody_there() -> None:
 def test_not_the_url_of_a_server(url: str) -> None:
     with pytest.raises(StoreUnavailable, match="not the URL of a server"):
         Client(url)
+
+
+def test_certificates_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").touch()
+    for name in ("empty.pem", "nowhere.pem"):
+        access = Access(certificates=str(tmp_path / name))
+        with pytest.raises(StoreUnavailable, match=f"The certificates in .*{name} cannot be read"):
+            Client("https://127.0.0.1:1/", access)
