@@ -22,6 +22,7 @@ from scrapy.utils.conf import closest_scrapy_cfg
 import rdfaspider.feeds  # noqa: F401  # shows Pages as items
 from rdfaspider import settings as ours
 from rdfaspider.scheduler import uses_frontier
+from rdfaspider.scheduler.options import politeness_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -126,8 +127,9 @@ def _wire_as_scrapy_does(settings: BaseSettings) -> None:
     settings["EXTENSIONS_BASE"].update(_KEPT, "project")
     settings["SPIDER_MIDDLEWARES_BASE"].update(_START_REQUESTS, "project")
     _replace(settings, "ROBOTSTXT_OBEY", settings.getbool("ROBOTS_OBEY"))
-    _replace(settings, "DOWNLOAD_DELAY", settings.getfloat("POLITENESS_DELAY"))
-    _replace(settings, "CONCURRENT_REQUESTS_PER_DOMAIN", settings.getint("POLITENESS_AT_ONCE"))
+    politeness = politeness_of(settings)
+    _replace(settings, "DOWNLOAD_DELAY", politeness.delay)
+    _replace(settings, "CONCURRENT_REQUESTS_PER_DOMAIN", politeness.at_once)
 
 
 def _replace(settings: BaseSettings, name: str, value: Any) -> None:

@@ -52,11 +52,9 @@ class Downloader(ScrapyDownloader):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         settings = crawler.settings
-        # What is said of hosts holds for the queues too.
-        self._delay = max(
-            settings.getfloat("POLITENESS_DELAY"), settings.getfloat("DOWNLOAD_DELAY")
-        )
-        self.domain_concurrency = settings.getint("POLITENESS_AT_ONCE")
+        if not settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
+            self._delay = max(self._delay, settings.getfloat("POLITENESS_DELAY"))
+            self.domain_concurrency = settings.getint("POLITENESS_AT_ONCE")
         self._traffic = Traffic()
         self._reporting: Any = None
         self._counts = settings.getbool("DOWNLOADER_STATS")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,8 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.resolver.test_fetch import self_signed
 
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
@@ -57,13 +60,19 @@ Manner = Callable[[socket.socket, bytes], None]
 
 
 @contextmanager
-def serving(manner: Manner) -> Iterator[tuple[str, list[Thread]]]:
+def serving(
+    manner: Manner, context: ssl.SSLContext | None = None
+) -> Iterator[tuple[str, list[Thread]]]:
     """Serve pages in some manner; the values are the origin, and a thread for each connection."""
     listener = socket.create_server(("127.0.0.1", 0))
-    origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    scheme = "https" if context else "http"
+    origin = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}"
+
+    def wrapped(connection: socket.socket) -> socket.socket:
+        return context.wrap_socket(connection, server_side=True) if context else connection
 
     def talk(connection: socket.socket) -> None:
-        with connection, suppress(OSError):
+        with suppress(OSError), wrapped(connection) as connection:
             connection.settimeout(30)
             while request := connection.recv(65_536):
                 path = request.split()[1].decode()
@@ -108,3 +117,68 @@ def test_every_page_is_its_own(scrapy: Scrapy, tmp_path: Path, manner: Manner) -
     assert titles == {path: f"Page {path}" for path in ("/", *PATHS)}
     # A connection is used again unless something came on it.
     assert len(connections) == (1 if manner is plainly else len(titles))
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+    """Return a server's context with a certificate that nobody vouches for."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(self_signed(tmp_path_factory.mktemp("tls")))
+    return context
+
+
+@contextmanager
+def tunnelling() -> Iterator[tuple[str, list[str]]]:
+    """Run a proxy that connects whom it is asked to; the values are its URL and what it was asked."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    asked: list[str] = []
+
+    def copy(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def talk(client: socket.socket) -> None:
+        with client, suppress(OSError):
+            method, place, _ = client.recv(65_536).split(maxsplit=2)
+            asked.append(f"{method.decode()} {place.decode()}")
+            host, port = place.decode().split(":")
+            with socket.create_connection((host, int(port))) as server:
+                client.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
+                Thread(target=copy, args=(server, client), daemon=True).start()
+                copy(client, server)
+
+    def accept() -> None:
+        with suppress(OSError):  # closed
+            while True:
+                Thread(target=talk, args=(listener.accept()[0],), daemon=True).start()
+
+    accepting = Thread(target=accept)
+    accepting.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", asked
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        accepting.join()
+
+
+@pytest.mark.parametrize("is_proxied", [False, True])
+def test_pages_by_tls(
+    scrapy: Scrapy,
+    tmp_path: Path,
+    tls: ssl.SSLContext,
+    monkeypatch: pytest.MonkeyPatch,
+    is_proxied: bool,
+) -> None:
+    with serving(plainly, tls) as (origin, connections), tunnelling() as (proxy, asked):
+        if is_proxied:
+            monkeypatch.setenv("https_proxy", proxy)
+        crawl = ["crawl", "rdfa", "-a", f"seeds={origin}/", "-o", "items.jl"]
+        result = scrapy(*crawl, POLITENESS_DELAY=0.1, FRONTIER_RETRIES=0)
+    assert result.returncode == 0, result.stderr
+    items = [json.loads(line) for line in (tmp_path / "items.jl").read_text().splitlines()]
+    assert {item["title"] for item in items} == {f"Page {path}" for path in ("/", *PATHS)}
+    assert len(connections) == 1
+    assert asked == ([f"CONNECT {origin.removeprefix('https://')}"] if is_proxied else [])
