@@ -2,6 +2,9 @@
 # make test    the tests
 # make lint    format, lint, types
 # make bench   the benchmarks
+# make lock    locks/ after a change of requirements.txt or pyproject.toml
+# make upgrade locks/ with the newest versions that these allow
+# make digests the images of Dockerfile and compose.yaml, pinned to what their tags mean now; needs docker
 # Each does all the set-up it needs; only Python 3.11 or newer and make must be there.
 
 PYTHON ?= python3
@@ -9,7 +12,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo
 
-.PHONY: crawl test lint bench clean
+# What is installed is what locks/ names, to the byte, and nothing of it is built here: a wheel runs no code.
+PIP := -m pip install --quiet --disable-pip-version-check
+LOCKED := $(PIP) --require-hashes --only-binary :all:
+ITSELF := -W ignore::UserWarning $(PIP) --no-deps --no-build-isolation --editable .
+
+.PHONY: crawl test lint bench lock upgrade digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
 $(BIN)/python:
@@ -17,14 +25,16 @@ $(BIN)/python:
 	  if [ "$$(id -u)" = 0 ]; then sudo=; else sudo=sudo; fi; \
 	  $$sudo apt-get update -qq && $$sudo apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); }
 
-$(VENV)/crawl.ready: requirements.txt pyproject.toml | $(BIN)/python
+$(VENV)/crawl.ready: locks/crawl.txt locks/build.txt requirements.txt pyproject.toml | $(BIN)/python
 	@echo "Installing rdfaspider into $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python $(LOCKED) -r locks/crawl.txt -r locks/build.txt
+	@$(BIN)/python $(ITSELF)
 	@touch $@
 
-$(VENV)/test.ready: requirements.txt pyproject.toml | $(BIN)/python
+$(VENV)/test.ready: locks/test.txt requirements.txt pyproject.toml | $(BIN)/python
 	@echo "Installing rdfaspider and its test tools into $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint]'
+	@$(BIN)/python $(LOCKED) -r locks/test.txt
+	@$(BIN)/python $(ITSELF)
 	@touch $@
 
 crawl: $(VENV)/crawl.ready
@@ -64,9 +74,31 @@ lint: $(VENV)/test.ready
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/test.ready $(SERVERS)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+# jstyleson, which extruct needs, has no wheel: it is built with the setuptools of locks/test.txt.
+bench: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
+	@$(BIN)/python $(LOCKED) --no-binary jstyleson --no-build-isolation -r locks/bench.txt
 	@$(BIN)/python -m pytest tests/benchmarks -s
+
+.cache/lock.ready: locks/lock.txt | $(BIN)/python
+	@mkdir -p .cache
+	@$(BIN)/python -m venv .cache/lock
+	@.cache/lock/bin/python $(LOCKED) -r locks/lock.txt
+	@touch $@
+
+# The tests have the widest choice to make; the others follow it, so that all agree.
+COMPILE = .cache/lock/bin/uv pip compile --quiet $(UPGRADE)
+lock: .cache/lock.ready
+	@$(COMPILE) pyproject.toml --extra test --extra lint -o locks/test.txt
+	@$(COMPILE) requirements.txt -c locks/test.txt -o locks/crawl.txt
+	@$(COMPILE) pyproject.toml --extra bench -c locks/test.txt -o locks/bench.txt
+	@echo setuptools | $(COMPILE) - -c locks/test.txt -o locks/build.txt
+	@echo uv | $(COMPILE) - -o locks/lock.txt
+
+upgrade:
+	@$(MAKE) --no-print-directory lock UPGRADE=--upgrade
+
+digests:
+	@sh locks/digests.sh
 
 clean:
 	rm -rf $(VENV) $(DEMO) build *.egg-info

@@ -156,6 +156,7 @@ def shell(tmp_path: Path) -> Shell:
     (home / "tests").mkdir()
     shutil.copy(PROJECT / "tests" / "demo.sh", home / "tests")
     ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PROJECT / "locks", home / "locks")
     shutil.copytree(PROJECT / "rdfaspider", home / "rdfaspider", ignore=ignored)
     return Shell(home)
 
@@ -214,7 +215,7 @@ def looks_at_what_was_found(shell: Shell) -> None:
 def deploys_to_scrapyd(shell: Shell, site: str) -> None:
     """On a host that has the requirements and scrapyd, but not the project itself."""
     shell("python3 -m venv host && host/bin/pip install -q -r requirements.txt scrapyd")
-    shell("host/bin/pip install -q scrapyd-client 'setuptools<81'")
+    shell("host/bin/pip install -q scrapyd-client 'setuptools>=77,<81'")
     host = shell.home / "host"
     found = shell("cd host && bin/pip list")
     assert "scrapyd" in found

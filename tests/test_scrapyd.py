@@ -94,7 +94,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> str:
     try:
         names = needed(*lines, "scrapyd", "scrapyd-client")
     except PackageNotFoundError as missing:
-        pytest.skip(f"no {missing.name}: pip install scrapyd scrapyd-client 'setuptools<81'")
+        pytest.skip(f"no {missing.name}: pip install scrapyd scrapyd-client 'setuptools>=77,<81'")
     directory = tmp_path_factory.mktemp("host")
     venv = [sys.executable, "-m", "venv", "--without-pip", str(directory)]
     subprocess.run(venv, check=True, timeout=60)
