@@ -208,7 +208,7 @@ def looks_at_what_was_found(shell: Shell) -> None:
     assert "of these failed" in shell("scrapy report -o report.html")
     assert "<svg" in (shell.home / "report.html").read_text()
     assert "missing.html" in shell("scrapy frontier --failed missing")
-    assert "is not known" in shell("scrapy frontier --url http://a.test/")
+    assert "is not known" in shell("scrapy frontier --url http://a.test/", code=1)
     assert "choose" in shell("scrapy crawl rdfa -a seeds=http://a.test/ -a scope=planet", code=1)
 
 

@@ -131,6 +131,7 @@ class GeneratedWeb:
 
     def seeds(self, count: int) -> list[str]:
         """Return the roots of some hosts, whatever these are."""
+        count = min(count, len(self.hosts))
         hosts = Random(self.seed + 1).sample(range(len(self.hosts)), count)
         return [f"https://h{host}.test/" for host in hosts]
 
