@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import fcntl
 import io
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,6 +92,18 @@ def test_columns_are_those_of_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("COLUMNS", "50")
     assert columns(Screen()) == 50
     assert columns(io.StringIO()) is None
+    for nonsense in ("", "0", "-3", "wide"):
+        monkeypatch.setenv("COLUMNS", nonsense)
+        assert columns(Screen()) == 80
+
+
+def test_columns_are_those_of_the_very_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard error may be one where standard output is a file."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 61, 0, 0))
+    with os.fdopen(leader), os.fdopen(follower, "w") as stream:
+        assert columns(stream) == 61
 
 
 def test_any_text_can_be_written_to_any_stream() -> None:
@@ -173,7 +189,7 @@ def test_narrow_columns_keep_their_width_and_wide_ones_share_the_rest() -> None:
         f"{'-' * 15}  {'-' * 5}  {'-' * 15}\n",
         f"{'x' * 14}…  short  {'y' * 14}…\n",
         "x                s      y\n",
-        "(2 rows, long cells cut: --format csv has them whole)\n",
+        "(2 rows, long cells cut)\n",
     ]
 
 

@@ -117,6 +117,8 @@ class Command(CheckedCommand):
 
     def _write_refused(self, name: str, kind: Format) -> None:
         """Write what the store refused as N-Quads, with its words as comments."""
+        from rdfaspider.terminal import plural
+
         if kind.name != "nquads":
             raise ValueError("What was refused is written as N-Quads only: --format nquads.")
         pages = 0
@@ -124,7 +126,8 @@ class Command(CheckedCommand):
             for text in self._refusals():
                 output.write(text)
                 pages += 1
-        print(f"{pages:,} pages were refused.", file=sys.stderr)
+        verb = "was" if pages == 1 else "were"
+        print(f"{plural(pages, 'page')} {verb} refused.", file=sys.stderr)
 
     def _refusals(self) -> Iterator[bytes]:
         """Yield each page that the embedded store or the server of the outbox refused, and why."""
@@ -197,7 +200,7 @@ def _waiting(spool: Spool) -> Iterator[Quad]:
 def _write(quads: Iterable[Quad], name: str, kind: Format, *, has_pages: bool = True) -> None:
     """Write quads and say how many there were."""
     from rdfaspider.stores.dump import write
-    from rdfaspider.terminal import StatusLine
+    from rdfaspider.terminal import StatusLine, plural
 
     tally = _Tally()
     # On one terminal the line would be in the way of what is written.
@@ -205,8 +208,9 @@ def _write(quads: Iterable[Quad], name: str, kind: Format, *, has_pages: bool = 
     with StatusLine(sys.stderr, is_shown=not quiet) as line, _output(name) as output:
         write(tally.watch(quads, line), output, kind)
     where = "" if name == "-" else f" in {name}, {Path(name).stat().st_size:,} bytes"
-    graphs = f" of {tally.graphs} graphs" if has_pages else ""
-    print(f"{tally.quads:,} triples{graphs} written as {kind.name}{where}.", file=sys.stderr)
+    graphs = f" of {tally.graphs}" if has_pages else ""
+    triples = plural(tally.quads, "triple")
+    print(f"{triples}{graphs} written as {kind.name}{where}.", file=sys.stderr)
     if has_pages and not kind.has_graphs:
         print(
             f"{kind.name} has no named graphs: which page says what is lost. nquads, trig and jsonld"
@@ -230,8 +234,10 @@ class _Tally:
 
     @property
     def graphs(self) -> str:
+        from rdfaspider.terminal import plural
+
         more = "more than " if len(self._graphs) == _GRAPHS else ""
-        return f"{more}{len(self._graphs):,}"
+        return more + plural(len(self._graphs), "graph")
 
     def watch(self, quads: Iterable[Quad], line: StatusLine) -> Iterator[Quad]:
         last = None
@@ -242,5 +248,5 @@ class _Tally:
                 if len(self._graphs) < _GRAPHS:
                     self._graphs.add(hash(last))
             if not self.quads % _STEP:
-                line.show(f"{self.quads:,} triples of {self.graphs} graphs …")
+                line.show(f"{self.quads:,} triples of {self.graphs} …")
             yield quad

@@ -124,19 +124,24 @@ class Command(CheckedCommand):
 
 
 def _count(removal: Removal) -> str:
+    from rdfaspider.terminal import plural
+
     graphs, quads, waiting = removal.found
-    text = f"{graphs:,} graph{'s' * (graphs != 1)} with {quads:,} triple{'s' * (quads != 1)}"
-    if waiting:
-        text += f", and {waiting:,} that wait{'s' * (waiting == 1)} for the store or"
-        text += " was refused," if waiting == 1 else " were refused,"
+    text = f"{plural(graphs, 'graph')} with {plural(quads, 'triple')}"
+    if waiting == 1:
+        text += ", and 1 that waits for the store or was refused,"
+    elif waiting:
+        text += f", and {waiting:,} that wait for the store or were refused,"
     return text
 
 
 def _scope(selection: Selection) -> str:
+    from rdfaspider.terminal import plural
+
     if selection.is_everything:
         return "this crawl"
     names = [
-        f"{kind} {next(iter(these))}" if len(these) == 1 else f"{len(these):,} {kind}s"
+        f"{kind} {next(iter(these))}" if len(these) == 1 else plural(len(these), kind)
         for kind, these in (("page", selection.pages), ("host", selection.hosts))
         if these
     ]

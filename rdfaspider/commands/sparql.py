@@ -109,7 +109,8 @@ def _write_table(solutions: QuerySolutions, query: str) -> None:
     names = in_order_of_query(query, [variable.value for variable in solutions.variables])
     plain = _writer_of_terms()
     rows = ([plain(solution[name]) for name in names] for solution in solutions)
-    sys.stdout.writelines(Table(names, sys.stdout).lines(rows))
+    table = Table(names, sys.stdout, remedy=": --format csv has them whole")
+    sys.stdout.writelines(table.lines(rows))
 
 
 def _writer_of_terms() -> Callable[[Any], str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import select
-import shutil
 import sys
 import unicodedata
 from contextlib import contextmanager
@@ -25,11 +24,26 @@ _STEERING = re.compile(
 )
 _NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _CLEAR = "\r\x1b[K"
+# Of a terminal that does not say.
+_COLUMNS = 80
 
 
 def columns(stream: TextIO) -> int | None:
     """Return how many columns a terminal has, by COLUMNS if it is set; None if it is no terminal."""
-    return shutil.get_terminal_size().columns if stream.isatty() else None
+    if not stream.isatty():
+        return None
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdecimal() and int(wanted):
+        return int(wanted)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _COLUMNS
+    except OSError:
+        return _COLUMNS
+
+
+def plural(count: int, noun: str) -> str:
+    """Return `1 page`, `2,000 pages`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def escaped(text: str, encoding: str | None = None) -> str:

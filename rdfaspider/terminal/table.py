@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TextIO
 
-from rdfaspider.terminal import cells, columns, cut, escaped
+from rdfaspider.terminal import cells, columns, cut, escaped, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,15 +24,16 @@ _NARROWEST, _WIDEST = 4, 100
 class Table:
     """Formats rows for a stream; afterwards `rows` counts them and `is_cut` tells whether a cell was cut."""
 
-    def __init__(self, names: Sequence[str], stream: TextIO) -> None:
+    def __init__(self, names: Sequence[str], stream: TextIO, *, remedy: str = "") -> None:
         self.rows = 0
         self.is_cut = False
         self._names = names
+        self._remedy = remedy
         self._columns = columns(stream)
         self._encoding = stream.encoding or "utf-8"
 
     def lines(self, rows: Iterable[Sequence[str]]) -> Iterator[str]:
-        """Yield the head, a line for each row, and how many there were."""
+        """Yield the head, a line for each row, and how many there were; also the remedy for cut cells."""
         written = (self._written(row) for row in rows)
         head = self._written(self._names)
         first = list(_first(written))
@@ -42,8 +43,8 @@ class Table:
         for row in chain(first, written):
             self.rows += 1
             yield self._line(row, widths)
-        cut_off = ", long cells cut: --format csv has them whole" if self.is_cut else ""
-        yield f"({self.rows:,} row{'' if self.rows == 1 else 's'}{cut_off})\n"
+        is_cut = f", long cells cut{self._remedy}" if self.is_cut else ""
+        yield f"({plural(self.rows, 'row')}{is_cut})\n"
 
     def _written(self, row: Sequence[str]) -> list[str]:
         # Of a text that is cut anyway, no more is escaped than can be seen.

@@ -153,7 +153,7 @@ def test_a_part_can_be_written(
     assert result.returncode == 0, result.stderr
     found = parse(result.stdout.encode(), RdfFormat.N_QUADS)
     assert {quad.object.value for quad in found} == names
-    assert result.stderr.startswith(f"{len(names)} triples")
+    assert result.stderr.startswith(f"{len(names)} triple")
 
 
 @pytest.mark.parametrize("kind", ["rdf4j", "update", "fuseki-gsp"])
@@ -231,8 +231,8 @@ def test_how_far_it_has_come_is_shown(tmp_path: Path) -> None:
     with StatusLine(screen, interval=0) as line:
         tally = _Tally()
         assert sum(1 for _ in tally.watch(quads("one") * 10_000, line)) == 10_000
-    assert "4,096 triples of 1 graphs" in screen.text
-    assert "8,192 triples of 1 graphs" in screen.text
+    assert "4,096 triples of 1 graph …" in screen.text
+    assert "8,192 triples of 1 graph …" in screen.text
 
 
 def test_what_the_embedded_store_refused_is_written_with_the_reason(
@@ -243,7 +243,7 @@ def test_what_the_embedded_store_refused_is_written_with_the_reason(
     with Embedded(OxigraphStore(str(tmp_path / "crawl" / "store"))) as store:
         store.put([Change(PAGE, b"<broken .\n", 1), Change.replacing(OTHER, quads("fine"))])
     result = scrapy("export", "--aside")
-    assert (result.returncode, result.stderr) == (0, "1 pages were refused.\n")
+    assert (result.returncode, result.stderr) == (0, "1 page was refused.\n")
     why, head, quad = result.stdout.splitlines()
     assert why.startswith("# Parser error")
     assert head.startswith(f"# <{PAGE}> replaces")
