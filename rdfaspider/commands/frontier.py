@@ -7,7 +7,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rdfaspider.commands._answer import answering
 from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
@@ -58,17 +57,21 @@ class Command(CheckedCommand):
         add("--tell", metavar="NAME=VALUE", help="tell all workers a setting, as delay=2.5")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        with answering(self, "frontier"):
-            _check(args, opts)
-            from rdfaspider.frontier import is_shared
-            from rdfaspider.scheduler.options import frontier_url
+        from rdfaspider.terminal import exit_code_of
 
-            assert self.settings is not None
-            url = frontier_url(self.settings)
-            if is_shared(url):
-                self._run_shared(url, opts)
-            else:
-                self._run_local(url, opts)
+        self.exitcode = exit_code_of("frontier", lambda: self._run(args, opts))
+
+    def _run(self, args: list[str], opts: argparse.Namespace) -> None:
+        _check(args, opts)
+        from rdfaspider.frontier import is_shared
+        from rdfaspider.scheduler.options import frontier_url
+
+        assert self.settings is not None
+        url = frontier_url(self.settings)
+        if is_shared(url):
+            self._run_shared(url, opts)
+        else:
+            self._run_local(url, opts)
 
     def _run_local(self, path: str, opts: argparse.Namespace) -> None:
         from rdfaspider.frontier import text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -57,13 +56,13 @@ class Command(CheckedCommand):
             raise UsageError("scrapy report takes options only")
         if opts.output and opts.output.suffix not in _KINDS:
             raise UsageError(f"-o wants a file that ends in {', '.join(_KINDS)}")
+        from rdfaspider.terminal import exit_code_of
+
         assert self.settings is not None
-        try:
-            crawls = [_crawl(name) for name in (self.settings["JOBDIR"] or ".", *opts.against)]
-            _show(crawls, opts.output)
-        except (OSError, ValueError) as error:
-            print(f"scrapy report: {error}", file=sys.stderr)
-            self.exitcode = 1
+        names = (self.settings["JOBDIR"] or ".", *opts.against)
+        self.exitcode = exit_code_of(
+            "report", lambda: _show([_crawl(name) for name in names], opts.output)
+        )
 
 
 def _crawl(name: str) -> Crawl:

@@ -6,7 +6,6 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rdfaspider.commands._answer import answering
 from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
@@ -42,19 +41,23 @@ class Command(CheckedCommand):
         )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        with answering(self, "seeds"):
-            if not args or args[0] not in ("add", "list") or (args[0] == "add") != (len(args) > 1):
-                raise ValueError("Say scrapy seeds add FILE|URL|- … or scrapy seeds list.")
-            if not 0 <= opts.depth <= 250:
-                raise ValueError(f"--depth must be between 0 and 250, not {opts.depth}.")
-            link, key = self._open()
-            try:
-                if args[0] == "add":
-                    _add(link, key, args[1:], opts.depth)
-                else:
-                    _list(link, key)
-            finally:
-                link.close()
+        from rdfaspider.terminal import exit_code_of
+
+        self.exitcode = exit_code_of("seeds", lambda: self._run(args, opts))
+
+    def _run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if not args or args[0] not in ("add", "list") or (args[0] == "add") != (len(args) > 1):
+            raise ValueError("Say scrapy seeds add FILE|URL|- … or scrapy seeds list.")
+        if not 0 <= opts.depth <= 250:
+            raise ValueError(f"--depth must be between 0 and 250, not {opts.depth}.")
+        link, key = self._open()
+        try:
+            if args[0] == "add":
+                _add(link, key, args[1:], opts.depth)
+            else:
+                _list(link, key)
+        finally:
+            link.close()
 
     def _open(self) -> tuple[Any, str]:
         """Return the way to Redis, and the key of the seeds."""

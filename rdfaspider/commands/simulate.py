@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -57,12 +56,9 @@ class Command(ScrapyCommand):
             raise UsageError("scrapy simulate takes options only")
         if min(opts.fetches, opts.hosts, opts.connections) < 1 or opts.delay < 0:
             raise UsageError("--fetches, --hosts and --connections must be at least 1, --delay 0")
-        try:
-            runs = _run_all(opts)
-            _show(runs, opts)
-        except (ValueError, OSError) as error:
-            print(f"scrapy simulate: {error}", file=sys.stderr)
-            self.exitcode = 1
+        from rdfaspider.terminal import exit_code_of
+
+        self.exitcode = exit_code_of("simulate", lambda: _show(_run_all(opts), opts))
 
 
 def _run_all(opts: argparse.Namespace) -> dict[str, Run]:

@@ -88,14 +88,15 @@ class Summary:
     def _stored(self) -> list[str]:
         """Tell what is in the store apart from what only waits to be sent there."""
         found = f"{self._stat('store/quads'):,} triples from {self._stat('store/graphs'):,} pages"
-        backlog = self._stat("store/backlog")
-        if not backlog:
+        pages, triples = self._stat("store/backlog"), self._stat("store/backlog/quads")
+        if not pages:
             return [f"  {found} stored in this run"]
         url = without_secrets(self.settings["STORE_URL"])
         return [
             f"  {found} found in this run",
             f"    {self._stat('store/sent'):,} triples stored in {url}",
-            f"    {backlog:,} pages wait to be sent; the next run sends them, or scrapy export --send",
+            f"    {triples:,} triples of {pages:,} pages wait to be sent; the next run sends them,"
+            " or scrapy export --send",
         ]
 
     def _left_out(self, spider: Spider) -> list[str]:
