@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import os
@@ -76,28 +75,6 @@ def read_fates(path: Path) -> list[tuple[str, str]]:
     """Return the URLs of a feed and what became of each, `done/page` for example."""
     with path.open(newline="") as file:
         return [(row["url"], f"{row['outcome']}/{row['reason']}") for row in csv.DictReader(file)]
-
-
-def in_terminal(command: list[str], directory: Path) -> str:
-    """Run a command whose output is a terminal; return what it shows."""
-    ours, theirs = os.openpty()
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
-    with subprocess.Popen(
-        command,
-        cwd=directory,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-    ) as process:
-        os.close(theirs)
-        shown = b""
-        with contextlib.suppress(OSError):  # which is how a terminal ends
-            while chunk := os.read(ours, 65_536):
-                shown += chunk
-        os.close(ours)
-        assert process.wait(60) == 0, shown
-    return shown.decode()
 
 
 @dataclass(frozen=True)

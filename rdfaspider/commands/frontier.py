@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Of these one can be asked for at a time.
 _QUESTIONS = ("url", "failed", "denied", "requeue")
 # What the workers of a shared crawl can be told.
-_ORDERS = ("pause", "resume", "stop", "tell")
+_INSTRUCTIONS = ("pause", "resume", "stop", "tell")
 
 
 class Command(CheckedCommand):
@@ -62,10 +62,10 @@ class Command(CheckedCommand):
         self.exitcode = exit_code_of("frontier", lambda: self._run(args, opts))
 
     def _run(self, args: list[str], opts: argparse.Namespace) -> None:
-        _check(args, opts)
         from rdfaspider.frontier import is_shared
         from rdfaspider.scheduler.options import frontier_url
 
+        _check(args, opts)
         assert self.settings is not None
         url = frontier_url(self.settings)
         if is_shared(url):
@@ -78,7 +78,7 @@ class Command(CheckedCommand):
         from rdfaspider.frontier.reader import FrontierReader
         from rdfaspider.scheduler.options import frontier_limits, politeness_of
 
-        if any(getattr(opts, name) for name in _ORDERS):
+        if any(getattr(opts, name) for name in _INSTRUCTIONS):
             raise ValueError(
                 "--pause, --resume, --stop and --tell are for the workers of a shared crawl"
                 " (FRONTIER_URL=redis://…); Ctrl-C stops a crawl of one machine, and its command"
@@ -146,7 +146,7 @@ def _check(args: list[str], opts: argparse.Namespace) -> None:
     if opts.hosts < 0:
         raise ValueError(f"--hosts must be 0 or more, not {opts.hosts}.")
     asked = [f"--{name}" for name in _QUESTIONS if getattr(opts, name) is not None]
-    told = [f"--{name}" for name in _ORDERS if getattr(opts, name)]
+    told = [f"--{name}" for name in _INSTRUCTIONS if getattr(opts, name)]
     states = [name for name in told if name != "--tell"]
     if len(asked) > 1 or (asked and told) or len(states) > 1:
         raise ValueError(f"{' and '.join(asked + told)} cannot be said at once.")
@@ -172,9 +172,10 @@ def _show(lines: Iterable[str]) -> None:
 
 def _show_url(view: UrlView | None, asked: str) -> None:
     from rdfaspider.frontier import text
+    from rdfaspider.urls.iris import without_userinfo
 
     if view is None:
-        raise ValueError(f"{_normalised(asked)} is not known to this crawl.")
+        raise ValueError(f"{without_userinfo(_normalised(asked))} is not known to this crawl.")
     _show(text.url_lines(view))
 
 

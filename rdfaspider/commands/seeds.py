@@ -43,17 +43,17 @@ class Command(CheckedCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.terminal import exit_code_of
 
-        self.exitcode = exit_code_of("seeds", lambda: self._run(args, opts))
+        self.exitcode = exit_code_of("seeds", lambda: self._run(args, opts.depth))
 
-    def _run(self, args: list[str], opts: argparse.Namespace) -> None:
+    def _run(self, args: list[str], depth: int) -> None:
         if not args or args[0] not in ("add", "list") or (args[0] == "add") != (len(args) > 1):
             raise ValueError("Say scrapy seeds add FILE|URL|- … or scrapy seeds list.")
-        if not 0 <= opts.depth <= 250:
-            raise ValueError(f"--depth must be between 0 and 250, not {opts.depth}.")
+        if not 0 <= depth <= 250:
+            raise ValueError(f"--depth must be between 0 and 250, not {depth}.")
         link, key = self._open()
         try:
             if args[0] == "add":
-                _add(link, key, args[1:], opts.depth)
+                _add(link, key, args[1:], depth)
             else:
                 _list(link, key)
         finally:
@@ -79,33 +79,41 @@ class Command(CheckedCommand):
 
 
 def _add(link: Any, key: str, arguments: list[str], depth: int) -> None:
+    from rdfaspider.secrets import without_secrets
+    from rdfaspider.terminal import StatusLine
+
     pushed, bad = 0, _Bad()
     try:
-        for batch in _batches(_seeds(arguments, bad)):
-            texts = [json.dumps({"url": url, "depth": depth}) if depth else url for url in batch]
-            link.command("rpush", key, *texts)
-            pushed += len(batch)
-            _show_progress(pushed)
+        with StatusLine(sys.stderr) as status:
+            for batch in _batches(_seeds(arguments, bad)):
+                texts = [
+                    json.dumps({"url": url, "depth": depth}) if depth else url for url in batch
+                ]
+                link.command("rpush", key, *texts)
+                pushed += len(batch)
+                status.show(f"{pushed:,} seeds pushed …")
     except (OSError, ValueError) as error:
         raise ValueError(
             f"{error} {pushed:,} seeds were pushed before." if pushed else str(error)
         ) from error
-    finally:
-        _show_progress(None)
     if not pushed:
-        raise ValueError(f"No usable seed in {', '.join(arguments)[:200]}: {bad.count:,} bad ones.")
+        given = ", ".join(map(without_secrets, arguments))
+        raise ValueError(f"No usable seed in {given[:200]}: {bad.count:,} bad ones.")
     skipped = f", {bad.count:,} bad ones skipped" if bad.count else ""
     print(f"{pushed:,} seeds pushed to {key}{skipped}.")
 
 
 def _list(link: Any, key: str) -> None:
+    from rdfaspider.secrets import without_secrets
+    from rdfaspider.terminal import escaped
+
     kind = link.command("type", key)
     if kind not in (b"none", b"list"):
         print(f"{key} is a {kind.decode()}; its workers read it too.")
         return
     print(f"{link.command('llen', key):,} seeds wait in {key}.")
     for seed in link.command("lrange", key, 0, _SHOWN - 1):
-        print(seed.decode(errors="replace"))
+        print(escaped(without_secrets(seed.decode(errors="replace"))))
 
 
 class _Bad:
@@ -115,24 +123,25 @@ class _Bad:
         self.count = 0
 
     def __call__(self, place: str, text: str, error: ValueError) -> None:
+        from rdfaspider.secrets import without_secrets
+        from rdfaspider.terminal import complain
+
         self.count += 1
         if self.count <= _NAMED:
-            _show_progress(None)
             where = "" if place == "the argument" else f" in {place}"
-            print(f"scrapy seeds: skipped {text[:200]}{where}: {error}", file=sys.stderr)
+            complain("seeds", f"skipped {without_secrets(text[:200])}{where}: {error}")
         elif self.count == _NAMED + 1:
-            print("scrapy seeds: more bad ones are skipped without a word", file=sys.stderr)
+            complain("seeds", "more bad ones are skipped without a word")
 
 
 def _seeds(arguments: list[str], bad: Callable[[str, str, ValueError], None]) -> Iterator[str]:
     """Yield the good seeds, normalised."""
-    from rdfaspider.urls import normalise
-    from rdfaspider.urls.seedfile import read_seed_lines
+    from rdfaspider.urls.seedfile import read_seed_lines, seed_url
 
     for argument in arguments:
         for place, text in read_seed_lines(argument):
             try:
-                yield normalise(text)
+                yield seed_url(text)
             except ValueError as error:
                 bad(place, text, error)
 
@@ -147,10 +156,3 @@ def _batches(urls: Iterable[str]) -> Iterator[list[str]]:
             batch = {}
     if batch:
         yield list(batch)
-
-
-def _show_progress(pushed: int | None) -> None:
-    """Renew the line on the terminal that says how far it has got, or clear it."""
-    if sys.stderr.isatty():
-        line = "" if pushed is None else f"{pushed:,} seeds pushed …"
-        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)

@@ -68,6 +68,7 @@ class Family:
     """
 
     def __init__(self, database: Rdict, name: str) -> None:
+        self._path = Path(database.path())
         self.handle = database.get_column_family_handle(name)
         self._family: Any = database.get_column_family(name)
         self.get: Callable[[bytes], bytes | None] = self._family.get
@@ -88,7 +89,10 @@ class Family:
         while cursor.valid():
             yield cursor.key(), cursor.value()
             cursor.next()
-        cursor.status()  # raises what ended it too soon, if a file is damaged
+        try:
+            cursor.status()
+        except Exception as error:  # a damaged file has ended it too soon
+            raise FrontierUnavailable(explain(self._path, error)) from error
 
     def close(self) -> None:
         self._family.close()

@@ -64,27 +64,30 @@ class LocalFrontier:
         limits: FrontierLimits | None = None,
         now: float = 0.0,
     ) -> None:
-        self._limits = limits or FrontierLimits()
         if order not in ORDERS:
             raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
         self._database = Database(Path(path))
+        self._lease = lease
+        self._now = now
         try:
-            self._limits = keep_terms(self._database, order, self._limits)
-        except ValueError:
+            self._limits = keep_terms(self._database, order, limits or FrontierLimits())
+            self._load(order, politeness or Politeness())
+        except (OSError, ValueError):  # it was begun otherwise, or is damaged
             self._database.close()
             raise
+
+    def _load(self, order: str, politeness: Politeness) -> None:
         self._order = ORDERS[order](self._database)
         self._counters = Counters(self._database)
         self.trie = Trie(self._database)
         self._inbox = Inbox(self._database)
-        self._hosts = Hosts(self._database, politeness or Politeness())
+        self._hosts = Hosts(self._database, politeness)
         self._turns = Turns(self._hosts, self._order)
         self._waiting = WaitingUrls(self._database, self._order)
         self._later = Later(self._database)
         self._outlinks = Outlinks(self._database)
         self._failures = Failures(self._database)
-        self._lease = lease
-        self._leases = Leases(lease)
+        self._leases = Leases(self._lease)
         self._loaded: dict[int, Taken] = {}  # at hand or in flight
         self._diversity = Diversity()
         self._places = 0
@@ -101,7 +104,6 @@ class LocalFrontier:
             self._loaded,
             self._order,
         )
-        self._now = now
         self._restore()
 
     def _restore(self) -> None:

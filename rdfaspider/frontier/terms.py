@@ -54,10 +54,4 @@ def limits_of(database: Database, otherwise: FrontierLimits) -> FrontierLimits:
     noted, deepest = database.meta.get(b"limits"), database.meta.get(b"depth")
     if noted is not None:
         return FrontierLimits(**json.loads(noted))
-    depth = otherwise.depth if deepest is None else min(int(deepest), otherwise.depth)
-    return FrontierLimits(
-        depth=depth,
-        dynamic_depth=min(depth, otherwise.dynamic_depth),
-        host_urls=otherwise.host_urls,
-        host_waiting=otherwise.host_waiting,
-    )
+    return otherwise if deepest is None else otherwise.within(int(deepest))

@@ -1,4 +1,7 @@
-"""A frontier in words: its sum, its hosts, its URLs, as they are shown to people."""
+"""A frontier in words: its sum, its hosts, its URLs, as they are shown to people.
+
+URLs are shown without the name and the password of a user, which are for fetching alone.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.limits import explain
+from rdfaspider.urls.iris import without_userinfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,7 +54,7 @@ def _next(host: HostView, now: float) -> str:
 
 def url_lines(view: UrlView) -> Iterator[str]:
     """Yield what is known of one URL."""
-    yield view.url
+    yield without_userinfo(view.url)
     known = {
         "state": view.state,
         "depth": view.depth,
@@ -58,7 +62,7 @@ def url_lines(view: UrlView) -> Iterator[str]:
         "status": view.status,
         "reason": view.reason,
         "time": None if view.time is None else moment(view.time),
-        "found on": view.referrer,
+        "found on": None if view.referrer is None else without_userinfo(view.referrer),
     }
     for name, value in known.items():
         if value is not None:
@@ -86,7 +90,8 @@ def _aligned(cells: tuple[str, ...]) -> str:
 
 def _cells(view: UrlView) -> tuple[str, ...]:
     time = None if view.time is None else moment(view.time)
-    values = (view.status, view.attempts, time, view.reason, view.url, view.referrer)
+    urls = (without_userinfo(url) if url else None for url in (view.url, view.referrer))
+    values = (view.status, view.attempts, time, view.reason, *urls)
     return tuple("-" if value is None else str(value) for value in values)
 
 

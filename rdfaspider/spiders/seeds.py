@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from scrapy.exceptions import UsageError
 
 from rdfaspider.secrets import without_secrets
-from rdfaspider.urls import normalise, unfit_authority, without_userinfo
-from rdfaspider.urls.seedfile import read_seed_lines
+from rdfaspider.urls.seedfile import read_seed_lines, seed_url
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +36,7 @@ def read_seeds(argument: str | None) -> Seeds:
     try:
         for place, text in read_seed_lines(argument):
             try:
-                urls[_usable(text)] = None
+                urls[seed_url(text)] = None
             except ValueError as error:
                 bad += 1
                 if bad <= _NAMED:
@@ -50,10 +49,3 @@ def read_seeds(argument: str | None) -> Seeds:
     if not urls:
         raise UsageError(f"No usable seed in {argument[:200]}: {bad:,} bad, none good.")
     return Seeds(tuple(urls), bad)
-
-
-def _usable(text: str) -> str:
-    url = normalise(text)
-    if unfit := unfit_authority(url):
-        raise ValueError(f"No page can be at the {unfit} of {without_userinfo(url)[:80]!r}.")
-    return url

@@ -17,6 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rdfaspider.urls.hosts import unfit_authority
+from rdfaspider.urls.iris import without_userinfo
+from rdfaspider.urls.normalise import normalise
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -46,6 +50,14 @@ def read_seed_lines(argument: str) -> Iterator[tuple[str, str]]:
             text = line.strip()
             if text and not text.startswith("#"):
                 yield f"{name}, line {number}", text
+
+
+def seed_url(text: str) -> str:
+    """Return a seed in normal form; ValueError with a sentence if no page can be there."""
+    url = normalise(text)
+    if unfit := unfit_authority(url):
+        raise ValueError(f"No page can be at the {unfit} of {without_userinfo(url)[:80]!r}.")
+    return url
 
 
 @contextmanager

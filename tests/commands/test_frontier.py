@@ -1,11 +1,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import shlex
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,10 +16,10 @@ from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.shared import SharedFrontier
-from tests.conftest import PROJECT, in_terminal
 from tests.frontier import redis_servers
 
 if TYPE_CHECKING:
+    from tests.commands.conftest import AtTerminal, IntoHead
     from tests.conftest import Scrapy
 
 
@@ -107,12 +103,25 @@ def test_a_crawl_keeps_why_urls_failed(scrapy: Scrapy, branching_site: str, tmp_
     assert all(line[2].startswith("20") and line[5] == "-" for line in lines)
 
 
-def test_a_terminal_gets_aligned_columns(crawl_directory: Path, tmp_path: Path) -> None:
-    output = in_terminal([sys.executable, "-m", "rdfaspider", "frontier", "--failed"], tmp_path)
-    heading, *rows = output.splitlines()
+def test_a_terminal_gets_aligned_columns(at_terminal: AtTerminal, crawl_directory: Path) -> None:
+    heading, *rows, _ = at_terminal("frontier", "--failed").lines
     assert len(rows) == 2
     assert heading.split() == ["status", "attempts", "time", "reason", "URL", "found", "on"]
     assert {row.index("http://") for row in rows} == {heading.index("URL")}
+
+
+def test_a_user_s_password_is_not_shown(scrapy: Scrapy, tmp_path: Path) -> None:
+    path = tmp_path / "crawl" / "frontier"
+    with LocalFrontier(str(path), politeness=Politeness(delay=0.0)) as frontier:
+        frontier.put(["http://me:sesame@a.test/"])
+        taken = frontier.take(0.0)
+        assert taken
+        frontier.finish(taken, "failed", 0.0)
+    for arguments in (["--failed"], ["--url", "http://me:sesame@a.test/"]):
+        shown = scrapy("frontier", *arguments).stdout
+        assert "http://a.test/" in shown
+        assert "sesame" not in shown
+    assert "sesame" not in scrapy("frontier", "--url", "http://me:sesame@b.test/").stderr
 
 
 def test_failed_urls_can_be_tried_again(scrapy: Scrapy, crawl_directory: Path) -> None:
@@ -182,32 +191,28 @@ def test_a_damaged_file_is_not_passed_over(scrapy: Scrapy, tmp_path: Path) -> No
     assert not any("Traceback" in result.stderr for result in results)
 
 
-@pytest.mark.parametrize("arguments", [["--failed"], []])
-def test_a_reader_that_has_enough_ends_it_silently(
-    scrapy: Scrapy, tmp_path: Path, arguments: list[str]
-) -> None:
-    path = tmp_path / "crawl" / "frontier"
+def failed_with_an_umlaut(path: Path) -> None:
     with LocalFrontier(str(path), politeness=Politeness(delay=0.0, at_once=9999)) as frontier:
         frontier.put([f"http://h{number}.test/{'x' * 99}" for number in range(2_000)])
         while (taken := frontier.take(0.0)) is not None:
             frontier.finish(taken, "failed", 0.0, reason="Zeitüberschreitung")
-    command = shlex.join([sys.executable, "-m", "rdfaspider", "frontier", *arguments])
-    if not arguments:
-        command += " --hosts 2000"
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONIOENCODING": "ascii"}
-    result = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command} | head -n 1"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert result.stderr == b""
-    assert result.stdout.count(b"\n") == 1
-    assert result.returncode == 0
-    if arguments:
-        assert b"Zeit\\xfcberschreitung" in result.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--failed"], ["--hosts", "2000"]])
+def test_a_reader_that_has_enough_ends_it_silently(
+    into_head: IntoHead, tmp_path: Path, arguments: list[str]
+) -> None:
+    failed_with_an_umlaut(tmp_path / "crawl" / "frontier")
+    piped = into_head("frontier", *arguments)
+    assert piped.line
+    assert (piped.errors, piped.code) == ("", 0)
+
+
+def test_a_terminal_without_umlauts_gets_escapes(at_terminal: AtTerminal, tmp_path: Path) -> None:
+    failed_with_an_umlaut(tmp_path / "crawl" / "frontier")
+    shown = at_terminal("frontier", "--failed", encoding="ascii")
+    assert shown.code == 0
+    assert "Zeit\\xfcberschreitung" in shown.text
 
 
 def test_a_running_crawl_is_not_requeued(scrapy: Scrapy, crawl_directory: Path) -> None:

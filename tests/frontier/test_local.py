@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import time
 from multiprocessing.connection import Connection
@@ -117,6 +118,27 @@ def test_a_running_crawl_can_be_read(tmp_path: Path) -> None:
         reader = Database(tmp_path / "frontier", read_only=True)
         assert [key for key, _ in reader.urls.pairs()] == [b"test,a:80)/"]
         reader.close()
+
+
+def test_a_damaged_file_is_not_passed_over_when_a_crawl_goes_on(tmp_path: Path) -> None:
+    whole, copy = tmp_path / "frontier", tmp_path / "copy"
+    hosts = 9_000
+    with LocalFrontier(str(whole)) as frontier:
+        frontier.put([f"http://host-{number * 7919 % 100_003}.test/" for number in range(hosts)])
+    refused = 0
+    for name in sorted(file.name for file in whole.glob("*.sst")):
+        shutil.copytree(whole, copy)
+        body = (copy / name).read_bytes()
+        middle = len(body) // 2
+        (copy / name).write_bytes(body[:middle] + bytes(50) + body[middle + 50 :])
+        try:
+            with LocalFrontier(str(copy)) as frontier:
+                assert len(frontier._hosts) == hosts
+        except FrontierUnavailable as error:
+            assert "is damaged (Corruption" in str(error)
+            refused += 1
+        shutil.rmtree(copy)
+    assert refused
 
 
 def test_there_is_nothing_to_read_where_nothing_is(tmp_path: Path) -> None:
