@@ -24,7 +24,8 @@ class Page:
     not, `denied` was not asked for because robots.txt forbids it. `reason` labels the counter. A failure
     that is `transient` is worth another try. `postponed` is a URL that was not asked for and waits for
     another turn of its host, or one whose page could not be read yet. `number` is that of the scheduler's
-    grant. `strikes` counts the pages of its domain that have cost a worker lately; its host is left alone.
+    grant. `hops` counts the redirects that led here. `strikes` counts the pages of its domain that have
+    cost a worker lately; its host is left alone.
     A page that is to be read (`is_read`) comes with a `body`, which the extract pipeline turns into
     links and quads. The quads are kept as N-Quads, a line each, which most hand on as they are.
     """
@@ -36,6 +37,7 @@ class Page:
     reason: str = "page"
     transient: bool = False
     strikes: int = 0
+    hops: int = 0
     content_type: str = ""
     robots_header: list[str] = field(default_factory=list)
     body: bytes = b""

@@ -7,5 +7,8 @@ from __future__ import annotations
 # none. It may be called at once or later, and must be called in the end.
 hosts_unplaced = object()
 
+# Sent by the scheduler when the scope has grown by a page to which a seed has moved, with its `url`.
+scope_grown = object()
+
 # Sent when a seed could not be fetched, with its `url` and the `problem` in words.
 seed_failed = object()

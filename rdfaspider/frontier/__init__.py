@@ -54,7 +54,8 @@ class Taken:
     """A URL in flight: what `take` hands out and `finish` or `retry` takes back.
 
     `depth` gets smaller while the URL is in flight if a shorter way to it is found. `number` is the
-    URL's number for life; `host` identifies its host within the frontier.
+    URL's number for life; `host` identifies its host within the frontier. `hops` counts the redirects
+    that led to it when it was first found, one after the other.
     """
 
     url: str
@@ -63,6 +64,7 @@ class Taken:
     number: int
     host: int
     hint: int = 0  # the order's business
+    hops: int = 0
 
 
 @dataclass(slots=True)
@@ -140,6 +142,7 @@ class Frontier(Protocol):
         links: Iterable[str] = (),
         *,
         deeper: int = 1,
+        hops: int = 0,
         gain: float = 0.0,
         contexts: Sequence[int] = (),
         reason: str = "",
@@ -147,6 +150,7 @@ class Frontier(Protocol):
     ) -> None:
         """End a URL and take in its links, `deeper` than it, in one step.
 
+        A redirect is a URL whose one link is no deeper, with the `hops` that led there, 31 at most.
         Of a URL that failed or was denied, `reason` and the `status` of the answer are kept for people.
 
         For orders that want to know: `gain` is what the page was worth, and `contexts` has a number for

@@ -33,6 +33,21 @@ def smallest_depths(entries: Iterable[Entry]) -> dict[bytes, int]:
     return found
 
 
+def redirected(entries: Iterable[Entry]) -> dict[bytes, int]:
+    """Return the keys of the inbox that were found by redirects alone, each with the fewest of them."""
+    found: dict[bytes, int] = {}
+    for entry in entries:
+        if entry.hops:
+            for key in entry.keys:
+                found[key] = min(found.get(key, entry.hops), entry.hops)
+    if found:
+        for entry in entries:
+            if not entry.hops:
+                for key in filter(found.__contains__, entry.keys):
+                    found.pop(key, None)
+    return found
+
+
 def by_host(keys: list[bytes]) -> Iterator[tuple[bytes, list[bytes]]]:
     """Yield runs of sorted keys that have the same host."""
     host, start = b"", 0

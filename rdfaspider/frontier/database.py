@@ -2,11 +2,11 @@
 
 One directory, these column families (numbers are big-endian, so that they sort):
 
-    urls      key of a URL                    → state, depth, attempts (a byte each), number (5), hint
+    urls      key of a URL                    → state, hops, depth, attempts (3 bytes), number (5), hint
     numbers   first number of a block         → the keys of the block, a line each, in number order
-    waiting   host (4), rank, number (5)      → depth, attempts, hint, the key's rest (waiting.py)
+    waiting   host (4), rank, number (5)      → depth, attempts, hint, hops, the key's rest (waiting.py)
     later     time (8), number (5)            → nothing: a waiting URL that may not be tried before
-    inbox     sequence (8)                    → depth (1), contexts, URLs found there, a line each
+    inbox     sequence (8)                    → depth (1), hops, contexts, URLs found there, a line each
     links     depth (1), number (5)           → the links of a finished page whose depth may still improve
     hosts     key of a host                   → its record (hosts.py)
     meta      name                            → format version, counters, the order's pointers

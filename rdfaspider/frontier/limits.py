@@ -22,6 +22,11 @@ SETTINGS: Final = {
 }
 
 
+# Redirects that are followed one after the other, as many as RFC 9309 asks for robots.txt: longer chains are
+# traps.
+MAX_REDIRECTS: Final = 5
+
+
 @dataclass(frozen=True, slots=True)
 class FrontierLimits:
     """Depths count links from a seed; the numbers of WIRE are the defaults."""

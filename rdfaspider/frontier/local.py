@@ -31,7 +31,7 @@ from rdfaspider.frontier.sieve import Sieve
 from rdfaspider.frontier.terms import keep_terms
 from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie, unpack
 from rdfaspider.frontier.turns import Turns
-from rdfaspider.frontier.waiting import WaitingUrls
+from rdfaspider.frontier.waiting import WaitingUrls, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -174,8 +174,9 @@ class LocalFrontier:
         page = spread([host.id for host, _, _ in picked])
         for place in reversed(range(len(page))):
             host, number, value = picked[page[place]]
-            url, hint = to_url(host.key + value[5:]), int.from_bytes(value[2:5], "big")
-            taken = Taken(url, value[0], value[1], number, host.id, hint)
+            hint, hops, rest = split(value)
+            url = to_url(host.key + rest)
+            taken = Taken(url, value[0], value[1], number, host.id, hint, hops)
             self._loaded[number] = taken
             host.queue.append((self._places + place, taken))
         self._places += len(page)
@@ -210,6 +211,7 @@ class LocalFrontier:
         links: Iterable[str] = (),
         *,
         deeper: int = 1,
+        hops: int = 0,
         gain: float = 0.0,
         contexts: Sequence[int] = (),
         reason: str = "",
@@ -224,7 +226,7 @@ class LocalFrontier:
         self._count(host, taken, state)
         if state == "done":
             self._order.learn(host, key, taken.hint, gain)
-            self._take_in_links(batch, taken, keys, deeper, contexts)
+            self._take_in_links(batch, taken, keys, deeper, contexts, hops)
             if taken.attempts:
                 self._failures.forget(batch, taken.number)
         else:
@@ -250,14 +252,15 @@ class LocalFrontier:
         keys: list[bytes],
         deeper: int,
         contexts: Sequence[int],
+        hops: int,
     ) -> None:
         depth = taken.depth + deeper
         if depth <= max(self._limits.depth, self._limits.dynamic_depth):
-            self._inbox.add(batch, depth, keys, contexts, taken.number)
+            self._inbox.add(batch, depth, keys, contexts, taken.number, hops)
         else:
             self._counters.reject("depth", len(keys))
         if taken.depth > min(self._counters.floor, self._inbox.floor):
-            self._outlinks.keep(batch, taken.depth, taken.number, deeper, keys)
+            self._outlinks.keep(batch, taken.depth, taken.number, deeper, keys, hops)
 
     def retry(
         self, taken: Taken, now: float, after: float = 0.0, *, reason: str = "", status: int = 0
@@ -301,7 +304,7 @@ class LocalFrontier:
     def _remove(self, batch: WriteBatch, host: Host, taken: Taken, state: int) -> bytes:
         """Take a URL out of the waiting ones, give it another state, and return its key."""
         key = to_key(taken.url)
-        record = Record(state, taken.depth, taken.attempts, taken.number, taken.hint)
+        record = Record(state, taken.depth, taken.attempts, taken.number, taken.hint, taken.hops)
         self._waiting.remove(batch, host, key, record)
         self.trie.update(batch, key, record)
         return key

@@ -4,9 +4,9 @@ A page that ended deeper than something unfinished may be found again by a short
 Then its links are needed once more, and fetching it once more is not (guarantees G2 and G6). Breadth
 first hardly ever needs this; other orders, and slow hosts, do.
 
-Layout: depth (1 byte) and number of the page → how much deeper its links are (1 byte), then their keys, a
-line each. Invariant: every done page deeper than the floor has an entry. When the floor rises, all entries
-that it reaches go in one deletion of a range.
+Layout: depth (1 byte) and number of the page → how much deeper its links are (1 byte, with 8 times the
+hops if it is a redirect), then their keys, a line each. Invariant: every done page deeper than the floor
+has an entry. When the floor rises, all entries that it reaches go in one deletion of a range.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.database import Database
     from rdfaspider.frontier.pages import Inbox
 
+_DEEPER, _HOPS = 7, 3
+
 
 class Outlinks:
     def __init__(self, database: Database) -> None:
@@ -28,9 +30,15 @@ class Outlinks:
         self._pruned = -1
 
     def keep(
-        self, batch: WriteBatch, depth: int, number: int, deeper: int, links: list[bytes]
+        self,
+        batch: WriteBatch,
+        depth: int,
+        number: int,
+        deeper: int,
+        links: list[bytes],
+        hops: int = 0,
     ) -> None:
-        value = bytes((deeper,)) + b"\n".join(links)
+        value = bytes((deeper | hops << _HOPS,)) + b"\n".join(links)
         batch.put(_key(depth, number), value, self._family.handle)
 
     def pass_on(self, batch: WriteBatch, inbox: Inbox, number: int, old: int, new: int) -> bool:
@@ -41,7 +49,8 @@ class Outlinks:
         batch.delete(_key(old, number), self._family.handle)
         batch.put(_key(new, number), value, self._family.handle)
         links = value[1:].split(b"\n") if len(value) > 1 else []
-        inbox.add(batch, new + value[0], links, referrer=number)
+        deeper, hops = value[0] & _DEEPER, value[0] >> _HOPS
+        inbox.add(batch, new + deeper, links, referrer=number, hops=hops)
         return True
 
     def prune(self, batch: WriteBatch, floor: int) -> None:

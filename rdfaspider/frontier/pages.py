@@ -50,13 +50,14 @@ class Entry(NamedTuple):
     """Links that were found together, and what the order may want to know of each, or nothing.
 
     The place is a number by which entries sort, in 8 bytes, and the `referrer`: the number of the page
-    on which the links are, in 5 bytes. Seeds have none.
+    on which the links are, in 5 bytes. Seeds have none. `hops` are the redirects that led to the links.
     """
 
     place: bytes
     depth: int
     keys: list[bytes]
     contexts: Sequence[int]
+    hops: int = 0
 
     @property
     def referrer(self) -> int | None:
@@ -87,6 +88,7 @@ class Inbox:
         keys: list[bytes],
         contexts: Sequence[int] = (),
         referrer: int | None = None,
+        hops: int = 0,
     ) -> None:
         """Add an entry, in the batch and in memory: the batch must be written."""
         if contexts and len(contexts) != len(keys):
@@ -96,9 +98,9 @@ class Inbox:
             if referrer is not None:
                 place += pack_number(referrer)
             self._next += 1
-            value = bytes((depth,)) + _pack(keys, contexts)
+            value = bytes((depth,)) + _pack(keys, contexts, hops)
             batch.put(place, value, self._family.handle)
-            self._remember(Entry(place, depth, keys, contexts))
+            self._remember(Entry(place, depth, keys, contexts, hops))
 
     def empty(self, batch: WriteBatch) -> list[Entry]:
         """Remove all entries, likewise, and return them."""
@@ -114,17 +116,18 @@ class Inbox:
         self.floor = min(self.floor, entry.depth)
 
 
-def _pack(keys: list[bytes], contexts: Sequence[int]) -> bytes:
-    """Write keys down, a line each, after their contexts: how many, then 4 bytes each."""
+def _pack(keys: list[bytes], contexts: Sequence[int], hops: int) -> bytes:
+    """Write keys down, a line each, after the hops (1 byte) and their contexts: how many (3 bytes), then
+    4 bytes each."""
     numbers = array("I", contexts)
-    return len(numbers).to_bytes(4, "big") + numbers.tobytes() + b"\n".join(keys)
+    return (len(numbers) | hops << 24).to_bytes(4, "big") + numbers.tobytes() + b"\n".join(keys)
 
 
-def _unpack(data: bytes) -> tuple[list[bytes], Sequence[int]]:
-    end = 4 + 4 * int.from_bytes(data[:4], "big")
+def _unpack(data: bytes) -> tuple[list[bytes], Sequence[int], int]:
+    end = 4 + 4 * int.from_bytes(data[1:4], "big")
     contexts = array("I")
     contexts.frombytes(data[4:end])
-    return data[end:].split(b"\n"), contexts
+    return data[end:].split(b"\n"), contexts, data[0]
 
 
 class Diversity:

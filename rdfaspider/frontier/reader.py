@@ -19,7 +19,17 @@ from rdfaspider.frontier.pages import Inbox
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.referrers import Referrers
 from rdfaspider.frontier.terms import limits_of, order_of
-from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie, unpack
+from rdfaspider.frontier.trie import (
+    DENIED,
+    DONE,
+    FAILED,
+    LATER,
+    WAITING,
+    Record,
+    Trie,
+    state_of,
+    unpack,
+)
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -90,9 +100,9 @@ class FrontierReader:
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         """Yield the URLs that ended in a state in which a regular expression is found."""
         wanted = re.compile(pattern)
-        code = bytes((ENDS[state],))
+        code = ENDS[state]
         for key, value in self._database.urls.pairs():
-            if value.startswith(code) and wanted.search(url := to_url(key)):
+            if state_of(value) == code and wanted.search(url := to_url(key)):
                 yield self._view(url, unpack(value))
 
     def _view(self, url: str, record: Record) -> UrlView:

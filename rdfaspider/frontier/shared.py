@@ -50,6 +50,9 @@ logger = logging.getLogger(__name__)
 # URLs are handed out to a worker at most so many seconds before their time.
 _AHEAD = 1.0
 
+# Targets of redirects whose hops a worker remembers.
+_MOST_HOPS = 10_000
+
 
 class SharedFrontier:
     """A Frontier (see the package) for any number of processes.
@@ -100,6 +103,8 @@ class SharedFrontier:
             self.link.close()
             raise
         self._is_closed = False
+        # How many redirects led to a URL, as far as this worker has seen them.
+        self._hops: dict[str, int] = {}
         self.partitions = terms.partitions
         self.scripts = self._desk.scripts
         self._way: Ahead | AtOnce
@@ -146,7 +151,10 @@ class SharedFrontier:
             return True  # it is not worth waiting for
 
     def take(self, now: float) -> Taken | None:
-        return self._way.take(now)
+        taken = self._way.take(now)
+        if taken is not None and self._hops:
+            taken.hops = self._hops.get(taken.url, 0)
+        return taken
 
     def wait(self, now: float) -> float | None:
         return self._way.wait(now)
@@ -161,6 +169,7 @@ class SharedFrontier:
         links: Iterable[str] = (),
         *,
         deeper: int = 1,
+        hops: int = 0,
         gain: float = 0.0,
         contexts: Sequence[int] = (),
         reason: str = "",
@@ -170,14 +179,23 @@ class SharedFrontier:
         if lease is None:
             return
         self._desk.done += 1
+        self._hops.pop(taken.url, None)
         landing = self._desk.landing(state, lease, now)
         if state == "done":
+            if hops:
+                self._note_hops(links := tuple(links), hops)
             landing.links, landing.deeper = tuple(links), deeper
             self._desk.land_page(landing, taken.depth)
         else:
             landing.record = b"%d %b" % (status, tidy(reason))
             self._desk.landings.append(landing)
         self._way.tell(now)
+
+    def _note_hops(self, links: Iterable[str], hops: int) -> None:
+        for link in links:
+            if len(self._hops) >= _MOST_HOPS:  # the oldest was perhaps taken by another worker
+                del self._hops[next(iter(self._hops))]
+            self._hops[link] = hops
 
     def retry(
         self, taken: Taken, now: float, after: float = 0.0, *, reason: str = "", status: int = 0

@@ -8,11 +8,18 @@ way, whatever the order in which they were found (guarantee G6).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from rdfaspider.frontier.admission import by_host, smallest_depths, within_depth, within_host
+from rdfaspider.frontier.admission import (
+    by_host,
+    redirected,
+    smallest_depths,
+    within_depth,
+    within_host,
+)
 from rdfaspider.frontier.referrers import Referrers, finders
 from rdfaspider.frontier.trie import DONE, LATER, WAITING, Record, Trie, unpack
 
@@ -94,8 +101,9 @@ class Sieve:
         if not order.reads_hints:
             return smallest_depths(entries)
         found: dict[bytes, int] = {}
-        for _, depth, keys, contexts in entries:
-            for key, context in zip(keys, contexts or repeat(0), strict=False):
+        for entry in entries:
+            depth = entry.depth
+            for key, context in zip(entry.keys, entry.contexts or repeat(0), strict=False):
                 hint = order.hint(context)
                 if (known := found.get(key)) is not None:
                     depth_, hint = min(known & 255, depth), order.combine(known >> 8, hint)
@@ -136,7 +144,25 @@ class Sieve:
         self._counters.next_number = first + len(accepted)
         for finding, count in Counter(own).items():
             self._counters.begin(finding & 255, count)
+        self._mark_targets(batch, accepted, findings, entries, first)
         return idle
+
+    def _mark_targets(
+        self,
+        batch: WriteBatch,
+        keys: list[bytes],
+        findings: Mapping[bytes, int],
+        entries: list[Entry],
+        first: int,
+    ) -> None:
+        """Write down once more those of the new URLs, which are sorted, that were found by redirects."""
+        for key, hops in redirected(entries).items():
+            place = bisect_left(keys, key)
+            if place < len(keys) and keys[place] == key:
+                depth, hint = findings[key] & 255, findings[key] >> 8
+                record = Record(WAITING, depth, 0, first + place, hint, hops)
+                self._waiting.write(batch, self._hosts.known(key), key, record)
+                self._trie.update(batch, key, record)
 
     def _create(self, key: bytes) -> Host:
         host = self._hosts.create(key, self._counters.next_host)

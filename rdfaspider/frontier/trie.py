@@ -35,6 +35,9 @@ _LAST = b"\xff"
 _CUTS = frozenset(b",)/?&")
 
 
+# The state takes three bits of its byte; the others count the redirects that led to the URL.
+_STATE, _HOPS = 7, 3
+
 # The beginning of the record of a new URL, by depth.
 _NEW = [bytes((WAITING, depth, 0)) for depth in range(256)]
 
@@ -47,15 +50,22 @@ class Record(NamedTuple):
     attempts: int
     number: int
     hint: int = 0  # the order's business (orders/order.py)
+    hops: int = 0
 
 
 def pack(record: Record) -> bytes:
-    return bytes(record[:3]) + pack_number(record.number) + pack_hint(record.hint)
+    state, depth, attempts, number, hint, hops = record
+    return bytes((state | hops << _HOPS, depth, attempts)) + pack_number(number) + pack_hint(hint)
 
 
 def unpack(data: bytes) -> Record:
     number, hint = int.from_bytes(data[3:8], "big"), int.from_bytes(data[8:], "big")
-    return Record(data[0], data[1], data[2], number, hint)
+    return Record(data[0] & _STATE, data[1], data[2], number, hint, data[0] >> _HOPS)
+
+
+def state_of(data: bytes) -> int:
+    """Return the state that a packed record tells of."""
+    return data[0] & _STATE
 
 
 def pack_hint(hint: int) -> bytes:

@@ -18,7 +18,7 @@ from rdfaspider.middlewares.sitemaps import announce
 from rdfaspider.middlewares.turns import Postponed, noted
 from rdfaspider.robots import record as robots
 from rdfaspider.robots.record import Record
-from rdfaspider.signals import seed_failed
+from rdfaspider.signals import scope_grown, seed_failed
 from rdfaspider.urls import as_linked, normalise
 from rdfaspider.urls.hosts import authority
 
@@ -75,13 +75,21 @@ class RobotsMiddleware:
         settings = crawler.settings
         if not settings.getbool("ROBOTS_OBEY"):
             raise NotConfigured("ROBOTS_OBEY is off")
-        return cls(
+        middleware = cls(
             crawler,
             settings["BOT_NAME"],
             settings.getint("ROBOTS_RETRIES"),
             settings.getfloat("ROBOTS_MAX_CRAWL_DELAY"),
             sitemaps=settings.getbool("ROBOTS_SITEMAPS"),
         )
+        crawler.signals.connect(middleware.scope_grown, scope_grown)
+        return middleware
+
+    def scope_grown(self, url: str) -> None:
+        """Take in the sitemaps of a service that was not in the scope when its robots.txt was read."""
+        service = service_of(url)
+        if self.sitemaps and (record := self._known(service)) is not None:
+            announce(self.crawler, record.rules.sitemaps, f"{service}/")
 
     async def process_request(self, request: Request) -> None:
         # Only pages have a host in the frontier; robots.txt itself is asked for without.

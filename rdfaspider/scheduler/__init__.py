@@ -24,7 +24,9 @@ from rdfaspider import clock
 from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
 from rdfaspider.frontier.advice import advice_for
 from rdfaspider.frontier.guessing import NOTE, Guessing
+from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
+from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import (
     frontier_limits,
     frontier_options,
@@ -32,7 +34,7 @@ from rdfaspider.scheduler.options import (
     politeness_of,
 )
 from rdfaspider.scheduler.own import OwnRequests
-from rdfaspider.signals import hosts_unplaced
+from rdfaspider.signals import hosts_unplaced, scope_grown
 from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
@@ -49,9 +51,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Under this name the frontier keeps what the spider wants to remember.
-_SPIDER = "spider"
-# And under this one whether all its seeds were taken in, if there are many.
+# Under this name the frontier keeps whether all seeds of the spider were taken in, if there are many.
 _SEEDS = "seeds"
 
 # Seeds taken in with one write: they hold up the crawl for a fraction of a second.
@@ -72,6 +72,7 @@ class Scheduler(BaseScheduler):
         self,
         crawler: Crawler,
         frontier: Frontier,
+        memory: Memory,
         advice: Advice,
         *,
         retries: int,
@@ -82,6 +83,7 @@ class Scheduler(BaseScheduler):
     ) -> None:
         self.crawler = crawler
         self.frontier = frontier
+        self._memory = memory
         self.advice = advice
         self.retries = retries
         self.retry_delay = retry_delay
@@ -117,10 +119,12 @@ class Scheduler(BaseScheduler):
             )
         except ValueError as error:
             raise UsageError(str(error)) from error
-        _recall(frontier, crawler.spider)
+        memory = Memory(frontier, is_shared=is_shared(frontier_url(settings)))
+        memory.recall(crawler.spider)
         scheduler = cls(
             crawler,
             frontier,
+            memory,
             advice,
             retries=settings.getint("FRONTIER_RETRIES"),
             retry_delay=settings.getfloat("FRONTIER_RETRY_DELAY"),
@@ -138,11 +142,11 @@ class Scheduler(BaseScheduler):
     def open(self, spider: Spider) -> Deferred[None] | None:
         self.spider = spider
         self._own.open(spider)
-        if self.frontier.note(_SPIDER) is not None:
+        if self._memory.is_resumed:
             self._greet()
-        if is_shared(frontier_url(self.crawler.settings)):
+        self._is_shared = is_shared(frontier_url(self.crawler.settings))
+        if self._is_shared:
             frontier: Any = self.frontier
-            frontier.watch(_SPIDER, self.spider.recall)
             frontier.welcome = self._welcome
         for url, context in self.advice.seeds():
             self.spider.scope.add(url)
@@ -150,7 +154,7 @@ class Scheduler(BaseScheduler):
         self._depth = frontier_limits(self.crawler.settings, spider).depth
         if budget := self.crawler.settings.getint("FRONTIER_GUESSES"):
             self._guessing = Guessing(budget, self.frontier.note(NOTE))
-        self.frontier.set_note(_SPIDER, self.spider.memory)
+        self._memory.begin(self.spider)
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
         return None
@@ -205,8 +209,7 @@ class Scheduler(BaseScheduler):
     def _welcome(self, urls: list[str]) -> list[str]:
         """Let seeds in that came by way of the frontier, and let the other workers know their scope."""
         welcome = [url for url in urls if self.spider.welcome(url)]
-        if welcome:
-            self.frontier.set_note(_SPIDER, self.spider.memory)
+        self._memory.keep(self.spider)
         return welcome
 
     # --- requests ---
@@ -235,8 +238,16 @@ class Scheduler(BaseScheduler):
         elif request.url == taken.url:
             self.frontier.retry(taken, clock.now())
         else:
-            self.frontier.finish(taken, "done", clock.now(), [normalise(request.url)], deeper=0)
+            self._move(taken, normalise(request.url))
         return True
+
+    def _move(self, taken: Taken, url: str) -> None:
+        """End a URL that a middleware has redirected to another."""
+        now, hops = clock.now(), taken.hops + 1
+        if hops > MAX_REDIRECTS:
+            self.frontier.finish(taken, "failed", now, reason="redirects")
+        else:
+            self.frontier.finish(taken, "done", now, [url], deeper=0, hops=hops)
 
     def next_request(self) -> Request | None:
         if (own := self._own.next_request()) is not None:
@@ -264,6 +275,7 @@ class Scheduler(BaseScheduler):
                 "number": self._grants,
                 "host": taken.host,
                 "depth": taken.depth,
+                "hops": taken.hops,
                 "dont_redirect": True,
                 "dont_retry": True,
                 "handle_httpstatus_all": True,
@@ -318,7 +330,7 @@ class Scheduler(BaseScheduler):
 
     def _acknowledge(self, taken: Taken, page: Page) -> None:
         now = clock.now()
-        self._pages += page.status > 0 and page.reason not in ("redirect", "sitemap")
+        self._pages += page.status > 0 and page.reason not in ("redirect", "redirects", "sitemap")
         if page.strikes:
             # Not as a failure: the answer to this very fetch has cleared the failures of the host.
             seconds = self.backoff * 2 ** min(page.strikes - 1, 20)
@@ -332,9 +344,14 @@ class Scheduler(BaseScheduler):
         else:
             links, places = self.spider.follow(page)
             guesses = self._guesses(page, taken) if self._guessing is not None else []
-            if page.reason == "redirect" and page.depth == 0:
-                self.frontier.set_note(_SPIDER, self.spider.memory)
-            deeper = 0 if page.reason == "redirect" else 1
+            is_redirect = page.reason == "redirect"
+            if self._is_shared and is_redirect and page.depth == 0:
+                # Whoever fetches the target does not know how it was found.
+                for link in links:
+                    self.spider.scope.grow(link)
+            if self.spider.scope.grown:
+                self._memory.keep(self.spider)
+                self.crawler.signals.send_catch_log(scope_grown, url=page.url)
             state: State = page.outcome
             gain = self.advice.gain(page)
             contexts = self.advice.contexts(page, links, places)
@@ -345,7 +362,8 @@ class Scheduler(BaseScheduler):
                 state,
                 now,
                 links + guesses,
-                deeper=deeper,
+                deeper=0 if is_redirect else 1,
+                hops=taken.hops + 1 if is_redirect else 0,
                 gain=gain,
                 contexts=contexts,
                 reason=page.reason,
@@ -406,16 +424,6 @@ class Scheduler(BaseScheduler):
             put("frontier/guesses/hits", self._guessing.hits)
         for outcome, count in self._outcomes.items():
             put(f"frontier/{outcome}", count)
-
-
-def _recall(frontier: Frontier, spider: Any) -> None:
-    """Let the spider go on as the crawl was begun; close the frontier if it was asked not to."""
-    if (memory := frontier.note(_SPIDER)) is not None:
-        try:
-            spider.recall(memory)
-        except UsageError:
-            frontier.close()
-            raise
 
 
 def uses_frontier(settings: BaseSettings) -> bool:

@@ -13,6 +13,7 @@ from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
 
 from rdfaspider.downloader import Abandoned
 from rdfaspider.frontier import is_begun
+from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, unwanted
 from rdfaspider.middlewares.problems import problem_of
@@ -37,15 +38,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-# As many as RFC 9309 asks for robots.txt; longer chains are traps.
-MAX_REDIRECTS = 5
-
 # Statuses that may be others the next time; what fails without any may be too.
 _TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524))
-
-
-# Redirects whose targets are on their way.
-_MOST_HOPS = 10_000
 
 
 class RdfaSpider(Spider):
@@ -79,8 +73,6 @@ class RdfaSpider(Spider):
         self._judged = lru_cache(16_384)(self._judge)
         # Servers on this machine or network that the user named, as URLs.
         self._servers = set(_named(self.seeds.urls))
-        # How many redirects led to a URL, while it is not fetched yet.
-        self._hops: dict[str, int] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -114,8 +106,8 @@ class RdfaSpider(Spider):
             except UsageError as error:
                 self.logger.error("Skipped the seed %s: %s", url, error)
                 return False
-        self.scope.add(url)
-        self._judged.cache_clear()
+        if self.scope.grow(url):
+            self._judged.cache_clear()
         self._allow(_named([url]))
         return True
 
@@ -156,13 +148,12 @@ class RdfaSpider(Spider):
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Page]:
         assert response.request is not None
         page = self._page(response.request)
-        hops = self._hops.pop(page.url, 0)
         page.status = status = response.status
         if status < 400 and "sitemap" in response.request.meta:
             # Its pages are links; where it was moved to is a sitemap of its own.
             page.reason, page.links = "sitemap", response.request.meta["sitemap"]
         elif 300 <= status < 400 and "Location" in response.headers:
-            self._redirect(page, header_text(response.headers, "Location"), hops + 1)
+            self._redirect(page, header_text(response.headers, "Location"))
         elif not 200 <= status < 300:
             # A server may say any number; there are only so many counters.
             page.outcome, page.reason = "failed", str(status) if 100 <= status < 600 else "status"
@@ -179,7 +170,6 @@ class RdfaSpider(Spider):
 
     def failed(self, failure: Failure) -> Iterator[Page]:
         page = self._page(failure.request)  # type: ignore[attr-defined]
-        self._hops.pop(page.url, None)
         error = failure.value
         assert error is not None
         if isinstance(error, Postponed | Abandoned):
@@ -203,12 +193,14 @@ class RdfaSpider(Spider):
 
     def follow(self, page: Page) -> tuple[list[str], list[int]]:
         """Return the links of a page that the crawl may follow, as they are to be fetched, and which of
-        the page's links they are."""
-        if page.reason == "redirect" and page.depth == 0:
-            # A seed that has moved takes the scope with it.
-            for url in page.links:
-                self.scope.add(url)
+        the page's links they are.
+
+        A seed may have moved to anywhere. Where its redirects end at a page, the scope grows by that page.
+        """
+        is_seed = page.depth == 0
+        if is_seed and page.hops and page.is_read and self.scope.grow(page.url):
             self._judged.cache_clear()
+        may_leave = is_seed and page.reason == "redirect"
         # A sitemap has a limit of its own.
         most = self.max_links if page.is_read and self.max_links else len(page.links)
         rejected: Counter[str] = Counter()
@@ -219,7 +211,7 @@ class RdfaSpider(Spider):
                 rejected["links"] += len(page.links) - place
                 break
             url, reason = self._judged(link)
-            if reason:
+            if reason and not (may_leave and reason == "scope"):
                 rejected[reason] += 1
             else:
                 links.append(url)
@@ -241,27 +233,31 @@ class RdfaSpider(Spider):
     def _page(self, request: Request) -> Page:
         meta = request.meta
         # One that comes from `scrapy parse` has neither.
-        return Page(request.url, meta.get("depth", 0), meta.get("number", -1), fetched=time())
+        return Page(
+            request.url,
+            meta.get("depth", 0),
+            meta.get("number", -1),
+            hops=meta.get("hops", 0),
+            fetched=time(),
+        )
 
     def _warn(self, page: Page, problem: str) -> None:
         """Tell at once if the page that cannot be had is a seed."""
         if page.depth == 0:
             self.crawler.signals.send_catch_log(seed_failed, url=page.url, problem=problem)
 
-    def _redirect(self, page: Page, location: str, hops: int) -> None:
-        """Make the page a redirect to `location`, or a failure if that leads nowhere."""
+    def _redirect(self, page: Page, location: str) -> None:
+        """Make the page a redirect to `location`, or a failure if that leads nowhere or on and on."""
         page.reason = "redirect"
+        if page.hops >= MAX_REDIRECTS:
+            page.outcome, page.reason = "failed", "redirects"
+            self._warn(page, f"more than {MAX_REDIRECTS} redirects lead on from it")
+            return
         try:
-            target = as_linked(normalise(location, page.url), page.url)
+            page.links = [as_linked(normalise(location, page.url), page.url)]
         except ValueError:
-            target = ""
-        if target and hops <= MAX_REDIRECTS:
-            page.links = [target]
-            if len(self._hops) >= _MOST_HOPS:  # the oldest has led nowhere that is fetched
-                del self._hops[next(iter(self._hops))]
-            self._hops[target] = hops
-        else:
             page.outcome = "failed"
+            self._warn(page, "it redirects to nowhere")
 
 
 def _named(urls: Iterable[str]) -> list[str]:

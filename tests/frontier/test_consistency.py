@@ -15,6 +15,7 @@ from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.pages import MOST_AT_HAND
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING
+from rdfaspider.frontier.waiting import split
 
 LIMITS = FrontierLimits(depth=4, host_urls=60)
 
@@ -48,7 +49,14 @@ def check(frontier: LocalFrontier) -> None:
     stored = dict(enumerate(frontier._counters.unfinished))
     assert {depth: count for depth, count in stored.items() if count} == dict(unfinished)
     database = frontier._database
-    assert sum(1 for _ in database.waiting.pairs()) == states[WAITING]
+    waiting = {
+        int.from_bytes(key[-5:], "big"): split(data) for key, data in database.waiting.pairs()
+    }
+    assert len(waiting) == states[WAITING]
+    for key, record in records.items():
+        if record.state == WAITING:
+            hint, hops, rest = waiting[record.number]
+            assert (hint, hops, host_of(key) + rest) == (record.hint, record.hops, key)
     assert sum(1 for _ in database.later.pairs()) == states[LATER]
     by_host = Counter((host_of(key), record.state) for key, record in records.items())
     for view in frontier.hosts(0.0):
@@ -87,7 +95,10 @@ def test_a_random_life(tmp_path: Path, order: str, seed: int) -> None:
                 frontier.release(taken, now)
             else:
                 links = [url() for _ in range(chance.randrange(4))]
-                frontier.finish(taken, fate, now, links, deeper=chance.choice([0, 1]))  # type: ignore[arg-type]
+                assert taken.hops <= 5
+                deeper = chance.choice([0, 1])
+                hops = 0 if deeper else (taken.hops + 1) % 6
+                frontier.finish(taken, fate, now, links, deeper=deeper, hops=hops)  # type: ignore[arg-type]
         elif action > 0.97:
             (kill if chance.random() < 0.5 else LocalFrontier.close)(frontier)
             frontier = opened(tmp_path / "frontier", order, now)
@@ -152,6 +163,65 @@ def test_delays_survive_a_kill_and_whatever_comes_between(tmp_path: Path) -> Non
     with opened(tmp_path / "frontier", now=102.0, delay=60.0) as frontier:
         assert frontier.take(160.0) is None
         assert frontier.take(161.0)
+
+
+def test_hops_survive_kills_retries_and_shorter_ways(tmp_path: Path) -> None:
+    frontier = opened(tmp_path / "frontier", delay=0.0)
+    frontier.put(["http://a.test/"], depth=2)
+    seed = frontier.take(0.0)
+    assert seed
+    frontier.finish(seed, "done", 0.0, ["http://b.test/"], deeper=0, hops=3)
+    kill(frontier)  # in the inbox
+    frontier = opened(tmp_path / "frontier", now=1.0, delay=0.0)
+    target = frontier.take(1.0)
+    assert target and (target.url, target.hops) == ("http://b.test/", 3)
+    kill(frontier)  # in flight
+    frontier = opened(tmp_path / "frontier", now=2.0, delay=0.0)
+    target = frontier.take(2.0)
+    assert target and target.hops == 3
+    frontier.retry(target, 2.0, after=5.0)
+    kill(frontier)  # put off
+    frontier = opened(tmp_path / "frontier", now=3.0, delay=0.0)
+    frontier.put(["http://b.test/"], depth=0)
+    assert frontier.take(3.0) is None
+    target = frontier.take(7.0)
+    assert target and (target.depth, target.attempts, target.hops) == (0, 1, 3)
+    frontier.finish(target, "failed", 7.0)
+    check(frontier)
+    assert frontier.requeue("b.test") == 1
+    target = frontier.take(8.0)
+    assert target and target.hops == 3
+    frontier.close()
+
+
+def test_hops_of_a_redirect_are_passed_on_with_a_better_depth(tmp_path: Path) -> None:
+    limits = FrontierLimits(depth=3)
+    with LocalFrontier(
+        str(tmp_path / "frontier"), politeness=Politeness(delay=0.0, at_once=9), limits=limits
+    ) as frontier:
+        frontier.put(["http://a.test/open"], depth=0)
+        frontier.put(["http://b.test/old?q"], depth=3)
+        flying = [frontier.take(0.0) for _ in range(2)]
+        old = next(each for each in flying if each and each.depth == 3)
+        frontier.finish(old, "done", 0.0, ["http://c.test/new"], deeper=0, hops=4)
+        new = frontier.take(0.0)
+        assert new and new.hops == 4
+        frontier.finish(new, "done", 0.0, ["http://d.test/too?deep"])
+        frontier.put(["http://b.test/old?q"], depth=1)
+        frontier.wait(0.0)
+        record = frontier.trie.record("http://c.test/new")
+        assert record and (record.depth, record.hops) == (1, 4)
+
+
+def test_what_is_linked_to_as_well_was_not_found_by_redirects(tmp_path: Path) -> None:
+    with opened(tmp_path / "frontier", delay=0.0) as frontier:
+        frontier.put(["http://a.test/1", "http://b.test/2"])
+        flying = [frontier.take(0.0) for _ in range(2)]
+        for each, hops, deeper in zip(flying, (2, 0), (0, 1), strict=True):
+            assert each
+            frontier.finish(each, "done", 0.0, ["http://c.test/"], deeper=deeper, hops=hops)
+        both = frontier.take(0.0)
+        assert both and (both.depth, both.hops) == (0, 0)
 
 
 def test_users_ports_and_schemes_share_the_clock_of_their_host(tmp_path: Path) -> None:

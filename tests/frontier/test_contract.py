@@ -303,6 +303,25 @@ def test_a_redirect_is_no_deeper(opener: Opener) -> None:
         assert drain(frontier) == ["http://b.test/new"]
 
 
+def test_redirects_are_counted_through_postponements(opener: Opener) -> None:
+    with opener() as frontier:
+        frontier.put(["http://h0.test/"])
+        for number in range(6):
+            now = 10.0 * number
+            postponed = frontier.take(now)
+            assert postponed
+            frontier.release(postponed, now)
+            taken = frontier.take(now + 1)
+            assert taken and (taken.depth, taken.hops) == (0, number)
+            links = [f"http://h{number + 1}.test/"]
+            frontier.finish(taken, "done", now + 1, links, deeper=0, hops=taken.hops + 1)
+        last = frontier.take(70.0)
+        assert last and last.hops == 6
+        frontier.finish(last, "done", 71.0, ["http://h0.test/page"])
+        page = frontier.take(80.0)
+        assert page and (page.depth, page.hops) == (1, 0)
+
+
 def test_a_late_seed_opens_a_page_again_whose_links_are_gone(opener: Opener) -> None:
     with opener(limits=FrontierLimits(depth=1)) as frontier:
         frontier.put(["http://a.test/"])

@@ -130,7 +130,12 @@ def test_cuts() -> None:
 
 @given(
     st.builds(
-        Record, *[st.integers(0, 255)] * 3, st.integers(0, 2**40 - 1), st.integers(0, 2**24 - 1)
+        Record,
+        st.integers(0, 7),
+        *[st.integers(0, 255)] * 2,
+        st.integers(0, 2**40 - 1),
+        st.integers(0, 2**24 - 1),
+        st.integers(0, 31),
     )
 )
 def test_records_round_trip(record: Record) -> None:
