@@ -22,7 +22,7 @@ from scrapy.utils.conf import closest_scrapy_cfg
 import rdfaspider.feeds  # noqa: F401  # shows Pages as items
 from rdfaspider import settings as ours
 from rdfaspider.scheduler import uses_frontier
-from rdfaspider.scheduler.options import politeness_of
+from rdfaspider.scheduler.options import frontier_order, politeness_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,6 +103,9 @@ class Addon:
             _wire_as_scrapy_does(settings)
             return
         _read_scrapys_settings(settings)
+        # A crawl keeps the order that it was begun with.
+        if (order := frontier_order(settings)) != settings["FRONTIER_ORDER"]:
+            settings.set("FRONTIER_ORDER", order, "project")
         if settings["HTTPAUTH_USER"] or settings["HTTPAUTH_PASS"]:
             _switch_on(settings, "DOWNLOADER_MIDDLEWARES_BASE", [_HTTP_AUTH])
         if not spider_class.__module__.startswith("rdfaspider."):
@@ -139,7 +142,11 @@ def _replace(settings: BaseSettings, name: str, value: Any) -> None:
 
 
 def _is_users(settings: BaseSettings, name: str) -> bool:
-    return (settings.getpriority(name) or 0) > _PROJECT
+    """Tell whether a user has set something, by hand, in a spider or in a project of their own."""
+    if (settings.getpriority(name) or 0) > _PROJECT:
+        return True
+    usual = getattr(ours, name, getattr(default_settings, name, None))
+    return bool(settings[name] != usual)
 
 
 def _switch_on(settings: BaseSettings, table: str, names: Iterable[str]) -> None:

@@ -45,6 +45,8 @@ def _status_size(status: int) -> int:
 class Abandoned(IgnoreRequest):
     """Says that a download was given up because the crawl is at its end, not for any fault of its own."""
 
+    postpones = True
+
 
 class Downloader(ScrapyDownloader):
     """Downloads pages of the frontier at once, and counts what Scrapy's DownloaderStats counts."""

@@ -25,6 +25,7 @@ from scrapy.extensions.feedexport import FeedExporter as ScrapyFeedExporter
 from scrapy.extensions.feedexport import ItemFilter
 
 from rdfaspider.items import Page, is_item
+from rdfaspider.urls import without_userinfo
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -61,7 +62,7 @@ def _jsonld(page: Page) -> Any:
 
 # All are flat, so that they look the same in CSV and XML.
 FIELDS: dict[str, Callable[[Page], Any]] = {
-    "url": attrgetter("url"),
+    "url": lambda page: without_userinfo(page.url),
     "status": attrgetter("status"),
     "fetched": _fetched,
     "depth": attrgetter("depth"),

@@ -9,21 +9,41 @@ from __future__ import annotations
 import re
 import shlex
 
-_SECRET_NAME = re.compile(
-    r"(?i)passw(or)?d|passphrase|token|secret|credential|api_?key|access_key|store_headers"
+# Parts of names, between underscores, that say so.
+_SECRET_PARTS = frozenset(
+    (
+        "credential",
+        "credentials",
+        "pass",
+        "passphrase",
+        "passwd",
+        "password",
+        "pwd",
+        "secret",
+        "token",
+    )
 )
+_SECRET_NAME = re.compile(r"(?i)(api|access|private|secret)_?key$|headers$|password|authorization")
 # Names a file or a limit, not a secret.
 _HARMLESS_NAME = re.compile(r"(?i)_(file|path|seconds|bytes|mb)$")
 # All up to the last @ before the path; an unescaped password may contain anything but a slash.
 _USERINFO = re.compile(r"(?<=://)([^/\s]*)@")
 _PARAMETER = re.compile(r"(?i)(?<=[?&])((?:\w*password|\w*token|api_?key)=)([^&#\s]+)")
+_IN_TEXT = re.compile(r"://[^/\s@<>\"']*@")
 # What the shell would expand between double quotes.
 _ACTIVE = re.compile(r'([\\"`$])')
 
 
 def is_secret(name: str) -> bool:
     """Tell whether the value of a setting or argument is secret by its name."""
-    return bool(_SECRET_NAME.search(name)) and not _HARMLESS_NAME.search(name)
+    parts = re.split(r"[_\W]+", name.lower())
+    is_telling = not _SECRET_PARTS.isdisjoint(parts) or _SECRET_NAME.search(name)
+    return bool(is_telling) and not _HARMLESS_NAME.search(name)
+
+
+def masked(text: str) -> str:
+    """Return a text without the users and passwords of the URLs in it."""
+    return _IN_TEXT.sub("://…@", text) if "@" in text else text
 
 
 def without_secrets(url: str) -> str:
@@ -48,7 +68,7 @@ def shell_assignment(name: str, value: str) -> tuple[str, set[str]]:
     """
     if is_secret(name):
         return f'{name}="${name}"', {name}
-    word, variables = shell_word(value, f"{re.sub('(?i)_?url$', '', name)}_PASSWORD".upper())
+    word, variables = shell_word(value, f"{name}_PASSWORD".upper())
     return (f"{name}={word}" if variables else shlex.quote(f"{name}={value}")), variables
 
 

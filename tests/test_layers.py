@@ -18,7 +18,8 @@ LAYERS = (
     ("settings",),
     ("frontier", "linkgraph", "site"),
     ("extract", "stores", "archive", "robots"),
-    ("urls", "items", "signals", "curves", "clock", "secrets", "terminal"),
+    ("urls", "items", "signals", "curves", "clock", "terminal"),
+    ("secrets",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 PLUGS = 3  # the lowest layer that may import Scrapy

@@ -127,6 +127,6 @@ def test_a_shared_crawl_shows_no_secret(scrapy: Scrapy, tmp_path: Path, is_right
             assert [result.returncode for result in results] == [1, 1, 1]
             return
         resume = hint(results[0].stderr, "Resume it")
-        assert "(first set $FRONTIER_PASSWORD: secrets are not shown)" in results[0].stderr
-        rest = paste(resume.replace("COUNT=2", "COUNT=0"), tmp_path, FRONTIER_PASSWORD=SECRET)
+        assert "(first set $FRONTIER_URL_PASSWORD: secrets are not shown)" in results[0].stderr
+        rest = paste(resume.replace("COUNT=2", "COUNT=0"), tmp_path, FRONTIER_URL_PASSWORD=SECRET)
         assert "21 done" in rest.stderr

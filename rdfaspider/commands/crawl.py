@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
 
+from rdfaspider.secrets import masked
+
 if TYPE_CHECKING:
     import argparse
 
@@ -50,7 +52,15 @@ class Command(CrawlCommand):
             for name in _CHATTERERS:
                 logging.getLogger(name).setLevel(logging.WARNING)
             logging.getLogger("scrapy.crawler").addFilter(_is_about_a_signal)
-        crawler = self._create_crawler(spider)
+        try:
+            crawler = self._create_crawler(spider)
+        except KeyError:
+            print(
+                f"{self.program}: there is no spider {spider}: scrapy list names them.",
+                file=sys.stderr,
+            )
+            self.exitcode = 1
+            return
         crawl = process.crawl(crawler, **opts.spargs)
         process.start()
         # Not done: stopped by force, a second Ctrl-C.
@@ -58,7 +68,7 @@ class Command(CrawlCommand):
         refusal = _refusal(error)
         if refusal:
             for sentence in str(refusal).splitlines():
-                print(f"{self.program}: {sentence}", file=sys.stderr)
+                print(f"{self.program}: {masked(sentence)}", file=sys.stderr)
         elif error:
             raise error
         elif not crawl.done():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import os
 import re
 import sys
 from collections import Counter
@@ -15,6 +13,7 @@ from urllib.request import url2pathname
 
 from scrapy.exceptions import UsageError
 
+from rdfaspider.secrets import masked
 from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ _SETTINGS = {"body": "EXTRACT_MAX_BYTES", "quads": "EXTRACT_MAX_QUADS"}
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 
 
-class _Unreadable(Exception):
+class _Unreadable(ValueError):
     """Says in a sentence why there is no page to read."""
 
 
@@ -95,17 +94,10 @@ class Command(CheckedCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("give one page: the name of a file, a URL, or - for standard input")
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # a terminal may lack a character
-                stream.reconfigure(errors="backslashreplace")
-        try:
-            self._print(args[0], opts)
-            sys.stdout.flush()
-        except BrokenPipeError:  # the reader has seen enough, as `head` does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except _Unreadable as error:
-            print(f"scrapy extract: {_shown(str(error))}", file=sys.stderr)
-            self.exitcode = 1
+        from rdfaspider.terminal import accept_all, exit_code_of
+
+        accept_all(sys.stderr)
+        self.exitcode = exit_code_of("extract", lambda: self._print(args[0], opts))
 
     def _print(self, argument: str, opts: argparse.Namespace) -> None:
         from rdfaspider.extract import extract
@@ -127,7 +119,7 @@ class Command(CheckedCommand):
                 left = left[sys.stdout.buffer.write(left) :]
             sys.stdout.buffer.flush()
         counts = f"{len(extraction.quads):,} triples, {len(extraction.links):,} links"
-        print(f"{counts} in {source.url}", file=sys.stderr)
+        print(f"{counts} in {masked(source.url)}", file=sys.stderr)
 
 
 def _source(argument: str, opts: argparse.Namespace, settings: BaseSettings) -> _Source:
@@ -224,12 +216,13 @@ def _headers(settings: BaseSettings) -> dict[str, str]:
 def _explain(extraction: Extraction, limits: Limits, settings: BaseSettings) -> Iterator[str]:
     """Say what is known of the page and of its triples, a line each."""
     from rdfaspider.pipelines.filter import reason_to_drop, rules_of
+    from rdfaspider.terminal import escaped
 
     facts = extraction.facts
     for name in ("host", "encoding", "rdfa", "title", "language", "base", "canonical"):
         if value := getattr(facts, name):
             label = "version" if name == "rdfa" else name
-            yield f"{label:<10} {_shown(value)}\n"
+            yield f"{label:<10} {escaped(value)}\n"
     for name in ("noindex", "nofollow"):
         if getattr(facts, name):
             yield f"{name:<10} the page asks for it\n"
@@ -241,7 +234,7 @@ def _explain(extraction: Extraction, limits: Limits, settings: BaseSettings) -> 
     for reason, count in sorted(facts.warnings.items()):
         yield f"warning: {reason} {count:,}\n"
     followed = settings.getint("EXTRACT_MAX_LINKS")
-    if len(extraction.links) > followed:
+    if 0 < followed < len(extraction.links):
         more = len(extraction.links) - followed
         yield f"a crawl drops: links {more:,} or more (EXTRACT_MAX_LINKS is {followed:,})\n"
     rules, longest = rules_of(settings)
@@ -277,8 +270,3 @@ def _written(extraction: Extraction, name: str) -> bytes:
 
 def _escaped(control: re.Match[bytes]) -> bytes:
     return f"\\u{ord(control[0].decode()):04X}".encode()
-
-
-def _shown(text: str) -> str:
-    """Return a text with what a terminal would obey escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -149,7 +149,7 @@ def _check(args: list[str], opts: argparse.Namespace) -> None:
     told = [f"--{name}" for name in _INSTRUCTIONS if getattr(opts, name)]
     states = [name for name in told if name != "--tell"]
     if len(asked) > 1 or (asked and told) or len(states) > 1:
-        raise ValueError(f"{' and '.join(asked + told)} cannot be said at once.")
+        raise ValueError(f"{' and '.join(asked + told)} cannot be combined.")
     for name in ("failed", "denied", "requeue"):
         try:
             re.compile(getattr(opts, name) or "")

@@ -131,7 +131,7 @@ class _Bad:
             where = "" if place == "the argument" else f" in {place}"
             complain("seeds", f"skipped {without_secrets(text[:200])}{where}: {error}")
         elif self.count == _NAMED + 1:
-            complain("seeds", "more bad ones are skipped without a word")
+            complain("seeds", "further bad seeds are not listed")
 
 
 def _seeds(arguments: list[str], bad: Callable[[str, str, ValueError], None]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from rdfaspider.items import Page
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 
@@ -19,15 +20,19 @@ _GRACE = 2.0
 
 
 class CloseSpider(ScrapyCloseSpider):
-    """Counts answers to URLs of the frontier as pages, and pages that were read as items.
+    """Takes pages that were read for items, and gives up slow ones when the time is over.
 
-    The scheduler hands out no more URLs than CLOSESPIDER_PAGECOUNT leaves room for, so that the limit is
-    met exactly. When CLOSESPIDER_TIMEOUT is over, pages in flight have a few seconds left; then they are
-    given up and wait for the next run.
+    CLOSESPIDER_PAGECOUNT is the scheduler's: it hands out no more URLs than that leaves room for, so that the
+    limit is met exactly. When CLOSESPIDER_TIMEOUT is over, pages in flight have a few seconds left; then they
+    are given up and wait for the next run.
     """
 
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.close_on["pagecount"] = 0
+
     def page_count(self, response: Response, request: Request, spider: Spider) -> None:
-        if is_page(request.meta, response.status):
+        if "number" in request.meta:  # robots.txt has none
             super().page_count(response, request, spider)
 
     def item_scraped(self, item: Any, spider: Spider) -> None:
@@ -43,8 +48,3 @@ class CloseSpider(ScrapyCloseSpider):
         downloader = self.crawler.engine.downloader
         if reason == "closespider_timeout" and hasattr(downloader, "abandon"):
             call_later(_GRACE, downloader.abandon)
-
-
-def is_page(meta: dict[str, Any], status: int) -> bool:
-    """Tell whether an answer counts as a page: whatever it says, unless it points elsewhere."""
-    return "number" in meta and "sitemap" not in meta and not 300 <= status < 400

@@ -63,27 +63,36 @@ class CommandLine:
                 variables |= needed
                 shown += [_ASSIGNING[option], word]
             else:
-                # -O would overwrite what the first run has exported.
-                shown.append("-o" if option in ("-O", "--overwrite-output") else option)
+                is_feed = option in _FEEDS
+                shown.append("-o" if is_feed else option)
                 if value:
-                    word, needed = shell_word(value, "OUTPUT_PASSWORD")
+                    place = _another(value) if is_feed else value
+                    word, needed = shell_word(place, "OUTPUT_PASSWORD")
                     variables |= needed
                     shown.append(word)
         return Hint(" ".join(shown), tuple(sorted(variables)))
 
-    def sparql(self, query: str) -> Hint | None:
-        """Return the command that asks the store of the crawl, None if there is none."""
+    def of_store(self, *words: str) -> Hint | None:
+        """Return a command about the data of the crawl, such as `sparql QUERY`, None if there is none."""
         if not self.program:
             return None
         variables: set[str] = set()
-        shown = [self.program, "sparql"]
+        shown = [self.program, words[0]]
         for option, value in _options(self.words):
             name, _, text = value.partition("=")
             if _ASSIGNING.get(option) == "-s" and name.startswith(_OF_THE_STORE):
                 word, needed = shell_assignment(name, text)
                 variables |= needed
                 shown += ["-s", word]
-        return Hint(" ".join([*shown, shlex.quote(query)]), tuple(sorted(variables)))
+        return Hint(" ".join([*shown, *map(shlex.quote, words[1:])]), tuple(sorted(variables)))
+
+
+def _another(name: str) -> str:
+    """Return another name for a feed that must neither be overwritten nor continued: most have an end."""
+    path, dot, suffix = name.rpartition(".")
+    if not dot or suffix in ("jl", "jsonl", "jsonlines"):
+        return name
+    return f"{path}-resumed.{suffix}"
 
 
 def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
@@ -93,7 +102,7 @@ def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
         if word == "-m" and following[0] in ("rdfaspider", "scrapy"):
             interpreter = _typed(argv[0])
             return f"{interpreter} -m {following[0]}", following[1:]
-        if Path(word).name in ("scrapy", "rdfaspider") and following[0] == "crawl":
+        if Path(word).name in ("scrapy", "rdfaspider") and "crawl" in following:
             return _typed(word), following
     return "", []
 
@@ -123,6 +132,7 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield shlex.quote(word), ""
 
 
+_FEEDS = ("-o", "--output", "-O", "--overwrite-output")
 _TAKING_A_VALUE = (
     *("-a", "-s", "--set", "-L", "--loglevel", "--logfile", "--pidfile", "--profile"),
     *("-o", "--output", "-O", "--overwrite-output", "-t", "--output-format"),

@@ -17,11 +17,9 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from scrapy import Spider
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
 logger = getLogger(__name__)
 
@@ -41,12 +39,17 @@ class _Reason(NamedTuple):
 
 
 _REASONS = (
-    _Reason("urls/rejected/links", "links beyond the first of their page", "EXTRACT_MAX_LINKS"),
+    _Reason("urls/rejected/links", "links beyond the per-page limit", "EXTRACT_MAX_LINKS"),
     _Reason("urls/rejected/scope", "links out of scope", "scope"),
     _Reason("urls/rejected/accept", "links that no rule accepts", "URLS_ACCEPT"),
+    _Reason("urls/rejected/port", "links to ports of services other than the web", ""),
+    _Reason("urls/rejected/host", "links to host names that no server can have", ""),
+    _Reason(
+        "urls/rejected/transform", "links that are no URL after a transform", "URLS_TRANSFORMS"
+    ),
     _Reason("urls/rejected/trap/", "links that look like a trap ({label})", "URLS_TRAPS"),
     _Reason("urls/rejected/", "links rejected by {label}", "URLS_REJECT"),
-    _Reason("frontier/rejected/depth", "links too deep", "FRONTIER_DEPTH"),
+    _Reason("frontier/rejected/depth", "links of pages at the depth limit", "FRONTIER_DEPTH"),
     _Reason(
         "frontier/rejected/dynamic_depth", "links with a query too deep", "FRONTIER_DYNAMIC_DEPTH"
     ),
@@ -60,7 +63,11 @@ _REASONS = (
     ),
     _Reason("frontier/rejected/", "links beyond a limit ({label})", ""),
     _Reason("frontier/denied/robots", "URLs disallowed by robots.txt", "ROBOTS_OBEY"),
-    _Reason("frontier/denied/unreachable", "URLs whose robots.txt cannot be had", "ROBOTS_RETRIES"),
+    _Reason(
+        "frontier/denied/unreachable",
+        "URLs whose robots.txt could not be fetched",
+        "ROBOTS_RETRIES",
+    ),
     _Reason("frontier/denied/address", "URLs at addresses that are not public", "RESOLVER_ALLOW"),
     _Reason("frontier/failed/size", "pages that are too large", "DOWNLOAD_MAXSIZE"),
     _Reason(
@@ -73,6 +80,7 @@ _REASONS = (
     _Reason("extract/cut/", "pages cut by a limit ({label})", ""),
     _Reason("extract/noindex", "pages that ask not to be stored (noindex)", ""),
     _Reason("extract/nofollow", "pages that ask not to be followed (nofollow)", ""),
+    _Reason("robots/sitemaps/rejected/", "sitemaps not read ({label})", ""),
     _Reason("robots/sitemaps/cut", "sitemaps cut", "ROBOTS_SITEMAP_URLS"),
     _Reason("filter/dropped/literal", "triples with too long a literal", "FILTER_LITERAL_LENGTH"),
     _Reason("filter/dropped/iri", "triples with an invalid IRI", ""),
@@ -132,8 +140,8 @@ class LeftOut:
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         return extension
 
-    def spider_opened(self, spider: Spider) -> None:
-        self._values = values_of(self.crawler.settings, spider)
+    def spider_opened(self) -> None:
+        self._values = values_of(self.crawler)
         # What the frontier has counted in earlier runs is in the file already.
         self._before, _ = read(self.path)
         self._before.subtract(counts_of(self.crawler.stats.get_stats()))
@@ -165,16 +173,14 @@ def read(path: Path) -> tuple[Counter[str], dict[str, Any]]:
         return Counter(), {}
 
 
-def values_of(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
-    """Return the value of each setting that may be to blame, the scope included."""
-    return dict(_values(settings, spider))
-
-
-def _values(settings: BaseSettings, spider: Spider | None) -> Iterator[tuple[str, Any]]:
-    for setting in {reason.setting for reason in _REASONS if reason.setting.isupper()}:
-        if isinstance(value := settings[setting], _SHOWN):
-            yield setting, value
-    depth = getattr(spider, "depth", None)
-    if depth is not None:
-        yield "FRONTIER_DEPTH", depth
-    yield "scope", getattr(getattr(spider, "scope", None), "kind", "")
+def values_of(crawler: Crawler) -> dict[str, Any]:
+    """Return the value of each setting that may be to blame, as it is in force, the scope included."""
+    names = {reason.setting for reason in _REASONS if reason.setting.isupper()}
+    values = {name: value for name in names if isinstance(value := crawler.settings[name], _SHOWN)}
+    # A crawl that is resumed goes no deeper than it was begun.
+    scheduler: Any = crawler.engine.scheduler if crawler.engine else None
+    limits = getattr(getattr(scheduler, "frontier", None), "limits", None)
+    if limits is not None:
+        values |= {"FRONTIER_DEPTH": limits.depth, "FRONTIER_DYNAMIC_DEPTH": limits.dynamic_depth}
+    scope = getattr(crawler.spider, "scope", None)
+    return values | {"scope": getattr(scope, "kind", "")}

@@ -15,6 +15,7 @@ from rdfaspider.signals import seed_failed
 from rdfaspider.urls import without_userinfo
 
 if TYPE_CHECKING:
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
 logger = getLogger(__name__)
@@ -23,8 +24,8 @@ logger = getLogger(__name__)
 _NAMED = 20
 # Seconds after which a crawl without any answer is given up, unless more can be tried before.
 _PATIENCE = 50.0
-# Names of stats that count answers, whatever they say.
-_ANSWERS = ("frontier/done/", "frontier/failed/", "robots/fetched/")
+# Names of stats that count answers, whatever they say; a robots.txt that is known has answered before.
+_ANSWERS = ("frontier/done/", "frontier/failed/", "robots/fetched/", "frontier/denied/robots")
 
 NO_ANSWER = "no_answer"
 
@@ -38,8 +39,8 @@ class Reach:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self._failed: dict[str, None] = {}
-        self._count = 0
+        self._seeds: frozenset[int] = frozenset()
+        self._failed: set[int] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -50,36 +51,41 @@ class Reach:
         return reach
 
     def seed_failed(self, url: str, problem: str) -> None:
-        if url in self._failed:
+        seed = hash(url)
+        # Where a seed has moved to, and sitemaps, have its depth.
+        if seed not in self._seeds or seed in self._failed:
             return
-        self._count += 1
-        if len(self._failed) < _NAMED:
-            self._failed[url] = None
+        self._failed.add(seed)
+        if len(self._failed) <= _NAMED:
             logger.warning("The seed %s cannot be fetched: %s.", without_userinfo(url), problem)
 
-    def spider_opened(self) -> None:
+    def spider_opened(self, spider: Spider) -> None:
         self._started = monotonic()
         self._task = create_looping_call(self._look)
-        # Workers of a shared crawl that wait for seeds wait for servers too.
-        if not self.crawler.settings.getbool("FRONTIER_WAIT"):
+        seeds = getattr(spider, "seeds", None)
+        self._seeds = frozenset(map(hash, getattr(seeds, "urls", ())))
+        # A crawl that is resumed without seeds is as patient as ever. Workers of a shared crawl that wait for
+        # seeds wait for servers too.
+        if self._seeds and not self.crawler.settings.getbool("FRONTIER_WAIT"):
             self._task.start(1.0, now=False)
 
     def spider_closed(self) -> None:
         if self._task.running:
             self._task.stop()
-        if self._count > _NAMED:
-            logger.warning("%s seeds could not be fetched.", f"{self._count:,}")
-        if self._count and not self._has_answer():
+        if len(self._failed) > _NAMED:
+            count = f"{len(self._failed):,}"
+            logger.warning("%s seeds could not be fetched at the first try.", count)
+        if self._failed and not self._has_answer():
             self.crawler.stats.set_value("reach/no_answer", 1)
 
     def _look(self) -> None:
         if self._has_answer():
             self._task.stop()
-        elif self._count and self._is_hopeless():
+        elif self._failed and self._is_hopeless():
             self._task.stop()
             logger.error(
-                "Nothing has answered, so the crawl stops. Check the seeds and the network; the same"
-                " command resumes."
+                "No server has answered, so the crawl stops. Check the seeds and the network, then run the"
+                " same command to resume."
             )
             engine = self.crawler.engine
             assert engine is not None
@@ -92,11 +98,12 @@ class Reach:
         )
 
     def _is_hopeless(self) -> bool:
-        """Tell whether nothing is in flight and no host can be asked within the first minute."""
-        frontier: Any = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
-        if frontier.counts().in_flight:
+        """Tell whether nothing is under way and no host can be asked within the first minute."""
+        assert self.crawler.engine is not None
+        scheduler: Any = self.crawler.engine.scheduler
+        if not scheduler.is_waiting:
             return False
-        seconds = frontier.wait(now())
+        seconds = scheduler.frontier.wait(now())
         return seconds is None or seconds > _PATIENCE - (monotonic() - self._started)
 
 

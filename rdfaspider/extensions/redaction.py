@@ -12,7 +12,7 @@ from urllib.request import getproxies
 
 from scrapy import signals
 
-from rdfaspider.secrets import secrets_of
+from rdfaspider.secrets import masked, secrets_of
 from rdfaspider.terminal import escaped
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _formatter = logging.Formatter()
 
 
 class Redaction:
-    """Replaces the secrets of settings, arguments and seeds in every log record by an ellipsis.
+    """Replaces the secrets of settings, arguments and URLs in every log record by an ellipsis.
 
     Our own sentences contain none; this is for those of Scrapy, of libraries and of tracebacks. Control
     characters, which pages and servers may have put into their words, are written as escapes.
@@ -54,12 +54,7 @@ class Redaction:
     def spider_opened(self, spider: Spider) -> None:
         self.install()  # Scrapy has replaced its handler since
         arguments = {name: value for name, value in vars(spider).items() if isinstance(value, str)}
-        for name, value in arguments.items():
-            self.add(secrets_of(name, value))
-        seeds = getattr(spider, "seeds", None)
-        for url in getattr(seeds, "urls", ()):
-            if "@" in url:
-                self.add(secrets_of("seeds", url))
+        self.add(secret for name, value in arguments.items() for secret in secrets_of(name, value))
 
     def add(self, secrets: Iterable[str]) -> None:
         self._secrets.update(secret for secret in secrets if len(secret) >= _SHORTEST)
@@ -80,6 +75,7 @@ class Redaction:
     def _clean(self, text: str) -> str:
         if self._pattern is not None:
             text = self._pattern.sub("…", text)
+        text = masked(text)
         return "\n".join(map(escaped, text.split("\n")))
 
 

@@ -15,19 +15,16 @@ from rdfaspider.extensions.progress import duration
 from rdfaspider.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from scrapy import Spider
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-    from scrapy.statscollectors import StatsCollector
 
 logger = getLogger(__name__)
 
 _ENDS = {
     "shutdown": "stopped",
     "disk_full": "stopped by a full disk",
-    "extract_error": "stopped for want of processes that read pages",
+    "extract_error": "stopped, as no extraction worker could be started,",
     "frontier_error": "stopped by its frontier",
-    "no_answer": "given up, as nothing answered,",
+    "no_answer": "gave up, as no server answered,",
     "store_error": "stopped by its store",
 }
 # More reasons than this are a report, not a summary.
@@ -38,14 +35,15 @@ _QUERY = "SELECT ?type (COUNT(*) AS ?n) { ?s a ?type } GROUP BY ?type ORDER BY D
 class Summary:
     """Writes the closing summary to the log."""
 
-    def __init__(self, stats: StatsCollector, settings: BaseSettings) -> None:
-        self.stats = stats
-        self.settings = settings
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.stats = crawler.stats
+        self.settings = crawler.settings
         self.command_line = CommandLine()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        summary = cls(crawler.stats, crawler.settings)
+        summary = cls(crawler)
         crawler.signals.connect(summary.spider_opened, signals.spider_opened)
         crawler.signals.connect(summary.spider_closed, signals.spider_closed)
         return summary
@@ -53,11 +51,12 @@ class Summary:
     def spider_opened(self) -> None:
         self._started = monotonic()
         self._left_out_before = counts_of(self.stats.get_stats())
+        self._values = values_of(self.crawler)
 
-    def spider_closed(self, spider: Spider, reason: str) -> None:
-        logger.info("%s", "\n".join(self._lines(spider, reason)))
+    def spider_closed(self, reason: str) -> None:
+        logger.info("%s", "\n".join(self._lines(reason)))
 
-    def _lines(self, spider: Spider, reason: str) -> list[str]:
+    def _lines(self, reason: str) -> list[str]:
         elapsed = monotonic() - self._started
         rate = self._stat("frontier/done/page") / max(elapsed, 1e-9)
         waiting = self._stat("frontier/waiting") + self._stat("frontier/in_flight")
@@ -70,7 +69,7 @@ class Summary:
             *self._labels("failed"),
             *self._labels("denied"),
             *self._stored(),
-            *self._left_out(spider),
+            *self._left_out(),
             *self._next_steps(waiting),
         ]
 
@@ -95,18 +94,19 @@ class Summary:
         return [
             f"  {found} found in this run",
             f"    {self._stat('store/sent'):,} triples stored in {url}",
-            f"    {triples:,} triples of {pages:,} pages wait to be sent; the next run sends them,"
-            " or scrapy export --send",
+            f"    {triples:,} triples of {pages:,} pages wait to be sent; the next run sends them, or"
+            f" {self.command_line.of_store('export', '--send') or 'scrapy export --send'}",
         ]
 
-    def _left_out(self, spider: Spider) -> list[str]:
+    def _left_out(self) -> list[str]:
         counts = counts_of(self.stats.get_stats())
         counts.subtract(self._left_out_before)
-        reasons = sentences(counts, values_of(self.settings, spider))
+        reasons = sentences(counts, self._values)
         if not reasons:
             return []
         more = len(reasons) - _REASONS
-        rest = [f"    and {more} more reasons: scrapy report"] if more > 0 else []
+        report = self.command_line.of_store("report") or "scrapy report"
+        rest = [f"    and {more} more reasons: {report}"] if more > 0 else []
         return ["  Left out in this run:", *(f"    {text}" for text in reasons[:_REASONS]), *rest]
 
     def _next_steps(self, waiting: int) -> list[str]:
@@ -114,7 +114,7 @@ class Summary:
         if not jobdir:
             return []
         lines = [f"  Data in {Path(jobdir).resolve()}"]
-        if query := self.command_line.sparql(_QUERY):
+        if query := self.command_line.of_store("sparql", _QUERY):
             lines.append(f"  Query it: {query}")
         if waiting and (resume := self.command_line.resume()):
             lines.append(f"  Resume it: {resume}")

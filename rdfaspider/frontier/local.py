@@ -401,6 +401,11 @@ class LocalFrontier:
             rejected=dict(counters.rejected),
         )
 
+    @property
+    def limits(self) -> FrontierLimits:
+        """Return the limits in force."""
+        return self._limits
+
     def hosts(self, now: float) -> Iterator[HostView]:
         self._sieve_to_look()
         for host in self._hosts.all():

@@ -158,7 +158,7 @@ class RobotsMiddleware:
                 self._moved[service] = (url, hops)
             raise
         except Exception as error:
-            if hops == 0 and _concerns_the_server(error):
+            if getattr(error, "postpones", False) or (hops == 0 and _concerns_the_server(error)):
                 raise
             self._count(f"failed/{type(error).__name__}")
             self._warn(request, problem_of(error))

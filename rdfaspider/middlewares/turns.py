@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class Postponed(IgnoreRequest):
     """Says that a URL has to wait for another turn of its host, and is to be asked for then."""
 
+    postpones = True
+
 
 def noted(frontier: Frontier, name: str) -> bytes | None:
     """Return a note of the frontier; Postponed if it cannot be read now, which is not the page's fault."""

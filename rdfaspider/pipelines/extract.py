@@ -135,6 +135,8 @@ def _fail(page: Page, failure: ExtractionFailed) -> None:
 def options_from(settings: BaseSettings) -> Options:
     """Return how pages are read, by the EXTRACT_ settings; raise UsageError if one is wrong."""
     limits = Limits(
+        # A bound for hostile pages; how many are followed is for the spider to say.
+        links=max(Limits().links, settings.getint("EXTRACT_MAX_LINKS")),
         body=settings.getint("EXTRACT_MAX_BYTES"),
         quads=settings.getint("EXTRACT_MAX_QUADS"),
     )

@@ -24,7 +24,7 @@ from rdfaspider.resolver.directory import Directory
 from rdfaspider.resolver.guard import Guard
 from rdfaspider.resolver.requests import host_and_port
 from rdfaspider.resolver.resolver import ForbiddenAddressError, Resolver
-from rdfaspider.urls import normalise
+from rdfaspider.urls import as_linked, normalise, unfit_authority
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -127,7 +127,10 @@ async def _answer(
 
 def _redirected(url: str, location: str) -> str:
     try:
-        return normalise(location, url)
+        target = as_linked(normalise(location, url), url)
+        if unfit := unfit_authority(target):
+            raise ValueError(f"No page can be at the {unfit} of {target}.")
+        return target
     except ValueError as error:
         raise FetchFailed(f"{url} redirects to what cannot be fetched. {error}") from error
 

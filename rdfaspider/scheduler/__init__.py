@@ -8,7 +8,6 @@ more, or no page can be read, the crawl stops: what is in flight then waits for 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
@@ -26,6 +25,7 @@ from rdfaspider.frontier.advice import advice_for
 from rdfaspider.frontier.guessing import NOTE, Guessing
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
+from rdfaspider.scheduler.intake import Intake
 from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import (
     frontier_limits,
@@ -53,9 +53,6 @@ logger = logging.getLogger(__name__)
 
 # Under this name the frontier keeps whether all seeds of the spider were taken in, if there are many.
 _SEEDS = "seeds"
-
-# Seeds taken in with one write: they hold up the crawl for a fraction of a second.
-_SEEDS_AT_ONCE = 20_000
 
 # Hosts whose addresses are asked for at a time: enough for a thousand pages a second.
 _PLACED_AT_ONCE = 200
@@ -100,7 +97,7 @@ class Scheduler(BaseScheduler):
         # A URL may be granted a second time while the first fetch is still on its way; each fetch answers
         # for its own grant.
         self._grants = 0
-        self._seeds: Sequence[str] = ()
+        self._intake = Intake(frontier)
         self._closed = False
         self._is_stopping = False
         self._own = OwnRequests.of(crawler)
@@ -121,6 +118,7 @@ class Scheduler(BaseScheduler):
             raise UsageError(str(error)) from error
         memory = Memory(frontier, is_shared=is_shared(frontier_url(settings)))
         memory.recall(crawler.spider)
+        _refuse_to_begin_without_seeds(frontier, crawler.spider, frontier_url(settings))
         scheduler = cls(
             crawler,
             frontier,
@@ -154,6 +152,8 @@ class Scheduler(BaseScheduler):
         self._depth = frontier_limits(self.crawler.settings, spider).depth
         if budget := self.crawler.settings.getint("FRONTIER_GUESSES"):
             self._guessing = Guessing(budget, self.frontier.note(NOTE))
+        if not self._is_shared:  # whose seeds come by any worker, and by Redis
+            self._intake.expect(spider.seeds.urls)  # type: ignore[attr-defined]
         self._memory.begin(self.spider)
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
@@ -162,9 +162,9 @@ class Scheduler(BaseScheduler):
     def _greet(self) -> None:
         """Say how far the crawl is that goes on."""
         counts = self.frontier.counts()
-        if self.frontier.note(_SEEDS) == b"incomplete" and not self.spider.seeds.urls:
+        if self._intake.was_cut_short and not self.spider.seeds.urls:
             logger.warning(
-                "The crawl was killed before it had taken in all its seeds: give them again with"
+                "The crawl ended before it had taken in all its seeds: give them again with"
                 " -a seeds=…; those that it knows are not fetched twice."
             )
         if waiting := counts.waiting + counts.in_flight:
@@ -173,37 +173,27 @@ class Scheduler(BaseScheduler):
             logger.info("Nothing is left to fetch: %s done.", f"{counts.done:,}")
 
     async def add_seeds(self, urls: Sequence[str]) -> None:
-        """Take in seeds, many at a time; the crawl goes on meanwhile."""
-        self._seeds = urls
-        if len(urls) > _SEEDS_AT_ONCE:
-            self.frontier.set_note(_SEEDS, b"incomplete")
-        while self._seeds:
-            self._add_some_seeds()
-            self._wake_engine()
-            if self._seeds:
-                taken = len(urls) - len(self._seeds)
-                logger.info("%s of %s seeds taken in.", f"{taken:,}", f"{len(urls):,}")
-            await asyncio.sleep(0)
-
-    def _add_some_seeds(self) -> None:
-        some, self._seeds = self._seeds[:_SEEDS_AT_ONCE], self._seeds[_SEEDS_AT_ONCE:]
-        self.frontier.put(some)
-        if not self._seeds and self.frontier.note(_SEEDS) is not None:
-            self.frontier.set_note(_SEEDS, b"complete")
+        """Take in seeds, some at a time; the crawl goes on meanwhile."""
+        try:
+            async for _ in self._intake.take(urls):
+                self._wake_engine()
+        except FrontierUnavailable as error:
+            self._stop("frontier_error", error)
 
     def close(self, reason: str) -> Deferred[None] | None:
         self._closed = True
         if self._alarm is not None:
             self._alarm.cancel()
         self._reporting.stop()
-        while self._seeds:  # it was stopped before it had begun
-            self._add_some_seeds()
-        if self._guessing is not None:
-            self.frontier.set_note(NOTE, self._guessing.dump())
         try:
-            self.frontier.close()
+            self._intake.finish()
+            if self._guessing is not None:
+                self.frontier.set_note(NOTE, self._guessing.dump())
         finally:
-            self._report()
+            try:
+                self.frontier.close()
+            finally:
+                self._report()
         return None
 
     def _welcome(self, urls: list[str]) -> list[str]:
@@ -213,6 +203,11 @@ class Scheduler(BaseScheduler):
         return welcome
 
     # --- requests ---
+
+    @property
+    def is_waiting(self) -> bool:
+        """Tell whether nothing is under way: no fetch, no look-up of a host, no seed."""
+        return not (self._taken or self._placing or self._intake.is_busy)
 
     def has_pending_requests(self) -> bool:
         """Tell whether it is worth waiting: for hosts that are being looked up, and for those that will be
@@ -330,7 +325,7 @@ class Scheduler(BaseScheduler):
 
     def _acknowledge(self, taken: Taken, page: Page) -> None:
         now = clock.now()
-        self._pages += page.status > 0 and page.reason not in ("redirect", "redirects", "sitemap")
+        self._count_page(page)
         if page.strikes:
             # Not as a failure: the answer to this very fetch has cleared the failures of the host.
             seconds = self.backoff * 2 ** min(page.strikes - 1, 20)
@@ -371,6 +366,13 @@ class Scheduler(BaseScheduler):
             )
             self._outcomes[f"{page.outcome}/{page.reason}"] += 1
 
+    def _count_page(self, page: Page) -> None:
+        """Count what was answered, robots.txt, redirects and sitemaps left out; stop at the limit."""
+        self._pages += page.status > 0 and page.reason not in ("redirect", "redirects", "sitemap")
+        if self.page_limit and self._pages >= self.page_limit and not self._is_stopping:
+            self._is_stopping = True
+            self._close_spider("closespider_pagecount")
+
     def _guesses(self, page: Page, taken: Taken) -> list[str]:
         assert self._guessing is not None
         self._guessing.answer(page)
@@ -405,7 +407,10 @@ class Scheduler(BaseScheduler):
         if self._is_stopping:  # once is enough for all pages that are on their way
             return
         self._is_stopping = True
-        logger.error("The crawl stops: %s Mend it and run the same command to resume.", error)
+        logger.error("The crawl stops: %s Fix this, then run the same command to resume.", error)
+        self._close_spider(reason)
+
+    def _close_spider(self, reason: str) -> None:
         if self.crawler.engine.running:
             deferred_from_coro(self.crawler.engine.close_spider_async(reason=reason))
 
@@ -430,3 +435,13 @@ def uses_frontier(settings: BaseSettings) -> bool:
     """Tell whether a crawl with these settings takes its URLs from a frontier."""
     # Scrapy's schedulers have an issubclass of their own, which is true of all that look like one.
     return Scheduler in load_object(settings["SCHEDULER"]).__mro__
+
+
+def _refuse_to_begin_without_seeds(frontier: Frontier, spider: Any, url: str) -> None:
+    """Raise UsageError if there is a frontier, but an earlier run has put nothing in it."""
+    if not is_shared(url) and not spider.seeds.urls and not frontier.counts().seen:
+        frontier.close()
+        raise UsageError(
+            "No seeds: this crawl was begun but has none yet. Say where to start with"
+            " -a seeds=URL[,URL…], -a seeds=FILE (a URL a line) or -a seeds=- (standard input)."
+        )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider import clock
-from rdfaspider.frontier import is_shared
+from rdfaspider.frontier import is_begun, is_shared
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.reader import FrontierReader
 from rdfaspider.settings.check import check
 
 if TYPE_CHECKING:
@@ -23,6 +24,16 @@ def frontier_url(settings: BaseSettings) -> str:
     """Return the URL of the crawl's frontier; {jobdir} in it is the crawl's directory."""
     url: str = settings["FRONTIER_URL"]
     return url.replace("{jobdir}", str(settings["JOBDIR"] or "."))
+
+
+def frontier_order(settings: BaseSettings) -> str:
+    """Return the order that was asked for, or else the one that the crawl was begun with."""
+    url, order = frontier_url(settings), str(settings["FRONTIER_ORDER"])
+    is_asked = settings.getpriority("FRONTIER_ORDER") != _PROJECT
+    if is_asked or is_shared(url) or not is_begun(url):
+        return order
+    with FrontierReader(url, delay=0.0) as reader:
+        return reader.order or order
 
 
 def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:

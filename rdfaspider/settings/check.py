@@ -40,12 +40,15 @@ def find_faults(settings: BaseSettings) -> Iterator[str]:
 def _unknown(name: str, priority: int) -> Iterator[str]:
     """Say that a name is misspelt: one with a prefix of ours, or one given by hand that is nearly known."""
     is_ours = name.startswith(PREFIXES)
-    if not is_ours and priority < _COMMAND_LINE:
-        return  # a project has settings of its own
-    near = get_close_matches(name, {*DECLARED, *_SCRAPYS}, 1, 0.6 if is_ours else 0.85)
+    # A project has settings of its own, and may use our prefixes for them.
+    is_by_hand = priority >= _COMMAND_LINE
+    if not is_by_hand and not is_ours:
+        return
+    likeness = 0.6 if is_ours and is_by_hand else 0.85
+    near = get_close_matches(name, {*DECLARED, *_SCRAPYS}, 1, likeness)
     if near:
         yield f"{name} is not a setting: did you mean {near[0]}?"
-    elif is_ours:
+    elif is_ours and is_by_hand:
         yield f"{name} is not a setting: docs/settings.md lists those that begin with this prefix."
 
 

@@ -1,7 +1,8 @@
 """Secrets that come from a file or the environment, since others can read command lines and logs.
 
-For each secret setting NAME, `NAME_FILE` names a file whose first line is the value; without it, the
-environment variable NAME is. What is set by hand comes first.
+For each secret setting NAME, `NAME_FILE` names a file whose first line is the value. The password and the
+token of the store are read from the environment variables of their names too; other names there, such as
+STORE_URL, may well be somebody else's. What is set by hand comes first.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _PROJECT = SETTINGS_PRIORITIES["project"]
 _LONGEST = 100_000
+_IN_ENVIRONMENT = ("STORE_PASSWORD", "STORE_TOKEN")
 
 
 def read_secrets(settings: BaseSettings) -> list[str]:
@@ -43,6 +45,6 @@ def _read(settings: BaseSettings, name: str) -> Iterator[str]:
             yield f"{name}_FILE={file} is wrong: its first line is empty."
             return
     else:
-        value = os.environ.get(name, "")
+        value = os.environ.get(name, "") if name in _IN_ENVIRONMENT else ""
     if value:
         settings.set(name, value, "cmdline")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 
 from rdfaspider import __version__
-from rdfaspider.urls import host
+from rdfaspider.urls import host, without_userinfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,9 +31,9 @@ def introduce(settings: BaseSettings, seeds: Iterable[str]) -> None:
     strangers = [url for url in seeds if not _NOBODYS.fullmatch(host(url))]
     if strangers and settings.getpriority("USER_AGENT") == _PROJECT:
         raise UsageError(
-            f"Who asks {strangers[0]}? Say how people can reach you, with"
-            " -s POLITENESS_CONTACT=https://your.site/about or an address of mail: it becomes part of"
-            " the User-Agent that their servers see."
+            f"Nobody can tell who crawls {without_userinfo(strangers[0])}: set POLITENESS_CONTACT to a web"
+            " page or an e-mail address where people can reach you, with"
+            " -s POLITENESS_CONTACT=https://your.site/about. It becomes part of the User-Agent."
         )
 
 

@@ -41,11 +41,13 @@ def read_seeds(argument: str | None) -> Seeds:
                 bad += 1
                 if bad <= _NAMED:
                     shown = without_secrets(text[:200])
-                    logger.warning("Skipped seed %s in %s: %s", shown, place, error)
+                    reason = without_secrets(str(error))
+                    logger.warning("Skipped seed %s in %s: %s", shown, place, reason)
     except ValueError as error:
         raise UsageError(str(error)) from error
     if bad > _NAMED:
         logger.warning("Skipped %s seeds in all.", f"{bad:,}")
     if not urls:
-        raise UsageError(f"No usable seed in {argument[:200]}: {bad:,} bad, none good.")
+        shown = without_secrets(argument[:200])
+        raise UsageError(f"No usable seed in {shown}: {bad:,} bad, none good.")
     return Seeds(tuple(urls), bad)

@@ -7,6 +7,7 @@ import select
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from html import unescape
 from http.client import (
     HTTPConnection,
@@ -59,7 +60,10 @@ class Client:
         self.url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise StoreUnavailable(f"{self.url} is not the URL of a server: http(s)://HOST/PATH.")
-        access = access or Access(unquote(parts.username or ""), unquote(parts.password or ""))
+        access = access or Access()
+        if not (access.user or access.password or access.token):
+            user, password = unquote(parts.username or ""), unquote(parts.password or "")
+            access = replace(access, user=user, password=password)
         self._access = access
         self._place = (parts.hostname, parts.port)
         self._tls = tls(access) if parts.scheme == "https" else None

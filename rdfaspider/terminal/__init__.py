@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 
+from rdfaspider.secrets import masked
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -113,7 +115,7 @@ def _has_no_reader(descriptor: int) -> bool:
 
 def complain(command: str, error: object) -> None:
     """Say on standard error what went wrong, in one line."""
-    print(f"scrapy {command}: {escaped(str(error))}", file=sys.stderr)
+    print(f"scrapy {command}: {escaped(masked(str(error)))}", file=sys.stderr)
 
 
 def exit_code_of(command: str, work: Callable[[], int | None]) -> int:

@@ -46,7 +46,7 @@ def read_seed_lines(argument: str) -> Iterator[tuple[str, str]]:
     with _reading(argument, name) as lines:
         for number, line in enumerate(iter(lambda: lines.readline(_MAX_LINE), ""), start=1):
             if len(line) == _MAX_LINE:
-                raise ValueError(f"{name} is no list of seeds: line {number} has no end.")
+                raise ValueError(f"{name} is not a seed list: line {number} is too long.")
             text = line.strip()
             if text and not text.startswith("#"):
                 yield f"{name}, line {number}", text

@@ -27,17 +27,18 @@ def resumed(*words: str) -> str:
         (["-a", "password=hunter2"], '-a password="$password"'),
         (
             ["-s", "FRONTIER_URL=redis://:hunter2@10.0.0.1:6379/0"],
-            '-s FRONTIER_URL="redis://:${FRONTIER_PASSWORD}@10.0.0.1:6379/0"',
+            '-s FRONTIER_URL="redis://:${FRONTIER_URL_PASSWORD}@10.0.0.1:6379/0"',
         ),
         (
             ["-s", "FRONTIER_URL=redis://a.test/0?password=hunter2&crawl=x"],
-            '-s FRONTIER_URL="redis://a.test/0?password=${FRONTIER_PASSWORD}&crawl=x"',
+            '-s FRONTIER_URL="redis://a.test/0?password=${FRONTIER_URL_PASSWORD}&crawl=x"',
         ),
         (
             ["-s", "STORE_URL=rdf4j+http://me:hunter2@a.test/$x"],
-            '-s STORE_URL="rdf4j+http://me:${STORE_PASSWORD}@a.test/\\$x"',
+            '-s STORE_URL="rdf4j+http://me:${STORE_URL_PASSWORD}@a.test/\\$x"',
         ),
         (["-O", "items.jl"], "-o items.jl"),
+        (["-O", "items.json"], "-o items-resumed.json"),
         (["-o", "ftp://me:hunter2@a.test/x.jl"], '-o "ftp://me:${OUTPUT_PASSWORD}@a.test/x.jl"'),
         (["-L", "DEBUG", "--nolog"], "-L DEBUG --nolog"),
     ],
@@ -55,7 +56,7 @@ def test_variables_are_named() -> None:
 
 def test_a_query_is_told_where_the_store_is_and_nothing_else() -> None:
     words = ["-s", "JOBDIR=x", "-s", "STORE_URL=nquads:out", "-s", "FRONTIER_RETRIES=1"]
-    hint = CommandLine([PYTHON, "scrapy", "crawl", "rdfa", *words]).sparql("ASK {}")
+    hint = CommandLine([PYTHON, "scrapy", "crawl", "rdfa", *words]).of_store("sparql", "ASK {}")
     assert hint
     assert hint.command == "scrapy sparql -s JOBDIR=x -s STORE_URL=nquads:out 'ASK {}'"
 
@@ -80,7 +81,8 @@ def test_a_module_is_run_as_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["STORE_PASSWORD", "STORE_TOKEN", "password", "AWS_SECRET_ACCESS_KEY"]
+    "name",
+    ["STORE_PASSWORD", "HTTPAUTH_PASS", "password", "pass", "AWS_SECRET_ACCESS_KEY"],
 )
 def test_names_of_secrets(name: str) -> None:
     assert is_secret(name)
@@ -88,7 +90,9 @@ def test_names_of_secrets(name: str) -> None:
     assert "hunter2" not in shell_assignment(name, "hunter2")[0]
 
 
-@pytest.mark.parametrize("name", ["STORE_PASSWORD_FILE", "JOBDIR", "FRONTIER_URL", "seeds"])
+@pytest.mark.parametrize(
+    "name", ["STORE_PASSWORD_FILE", "FRONTIER_URL", "seeds", "COOKIES_ENABLED"]
+)
 def test_names_of_no_secrets(name: str) -> None:
     assert not is_secret(name)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def test_a_sentence_names_count_and_setting() -> None:
     counts = {"urls/rejected/links": 1234, "urls/rejected/extension": 2, "extract/cut/depth": 1}
     assert leftout.sentences(counts, {"EXTRACT_MAX_LINKS": 100}) == [
-        "1,234 links beyond the first of their page: EXTRACT_MAX_LINKS=100",
+        "1,234 links beyond the per-page limit: EXTRACT_MAX_LINKS=100",
         "2 links rejected by extension: URLS_REJECT",
         "1 pages cut by a limit (depth)",
     ]
@@ -46,11 +46,11 @@ def test_the_summary_and_the_report_name_what_was_left_out(crawl: Crawler, scrap
         settings = {"EXTRACT_MAX_LINKS": 5, "FRONTIER_HOST_URLS": 10}
         found = crawl(f"{origin}/", "-a", "depth=1", **settings)
     assert "Left out in this run:" in found.output
-    assert "links beyond the first of their page: EXTRACT_MAX_LINKS=5" in found.output
-    assert "links too deep: FRONTIER_DEPTH=1" in found.output
+    assert "links beyond the per-page limit: EXTRACT_MAX_LINKS=5" in found.output
+    assert "links of pages at the depth limit: FRONTIER_DEPTH=1" in found.output
     report = scrapy("report")
     assert report.returncode == 0, report.stderr
-    assert "links beyond the first of their page: EXTRACT_MAX_LINKS=5" in report.stdout
+    assert "links beyond the per-page limit: EXTRACT_MAX_LINKS=5" in report.stdout
 
 
 def test_the_report_adds_up_several_runs(crawl: Crawler, tmp_path: Path) -> None:

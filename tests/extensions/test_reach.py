@@ -31,7 +31,7 @@ def test_a_crawl_whose_seeds_do_not_answer_says_so_and_fails_within_a_minute(
     assert result.returncode == 1
     assert "/ cannot be fetched: the connection is refused." in result.stderr
     assert "no-such-name.invalid/ cannot be fetched: its name has no address." in result.stderr
-    assert "Nothing has answered" in result.stderr
+    assert "No server has answered" in result.stderr
     assert "2 URLs = 0 done + 0 failed + 0 denied + 2 waiting" in result.stderr
     assert "Resume it:" in result.stderr
     assert "Traceback" not in result.stderr
@@ -60,7 +60,7 @@ def test_one_dead_seed_does_not_end_the_crawl_of_others(scrapy: Scrapy) -> None:
     assert result.returncode == 0
     assert "no.invalid/ cannot be fetched: its name has no address." in result.stderr
     assert "done in this run: 4 page" in result.stderr
-    assert "Nothing has answered" not in result.stderr
+    assert "No server has answered" not in result.stderr
 
 
 def test_a_seed_that_is_missing_or_forbidden_is_named(scrapy: Scrapy) -> None:

@@ -34,6 +34,10 @@ def test_nothing_else_is_changed() -> None:
     assert shown(Redaction([]), "%s", "x") == "x"
 
 
+def test_a_password_of_any_url_is_hidden() -> None:
+    assert shown(Redaction([]), "<GET http://bob:hunter2@a.test/@x>") == "<GET http://…@a.test/@x>"
+
+
 def test_what_would_steer_a_terminal_is_written_as_escapes() -> None:
     assert shown(Redaction([]), "title %s\nsecond line", "\x1b]0;owned\x07") == (
         "title \\x1b]0;owned\\x07\nsecond line"

@@ -21,7 +21,9 @@ def test_a_contact_is_part_of_the_agent() -> None:
 
 
 def test_strangers_are_not_asked_without_a_contact() -> None:
-    with pytest.raises(UsageError, match=r"Who asks https://www\.w3\.org/\? .*POLITENESS_CONTACT"):
+    with pytest.raises(
+        UsageError, match=r"who crawls https://www\.w3\.org/: set POLITENESS_CONTACT"
+    ):
         introduce(settings(), ["http://localhost/", "https://www.w3.org/"])
 
 

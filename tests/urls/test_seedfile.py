@@ -129,7 +129,7 @@ def test_a_gzip_bomb_needs_no_memory(tmp_path: Path, text: bytes) -> None:
     tracemalloc.start()
     try:
         if text == b"\0":
-            with pytest.raises(ValueError, match="line 1 has no end"):
+            with pytest.raises(ValueError, match="line 1 is too long"):
                 texts(file)
         else:
             seeds = iter(read_seed_lines(str(file)))

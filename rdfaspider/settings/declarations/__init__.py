@@ -29,8 +29,7 @@ def _with_files(settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
     for setting in settings:
         declared.append(setting)
         if setting.secret:
-            text = f"A file whose first line is `{setting.name}`; without one, the environment variable"
-            text += f" `{setting.name}` is read. What is set by hand comes first."
+            text = f"A file whose first line is `{setting.name}`, unless that is set by hand."
             declared.append(Setting(f"{setting.name}_FILE", "text", "", text))
     return tuple(declared)
 

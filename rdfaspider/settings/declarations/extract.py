@@ -47,7 +47,8 @@ SETTINGS = (
         "EXTRACT_MAX_LINKS",
         "int",
         2_000,
-        "Follow at most this many links per page, of those that scope and filters let pass; 0 sets no limit."
+        "Follow at most this many links per page, of those that scope and filters let pass; 0 follows all"
+        " that extraction gives, 10,000 or as many as are set here."
         " `EXTRACT_MAX_LINKS=100` is what the RDFa Web Spider did.",
         unit="links",
         least=0,
