@@ -139,6 +139,7 @@ class Downloader(ScrapyDownloader):
     def close(self) -> None:
         if self._reporting is not None:
             self._reporting.stop()
+            self._reporting = None
             self._report()
         super().close()
 

@@ -244,6 +244,18 @@ def test_a_project_of_its_own_logs_in_and_adds_to_pages(members: Path, server: S
     assert [f"{server.origin}/", None, None] in titles
 
 
+def test_parse_leaves_pipelines_of_users_alone_unless_asked(members: Path, server: Server) -> None:
+    parse = ["parse", f"{server.origin}/open", "--spider=members", "--nocolour"]
+    result = scrapy_in(members, *parse)
+    assert f"'url': '{server.origin}/open'" in result.stdout, result.stderr
+    assert "'triples': 3" in result.stdout
+    assert "'heading': '/open'" in result.stdout
+    assert not (members / "titles.jl").exists()
+    assert scrapy_in(members, *parse, "--pipelines").returncode == 0
+    assert [f"{server.origin}/open", "Page /open", 3] in lines_of(members / "titles.jl")
+    assert not (members / "crawl").exists()
+
+
 def test_a_crawl_that_is_resumed_logs_in_again(members: Path, server: Server) -> None:
     for seed in ("/", "/c"):
         seeds = f"{server.origin}{seed}"

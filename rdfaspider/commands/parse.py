@@ -20,13 +20,21 @@ _PIPELINES = {
 
 class Command(OnePage, ParseCommand):
     def short_desc(self) -> str:
-        return "Print the item that a spider makes of a URL, rdfa if no other is named"
+        return "Print the item that a spider makes of a URL; rdfa, unless there are others"
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.settings is not None
         self.settings.set("ITEM_PIPELINES_BASE", _PIPELINES, PRIORITY)
         # One page is not worth a process, and is printed before one would answer.
         self.settings.set("EXTRACT_PROCESSES", 0, PRIORITY)
-        opts.pipelines = True
-        opts.spider = opts.spider or "rdfa"
+        if not opts.pipelines:  # which asks for those of the user
+            self.settings.set("ITEM_PIPELINES", {}, PRIORITY)
+            opts.pipelines = True
         super().process_options(args, opts)
+
+    def set_spidercls(self, url: str, opts: argparse.Namespace) -> None:
+        assert self.crawler_process is not None
+        names = self.crawler_process.spider_loader.list()
+        if len(names) == 1:
+            opts.spider = opts.spider or names[0]
+        super().set_spidercls(url, opts)

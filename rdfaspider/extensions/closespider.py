@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.extensions.closespider import CloseSpider as ScrapyCloseSpider
 from scrapy.utils.asyncio import call_later
 
-from rdfaspider.items import Page
+from rdfaspider.items import is_item
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -36,11 +36,11 @@ class CloseSpider(ScrapyCloseSpider):
             super().page_count(response, request, spider)
 
     def item_scraped(self, item: Any, spider: Spider) -> None:
-        if not isinstance(item, Page) or item.is_read:
+        if is_item(item):
             super().item_scraped(item, spider)
 
     def item_scraped_no_item(self, item: Any, spider: Spider) -> None:
-        if not isinstance(item, Page) or item.is_read:
+        if is_item(item):
             super().item_scraped_no_item(item, spider)
 
     def _close_spider(self, reason: str) -> None:
