@@ -41,8 +41,10 @@ class OwnRequests(ScrapyScheduler):
         )
 
     def next_request(self) -> Request | None:
+        if not self.has_pending_requests():
+            return None
         assert self.crawler is not None
         slots = self.crawler.engine.downloader.slots.values()
-        if not len(self) or sum(len(slot.active) for slot in slots) >= _AT_ONCE:
+        if sum(len(slot.active) for slot in slots) >= _AT_ONCE:
             return None
         return super().next_request()
