@@ -58,6 +58,7 @@ _WIRING = (
 )
 
 _KEPT = {
+    "rdfaspider.extensions.redaction.Redaction": 0,
     "rdfaspider.resolver.extension.ResolverExtension": 100,
     "scrapy.extensions.feedexport.FeedExporter": None,
     "rdfaspider.feeds.FeedExporter": 0,

@@ -29,7 +29,8 @@ _HARMLESS_NAME = re.compile(r"(?i)_(file|path|seconds|bytes|mb)$")
 # All up to the last @ before the path; an unescaped password may contain anything but a slash.
 _USERINFO = re.compile(r"(?<=://)([^/\s]*)@")
 _PARAMETER = re.compile(r"(?i)(?<=[?&])((?:\w*password|\w*token|api_?key)=)([^&#\s]+)")
-_IN_TEXT = re.compile(r"://[^/\s@<>\"']*@")
+# Not a variable in a command that is to be pasted.
+_IN_TEXT = re.compile(r"://(?![^/\s@]*\$\{)[^/\s@<>\"']*@")
 # What the shell would expand between double quotes.
 _ACTIVE = re.compile(r'([\\"`$])')
 

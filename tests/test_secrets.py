@@ -130,3 +130,28 @@ def test_a_shared_crawl_shows_no_secret(scrapy: Scrapy, tmp_path: Path, is_right
         assert "(first set $FRONTIER_URL_PASSWORD: secrets are not shown)" in results[0].stderr
         rest = paste(resume.replace("COUNT=2", "COUNT=0"), tmp_path, FRONTIER_URL_PASSWORD=SECRET)
         assert "21 done" in rest.stderr
+
+
+def test_a_resumed_crawl_its_feed_and_refusals_show_no_secret(
+    scrapy: Scrapy, tmp_path: Path
+) -> None:
+    with running(SITE) as origin:
+        seed = origin.replace("://", f"://me:{SECRET}-seed@")
+        settings = {"LOG_LEVEL": "DEBUG", "POLITENESS_DELAY": 0, "HTTPAUTH_PASS": f"{SECRET}-auth"}
+        settings |= {"HTTPAUTH_USER": "me", "HTTPAUTH_DOMAIN": "a.test", "CLOSESPIDER_PAGECOUNT": 2}
+        results = [
+            scrapy("crawl", "rdfa", "-a", f"seeds={seed}/", "-o", "items.jl", **settings),
+            scrapy("crawl", "rdfa", "-o", "items.jl", **settings),
+            scrapy("extract", f"{seed}/"),
+            scrapy("fetch", f"{seed}/", LOG_LEVEL="DEBUG"),
+        ]
+    results += [
+        scrapy("crawl", "rdfa", "-a", f"seeds=https://me:{SECRET}@www.w3.org/", JOBDIR="other"),
+        scrapy("crawl", "rdfa", "-a", f"seeds=http://me:{SECRET}@[broken/", JOBDIR="other"),
+        scrapy("extract", f"http://me:{SECRET}@127.0.0.1:9/"),
+    ]
+    shown = "".join(result.stdout + result.stderr for result in results)
+    shown += (tmp_path / "items.jl").read_text()
+    assert shown.count("Crawled (200)") >= 4
+    assert SECRET not in shown, [line for line in shown.splitlines() if SECRET in line]
+    assert "Traceback" not in shown

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import socket
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,3 +61,37 @@ def test_a_time_limit_is_kept_though_pages_are_slow(crawl: Crawler) -> None:
         assert time.monotonic() - started < 15, "DOWNLOAD_TIMEOUT is 30"
     assert "1 URLs = 0 done + 0 failed + 0 denied + 1 waiting" in found.output
     assert "Traceback" not in found.output
+
+
+class Odd(BaseHTTPRequestHandler):
+    """Answers with redirects that lead nowhere, a missing sitemap, and pages."""
+
+    def do_GET(self) -> None:
+        status = {"/304": 304, "/300": 300, "/sitemap.xml": 404}.get(self.path, 200)
+        body = b"User-agent: *\nSitemap: /sitemap.xml\n" if self.path == "/robots.txt" else b"<p>x"
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(0 if status == 304 else len(body)))
+        self.end_headers()
+        if status != 304:
+            self.wfile.write(body)
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("paths", [("/304", "/300", "/a"), ("/a", "/b", "/c")])
+def test_a_limit_of_pages_ends_a_crawl_whatever_is_answered(
+    crawl: Crawler, paths: tuple[str, ...]
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Odd) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            origin = f"http://127.0.0.1:{server.server_port}"
+            seeds = ",".join(origin + path for path in paths)
+            found = crawl(seeds, CLOSESPIDER_PAGECOUNT=2, ROBOTS_SITEMAPS=True)
+        finally:
+            server.shutdown()
+            thread.join()
+    assert "Crawl stopped by CLOSESPIDER_PAGECOUNT" in found.output

@@ -61,3 +61,10 @@ def test_the_report_adds_up_several_runs(crawl: Crawler, tmp_path: Path) -> None
         both, values = leftout.read(tmp_path / "crawl" / leftout.NAME)
     assert 0 < first["urls/rejected/links"] < both["urls/rejected/links"]
     assert values["EXTRACT_MAX_LINKS"] == 2
+
+
+def test_a_resumed_crawl_blames_the_depth_it_was_begun_with(crawl: Crawler) -> None:
+    with running(SITE) as origin:
+        crawl(f"{origin}/", "-a", "depth=1", CLOSESPIDER_PAGECOUNT=2)
+        found = crawl(f"{origin}/")
+    assert "links of pages at the depth limit: FRONTIER_DEPTH=1" in found.output

@@ -68,3 +68,22 @@ def test_a_seed_that_is_missing_or_forbidden_is_named(scrapy: Scrapy) -> None:
         result = scrapy("crawl", "rdfa", "-a", f"seeds={origin}/nothing/here", POLITENESS_DELAY=0)
     assert "/nothing/here cannot be fetched: the server answers 404." in result.stderr
     assert result.returncode == 0
+
+
+def test_many_dead_seeds_are_counted_once_each(scrapy: Scrapy) -> None:
+    seeds = ",".join(f"http://n{number}.invalid/" for number in range(30))
+    result = scrapy(
+        "crawl", "rdfa", "-a", f"seeds={seeds}", FRONTIER_RETRIES=1, FRONTIER_RETRY_DELAY=1
+    )
+    assert result.returncode == 1
+    assert result.stderr.count("cannot be fetched") == 20
+    assert "30 seeds could not be fetched at the first try." in result.stderr
+
+
+def test_a_seed_that_a_known_robots_txt_disallows_has_been_answered(scrapy: Scrapy) -> None:
+    with running(Parameters(seed=1, levels=2, pages=4, disallowed=0.5)) as origin:
+        first = scrapy("crawl", "rdfa", "-a", f"seeds={origin}/", POLITENESS_DELAY=0)
+        denied = scrapy("frontier", "--denied").stdout.split("\t")
+        url = next(text for text in denied if text.startswith("http"))
+        second = scrapy("crawl", "rdfa", "-a", f"seeds={url}", POLITENESS_DELAY=0)
+    assert first.returncode == second.returncode == 0, second.stderr

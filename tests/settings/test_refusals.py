@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.conftest import Scrapy
 
 PROJECT = Path(__file__).parent.parent.parent
-CRAWL = ("crawl", "rdfa", "-a", "seeds=http://127.0.0.1:1/")
+CRAWL = ("crawl", "rdfa", "-a", "seeds=http://127.0.0.1:8/")
 
 
 def assert_refused(
@@ -118,7 +118,7 @@ class OwnSpider(RdfaSpider):
 def test_runspider_checks_them_too(scrapy: Scrapy, tmp_path: Path) -> None:
     path = tmp_path.parent / f"{tmp_path.name}_own.py"
     path.write_text(SPIDER)
-    spider = ("runspider", str(path), "-a", "seeds=http://127.0.0.1:1/")
+    spider = ("runspider", str(path), "-a", "seeds=http://127.0.0.1:8/")
     result = scrapy(*spider, FRONTIER_DEPTH=-1)
     sentence = "FRONTIER_DEPTH=-1 is wrong: it must be a whole number of links from 0 to 250."
     assert_refused(result, [sentence], tmp_path)
