@@ -231,13 +231,12 @@ def deploys_to_scrapyd(shell: Shell, site: str) -> None:
     with process([str(host / "bin" / "scrapyd")], host, host / "scrapyd.log"):
         wait_until(lambda: answers(address + "daemonstatus.json"))
         assert '"status": "ok"' in shell("host/bin/scrapyd-deploy local")
-        jobdir = shell.home / "job"
         shell(
             f"host/bin/python -c \"import urllib.request as u; u.urlopen('{address}schedule.json',"
-            f" b'project=rdfaspider&spider=rdfa&seeds={site}&setting=POLITENESS_DELAY=0.01"
-            f"&setting=JOBDIR={jobdir}')\""
+            f" b'project=rdfaspider&spider=rdfa&seeds={site}&setting=POLITENESS_DELAY=0.01')\""
         )
         wait_until(lambda: finished_jobs(address) == 1, 90)
+    (jobdir,) = host.glob("jobs/rdfaspider/rdfa/*")
     log = "".join(path.read_text() for path in host.glob("logs/rdfaspider/rdfa/*.log"))
     assert f"{PAGES + 1} URLs = {PAGES} done + 1 failed" in log, log
     query = f"scrapy sparql -s JOBDIR={jobdir} 'SELECT (COUNT(*) AS ?n) {{ ?page a ?type }}'"
