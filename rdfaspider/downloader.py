@@ -10,25 +10,28 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from pydispatch import dispatcher  # type: ignore[import-untyped]
 from scrapy import signals
 from scrapy.core.downloader import Downloader as ScrapyDownloader
 from scrapy.downloadermiddlewares.stats import get_status_size
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import DownloadCancelledError, IgnoreRequest
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.python import global_object_name
+from twisted.python.failure import Failure
+
+from rdfaspider import clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
     from twisted.internet.defer import Deferred
 
@@ -62,6 +65,19 @@ class Downloader(ScrapyDownloader):
         self._counts = settings.getbool("DOWNLOADER_STATS")
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_abandoning = False
+        # Requests that hold a slot but are not of the frontier.
+        self._others = 0
+
+    @cached_property
+    def _lanes(self) -> Any:
+        """Where the scheduler keeps count of the pages of the frontier; None if it does not."""
+        return getattr(self.crawler.engine.scheduler, "lanes", None)
+
+    def needs_backout(self) -> bool:
+        """Tell whether all slots are held."""
+        if self._lanes is None:
+            return super().needs_backout()
+        return bool(self._others + self._lanes.young(clock.now()) >= self._lanes.slots)
 
     def abandon(self) -> None:
         """Give up all downloads, as they raise Abandoned, and those that come."""
@@ -73,6 +89,7 @@ class Downloader(ScrapyDownloader):
         self, request: Request
     ) -> Deferred[Response | Request]:
         self.active.add(request)
+        self._others += _holds_slot(request)
         is_due = "host" in request.meta or request.callback is NO_CALLBACK
         download = self._download_now if is_due else self._download_in_queue
         fetched = deferred_from_coro(self.middleware.download_async(download, request))
@@ -81,6 +98,10 @@ class Downloader(ScrapyDownloader):
 
     def _fetched(self, result: Any, request: Request) -> Any:
         self.active.remove(request)
+        self._others -= _holds_slot(request)
+        if "host" in request.meta and self._lanes is not None:
+            number = request.meta["number"]
+            self._lanes.end(number, clock.now(), answered=_has_answered(result))
         return result
 
     async def _download_now(self, request: Request) -> Response:
@@ -142,6 +163,21 @@ class Downloader(ScrapyDownloader):
             self._reporting = None
             self._report()
         super().close()
+
+
+def _holds_slot(request: Request) -> bool:
+    """Tell whether a request holds a slot that the scheduler knows nothing of; robots.txt is asked for
+    while the page that needs it holds one."""
+    return "host" not in request.meta and "robots" not in request.meta
+
+
+def _has_answered(result: Any) -> bool | None:
+    """Tell whether a host has answered; None if the result does not say."""
+    if not isinstance(result, Failure):
+        return isinstance(result, Response) or None
+    if isinstance(result.value, IgnoreRequest):
+        return None
+    return isinstance(result.value, DownloadCancelledError)  # at more length than we wanted to hear
 
 
 class Traffic:

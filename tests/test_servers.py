@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.resolver import Resolver
 from rdfaspider.site import robots
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
+
+if TYPE_CHECKING:
+    from tests.conftest import Scrapy
 
 PROJECT = Path(__file__).parents[1]
 
@@ -47,7 +54,6 @@ def crawl_servers(directory: Path, parameters: Parameters, delay: float, seconds
             "RESOLVER_ALLOW": "127.0.0.0/8",
             "POLITENESS_DELAY": delay,
             "CLOSESPIDER_TIMEOUT": seconds,
-            "CONCURRENT_REQUESTS": 256,
         }
         options = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
         result = subprocess.run(
@@ -100,6 +106,28 @@ def check_log(log: Path, web: Web, delay: float) -> str:
         f"{requests:,} requests to {len(by_host):,} hosts at {len(by_address):,} addresses,"
         f" robots.txt {len(asked):,} times"
     )
+
+
+def test_a_network_of_ipv6_is_one_server(scrapy: Scrapy, tmp_path: Path) -> None:
+    """By the look-up as by the answer: each would move the host."""
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
+        port = listener.getsockname()[1]
+        thread = Thread(target=answer_twice, args=(listener,))
+        thread.start()
+        result = scrapy("crawl", "rdfa", "-a", f"seeds=http://[::1]:{port}/", POLITENESS_DELAY=0.1)
+        thread.join()
+    assert "1 done" in result.stderr, result.stderr
+    with LocalFrontier(str(tmp_path / "crawl" / "frontier")) as frontier:
+        assert [host.address for host in frontier._hosts.all()] == ["::/64"]
+
+
+def answer_twice(listener: socket.socket) -> None:
+    """Answer for robots.txt and a page."""
+    for _ in range(2):
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65_536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 
 
 def test_hosts_of_one_server_are_asked_one_after_the_other(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from scrapy.exceptions import DownloadCancelledError, IgnoreRequest
 from rdfaspider import clock
 from rdfaspider.middlewares.problems import is_shortage
 from rdfaspider.middlewares.turns import Postponed
+from rdfaspider.urls.servers import server_of
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -44,7 +45,7 @@ class PolitenessMiddleware:
         if host is not None:
             now = clock.now()
             if response.ip_address is not None and "proxy" not in request.meta:
-                self._frontier.place(host, str(response.ip_address))  # it may have moved
+                self._frontier.place(host, server_of(response.ip_address))  # it may have moved
             if response.status in _REFUSALS:
                 wanted = retry_after(response.headers.get("Retry-After"), now)
                 self.crawler.stats.inc_value(f"politeness/refused/{response.status}")

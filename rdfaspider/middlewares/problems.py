@@ -36,7 +36,7 @@ def problem_of(error: BaseException) -> str:
     if isinstance(error, CannotResolveHostError):
         return "its name has no address"
     if isinstance(error, DownloadTimeoutError):
-        return "no answer in time (DOWNLOAD_TIMEOUT)"
+        return f"no answer in time ({getattr(error, 'setting', 'DOWNLOAD_TIMEOUT')})"
     if isinstance(error, IgnoreRequest | DownloadCancelledError):
         return "it is larger than DOWNLOAD_MAXSIZE"
     for cause in _causes(error):

@@ -180,7 +180,7 @@ class RobotsMiddleware:
         return robots.answered(status, body, self.agent, now, previous, wanted=wanted)
 
     async def _download(self, url: str) -> Response:
-        meta = {"dont_redirect": True, "dont_retry": True, "verbatim_url": True}
+        meta = {"robots": True, "dont_redirect": True, "dont_retry": True, "verbatim_url": True}
         request = Request(url, callback=NO_CALLBACK, meta=meta, priority=1000)
         return await self.crawler.engine.download_async(request)
 

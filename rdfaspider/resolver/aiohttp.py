@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import resource
 import socket
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from aiohttp import ClientTimeout, ConnectionTimeoutError, SocketTimeoutError
 from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
+from scrapy.exceptions import DownloadTimeoutError
 from scrapy.http import Headers
 
 from rdfaspider.resolver.connection import Connection
 from rdfaspider.resolver.requests import check_request
 from rdfaspider.resolver.resolver import installed_resolver
+from rdfaspider.resolver.timeouts import ConnectTimeoutError, FirstByteTimeoutError, Timeouts
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -46,14 +49,18 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
         super().__init__(crawler)
         # aiohttp keeps literals from the resolver it can be given; this method sees both.
         connector: Any = self._session.connector
-        for name in ("_resolve_host", "_release", "_factory"):
+        for name in ("_resolve_host", "_release", "_factory", "connect"):
             if not callable(getattr(connector, name, None)):
                 raise RuntimeError(
                     f"This version of aiohttp has no {name}, and so no place for a guard."
                 )
         connector._resolve_host = _resolve_host
         connector._release = partial(_release, connector, connector._release)
-        connector._factory = partial(Connection, loop=connector._loop)
+        timeouts = Timeouts.of(crawler.settings)
+        connector._factory = partial(Connection, connector._loop, timeouts.first_byte)
+        connector.connect = partial(_connect, connector.connect, timeouts.connect)
+        # How many fetches there are is decided by the scheduler, which does not count all that only wait.
+        connector._limit = 0
         # It would ask a server that hangs up once more at once; when to do so is for the frontier to say.
         self._session._retry_connection = False
 
@@ -68,7 +75,24 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
 
     async def download_request(self, request: Request) -> Response:
         check_request(request)
-        return await super().download_request(request)
+        try:
+            return await super().download_request(request)
+        except DownloadTimeoutError as error:
+            if isinstance(error.__cause__, ConnectionTimeoutError):
+                raise ConnectTimeoutError(f"No connection for {request.url} in time.") from error
+            if isinstance(error.__cause__, SocketTimeoutError):
+                raise FirstByteTimeoutError(f"No answer to {request.url} in time.") from error
+            raise
+
+
+async def _connect(connect: Any, seconds: float, request: Any, traces: Any, timeout: Any) -> Any:
+    """Find a host and connect to it within so many seconds."""
+    return await connect(request, traces, _connecting(timeout.total, seconds))
+
+
+@lru_cache(16)
+def _connecting(total: float | None, seconds: float) -> ClientTimeout:
+    return ClientTimeout(total=total, connect=seconds)
 
 
 async def _resolve_host(host: str, port: int, traces: object = None) -> list[ResolveResult]:

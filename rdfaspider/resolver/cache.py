@@ -13,35 +13,53 @@ MAX_ADDRESSES = 8
 
 
 class Cache:
-    """The addresses of the names that were used last, until they expire.
+    """The addresses of the names that were used last, until they expire, and for a while after that.
 
-    Layout: one dictionary, name -> (time of expiry, addresses), the least recently used first.
-    No addresses are an answer too: the look-up failed, and is not repeated at once.
+    Layout: one dictionary, name -> (time of expiry, of the end, addresses), the least recently used first.
+    No addresses are an answer too: the look-up failed, and is not repeated at once. Addresses that have
+    expired are stale, and good until their end: better than to wait for a name server (RFC 8767).
     Invariant: never more than `size` names.
     """
 
-    def __init__(self, size: int, hit_seconds: float, miss_seconds: float) -> None:
+    def __init__(
+        self, size: int, hit_seconds: float, miss_seconds: float, stale_seconds: float = 0.0
+    ) -> None:
         if size < 1:
             raise ValueError(f"A cache of {size} names keeps none: at least one is needed.")
         self.size = size
         self.hit_seconds = hit_seconds
         self.miss_seconds = miss_seconds
-        self._answers: OrderedDict[str, tuple[float, tuple[Address, ...]]] = OrderedDict()
+        self.stale_seconds = stale_seconds
+        self._answers: OrderedDict[str, tuple[float, float, tuple[Address, ...]]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._answers)
 
     def get(self, name: str, now: float) -> tuple[Address, ...] | None:
-        """Return the addresses of a name, or None when they must be looked up."""
+        """Return the addresses of a name, stale ones too, or None when they must be looked up."""
         answer = self._answers.get(name)
-        if answer is None or answer[0] <= now:
+        if answer is None or answer[1] <= now:
             return None
         self._answers.move_to_end(name)
-        return answer[1]
+        return answer[2]
+
+    def is_stale(self, name: str, now: float) -> bool:
+        """Tell whether the addresses of a name should be looked up again."""
+        answer = self._answers.get(name)
+        return answer is not None and answer[0] <= now
 
     def put(self, name: str, addresses: tuple[Address, ...], now: float) -> None:
-        seconds = self.hit_seconds if addresses else self.miss_seconds
-        self._answers[name] = (now + seconds, addresses[:MAX_ADDRESSES])
+        """Remember an answer; if it is none, stale addresses are kept until their end."""
+        if addresses:
+            expiry = now + self.hit_seconds
+            self._answers[name] = (expiry, expiry + self.stale_seconds, addresses[:MAX_ADDRESSES])
+        else:
+            expiry = now + self.miss_seconds
+            _, end, known = self._answers.get(name, (0.0, 0.0, ()))
+            is_good = known and end > now
+            self._answers[name] = (
+                (min(expiry, end), end, known) if is_good else (expiry, expiry, ())
+            )
         self._answers.move_to_end(name)
         if len(self._answers) > self.size:
             self._answers.popitem(last=False)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import select
 from typing import TYPE_CHECKING, Any
 
+from aiohttp import SocketTimeoutError
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import BadHttpMessage
 
 if TYPE_CHECKING:
+    import asyncio
+
     from aiohttp.http import RawResponseMessage
     from aiohttp.streams import StreamReader
 
@@ -17,13 +20,21 @@ _MOST_HEADS = 10
 
 
 class Connection(ResponseHandler):
-    """Has an end to informational answers, and is closed if anything comes while it is kept for later.
+    """Waits for a head for so many seconds, has an end to informational answers, and is closed if anything
+    comes while it is kept for later.
 
-    aiohttp would take that for the answer to the next request.
+    aiohttp would take that for the answer to the next request. It has a limit to the time between two
+    pieces of an answer, but none to that of a head which comes a byte at a time.
     """
 
     _is_kept = False
     _heads = 0
+    _alarm: asyncio.TimerHandle | None = None
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, patience: float) -> None:
+        super().__init__(loop)
+        self._call_later = loop.call_later
+        self._patience = patience
 
     def keep(self) -> None:
         """Wait for another request."""
@@ -32,13 +43,30 @@ class Connection(ResponseHandler):
     def set_response_params(self, **parameters: Any) -> None:
         self._is_kept = False
         self._heads = 0
+        self._stop_waiting()
+        self._alarm = self._call_later(self._patience, self._give_up)
         super().set_response_params(**parameters)
 
     async def read(self) -> tuple[RawResponseMessage, StreamReader]:
         self._heads += 1
         if self._heads > _MOST_HEADS:
             raise BadHttpMessage("too many informational answers")
-        return await super().read()
+        head, body = await super().read()
+        if head.code >= 200:
+            self._stop_waiting()
+        return head, body
+
+    def _give_up(self) -> None:
+        self.set_exception(SocketTimeoutError(f"No head within {self._patience:g} seconds"))
+
+    def _stop_waiting(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self._is_kept and data:  # aiohttp calls it without any to go on with what it has

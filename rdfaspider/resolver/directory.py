@@ -54,7 +54,7 @@ class Directory:
         self.guard = guard
         self.cache = cache
         self.counts: Counter[str] = Counter()
-        self._lookups = Lookups(self._start, threads)
+        self._lookups = Lookups(self._start, threads, clock)
         self._look_up = look_up
         self._clock = clock
         self._call_from_thread = call_from_thread
@@ -68,7 +68,21 @@ class Directory:
             self._lookups.want(name_of(host), waiter)
         else:
             self.counts["hit"] += 1
+            self._refresh(name_of(host))
             waiter(known)
+
+    def _refresh(self, name: str) -> None:
+        """Look up stale addresses again, while they are used."""
+        if self.cache.is_stale(name, self._clock()):
+            self.counts["stale"] += 1
+            self._lookups.prefetch(name)
+
+    def look_again(self) -> None:
+        """Start look-ups that wait behind slow ones; to be called every second or so."""
+        self._lookups.start_more()
+        for name in ("slow", "turned_away"):
+            if count := getattr(self._lookups, name):
+                self.counts[name] = count
 
     def known(self, host: str) -> tuple[Address, ...] | None:
         """Return the addresses of a host, or None if they must be looked up."""

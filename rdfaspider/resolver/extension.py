@@ -14,6 +14,7 @@ from rdfaspider.resolver.proxies import Proxies
 from rdfaspider.resolver.resolver import Resolver, installed_resolver
 from rdfaspider.resolver.typed import TypedFileDownloadHandler
 from rdfaspider.signals import hosts_unplaced
+from rdfaspider.urls.servers import server_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from rdfaspider.resolver.addresses import Address
+
+# Seconds between two looks for names that wait behind slow ones.
+_LOOK_AGAIN = 0.2
 
 # They name no host.
 _HARMLESS = frozenset(("data",))
@@ -36,6 +40,7 @@ class ResolverExtension:
         self.stats = stats
         self.proxies = proxies
         self._reporting = create_looping_call(self._report)
+        self._looking = create_looping_call(self._look_again)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -48,8 +53,11 @@ class ResolverExtension:
 
     def spider_opened(self) -> None:
         self._reporting.start(1.0)
+        self._looking.start(_LOOK_AGAIN, now=False)
 
     def spider_closed(self) -> None:
+        if self._looking.running:
+            self._looking.stop()
         if self._reporting.running:
             self._reporting.stop()
             self._report()
@@ -75,9 +83,12 @@ class ResolverExtension:
 
     def _look_up(self, host: int, name: str, place: Callable[[int, str], None]) -> None:
         def deliver(found: tuple[Address, ...]) -> None:
-            place(host, str(found[0]) if found else "")
+            place(host, server_of(found[0]) if found else "")
 
         installed_resolver().directory.find(name, deliver)
+
+    def _look_again(self) -> None:
+        installed_resolver().directory.look_again()
 
     def _report(self) -> None:
         for name, count in installed_resolver().counts().items():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from scrapy.core.downloader.handlers import http11
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
@@ -10,6 +11,7 @@ from scrapy.exceptions import CannotResolveHostError
 from twisted.web._newclient import ParseError
 
 from rdfaspider.resolver.requests import check_request, host_and_port
+from rdfaspider.resolver.timeouts import ConnectTimeoutError, FirstByteTimeoutError, Timeouts
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -26,7 +28,10 @@ class GuardedHTTP11DownloadHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._pool._factory = _Factory
+        timeouts = Timeouts.of(crawler.settings)
+        pool: Any = self._pool
+        pool._factory = partial(_Factory, patience=timeouts.first_byte)
+        pool.getConnection = partial(_connected, pool.getConnection, timeouts.connect)
 
     async def download_request(self, request: Request) -> Response:
         resolver = check_request(request)
@@ -36,6 +41,20 @@ class GuardedHTTP11DownloadHandler(HTTP11DownloadHandler):
             # To Twisted a refused name is one without an address; say which it was.
             resolver.check_answer(*host_and_port(request.url))
             raise
+
+
+def _connected(connect: Any, seconds: float, key: object, endpoint: object) -> Any:
+    """Find a host and connect to it within so many seconds."""
+    return _within(seconds, connect(key, endpoint), ConnectTimeoutError)
+
+
+def _within(seconds: float, result: Any, error: type[Exception]) -> Any:
+    from twisted.internet import reactor
+
+    def fail(_: object, seconds: float) -> NoReturn:
+        raise error(f"Nothing within {seconds:g} seconds.")
+
+    return result.addTimeout(seconds, reactor, fail)
 
 
 class _Parser(http11._LenientHTTPClientParser):
@@ -49,13 +68,21 @@ class _Parser(http11._LenientHTTPClientParser):
 
 
 class _Protocol(http11._LenientHTTP11ClientProtocol):
+    patience = 0.0
+
     def request(self, request: Any) -> Any:
-        answer = super().request(request)
+        answer = _within(self.patience, super().request(request), FirstByteTimeoutError)
         assert self._parser is not None  # as in Scrapy, which exchanges the parser in the same way
         self._parser.__class__ = _Parser
         return answer
 
 
 class _Factory(http11._LenientHTTP11ClientFactory):
+    def __init__(self, *arguments: Any, patience: float) -> None:
+        super().__init__(*arguments)  # type: ignore[no-untyped-call]
+        self.patience = patience
+
     def buildProtocol(self, addr: IAddress | None) -> _Protocol:
-        return _Protocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
+        protocol = _Protocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
+        protocol.patience = self.patience
+        return protocol

@@ -73,6 +73,7 @@ class Resolver:
                     settings.getint("RESOLVER_CACHE_NAMES"),
                     settings.getfloat("RESOLVER_HIT_SECONDS"),
                     settings.getfloat("RESOLVER_MISS_SECONDS"),
+                    settings.getfloat("RESOLVER_STALE_SECONDS"),
                 ),
                 threads=settings.getint("RESOLVER_THREADS"),
                 look_up=cls.look_up,

@@ -26,14 +26,17 @@ from rdfaspider.frontier.guessing import NOTE, Guessing
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
 from rdfaspider.scheduler.intake import Intake
+from rdfaspider.scheduler.lanes import FLOW, Lanes
 from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import (
     frontier_limits,
     frontier_options,
     frontier_url,
+    lanes_of,
     politeness_of,
 )
 from rdfaspider.scheduler.own import OwnRequests
+from rdfaspider.scheduler.placing import Placing
 from rdfaspider.signals import hosts_unplaced, scope_grown
 from rdfaspider.urls import normalise
 
@@ -48,14 +51,16 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Frontier, State, Taken
     from rdfaspider.frontier.advice import Advice
+    from rdfaspider.scheduler.placing import Place
 
 logger = logging.getLogger(__name__)
 
 # Under this name the frontier keeps whether all seeds of the spider were taken in, if there are many.
 _SEEDS = "seeds"
 
-# Hosts whose addresses are asked for at a time: enough for a thousand pages a second.
-_PLACED_AT_ONCE = 200
+# URLs looked at in one go for one whose host may be fetched from, and the seconds until the next go.
+_LOOKED_AT = 50
+_BREATH = 0.02
 
 
 class Scheduler(BaseScheduler):
@@ -76,12 +81,16 @@ class Scheduler(BaseScheduler):
         retry_delay: float,
         patience: float,
         backoff: float,
+        lanes: Lanes,
+        lease: float,
         page_limit: int = 0,
     ) -> None:
         self.crawler = crawler
         self.frontier = frontier
         self._memory = memory
         self.advice = advice
+        self.lanes = lanes
+        self.lease = lease
         self.retries = retries
         self.retry_delay = retry_delay
         self.patience = patience
@@ -93,7 +102,7 @@ class Scheduler(BaseScheduler):
         self._outcomes: Counter[str] = Counter()
         self._guessing: Guessing | None = None
         self._alarm: Any = None
-        self._placing = 0
+        self._placing = Placing(frontier, self._ask_for_servers, self._wake_engine)
         # A URL may be granted a second time while the first fetch is still on its way; each fetch answers
         # for its own grant.
         self._grants = 0
@@ -129,6 +138,8 @@ class Scheduler(BaseScheduler):
             patience=settings.getfloat("FRONTIER_PATIENCE"),
             page_limit=settings.getint("CLOSESPIDER_PAGECOUNT"),
             backoff=politeness_of(settings).first_backoff,
+            lanes=lanes_of(settings),
+            lease=settings.getfloat("FRONTIER_LEASE"),
         )
         connect = crawler.signals.connect
         connect(scheduler.item_scraped, signals.item_scraped)
@@ -182,6 +193,7 @@ class Scheduler(BaseScheduler):
 
     def close(self, reason: str) -> Deferred[None] | None:
         self._closed = True
+        self._placing.close()
         if self._alarm is not None:
             self._alarm.cancel()
         self._reporting.stop()
@@ -207,13 +219,13 @@ class Scheduler(BaseScheduler):
     @property
     def is_waiting(self) -> bool:
         """Tell whether nothing is under way: no fetch, no look-up of a host, no seed."""
-        return not (self._taken or self._placing or self._intake.is_busy)
+        return not (self._taken or self._placing or self.lanes.waiting or self._intake.is_busy)
 
     def has_pending_requests(self) -> bool:
         """Tell whether it is worth waiting: for hosts that are being looked up, and for those that will be
         ready soon, not in a day."""
-        self._place_hosts()
-        if self._placing or self._own.has_pending_requests():
+        self._placing.look_ahead(clock.now())
+        if self._placing or self.lanes.waiting or self._own.has_pending_requests():
             return True
         seconds = self.frontier.wait(clock.now())
         return seconds is not None and seconds <= self.patience
@@ -251,16 +263,16 @@ class Scheduler(BaseScheduler):
             return None  # those in flight may be the last; one that is not a page makes room
         now = clock.now()
         try:
-            taken = self.frontier.take(now)
+            taken = self._next(now)
         except FrontierUnavailable as error:
             self._stop("frontier_error", error)
             return None
         if taken is None:
-            self._place_hosts()
-            self._wake_engine_at_next(now)
+            self._placing.look_ahead(now)
             return None
         self._grants += 1
         self._taken[self._grants] = taken
+        self.lanes.begin(self._grants, taken.host, now)
         return Request(
             taken.url,
             callback=self.spider.parse,
@@ -278,28 +290,46 @@ class Scheduler(BaseScheduler):
             },
         )
 
-    def _place_hosts(self) -> None:
-        """Ask whoever knows at which servers the next hosts are."""
-        hosts = self.frontier.unplaced(_PLACED_AT_ONCE - self._placing)
-        if hosts:
-            self._placing += len(hosts)
-            send = self.crawler.signals.send_catch_log
-            send(hosts_unplaced, hosts=hosts, place=self._place)
+    def _next(self, now: float) -> Taken | None:
+        """Take a URL whose host may be fetched from now, None if there is none or its lane is full."""
+        lanes = self.lanes
+        while (kept := lanes.next_kept(now)) is not None:
+            since, url = kept
+            if now - since < self.lease / 2:
+                return url
+            self.frontier.release(url, now)  # it would be handed out a second time
+        for _ in range(_LOOKED_AT):
+            if lanes.is_patient(now):
+                self._wake_engine_in(FLOW)  # or sooner, when a fetch ends
+                return None
+            taken = self.frontier.take(now)
+            if taken is None:
+                self._wake_engine_at_next(now)
+                return None
+            if lanes.admits(taken.host, now):
+                return taken
+            if not lanes.keep(taken, now):
+                self.frontier.slow_down(taken.host, until=lanes.return_time(now))
+                self.frontier.release(taken, now)
+        self._wake_engine_in(_BREATH)
+        return None
 
-    def _place(self, host: int, address: str) -> None:
-        self._placing -= 1
-        if self._closed:
-            return
-        try:
-            self.frontier.place(host, address)
-        except FrontierUnavailable as error:
-            self._stop("frontier_error", error)
-        else:
-            self._wake_engine()
+    def _ask_for_servers(self, hosts: list[tuple[int, str]], place: Place) -> None:
+        def place_or_stop(host: int, address: str) -> None:
+            try:
+                place(host, address)
+            except FrontierUnavailable as error:
+                self._stop("frontier_error", error)
+
+        send = self.crawler.signals.send_catch_log
+        send(hosts_unplaced, hosts=hosts, place=place_or_stop)
 
     def _wake_engine_at_next(self, now: float) -> None:
         """Have the engine ask again when a host gets ready, not at its next heartbeat."""
-        seconds = self.frontier.wait(now)
+        waits = (self.frontier.wait(now), self.lanes.seconds_to_room(now))
+        self._wake_engine_in(min((wait for wait in waits if wait is not None), default=None))
+
+    def _wake_engine_in(self, seconds: float | None) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
@@ -417,7 +447,8 @@ class Scheduler(BaseScheduler):
     def _report(self) -> None:
         """Hand the counters over to the stats, once a second and at the end; look ahead."""
         if not self._closed:
-            self._place_hosts()
+            self._placing.look_ahead(clock.now())
+            self._wake_engine()  # some of what is under way may have become slow, and hold no slot any more
         counts = self.frontier.counts()
         put = self.crawler.stats.set_value
         for name in ("seen", "waiting", "in_flight", "done", "failed", "denied"):
@@ -429,6 +460,8 @@ class Scheduler(BaseScheduler):
             put("frontier/guesses/hits", self._guessing.hits)
         for outcome, count in self._outcomes.items():
             put(f"frontier/{outcome}", count)
+        put("fetch/slow", self.lanes.slow)
+        put("fetch/held", self.lanes.waiting)
 
 
 def uses_frontier(settings: BaseSettings) -> bool:

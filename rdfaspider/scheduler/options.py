@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+from logging import getLogger
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider import clock
@@ -9,12 +11,20 @@ from rdfaspider.frontier import is_begun, is_shared
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.scheduler.lanes import Lanes
 from rdfaspider.settings.check import check
 
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.settings import BaseSettings
 
+
+logger = getLogger(__name__)
+
+# Fetches that only wait for their hosts, for each that holds a slot.
+_SLOW_PER_SLOT = 4
+# Where there is no limit to open files.
+_MANY_FILES = 100_000
 
 # The priority of what settings.py says: what is set anywhere else was asked for.
 _PROJECT = 20
@@ -103,3 +113,24 @@ def _server_delay(settings: BaseSettings) -> float | None:
     """Return the delay of all hosts at one address together; None if each has its own clock only."""
     wanted = settings["POLITENESS_SERVER_DELAY"]
     return (_delay(settings) if wanted in (None, "", "None") else float(wanted)) or None
+
+
+def lanes_of(settings: BaseSettings) -> Lanes:
+    """Return the lanes that the settings ask for and the limit of open files allows.
+
+    Half of the files are for fetches. The rest is for connections that are kept, look-ups and the disk.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = _MANY_FILES if limit == resource.RLIM_INFINITY else limit // 2
+    wanted = settings.getint("CONCURRENT_REQUESTS")
+    slots = max(1, min(wanted, files // 2))
+    if slots < wanted:
+        logger.warning(
+            "%d fetches are made at the same time rather than %d (CONCURRENT_REQUESTS), as no more than"
+            " %d files may be open: raise the limit (ulimit -n).",
+            slots,
+            wanted,
+            limit,
+        )
+    most_slow = min(_SLOW_PER_SLOT * slots, files - slots)
+    return Lanes(slots, settings.getfloat("FETCH_UNPROVEN_SHARE"), most_slow)

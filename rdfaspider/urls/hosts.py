@@ -50,11 +50,12 @@ def registered_domain(url: str) -> str:
 
     Hosts that nobody registers (addresses, ``localhost``, public suffixes) are their own domain.
     """
-    return _registered(host(url))
+    return domain_of(host(url))
 
 
 @lru_cache(maxsize=10_000)
-def _registered(name: str) -> str:
+def domain_of(name: str) -> str:
+    """Return the registered domain of a host."""
     return _extractor().extract_str(name).top_domain_under_public_suffix or name
 
 

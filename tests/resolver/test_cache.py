@@ -55,3 +55,25 @@ def test_it_keeps_the_names_used_last(size: int, uses: Sequence[tuple[bool, str]
             kept = [*(other for other in kept if other != name), name][-size:]
         assert len(cache) == len(kept)
     assert [name for name in "abcdefgh" if cache.get(name, 0)] == sorted(kept)
+
+
+def test_stale_addresses_are_good_until_their_end() -> None:
+    cache = Cache(10, hit_seconds=10, miss_seconds=5, stale_seconds=100)
+    cache.put("a", ONE, now=0)
+    assert not cache.is_stale("a", 9)
+    assert cache.is_stale("a", 10)
+    assert cache.get("a", 109) == ONE
+    assert cache.get("a", 110) is None
+
+
+def test_a_failure_is_no_news_of_stale_addresses() -> None:
+    cache = Cache(10, hit_seconds=10, miss_seconds=5, stale_seconds=100)
+    cache.put("a", ONE, now=0)
+    cache.put("a", (), now=50)
+    assert cache.get("a", 54) == ONE
+    assert not cache.is_stale("a", 54), "not looked up again at once"
+    assert cache.is_stale("a", 55)
+    cache.put("a", (), now=108)
+    assert cache.get("a", 110) is None, "failures do not prolong it"
+    cache.put("a", (), now=111)
+    assert cache.get("a", 112) == ()

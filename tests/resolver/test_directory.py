@@ -178,3 +178,16 @@ def test_an_answer_after_the_end_of_the_loop_is_dropped() -> None:
 
 def test_the_system_knows_this_machine() -> None:
     assert set(look_up("localhost")) <= {"127.0.0.1", "::1"}
+
+
+def test_stale_addresses_are_used_while_they_are_looked_up_again() -> None:
+    answers = [["8.8.8.8"], ["127.0.0.1"]]
+    bench = Bench(lambda name: answers.pop(0))
+    bench.directory.cache.stale_seconds = 3600
+    assert bench.find("a.example") == (PUBLIC,)
+    bench.now = 301
+    assert bench.find("a.example") == (PUBLIC,)
+    bench.turn()
+    assert bench.find("a.example") == (LOOPBACK,)
+    assert bench.directory.admit("a.example", 80, (LOOPBACK,)) == []
+    assert bench.directory.counts == {"miss": 1, "hit": 2, "stale": 1, "refused/loopback": 1}

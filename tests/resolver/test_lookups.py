@@ -106,3 +106,77 @@ def test_all_who_wait_are_told_once(at_once: int, steps: list[tuple[str, str]]) 
     while running:
         answer(running[0])
     assert sorted(told) == sorted(wanted)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_domain_takes_a_quarter_of_the_look_ups() -> None:
+    started: list[str] = []
+    names = Lookups(started.append, at_once=8)
+    for number in range(20):
+        names.want(f"h{number}.dead.com", ignore)
+    for number in range(6):
+        names.want(f"www.good{number}.com", ignore)
+    assert [name for name in started if "good" not in name][:2] == ["h0.dead.com", "h1.dead.com"]
+    assert sum("good" in name for name in started) == 0, "nobody else wanted a look-up before"
+    for name in [name for name in started if "dead" in name][2:]:
+        names.answered(name, ONE)
+    assert sum("good" in name for name in started) == 6
+    assert sum("dead" in name for name in started) == 8, "idle times are over"
+
+
+def test_slow_look_ups_do_not_count() -> None:
+    started: list[str] = []
+    clock = Clock()
+    names = Lookups(started.append, 4, clock)
+    for number in range(100):
+        names.want(f"www.dead{number}.com", ignore)
+    assert len(started) == 4
+    clock.now = lookups.SLOW
+    names.start_more()
+    assert len(started) == 8
+    for _ in range(100):
+        clock.now += lookups.SLOW
+        names.start_more()
+    most = 4 + 4 * lookups._SLOW_PER_THREAD
+    assert len(started) == names.slow + 4 == most, "there is an end to threads"
+
+
+def test_of_a_slow_domain_one_name_is_looked_up_at_a_time() -> None:
+    started: list[str] = []
+    clock = Clock()
+    names = Lookups(started.append, 8, clock)
+    for number in range(2):
+        names.want(f"h{number}.dead.com", ignore)
+    for number in range(6):  # so that there are no idle times
+        names.want(f"www.dead{number}.com", ignore)
+    clock.now = lookups.SLOW
+    for name in ("a.dead.com", "b.dead.com", "www.good.com", "www.better.com"):
+        names.want(name, ignore)
+    assert started[8:] == ["www.good.com", "www.better.com"]
+    names.answered("h0.dead.com", ())
+    assert len(started) == 10, "another of its names runs"
+    names.answered("h1.dead.com", ())
+    assert started[10:] == ["a.dead.com"]
+    names.answered("a.dead.com", ONE)  # quickly
+    assert started[11:] == ["b.dead.com"]
+
+
+def test_there_is_an_end_to_names_that_wait_for_their_domain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lookups, "MAX_HELD", 2)
+    told: list[tuple[Address, ...]] = []
+    clock = Clock()
+    names = Lookups(ignore, 4, clock)  # type: ignore[arg-type]
+    for number in range(8):
+        names.want(f"h{number}.dead.com", told.append)
+    clock.now = lookups.SLOW
+    names.start_more()
+    assert told == [(), ()]
+    assert names.turned_away == 2

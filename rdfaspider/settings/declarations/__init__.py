@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from rdfaspider.settings.declarations import (
     extract,
+    fetch,
     filter,
     frontier,
     history,
@@ -36,6 +37,7 @@ def _with_files(settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
 
 OWN: dict[str, tuple[Setting, ...]] = {
     "extract": extract.SETTINGS,
+    "fetch": fetch.SETTINGS,
     "filter": filter.SETTINGS,
     "frontier": _with_files(frontier.SETTINGS),
     "history": history.SETTINGS,

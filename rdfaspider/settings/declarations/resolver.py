@@ -36,11 +36,21 @@ SETTINGS = (
         unit="seconds",
         least=0,
     ),
+    # A name server that is down for an hour stops no host that was known.
+    Setting(
+        "RESOLVER_STALE_SECONDS",
+        "float",
+        3600.0,
+        "Use addresses for this much longer while the name is looked up again.",
+        unit="seconds",
+        least=0,
+    ),
     Setting(
         "RESOLVER_THREADS",
         "int",
         32,
-        "Names looked up at the same time.",
+        "Names looked up at the same time, a quarter of them in one registered domain. Look-ups that have"
+        " taken half a second do not count, up to 16 times as many.",
         unit="threads",
         least=1,
         most=1024,

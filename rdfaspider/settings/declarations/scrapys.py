@@ -75,12 +75,13 @@ SETTINGS = (
         unit="seconds",
         least=0,
     ),
-    # Many hosts at once; how many are used is decided by the frontier.
+    # Many hosts at once; how many are used is decided by the frontier. A fetch takes 0.1 MB, and its page.
     Setting(
         "CONCURRENT_REQUESTS",
         "int",
-        64,
-        "Fetches at the same time.",
+        256,
+        "Fetches at the same time. Those that have waited for their hosts for 2 seconds do not count, up"
+        " to four times as many. A quarter of the files that may be open (`ulimit -n`) at most.",
         unit="fetches",
         least=1,
     ),

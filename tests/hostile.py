@@ -1,0 +1,258 @@
+"""A web of good and bad hosts on loopback addresses: each answers in its manner, and visits are noted."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+
+from rdfaspider.resolver import Resolver
+
+PROJECT = Path(__file__).parents[1]
+
+HTML = b"Content-Type: text/html\r\n"
+OK = b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + HTML
+NONE = b"HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+MEGABYTE = 1 << 20
+
+# How a host answers for a path: by what is written to it, until it is closed.
+Manner = Callable[[asyncio.StreamWriter, str], Awaitable[None]]
+
+
+def with_robots(manner: Manner) -> Manner:
+    """Answer well when asked for robots.txt, so that pages are asked for too."""
+
+    async def answer(client: asyncio.StreamWriter, path: str) -> None:
+        if path == "/robots.txt":
+            client.write(NONE)
+        else:
+            await manner(client, path)
+
+    return answer
+
+
+def pages(number: int, latency: float = 0.0) -> Manner:
+    """Answer with pages that are a chain of so many links."""
+
+    async def answer(client: asyncio.StreamWriter, path: str) -> None:
+        await asyncio.sleep(latency)
+        step = int(path.strip("/") or 0) + 1
+        link = f"<a href='/{step}'>on</a>" if step < number else ""
+        body = f"<!DOCTYPE html><title>{path}</title>{link}".encode()
+        client.write(OK + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+    return with_robots(answer)
+
+
+async def silent(client: asyncio.StreamWriter, path: str) -> None:
+    """Never answer."""
+    await asyncio.Event().wait()
+
+
+async def drip(client: asyncio.StreamWriter, path: str) -> None:
+    """Answer, a byte a second."""
+    client.write(OK + b"\r\n")
+    while True:
+        client.write(b"x")
+        await client.drain()
+        await asyncio.sleep(1)
+
+
+async def drip_head(client: asyncio.StreamWriter, path: str) -> None:
+    """Begin a header that goes on, a byte a second."""
+    client.write(OK + b"X-Slow: ")
+    while True:
+        client.write(b"x")
+        await client.drain()
+        await asyncio.sleep(1)
+
+
+def flood(head: bytes, piece: bytes, size: int = 1 << 40) -> Manner:
+    """Answer by a head and then by the same piece, as fast as it is taken."""
+    block = piece * (1 + 65_536 // len(piece))
+
+    async def answer(client: asyncio.StreamWriter, path: str) -> None:
+        client.write(head)
+        for _ in range(size // len(block)):
+            client.write(block)
+            await client.drain()
+
+    return answer
+
+
+def huge(megabytes: int) -> Manner:
+    """Answer by a page of so many megabytes, whose length is not announced."""
+    return flood(OK + b"\r\n<!DOCTYPE html>", b"<p>Much ado about nothing.", megabytes * MEGABYTE)
+
+
+hints = flood(b"", b"HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\n")
+endless_head = flood(OK, b"X-Header: value\r\n")
+
+
+async def reset(client: asyncio.StreamWriter, path: str) -> None:
+    """Hang up in the rudest way."""
+    client.transport.abort()
+
+
+@dataclass
+class Visit:
+    """A request, by the clock of this machine."""
+
+    moment: float
+    address: str
+    path: str
+
+
+@dataclass
+class Web:
+    """The servers, by address, and who came."""
+
+    hosts: Mapping[str, Manner]
+    port: int = 0
+    visits: list[Visit] = field(default_factory=list)
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        address = writer.get_extra_info("sockname")[0]
+        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            path = head.split()[1].decode()
+            self.visits.append(Visit(time.time(), address, path))
+            await self.hosts[address](writer, path)
+            await writer.drain()
+        writer.close()
+
+    def pages_of(self, addresses: set[str]) -> list[Visit]:
+        """Return the pages that were asked for at some addresses."""
+        return [v for v in self.visits if v.address in addresses and v.path != "/robots.txt"]
+
+
+async def _serve(web: Web, ready: Event, done: asyncio.Event) -> None:
+    servers = []
+    for address in web.hosts:
+        server = await asyncio.start_server(web.talk, address, web.port, backlog=128)
+        web.port = server.sockets[0].getsockname()[1]
+        servers.append(server)
+    ready.set()
+    await done.wait()
+    for server in servers:
+        server.close()
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+
+
+@contextmanager
+def serving(hosts: Mapping[str, Manner]) -> Iterator[Web]:
+    """Serve a web from a thread of its own."""
+    web, ready, done = Web(hosts), Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_until_complete, args=(_serve(web, ready, done),))
+    thread.start()
+    assert ready.wait(30)
+    try:
+        yield web
+    finally:
+        loop.call_soon_threadsafe(done.set)
+        thread.join()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+
+
+class Names(Resolver):
+    """Looks up h127-1-0-17.zone.com, in as many seconds as its zone says: slow20.com takes 20."""
+
+    @staticmethod
+    def look_up(name: str) -> list[str]:
+        if found := re.search(r"slow(\d+)", name):
+            time.sleep(int(found[1]))
+            raise OSError(f"{name} has no address.")
+        return [name.partition(".")[0].removeprefix("h").replace("-", ".")]
+
+
+def name_of(address: str, zone: str) -> str:
+    return f"h{address.replace('.', '-')}.{zone}"
+
+
+def addresses(second: int, count: int) -> list[str]:
+    """Return so many addresses of this machine, up to 254."""
+    return [f"127.{second}.0.{number}" for number in range(1, count + 1)]
+
+
+@dataclass(frozen=True)
+class Crawled:
+    """What a crawl said, the most memory that its process had, in megabytes, and when it began."""
+
+    output: str
+    megabytes: float
+    opened: float
+
+    def stat(self, name: str) -> float:
+        found = re.search(rf"'{re.escape(name)}': ([\d.]+)", self.output)
+        return float(found[1]) if found else 0.0
+
+
+def crawl(
+    directory: Path,
+    seeds: list[str],
+    *,
+    until: Callable[[], bool] = lambda: False,
+    most_seconds: float = 60,
+    **settings: object,
+) -> Crawled:
+    """Crawl in a process of its own until something is so, the crawl ends, or time is up."""
+    (directory / "seeds.txt").write_text("\n".join(seeds))
+    options = {
+        "TWISTED_DNS_RESOLVER": "tests.hostile.Names",
+        "RESOLVER_ALLOW": "127.0.0.0/8",
+        "POLITENESS_CONTACT": "mailto:crawler@example.org",
+        "FRONTIER_RETRIES": 0,
+        "FRONTIER_DEPTH": 250,
+        "EXTRACT_PROCESSES": 1,
+        "STATS_DUMP": 1,
+        **settings,
+    }
+    words = [word for name, value in options.items() for word in ("-s", f"{name}={value}")]
+    command = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-a", "seeds=seeds.txt", *words]
+    with (directory / "log").open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=directory,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            stderr=log,
+        )
+        opened = _wait_for(b"Spider opened", directory / "log", process)
+        peak = _watch(process, until, most_seconds)
+    output = (directory / "log").read_text()
+    assert "Traceback" not in output, output
+    return Crawled(output, peak, opened)
+
+
+def _wait_for(line: bytes, log: Path, process: subprocess.Popen[bytes]) -> float:
+    while process.poll() is None and line not in log.read_bytes():
+        time.sleep(0.05)
+    return time.time()
+
+
+def _watch(
+    process: subprocess.Popen[bytes], until: Callable[[], bool], most_seconds: float
+) -> float:
+    """Wait for a process, and stop it in time; return the most memory it had, in megabytes."""
+    peak, end = 0.0, time.monotonic() + most_seconds
+    while process.poll() is None:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            if found := re.search(r"VmHWM:\s+(\d+)", status):
+                peak = int(found[1]) / 1024
+        if until() or time.monotonic() > end:
+            process.send_signal(signal.SIGINT)  # the second one waits for nobody
+            time.sleep(1)
+        time.sleep(0.05)
+    return peak
