@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
+    from rdfaspider.frontier import Frontier
+
 logger = getLogger(__name__)
 
 # Seeds that are named; of the others there is a count at the end.
@@ -51,13 +53,13 @@ class Reach:
         return reach
 
     def seed_failed(self, url: str, problem: str) -> None:
-        seed = hash(url)
-        # Where a seed has moved to, and sitemaps, have its depth.
-        if seed not in self._seeds or seed in self._failed:
+        seed, shown = hash(url), without_userinfo(url)
+        if seed in self._failed or self._frontier.note(f"sitemap {url}") is not None:
             return
         self._failed.add(seed)
         if len(self._failed) <= _NAMED:
-            logger.warning("The seed %s cannot be fetched: %s.", without_userinfo(url), problem)
+            what = f"The seed {shown}" if seed in self._seeds else f"{shown}, where a seed leads,"
+            logger.warning("%s cannot be fetched: %s.", what, problem)
 
     def spider_opened(self, spider: Spider) -> None:
         self._started = monotonic()
@@ -97,13 +99,21 @@ class Reach:
             for name in self.crawler.stats.get_stats()
         )
 
+    @property
+    def _scheduler(self) -> Any:
+        assert self.crawler.engine is not None
+        return self.crawler.engine.scheduler
+
+    @property
+    def _frontier(self) -> Frontier:
+        frontier: Frontier = self._scheduler.frontier
+        return frontier
+
     def _is_hopeless(self) -> bool:
         """Tell whether nothing is under way and no host can be asked within the first minute."""
-        assert self.crawler.engine is not None
-        scheduler: Any = self.crawler.engine.scheduler
-        if not scheduler.is_waiting:
+        if not self._scheduler.is_waiting:
             return False
-        seconds = scheduler.frontier.wait(now())
+        seconds = self._frontier.wait(now())
         return seconds is None or seconds > _PATIENCE - (monotonic() - self._started)
 
 
