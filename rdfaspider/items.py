@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pyoxigraph import RdfFormat, parse, serialize
 
@@ -79,6 +79,12 @@ class Page:
     def __repr__(self) -> str:
         """Keep the body and the quads out of logs."""
         return f"<Page {self.url} {self.outcome} {self.reason} depth {self.depth}>"
+
+
+def is_for_page(meta: Mapping[str, Any]) -> bool:
+    """Tell by the meta of a request whether it is for a page; robots.txt and sitemaps may be anything."""
+    # Only what is in the frontier has a depth.
+    return "depth" in meta and "sitemap" not in meta
 
 
 def is_item(item: object) -> bool:

@@ -76,22 +76,29 @@ async def drip_head(client: asyncio.StreamWriter, path: str) -> None:
         await asyncio.sleep(1)
 
 
-def flood(head: bytes, piece: bytes, size: int = 1 << 40) -> Manner:
-    """Answer by a head and then by the same piece, as fast as it is taken."""
+def flood(head: bytes, piece: bytes, size: int = 1 << 40, taken: list[int] | None = None) -> Manner:
+    """Answer by a head and then by the same piece, as fast as it is taken; note how much was."""
     block = piece * (1 + 65_536 // len(piece))
 
     async def answer(client: asyncio.StreamWriter, path: str) -> None:
+        sent = 0
         client.write(head)
-        for _ in range(size // len(block)):
-            client.write(block)
-            await client.drain()
+        try:
+            while sent < size:
+                client.write(block)
+                await client.drain()
+                sent += len(block)
+        finally:
+            if taken is not None:
+                taken.append(sent)
 
     return answer
 
 
-def huge(megabytes: int) -> Manner:
+def huge(megabytes: int, taken: list[int] | None = None) -> Manner:
     """Answer by a page of so many megabytes, whose length is not announced."""
-    return flood(OK + b"\r\n<!DOCTYPE html>", b"<p>Much ado about nothing.", megabytes * MEGABYTE)
+    head = OK + b"\r\n<!DOCTYPE html><title>Much</title>"
+    return flood(head, b"ado about nothing. ", megabytes * MEGABYTE, taken)
 
 
 hints = flood(b"", b"HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\n")

@@ -13,7 +13,7 @@ from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
-from rdfaspider.downloader import Traffic
+from rdfaspider.downloader.traffic import Traffic
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running

@@ -1,27 +1,103 @@
-"""Unpacks bodies, but not as often as a server likes."""
+"""Unpacks bodies: small ones at once, others in a thread, and not as often as a server likes."""
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from scrapy import signals
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest
 
+from rdfaspider.items import is_for_page
+
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    Unpacked = tuple[bytes, list[bytes]]
 
 # One is usual, two come from a proxy that packs again. Each may cost as much as the largest page.
 _MOST_ENCODINGS = 3
 
+# Bytes, packed or not, that are unpacked within a millisecond or so; nothing else goes on meanwhile.
+_SMALL = 256 * 1024
+
+# While they unpack, they let go of Python's lock. Each may need twice DOWNLOAD_MAXSIZE.
+_THREADS = 2
+
+
+class _Large(Exception):
+    """Says that a body is for a thread."""
+
 
 class CompressionMiddleware(HttpCompressionMiddleware):
-    """Scrapy's, with a limit to how many encodings are stacked; a body with more is not read."""
+    """Scrapy's, with a limit to how many encodings are stacked; a body with more is not read.
+
+    Of a page no more is handed on than is read.
+    """
+
+    def __init__(self, *, crawler: Crawler) -> None:
+        super().__init__(crawler=crawler)
+        self._most_read = crawler.settings.getint("EXTRACT_MAX_BYTES") + 1
+        self._largest = crawler.settings.getint("DOWNLOAD_MAXSIZE")
+        self._threads = ThreadPoolExecutor(_THREADS, "unpack")
+        # What a thread has made of the body at hand.
+        self._unpacked: Unpacked | Exception | None = None
+        crawler.signals.connect(self._close, signals.engine_stopped)
+
+    def _close(self) -> None:
+        self._threads.shutdown(wait=False)
 
     def process_response(  # type: ignore[override]  # without the argument that Scrapy has given up
         self, request: Request, response: Response
-    ) -> Request | Response:
+    ) -> Request | Response | Awaitable[Request | Response]:
         values = response.headers.getlist("Content-Encoding")
         if len(values) + sum(value.count(b",") for value in values) > _MOST_ENCODINGS:
             raise IgnoreRequest(f"{response} is packed more than {_MOST_ENCODINGS} times.")
-        return super().process_response(request, response)
+        try:
+            return super().process_response(request, response)
+        except _Large:
+            return self._process_large(request, response, values)
+
+    async def _process_large(
+        self, request: Request, response: Response, encodings: list[bytes]
+    ) -> Request | Response:
+        max_size = request.meta.get("download_maxsize", self._largest)
+        most = self._most_read if is_for_page(request.meta) else None
+        unpack = super()._handle_encoding
+        loop = asyncio.get_running_loop()
+        unpacked: Unpacked | Exception
+        try:
+            body, kept = await loop.run_in_executor(
+                self._threads, unpack, response.body, encodings, max_size
+            )
+            unpacked = body[:most], kept
+        except Exception as error:
+            unpacked = error
+        self._unpacked = unpacked
+        try:
+            return super().process_response(request, response)
+        finally:
+            self._unpacked = None
+
+    def _handle_encoding(
+        self, body: bytes, content_encoding: list[bytes], max_size: int
+    ) -> Unpacked:
+        if isinstance(self._unpacked, Exception):
+            raise self._unpacked
+        if self._unpacked is not None:
+            return self._unpacked
+        if len(body) > _SMALL:
+            raise _Large
+        limit = min(max_size or _SMALL, _SMALL)
+        try:
+            return super()._handle_encoding(body, content_encoding, limit)
+        except ValueError as error:  # it unpacks to more, or cannot be unpacked
+            if limit == max_size or not hasattr(error, "decompressed_size"):
+                raise
+            raise _Large from None

@@ -8,6 +8,7 @@ from scrapy import signals
 from scrapy.exceptions import StopDownload
 
 from rdfaspider.extract.rdf import MEDIA_TYPES
+from rdfaspider.items import is_for_page
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -54,7 +55,5 @@ class ContentTypeMiddleware:
         return middleware
 
     def headers_received(self, headers: Headers, request: Request) -> None:
-        # Only what is in the frontier has a depth: robots.txt may come as anything, as may sitemaps.
-        is_page = "depth" in request.meta and "sitemap" not in request.meta
-        if is_page and unwanted(headers):
+        if is_for_page(request.meta) and unwanted(headers):
             raise StopDownload(fail=False)

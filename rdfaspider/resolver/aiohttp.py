@@ -17,12 +17,15 @@ from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
 from scrapy.exceptions import DownloadTimeoutError
 from scrapy.http import Headers
 
+from rdfaspider.items import is_for_page
 from rdfaspider.resolver.connection import Connection
 from rdfaspider.resolver.requests import check_request
 from rdfaspider.resolver.resolver import installed_resolver
 from rdfaspider.resolver.timeouts import ConnectTimeoutError, FirstByteTimeoutError, Timeouts
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from aiohttp import ClientResponse
     from aiohttp.abc import ResolveResult
     from scrapy import Request
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
 # Hosts to which connections are kept. A polite crawl comes back to a host after a second or more, so these
 # serve hundreds of pages a second; of the files that a process may have open they take a quarter at most.
 _KEPT = min(512, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
+
+# Bytes from which on a download counts among those that must not take too much memory together.
+_LARGE = 64 * 1024
+_NO_LIMIT = 1 << 62
 
 
 class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
@@ -61,6 +68,9 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
         connector.connect = partial(_connect, connector.connect, timeouts.connect)
         # How many fetches there are is decided by the scheduler, which does not count all that only wait.
         connector._limit = 0
+        self._most_bytes = crawler.settings.getint("EXTRACT_MAX_BYTES") + 1
+        # Our downloader has one; that of others may not.
+        self._memory = getattr(getattr(crawler.engine, "downloader", None), "memory", None)
         # It would ask a server that hangs up once more at once; when to do so is for the frontier to say.
         self._session._retry_connection = False
 
@@ -72,6 +82,31 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
         for name, value in response.raw_headers:
             dict.setdefault(headers, name.title(), []).append(value)
         return headers
+
+    async def _read_response(self, response: Any, request: Request) -> Response:
+        response.asked_by = request
+        return await super()._read_response(response, request)
+
+    def _iter_body_chunks(self, response: Any) -> AsyncIterator[bytes]:  # type: ignore[override]
+        """Yield what is read of a page, and hold up a large one while there is too little memory for it."""
+        if (response.content_length or _LARGE) < _LARGE:
+            chunks: AsyncIterator[bytes] = response.content.iter_any()
+            return chunks
+        return self._some_chunks(response.content.iter_any(), response.asked_by)
+
+    async def _some_chunks(
+        self, chunks: AsyncIterator[bytes], request: Request
+    ) -> AsyncIterator[bytes]:
+        most = self._most_bytes if is_for_page(request.meta) else _NO_LIMIT
+        size = 0
+        async for chunk in chunks:
+            size += len(chunk)
+            if size >= most:
+                yield chunk[: len(chunk) - (size - most)]
+                return
+            if size > _LARGE and self._memory is not None:
+                await self._memory.hold(request, size)
+            yield chunk
 
     async def download_request(self, request: Request) -> Response:
         check_request(request)

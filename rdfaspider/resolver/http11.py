@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
+from weakref import WeakKeyDictionary
 
+from scrapy import signals
 from scrapy.core.downloader.handlers import http11
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
-from scrapy.exceptions import CannotResolveHostError
+from scrapy.exceptions import CannotResolveHostError, StopDownload
 from twisted.web._newclient import ParseError
 
+from rdfaspider.items import is_for_page
 from rdfaspider.resolver.requests import check_request, host_and_port
 from rdfaspider.resolver.timeouts import ConnectTimeoutError, FirstByteTimeoutError, Timeouts
 
@@ -32,6 +35,15 @@ class GuardedHTTP11DownloadHandler(HTTP11DownloadHandler):
         pool: Any = self._pool
         pool._factory = partial(_Factory, patience=timeouts.first_byte)
         pool.getConnection = partial(_connected, pool.getConnection, timeouts.connect)
+        self._most_bytes = crawler.settings.getint("EXTRACT_MAX_BYTES") + 1
+        self._sizes: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
+        crawler.signals.connect(self._received, signals.bytes_received)
+
+    def _received(self, data: bytes, request: Request) -> None:
+        """End the download of a page when there is as much as is read of it."""
+        size = self._sizes[request] = self._sizes.get(request, 0) + len(data)
+        if size >= self._most_bytes and is_for_page(request.meta):
+            raise StopDownload(fail=False)
 
     async def download_request(self, request: Request) -> Response:
         resolver = check_request(request)

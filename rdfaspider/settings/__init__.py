@@ -56,9 +56,9 @@ DOWNLOAD_HANDLERS_BASE = {
 
 # --- what is downloaded ---
 
-# Nothing is fetched while more bytes of pages are not read yet. There is room for two of the largest, so
-# that one that takes long to read does not hold up the crawl.
-SCRAPER_SLOT_MAX_ACTIVE_SIZE = 32 * 1024 * 1024
+# Nothing is fetched while more bytes of pages are not read yet. That is twice FETCH_MEMORY_MB, so that large
+# pages alone do not hold up the crawl.
+SCRAPER_SLOT_MAX_ACTIVE_SIZE = 64 * 1024 * 1024
 
 # The tables end in _BASE, as Scrapy's do, so that those of a user add to them and replace nothing.
 # Scrapy's middlewares that have a switch of their own (HTTPCACHE_ENABLED, COOKIES_ENABLED, …) are left to it.

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
 
-from rdfaspider.downloader import Abandoned
 from rdfaspider.frontier import is_begun
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, unwanted
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robots import Denied
-from rdfaspider.middlewares.turns import Postponed
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.resolver.guard import named_servers
 from rdfaspider.scheduler import uses_frontier
@@ -172,7 +170,7 @@ class RdfaSpider(Spider):
         page = self._page(failure.request)  # type: ignore[attr-defined]
         error = failure.value
         assert error is not None
-        if isinstance(error, Postponed | Abandoned):
+        if getattr(error, "postpones", False):
             page.outcome, page.reason = "postponed", type(error).__name__.lower()
         elif isinstance(error, Denied):
             page.outcome, page.reason = "denied", str(error)

@@ -31,4 +31,14 @@ SETTINGS = (
         above=0,
         most=1,
     ),
+    # Six of the largest pages, or hundreds of usual ones.
+    Setting(
+        "FETCH_MEMORY_MB",
+        "float",
+        32.0,
+        "Memory of downloads larger than 64 kB, and of pages not read yet; beyond it large downloads wait."
+        " Only with the download handler of aiohttp, which is the default.",
+        unit="megabytes",
+        above=0,
+    ),
 )

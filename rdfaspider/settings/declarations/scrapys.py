@@ -116,7 +116,8 @@ SETTINGS = (
         "DOWNLOAD_MAXSIZE",
         "int",
         16 * 1024 * 1024,
-        "Give up on a download that is larger; 0 sets no limit.",
+        "Give up on a download that is announced to be larger, or that unpacks to more; 0 sets no limit. Of a"
+        " page no more is downloaded than `EXTRACT_MAX_BYTES`.",
         unit="bytes",
         least=0,
         shown_default="16 MiB",

@@ -9,40 +9,29 @@ for example, have no turn: they wait in Scrapy's queues, with the frontier's del
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pydispatch import dispatcher  # type: ignore[import-untyped]
 from scrapy import signals
 from scrapy.core.downloader import Downloader as ScrapyDownloader
-from scrapy.downloadermiddlewares.stats import get_status_size
-from scrapy.exceptions import DownloadCancelledError, IgnoreRequest
+from scrapy.exceptions import DownloadCancelledError, DownloadTimeoutError, IgnoreRequest
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.python import global_object_name
 from twisted.python.failure import Failure
 
 from rdfaspider import clock
+from rdfaspider.downloader.memory import Memory
+from rdfaspider.downloader.traffic import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.statscollectors import StatsCollector
     from twisted.internet.defer import Deferred
-
-# Octets of a request line, the host's and the empty one, without method, path and host.
-_REQUEST_LINES = len("  HTTP/1.1\r\nHost: \r\n\r\n")
-
-
-@cache
-def _status_size(status: int) -> int:
-    """Return the octets of a status line and the empty line, as Scrapy has it."""
-    return get_status_size(status) + 2
 
 
 class Abandoned(IgnoreRequest):
@@ -67,6 +56,12 @@ class Downloader(ScrapyDownloader):
         self._is_abandoning = False
         # Requests that hold a slot but are not of the frontier.
         self._others = 0
+        self.memory = Memory(int(settings.getfloat("FETCH_MEMORY_MB") * (1 << 20)), self._unread)
+
+    def _unread(self) -> int:
+        """Return the bytes of pages that wait to be read."""
+        slot = self.crawler.engine.scraper.slot
+        return slot.active_size if slot is not None else 0
 
     @cached_property
     def _lanes(self) -> Any:
@@ -99,6 +94,7 @@ class Downloader(ScrapyDownloader):
     def _fetched(self, result: Any, request: Request) -> Any:
         self.active.remove(request)
         self._others -= _holds_slot(request)
+        self.memory.release(request)
         if "host" in request.meta and self._lanes is not None:
             number = request.meta["number"]
             self._lanes.end(number, clock.now(), answered=_has_answered(result))
@@ -118,6 +114,10 @@ class Downloader(ScrapyDownloader):
         except asyncio.CancelledError:
             if self._is_abandoning:
                 raise Abandoned from None
+            raise
+        except DownloadTimeoutError:
+            if self.memory.has_waited(request):  # it was not its server that took so long
+                raise self.memory.put_off(request) from None
             raise
         except Exception:
             # Failures that come at once must not keep the loop from everything else.
@@ -156,6 +156,8 @@ class Downloader(ScrapyDownloader):
 
     def _report(self) -> None:
         self._traffic.report(self.crawler.stats)
+        if crowded := self.memory.crowded:
+            self.crawler.stats.set_value("fetch/crowded", crowded)
 
     def close(self) -> None:
         if self._reporting is not None:
@@ -178,55 +180,3 @@ def _has_answered(result: Any) -> bool | None:
     if isinstance(result.value, IgnoreRequest):
         return None
     return isinstance(result.value, DownloadCancelledError)  # at more length than we wanted to hear
-
-
-class Traffic:
-    """What was sent and received.
-
-    Scrapy's middleware changes six stats for each page, which takes ten times as long as these plain numbers,
-    handed over once a second. Sizes are computed as Scrapy does, bodies as they come over the line.
-    """
-
-    def __init__(self) -> None:
-        self._methods: Counter[str] = Counter()
-        self._statuses: Counter[int] = Counter()
-        self._errors: Counter[type] = Counter()
-        self._sent = 0
-        self._received = 0
-
-    def asked(self, request: Request) -> None:
-        method, url = request.method, request.url
-        self._methods[method] += 1
-        # All of a URL but its scheme is sent: the host in its header, the rest in the first line.
-        scheme = 8 if url.startswith("https") else 7
-        self._sent += len(method) + len(url) - scheme + _REQUEST_LINES + len(request.body)
-        for name, values in dict.items(request.headers):
-            for value in values:
-                self._sent += len(name) + len(value) + 4
-
-    def answered(self, response: Response) -> None:
-        status, headers = response.status, response.headers
-        self._statuses[status] += 1
-        size = len(response.body) + 2 * len(headers) + _status_size(status)
-        for name, values in dict.items(headers):
-            for value in values:
-                size += len(name) + len(value) + 2
-        self._received += size
-
-    def failed(self, error: Exception) -> None:
-        self._errors[type(error)] += 1
-
-    def report(self, stats: StatsCollector) -> None:
-        put = stats.set_value
-        put("downloader/request_count", self._methods.total())
-        put("downloader/request_bytes", self._sent)
-        for method, count in self._methods.items():
-            put(f"downloader/request_method_count/{method}", count)
-        put("downloader/response_count", self._statuses.total())
-        put("downloader/response_bytes", self._received)
-        for status, count in self._statuses.items():
-            put(f"downloader/response_status_count/{status}", count)
-        if self._errors:
-            put("downloader/exception_count", self._errors.total())
-        for kind, count in self._errors.items():
-            put(f"downloader/exception_type_count/{global_object_name(kind)}", count)

@@ -1,0 +1,96 @@
+"""Bounds the memory of downloads that are large."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import IgnoreRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+
+# Seconds between two looks whether pages were read meanwhile, and until a download is put off.
+_PAUSE = 0.1
+_PATIENCE = 15.0
+
+
+class Crowded(IgnoreRequest):
+    """Says that a download was put off because large ones held all the memory they may."""
+
+    postpones = True
+
+
+class Memory:
+    """Lets large downloads go on as long as all of them, and the pages not read yet, fit into a budget.
+
+    Layout: the bytes of each large download, in the order in which they became large, and the downloads
+    that wait. One that waits does not read, so its server waits too.
+    Invariant: beyond the budget only the eldest goes on, and not even that while the pages not read yet take
+    half of it; they become fewer by themselves. So there is always one that goes on.
+    """
+
+    def __init__(self, budget: int, unread: Callable[[], int]) -> None:
+        """`unread()` returns the bytes of pages that were downloaded and not read yet."""
+        self.budget = budget
+        self.crowded = 0  # downloads that were put off
+        self._unread = unread
+        self._held: dict[Request, int] = {}
+        self._total = 0
+        self._waited: set[Request] = set()
+        self._waiting: list[asyncio.Future[None]] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def hold(self, request: Request, size: int) -> None:
+        """Note that a large download has so many bytes, and wait until it may go on; else raise Crowded."""
+        self._total += size - self._held.get(request, 0)
+        self._held[request] = size
+        if self._may_go_on(request):
+            return
+        self._waited.add(request)
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                while not self._may_go_on(request):
+                    await self._change()
+        except TimeoutError:
+            raise self.put_off(request) from None
+
+    def put_off(self, request: Request) -> Crowded:
+        self.crowded += 1
+        return Crowded(f"{request.url} waits until other large pages are read.")
+
+    def has_waited(self, request: Request) -> bool:
+        return request in self._waited
+
+    def release(self, request: Request) -> None:
+        """Forget a download that has ended, large or not."""
+        if self._held and (size := self._held.pop(request, 0)):
+            self._total -= size
+            self._waited.discard(request)
+            self._wake()
+
+    def _may_go_on(self, request: Request) -> bool:
+        unread = self._unread()
+        if self._total + unread <= self.budget:
+            return True
+        return next(iter(self._held)) is request and unread <= self.budget // 2
+
+    def _change(self) -> asyncio.Future[None]:
+        """Return what is done when it may be otherwise."""
+        loop = asyncio.get_running_loop()
+        if self._timer is None:
+            self._timer = loop.call_later(_PAUSE, self._wake)
+        change = loop.create_future()
+        self._waiting.append(change)
+        return change
+
+    def _wake(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting = self._waiting, []
+        for change in waiting:
+            if not change.done():  # else the download was given up
+                change.set_result(None)

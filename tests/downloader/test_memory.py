@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from scrapy import Request
+
+from rdfaspider.downloader import memory as module
+from rdfaspider.downloader.memory import Crowded, Memory
+
+BUDGET = 100
+
+
+def request(name: str) -> Request:
+    return Request(f"http://{name}.example/")
+
+
+async def is_held_up(memory: Memory, page: Request, size: int) -> asyncio.Task[None] | None:
+    """Return the task of a download that waits, None if it goes on."""
+    task = asyncio.create_task(memory.hold(page, size))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    return None if task.done() else task
+
+
+def test_downloads_go_on_within_the_budget() -> None:
+    async def work() -> None:
+        memory = Memory(BUDGET, lambda: 0)
+        first, second = request("a"), request("b")
+        assert await is_held_up(memory, first, 60) is None
+        assert await is_held_up(memory, second, 40) is None
+        task = await is_held_up(memory, second, 50)
+        assert task is not None
+        assert await is_held_up(memory, first, 70) is None, "the eldest goes on"
+        memory.release(first)
+        await task
+        assert memory.has_waited(second)
+        assert not memory.has_waited(first)
+        memory.release(second)
+        assert not memory.has_waited(second)
+
+    asyncio.run(work())
+
+
+def test_pages_that_are_not_read_yet_count_too() -> None:
+    async def work() -> None:
+        unread = 60
+        memory = Memory(BUDGET, lambda: unread)
+        page = request("a")
+        task = await is_held_up(memory, page, 50)
+        assert task is not None, "not even the eldest"
+        unread = 50
+        await asyncio.wait_for(task, 5)
+
+    asyncio.run(work())
+
+
+def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 0.3)
+
+    async def work() -> None:
+        memory = Memory(BUDGET, lambda: 2 * BUDGET)
+        with pytest.raises(Crowded):
+            await memory.hold(request("a"), 10)
+        assert memory.crowded == 1
+
+    asyncio.run(work())
+
+
+def test_a_download_that_is_given_up_while_it_waits_leaves_nothing_behind() -> None:
+    async def work() -> None:
+        memory = Memory(BUDGET, lambda: 0)
+        first, second, third = request("a"), request("b"), request("c")
+        await memory.hold(first, 90)
+        task = await is_held_up(memory, second, 50)
+        assert task is not None
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        memory.release(second)
+        memory.release(first)
+        assert await is_held_up(memory, third, BUDGET) is None
+        memory.release(third)
+        assert memory._total == 0
+        assert not memory._held
+
+    asyncio.run(work())
+
+
+def test_small_downloads_are_forgotten_without_being_known() -> None:
+    Memory(BUDGET, lambda: 0).release(request("a"))
