@@ -151,7 +151,7 @@ def test_a_url_of_an_unknown_kind_is_refused() -> None:
         open_frontier("gopher://frontier")
 
 
-def grow(path: str, log: Connection) -> None:
+def grow(path: str, log: Connection, pages: int) -> None:
     """Crawl pages that have many links, some beyond the limits, until killed."""
     limits = FrontierLimits(depth=3, dynamic_depth=1, host_urls=30, host_waiting=25)
     frontier = LocalFrontier(path, politeness=Politeness(delay=0.0, at_once=9), limits=limits)
@@ -162,6 +162,8 @@ def grow(path: str, log: Connection) -> None:
         links = [f"http://h{(number * k) % 40}.test/{number % 7}/{k}" for k in range(9)]
         frontier.finish(taken, "done", 0.0, [*links, f"http://h{number % 60}.test/?{number}"])
         log.send(number)
+        if number + 1 == pages:
+            log.recv()  # until it is killed, with what the last page has brought in the inbox
 
 
 @pytest.mark.parametrize("pages", [1, 3, 8, 40])
@@ -169,7 +171,7 @@ def test_the_counts_of_a_killed_crawl_are_those_of_the_next_run(tmp_path: Path, 
     context = multiprocessing.get_context("spawn")
     path = str(tmp_path / "frontier")
     ours, theirs = context.Pipe()
-    process = context.Process(target=grow, args=(path, theirs))
+    process = context.Process(target=grow, args=(path, theirs, pages))
     process.start()
     for _ in range(pages):
         ours.recv()
