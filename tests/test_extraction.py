@@ -160,7 +160,7 @@ def test_a_crawl_that_runs_out_of_workers_stops_and_resumes(tmp_path: Path) -> N
             output = crawl.communicate(timeout=120)[1]
         assert crawl.returncode == 1, output
         assert re.search(r"The crawl stops: No process .* \(.*No such file or directory", output)
-        assert "Crawl extract_error after" in output
+        assert "as no extraction worker could be started, after" in output
         assert "extract-" not in output
         assert "Traceback" not in output
         in_flight = len(fetched(log).keys() & waiting(tmp_path))
@@ -225,7 +225,8 @@ class Pages:
                 self.send_header("Content-Type", "text/html")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                with suppress(ConnectionError):  # no more is read of a page than is wanted
+                    self.wfile.write(body)
                 if len(body) > 1_000_000:
                     time.sleep(0.5)
                     big.set()

@@ -164,7 +164,7 @@ class Scheduler(BaseScheduler):
         if budget := self.crawler.settings.getint("FRONTIER_GUESSES"):
             self._guessing = Guessing(budget, self.frontier.note(NOTE))
         if not self._is_shared:  # whose seeds come by any worker, and by Redis
-            self._intake.expect(spider.seeds.urls)  # type: ignore[attr-defined]
+            self._intake.expect(getattr(getattr(spider, "seeds", None), "urls", ()))
         self._memory.begin(self.spider)
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
@@ -472,7 +472,8 @@ def uses_frontier(settings: BaseSettings) -> bool:
 
 def _refuse_to_begin_without_seeds(frontier: Frontier, spider: Any, url: str) -> None:
     """Raise UsageError if there is a frontier, but an earlier run has put nothing in it."""
-    if not is_shared(url) and not spider.seeds.urls and not frontier.counts().seen:
+    seeds = getattr(spider, "seeds", None)
+    if seeds is not None and not (is_shared(url) or seeds.urls or frontier.counts().seen):
         frontier.close()
         raise UsageError(
             "No seeds: this crawl was begun but has none yet. Say where to start with"
