@@ -15,11 +15,14 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from scrapy.crawler import Crawler as ScrapyCrawler
 from scrapy.settings import Settings
+from scrapy.statscollectors import MemoryStatsCollector
+from scrapy.utils.request import RequestFingerprinter
 
 from rdfaspider.items import Page
 from rdfaspider.scheduler import Scheduler
@@ -296,9 +299,20 @@ def test_strikes_leave_the_host_alone_and_a_page_put_off_waits(
     given = {"POLITENESS_OFF_FOR_OWN_SERVERS": off, "POLITENESS_SERVER_DELAY": 0}
     settings = Settings({"JOBDIR": str(tmp_path), **given})
     settings.setmodule("rdfaspider.settings", priority="default")
-    scheduler = Scheduler.from_crawler(ScrapyCrawler(RdfaSpider, settings))
+    crawler = ScrapyCrawler(RdfaSpider, settings)
+    crawler.spider = RdfaSpider(seeds="http://127.0.0.1/")
+    crawler.stats = MemoryStatsCollector(crawler)
+    crawler.request_fingerprinter = RequestFingerprinter(crawler)
+    crawler.engine = cast(
+        "Any",
+        SimpleNamespace(
+            _slot=None, running=False, downloader=SimpleNamespace(active=set(), slots={})
+        ),
+    )
+    scheduler = Scheduler.from_crawler(crawler)
     with scheduler.frontier as frontier:
-        scheduler.spider = RdfaSpider(seeds="http://127.0.0.1/")
+        scheduler.spider = crawler.spider
+        scheduler._own.open(crawler.spider)
         frontier.put(["http://127.0.0.1/a"])
         request = scheduler.next_request()
         assert request is not None
