@@ -32,5 +32,5 @@ class Timeouts(NamedTuple):
     def of(cls, settings: BaseSettings) -> Self:
         return cls(
             settings.getfloat("FETCH_CONNECT_TIMEOUT", 10.0),
-            settings.getfloat("FETCH_FIRST_BYTE_TIMEOUT", 20.0),
+            settings.getfloat("FETCH_FIRST_BYTE_TIMEOUT", 60.0),
         )

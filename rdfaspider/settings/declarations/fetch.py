@@ -12,12 +12,13 @@ SETTINGS = (
         unit="seconds",
         above=0,
     ),
+    # Longer than DOWNLOAD_TIMEOUT: a page that comes after 29 seconds is fetched (row R5).
     Setting(
         "FETCH_FIRST_BYTE_TIMEOUT",
         "float",
-        20.0,
+        60.0,
         "Time, once connected, until the head of the answer must be there. `DOWNLOAD_TIMEOUT` is for the"
-        " whole page.",
+        " whole page, and by default shorter.",
         unit="seconds",
         above=0,
     ),
