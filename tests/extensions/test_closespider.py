@@ -58,7 +58,7 @@ def test_a_time_limit_is_kept_though_pages_are_slow(crawl: Crawler) -> None:
         seed = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         started = time.monotonic()
         found = crawl(seed, CLOSESPIDER_TIMEOUT=3, ROBOTS_OBEY=False)
-        assert time.monotonic() - started < 15, "DOWNLOAD_TIMEOUT is 30"
+        assert time.monotonic() - started < 30, "with DOWNLOAD_TIMEOUT it would be 33"
     assert "1 URLs = 0 done + 0 failed + 0 denied + 1 waiting" in found.output
     assert "Traceback" not in found.output
 
