@@ -18,7 +18,7 @@ LAYERS = (
     ("settings",),
     ("frontier", "linkgraph", "site"),
     ("extract", "stores", "archive", "robots"),
-    ("urls", "items", "signals", "curves", "clock", "terminal"),
+    ("urls", "items", "signals", "curves", "clock", "terminal", "rocksdb"),
     ("secrets",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -82,6 +82,7 @@ def _is_about_a_signal(record: logging.LogRecord) -> bool:
 
 
 _TOO_EARLY = ("disk_full", "extract_error", "frontier_error", "no_answer", "store_error")
+_SIGNS = ("frontier/unsafe", "reach/no_answer", "store/failed/load", "store/failed/outbox")
 
 
 def _went_wrong(crawler: Crawler) -> bool:
@@ -89,9 +90,7 @@ def _went_wrong(crawler: Crawler) -> bool:
     if not crawler.spider:
         return False
     reason = crawler.stats.get_value("finish_reason")
-    return reason in _TOO_EARLY or any(
-        crawler.stats.get_value(name) for name in ("reach/no_answer", "store/failed/load")
-    )
+    return reason in _TOO_EARLY or any(map(crawler.stats.get_value, _SIGNS))
 
 
 def _refusal(error: BaseException | None) -> BaseException | None:

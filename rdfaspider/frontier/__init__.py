@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
+from rdfaspider import rocksdb
 from rdfaspider.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -228,7 +229,10 @@ def is_shared(url: str) -> bool:
 
 def is_begun(url: str) -> bool:
     """Tell whether there may be a crawl to go on with; of a shared one only its server knows."""
-    return is_shared(url) or (Path(url) / "CURRENT").exists()
+    try:
+        return is_shared(url) or rocksdb.is_there(Path(url))
+    except OSError:  # whoever opens it says what is wrong
+        return True
 
 
 def open_frontier(url: str, **options: Any) -> Frontier:

@@ -26,39 +26,40 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
-from rocksdict import (
-    AccessType,
-    BlockBasedIndexType,
-    BlockBasedOptions,
-    Cache,
-    DBCompressionType,
-    Options,
-    Rdict,
-    RdictIter,
-    WriteBatch,
-)
+from rocksdict import AccessType, Rdict, RdictIter, WriteBatch
 
+from rdfaspider import rocksdb
 from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.frontier.tuning import open_families
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 VERSION = b"2"
 
 FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta", "notes")
 ADDED_FAMILIES = ("failures", "referrers")
 
-# Families in which single keys are looked up; the others are only walked.
-_ASKED_FOR = frozenset(("urls", "links", "hosts", "meta", "notes"))
 
-# A filter errs once in a thousand times; an error costs as much as fifty right answers.
-_FILTER_BITS = 14
+def guarded(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Return a method of what has a `_database` that says in a sentence what RocksDB cannot read or write."""
 
-_MEGABYTE = 1 << 20
-# For all families together: blocks, filters and indexes that are read again and again.
-_CACHE = 48 * _MEGABYTE
-_WRITE_BUFFER = 16 * _MEGABYTE
+    @wraps(method)
+    def call(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
+        try:
+            return method(*arguments, **options)
+        except Exception as error:
+            if type(error) is not Exception:  # rocksdict raises nothing more special
+                raise
+            owner: Any = arguments[0]
+            raise owner._database.fail(error) from error
+
+    return call
 
 
 class Family:
@@ -100,45 +101,65 @@ class Family:
 
 
 class Database:
-    """The column families of a frontier, and batches over them."""
+    """The column families of a frontier, and batches over them.
+
+    One that is damaged is refused and left as it is. Beside a crawl that runs, only a secondary of RocksDB
+    sees a whole state; its own logs need a place. But a secondary passes over files that it cannot read, so
+    a database that nobody writes to is read without.
+    """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        if not read_only:
-            path.mkdir(parents=True, exist_ok=True)
-        elif not (path / "CURRENT").exists():
-            raise FrontierUnavailable(
-                f"There is no frontier in {path}: run a crawl first, or name the crawl's directory"
-                " with -s JOBDIR=DIRECTORY."
-            )
-        self._scratch = mkdtemp(prefix="rdfaspider-") if read_only else ""
+        self._path = path
+        self._read_only = read_only
+        self._scratch = ""
         self.is_broken = False
         try:
-            names = _families(path, read_only=read_only)
-            self._database = _open(path, self._scratch, names)
+            is_new = _examine(path, read_only=read_only)
+            if not read_only:
+                path.mkdir(parents=True, exist_ok=True)
+            elif not rocksdb.is_sealed(path) and rocksdb.is_in_use(path):
+                self._scratch = mkdtemp(prefix="rdfaspider-")
+            self._open(is_new)
+        except FrontierUnavailable:
+            raise
         except Exception as error:  # rocksdict raises nothing more special
-            shutil.rmtree(self._scratch, ignore_errors=True)
             raise FrontierUnavailable(explain(path, error)) from error
+
+    def _open(self, is_new: bool) -> None:
+        access = AccessType.read_write()
+        if self._scratch:
+            access = AccessType.secondary(self._scratch)
+        elif self._read_only:
+            access = AccessType.read_only()
+        elif not (is_new or rocksdb.is_sealed(self._path)):
+            Database(self._path, read_only=True).close()  # after a kill, see what is left of it
+        try:
+            names = _families(self._path, read_only=self._read_only)
+            self._database = open_families(
+                self._path, access, names, is_secondary=bool(self._scratch)
+            )
+        except BaseException:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            raise
         self._families = [Family(self._database, name) for name in names]
         self.urls, self.numbers, self.waiting, self.later = self._families[:4]
         self.inbox, self.links, self.hosts, self.meta, self.notes = self._families[4:9]
         self.failures, self.referrers = self._families[9:]
-        self._check_version(path, read_only)
-
-    def _check_version(self, path: Path, read_only: bool) -> None:
         try:
-            version = self.meta.get(b"version")
-        except Exception as error:
-            self.close()
-            raise FrontierUnavailable(explain(path, error)) from error
-        if version is None and not read_only:
+            self._check_version(is_new)
+        except BaseException:
+            self._let_go()
+            raise
+
+    def _check_version(self, is_new: bool) -> None:
+        version = self.meta.get(b"version")
+        if version is None and is_new:
             self.meta[b"version"] = VERSION
         elif version is None:
-            self.close()
-            raise FrontierUnavailable(explain(path, "Corruption: it has no format number"))
+            raise FrontierUnavailable(explain(self._path, "Corruption: it has no format number"))
         elif version != VERSION:
-            self.close()
             raise FrontierUnavailable(
-                f"The frontier {path} has format {version.decode()}, and this"
+                f"The frontier {self._path} has format {version.decode()}, and this"
                 f" version of rdfaspider reads format {VERSION.decode()}: finish that crawl with the"
                 " version that began it, or begin a new one with -s JOBDIR=DIRECTORY."
             )
@@ -157,12 +178,38 @@ class Database:
             self.is_broken = True
             raise FrontierUnavailable(f"The frontier cannot be written: {error}") from error
 
+    def fail(self, error: object) -> FrontierUnavailable:
+        """Write nothing more, because RocksDB has failed; return what is to be raised."""
+        self.is_broken = True
+        return FrontierUnavailable(explain(self._path, error))
+
     def close(self) -> None:
+        """Let go of the database; what was written is safe then from the death of the machine too."""
+        self._let_go()
+        if not (self._read_only or self.is_broken):
+            rocksdb.seal(self._path)
+
+    def _let_go(self) -> None:
         for family in self._families:
             family.close()
         self._database.close()
         if self._scratch:
             shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def _examine(path: Path, *, read_only: bool) -> bool:
+    """Refuse what is damaged, or is not there to be read; tell whether the frontier is a new one.
+
+    One whose crawl was killed while it was made is new too: it has no file with data.
+    """
+    if what := rocksdb.fault(path):
+        raise FrontierUnavailable(_damaged(path, what))
+    if read_only and not rocksdb.is_there(path):
+        raise FrontierUnavailable(
+            f"There is no frontier in {path}: run a crawl first, or name the crawl's directory"
+            " with -s JOBDIR=DIRECTORY."
+        )
+    return not read_only and not any(path.glob("*.sst"))
 
 
 def _families(path: Path, *, read_only: bool) -> list[str]:
@@ -171,69 +218,21 @@ def _families(path: Path, *, read_only: bool) -> list[str]:
     return [*FAMILIES, *(name if name in there else "default" for name in ADDED_FAMILIES)]
 
 
-def _open(path: Path, scratch: str, names: list[str]) -> Rdict:
-    cache = Cache(_CACHE)
-    options = _options(cache)
-    options.create_if_missing(True)
-    options.create_missing_column_families(True)
-    options.set_max_background_jobs(2)
-    options.set_db_write_buffer_size(3 * _WRITE_BUFFER)
-    options.set_max_total_wal_size(6 * _WRITE_BUFFER)
-    options.set_max_open_files(256)
-    options.set_keep_log_file_num(2)
-    families = {name: _options(cache, filtered=name in _ASKED_FOR) for name in names}
-    # Waiting URLs go as fast as they come; what is left of them must not slow down the seeks.
-    for name in ("waiting", "later", "inbox"):
-        families[name].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
-    if not scratch:
-        return Rdict(str(path), options, column_families=families)
-    # Beside a crawl that runs, only a secondary sees a whole state; its own logs need a place. It
-    # keeps all files open, so that none can be compacted away under it.
-    options.set_max_open_files(-1)
-    access = AccessType.secondary(scratch)
-    return Rdict(str(path), options, column_families=families, access_type=access)
-
-
-def _options(cache: Cache, *, filtered: bool = True) -> Options:
-    options = Options(raw_mode=True)
-    blocks = BlockBasedOptions()
-    blocks.set_block_cache(cache)
-    # A URL that was never seen is answered by a filter, without reading a block. Filters and indexes live
-    # in the cache, so that memory does not grow with the URLs, and in parts: whole ones outgrow it.
-    if filtered:
-        blocks.set_bloom_filter(_FILTER_BITS, False)
-        blocks.set_partition_filters(True)
-    blocks.set_cache_index_and_filter_blocks(True)
-    blocks.set_index_type(BlockBasedIndexType.two_level_index_search())
-    blocks.set_metadata_block_size(16 * 1024)
-    blocks.set_pin_top_level_index_and_filter(True)
-    blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
-    blocks.set_block_size(16 * 1024)
-    blocks.set_format_version(5)
-    options.set_block_based_table_factory(blocks)
-    options.set_compression_type(DBCompressionType.zstd())
-    options.set_compression_options(-14, 1, 0, 0)  # its level 1: as small on keys, in half the time
-    options.set_write_buffer_size(_WRITE_BUFFER)
-    if filtered:  # the same for what is still in memory
-        options.set_memtable_prefix_bloom_ratio(0.1)
-        options.set_memtable_whole_key_filtering(True)
-    options.set_level_compaction_dynamic_level_bytes(True)
-    # Small files in levels that begin small: a compaction rewrites what is new and little else.
-    options.set_max_bytes_for_level_base(2 * _WRITE_BUFFER)
-    options.set_target_file_size_base(_WRITE_BUFFER // 2)
-    return options
-
-
 def explain(path: Path, error: object) -> str:
-    """Return a sentence about what RocksDB said, and what to do about it."""
-    if re.search("lock hold by|While lock file", str(error)):
+    """Return a sentence about what RocksDB or the system said, and what to do about it."""
+    words = " ".join(str(error).split())
+    if re.search("lock hold by|While lock file", words):
         return (
             f"The frontier {path} is in use by another crawl: wait until that one ends,"
             " or give this one a directory of its own with -s JOBDIR=DIRECTORY."
         )
-    if re.search("Corruption|Column family not found|No such file", str(error)):
-        return (
-            f"The frontier {path} is damaged ({error}): restore it from a backup, or begin a new"
-            " crawl with -s JOBDIR=DIRECTORY."
-        )
-    return f"The frontier {path} cannot be opened: {error}"
+    if re.search("Corruption|Column family not found|No such file", words):
+        return _damaged(path, words)
+    return f"The frontier {path} cannot be opened: {words}"
+
+
+def _damaged(path: Path, what: str) -> str:
+    return (
+        f"The frontier {path} is damaged ({what}): restore it from a backup, or move it away and give"
+        " the seeds again to begin anew; the store is apart from it."
+    )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from rdfaspider.frontier import Counts, FrontierUnavailable, Taken
 from rdfaspider.frontier.counters import Counters
-from rdfaspider.frontier.database import Database
+from rdfaspider.frontier.database import Database, guarded
 from rdfaspider.frontier.failures import Failure, Failures
 from rdfaspider.frontier.hosts import Hosts
 from rdfaspider.frontier.keys import to_key, to_url
@@ -70,13 +70,14 @@ class LocalFrontier:
         self._lease = lease
         self._now = now
         try:
-            self._limits = keep_terms(self._database, order, limits or FrontierLimits())
-            self._load(order, politeness or Politeness())
+            self._load(order, politeness or Politeness(), limits or FrontierLimits())
         except (OSError, ValueError):  # it was begun otherwise, or is damaged
             self._database.close()
             raise
 
-    def _load(self, order: str, politeness: Politeness) -> None:
+    @guarded
+    def _load(self, order: str, politeness: Politeness, limits: FrontierLimits) -> None:
+        self._limits = keep_terms(self._database, order, limits)
         self._order = ORDERS[order](self._database)
         self._counters = Counters(self._database)
         self.trie = Trie(self._database)
@@ -118,6 +119,7 @@ class LocalFrontier:
 
     # --- in ---
 
+    @guarded
     def put(self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = ()) -> None:
         remaining, start = iter(urls), 0
         while keys := [to_key(url) for url in islice(remaining, INBOX_PAGE)]:
@@ -128,11 +130,13 @@ class LocalFrontier:
             if self._inbox.size >= self._order.inbox_page:
                 self._sieve.run()
 
+    @guarded
     def knows(self, url: str) -> bool:
         return url in self.trie
 
     # --- out ---
 
+    @guarded
     def take(self, now: float) -> Taken | None:
         self._now = now
         self._put_back_overdue(now)
@@ -171,6 +175,8 @@ class LocalFrontier:
             for host in sorted(hosts, key=lambda host: host.id)  # neighbours share blocks on disk
             for number, value in self._order.pick(waiting, host, quota)
         ]
+        if not picked:
+            raise self._database.fail("Corruption: URLs that should wait are missing")
         page = spread([host.id for host, _, _ in picked])
         for place in reversed(range(len(page))):
             host, number, value = picked[page[place]]
@@ -193,6 +199,7 @@ class LocalFrontier:
             del self._loaded[taken.number]
         host.queue.clear()
 
+    @guarded
     def wait(self, now: float) -> float | None:
         self._now = now
         if self._inbox.size:
@@ -203,6 +210,7 @@ class LocalFrontier:
 
     # --- back ---
 
+    @guarded
     def finish(
         self,
         taken: Taken,
@@ -262,6 +270,7 @@ class LocalFrontier:
         if taken.depth > min(self._counters.floor, self._inbox.floor):
             self._outlinks.keep(batch, taken.depth, taken.number, deeper, keys, hops)
 
+    @guarded
     def retry(
         self, taken: Taken, now: float, after: float = 0.0, *, reason: str = "", status: int = 0
     ) -> None:
@@ -275,11 +284,13 @@ class LocalFrontier:
         self._later.add(batch, host, taken.number, now + after)
         self._write(batch, host)
 
+    @guarded
     def release(self, taken: Taken, now: float) -> None:
         if self._leases.holds(taken):
             host = self._land(taken, now)
             self._write(self._database.batch(), host)
 
+    @guarded
     def requeue(self, pattern: str) -> int:
         """Let failed URLs wait again in which a regular expression is found; return how many."""
         wanted = re.compile(pattern)
@@ -337,6 +348,7 @@ class LocalFrontier:
         else:
             rules.note_answer(known, latency)
 
+    @guarded
     def slow_down(
         self, host: int, *, crawl_delay: float | None = None, until: float | None = None
     ) -> None:
@@ -353,6 +365,7 @@ class LocalFrontier:
         hosts = self._turns.unplaced(most, self._now, self._lease)
         return [(host.id, host.name) for host in hosts]
 
+    @guarded
     def place(self, host: int, address: str) -> None:
         known = self._hosts.by_id(host)
         if known is not None and known.address != address and self._turns.by_server:
@@ -389,6 +402,7 @@ class LocalFrontier:
 
     # --- looking ---
 
+    @guarded
     def counts(self) -> Counts:
         self._sieve_to_look()
         counters = self._counters
@@ -415,14 +429,21 @@ class LocalFrontier:
         """Look up what is in the inbox, because nobody knows how many of its links are new."""
         if self._inbox.size and not self._database.is_broken:
             with suppress(FrontierUnavailable):  # the next change says so, to somebody who can stop
-                self._sieve.run()
+                self._run_sieve()
 
+    @guarded
+    def _run_sieve(self) -> None:
+        self._sieve.run()
+
+    @guarded
     def note(self, name: str) -> bytes | None:
         return self._database.notes.get(name.encode())
 
+    @guarded
     def set_note(self, name: str, value: bytes) -> None:
         self._database.notes[name.encode()] = value
 
+    @guarded
     def close(self) -> None:
         """Write everything to disk. What is in flight will be handed out again."""
         try:

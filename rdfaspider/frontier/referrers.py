@@ -43,6 +43,7 @@ class Referrers:
         cursor = self._family.cursor()
         cursor.seek_for_prev(pack_number(number))
         if not cursor.valid():
+            cursor.status()  # raises if a file is damaged
             return None
         block = array("Q")
         block.frombytes(cursor.value())

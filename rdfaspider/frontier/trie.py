@@ -121,6 +121,7 @@ class Trie:
             if not 0 <= number - first < len(block):
                 cursor.seek_for_prev(pack_number(number))
                 if not cursor.valid():
+                    cursor.status()
                     raise IndexError(f"no URL has the number {number}")
                 first, block = unpack_number(cursor.key()), cursor.value().split(b"\n")
                 if number - first >= len(block):
@@ -158,6 +159,7 @@ class Trie:
                 return
             yield key, unpack(cursor.value())
             cursor.next()
+        cursor.status()  # raises what ended it too soon, if a file is damaged
 
     def count(self, prefix: bytes = b"") -> int:
         return sum(1 for _ in self.subtree(prefix))
@@ -175,6 +177,7 @@ class Trie:
             if child != prefix:
                 yield child
             cursor.seek(past(child) if child != prefix else child + b"\0")
+        cursor.status()
 
     def next_sibling(self, prefix: bytes) -> bytes | None:
         """Return the next prefix below the same parent, None after the last."""
@@ -182,6 +185,7 @@ class Trie:
         cursor = self._urls.cursor()
         cursor.seek(past(prefix))
         if not cursor.valid() or not cursor.key().startswith(parent):
+            cursor.status()
             return None
         return cut(cursor.key(), len(parent))
 

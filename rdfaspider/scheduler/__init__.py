@@ -198,15 +198,22 @@ class Scheduler(BaseScheduler):
             self._alarm.cancel()
         self._reporting.stop()
         try:
+            self._close_frontier()
+        except FrontierUnavailable as error:
+            if not self._is_stopping:
+                logger.error("The end of the crawl is not safe: %s", error)
+            self.crawler.stats.set_value("frontier/unsafe", 1)
+        finally:
+            self._report()
+        return None
+
+    def _close_frontier(self) -> None:
+        try:
             self._intake.finish()
             if self._guessing is not None:
                 self.frontier.set_note(NOTE, self._guessing.dump())
         finally:
-            try:
-                self.frontier.close()
-            finally:
-                self._report()
-        return None
+            self.frontier.close()
 
     def _welcome(self, urls: list[str]) -> list[str]:
         """Let seeds in that came by way of the frontier, and let the other workers know their scope."""
@@ -227,7 +234,7 @@ class Scheduler(BaseScheduler):
         self._placing.look_ahead(clock.now())
         if self._placing or self.lanes.waiting or self._own.has_pending_requests():
             return True
-        seconds = self.frontier.wait(clock.now())
+        seconds = self._wait(clock.now())
         return seconds is not None and seconds <= self.patience
 
     def enqueue_request(self, request: Request) -> bool:
@@ -326,7 +333,7 @@ class Scheduler(BaseScheduler):
 
     def _wake_engine_at_next(self, now: float) -> None:
         """Have the engine ask again when a host gets ready, not at its next heartbeat."""
-        waits = (self.frontier.wait(now), self.lanes.seconds_to_room(now))
+        waits = (self._wait(now), self.lanes.seconds_to_room(now))
         self._wake_engine_in(min((wait for wait in waits if wait is not None), default=None))
 
     def _wake_engine_in(self, seconds: float | None) -> None:
@@ -335,6 +342,13 @@ class Scheduler(BaseScheduler):
             self._alarm = None
         if seconds is not None:
             self._alarm = call_later(seconds, self._wake_engine)
+
+    def _wait(self, now: float) -> float | None:
+        try:
+            return self.frontier.wait(now)
+        except FrontierUnavailable as error:
+            self._stop("frontier_error", error)
+            return None
 
     def _wake_engine(self) -> None:
         if self._alarm is not None:

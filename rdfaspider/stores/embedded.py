@@ -232,7 +232,7 @@ class Embedded:
                 self.load()
             finally:
                 self._let_go()
-        except OSError as error:
+        except (OSError, RuntimeError) as error:
             if not self._failure:
                 self._fail(error)
             logger.error("%s", self._failure)

@@ -2,6 +2,7 @@
 
     00000001.nq, 00000002.nq …      changes in the order they came; the last file is written to
     refused.nq                      changes that the store could not take, each after a comment that says why
+    damaged.nq                      what is left of changes that the disk has altered
 
 A change is a line that says what follows, and the graph's N-Quads:
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 REFUSED = "refused.nq"
+DAMAGED = "damaged.nq"
 
 # A line feed in a literal is escaped, so no line of N-Quads looks like this.
 _CHANGE = rb"# <([^\n<> ]+)> (replaces|adds) (\d+) ([0-9a-f]{8})\n"
@@ -49,6 +51,8 @@ class Journal:
             directory.mkdir(exist_ok=True)
         except FileExistsError as error:
             raise StoreUnavailable(f"{directory} is in the way of the store's journal.") from error
+        except OSError as error:
+            raise StoreUnavailable(_unreadable(directory, error)) from error
         self.size = 0
         self._file: int | None = None
 
@@ -60,7 +64,7 @@ class Journal:
     def read(self) -> Iterator[Change]:
         """Yield the changes of all files, in the order they came."""
         for path in _files(self.directory):
-            for graph, nquads, replaces in _records(path):
+            for graph, nquads, replaces in _records(path, self.directory / DAMAGED):
                 try:
                     yield Change.of_page(graph, nquads)._replace(replaces=replaces)
                 except (SyntaxError, ValueError) as error:
@@ -137,7 +141,20 @@ def forget_refused(store: Path, is_removed: Callable[[str], bool]) -> None:
 
 
 def _files(directory: Path) -> list[Path]:
-    return sorted(path for path in directory.glob("*.nq") if path.stem.isdecimal())
+    try:
+        files = [*directory.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise StoreUnavailable(_unreadable(directory, error)) from error
+    return sorted(path for path in files if path.suffix == ".nq" and path.stem.isdecimal())
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    return (
+        f"The store's journal {path} cannot be read ({error.strerror or error}): mend that, or move it away;"
+        " then the pages in it are not in the store, and all others are."
+    )
 
 
 def _record(change: Change) -> bytes:
@@ -149,24 +166,49 @@ def _framed(graph: str, nquads: bytes, replaces: bool) -> bytes:
     return f"# <{graph}> {verb} {len(nquads)} {crc32(nquads):08x}\n".encode() + nquads
 
 
-def _records(path: Path) -> Iterator[tuple[str, bytes, bool]]:
-    """Yield graph, N-Quads and whether they replace it, of each whole change in a file."""
-    data = path.read_bytes()
-    position = lost = 0
+def _records(path: Path, damaged: Path) -> Iterator[tuple[str, bytes, bool]]:
+    """Yield graph, N-Quads and whether they replace it, of each whole change in a file.
+
+    What comes after the last whole one was being written when the crawl died. What is between others the
+    disk has altered: it is appended to a file of its own.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise StoreUnavailable(_unreadable(path, error)) from error
+    position = end = 0
     while head := _HEAD.search(data, position):
-        lost += head.start() - position
         graph, verb, size, total = head.groups()
         position = head.end() + int(size)
         nquads = data[head.end() : position]
         if len(nquads) < int(size) or crc32(nquads) != int(total, 16):
-            lost += head.end() - head.start()
             position = head.end()  # the next one may be whole
             continue
+        if end < head.start():
+            _keep_damaged(path, data[end : head.start()], damaged)
+        end = position
         yield graph.decode(), nquads, verb == b"replaces"
-    if lost := lost + len(data) - position:
-        logger.warning(
-            "%d bytes of %s are of no whole page: it was being written when the crawl died, or the disk has"
-            " changed it.",
-            lost,
-            path,
-        )
+    rest = data[end:]
+    if rest and _is_cut_short(rest):
+        logger.warning("The last %d bytes of %s are of a page that was not whole.", len(rest), path)
+    elif rest:
+        _keep_damaged(path, rest, damaged)
+
+
+def _is_cut_short(rest: bytes) -> bool:
+    """Tell whether the end of a file is the beginning of one change."""
+    head = _HEAD.match(rest)
+    if head is None:
+        return rest.startswith(b"#") and b"\n" not in rest
+    return len(rest) - head.end() < int(head[3])
+
+
+def _keep_damaged(path: Path, data: bytes, damaged: Path) -> None:
+    with damaged.open("ab") as file:
+        file.write(data)
+    logger.warning(
+        "%d bytes of %s are damaged and were moved to %s: a page in them is not in the store.",
+        len(data),
+        path,
+        damaged,
+    )

@@ -8,30 +8,35 @@ followed by the next. They are a log. Each write appends one gzip member, in whi
 
 and a later replacement of a graph makes void all that stands before about this graph. A loader skips
 the comments, and so loads everything that was ever true; `quads`, and `scrapy export`, yield what
-holds. A member is written by one call and forced to disk; one that a kill left unfinished is cut
-off when the files are opened to write.
+holds. A member is written by one call and forced to disk; one that a kill left unfinished, or that is
+being written, is at the end of the last file. It is not read, and is cut off when the files are opened to
+write. What is wrong elsewhere is damage, which is said and left alone. No file is ever empty.
 """
 
 from __future__ import annotations
 
 import gzip
-import os
-import zlib
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, Self
 
 from pyoxigraph import Quad, RdfFormat, parse
 
 from rdfaspider.stores import StoreDown, StoreUnavailable
 from rdfaspider.stores.changes import Change
-from rdfaspider.stores.provenance import CRAWL, without_fetches
+from rdfaspider.stores.nquadsfile import (
+    Block,
+    append,
+    blocks_of,
+    create,
+    cut,
+    is_one,
+    number_of,
+    rewrite,
+)
 from rdfaspider.stores.selection import Selection
-
-_CHUNK = 1 << 20
-_CRAWL = f"<{CRAWL}".encode()
 
 
 class NQuadsStore:
@@ -44,9 +49,14 @@ class NQuadsStore:
         if read_only and not self.path.is_dir():
             raise StoreUnavailable(f"There are no N-Quads files in {self.path}.")
         if not read_only:
-            self.path.mkdir(parents=True, exist_ok=True)
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreUnavailable(
+                    f"No files can be written to {self.path}: {error}."
+                ) from error
             for last in self._files()[-1:]:
-                _cut(last)
+                cut(last)
 
     def create(self) -> bool:
         return not self._files()
@@ -60,16 +70,14 @@ class NQuadsStore:
 
     def write(self, changes: Sequence[Change]) -> None:
         text = b"".join(_header(change) + change.nquads() for change in changes)
-        file = self._writable()
-        end = file.tell()
+        member = gzip.compress(text, 6, mtime=0)
         try:
-            rest = memoryview(gzip.compress(text, 6, mtime=0))
-            while rest:
-                rest = rest[file.write(rest) :]
-            os.fsync(file.fileno())
+            self._open_last()
+            if self._file is None:
+                create(self._next(), member)
+            else:
+                append(self._file, member)
         except OSError as error:
-            # What follows half a member could not be read.
-            os.ftruncate(file.fileno(), end)
             self.close()
             raise StoreDown(f"{self.path} cannot be written to: {error}.", "disk") from error
 
@@ -100,7 +108,7 @@ class NQuadsStore:
         self.close()
         names = {f"<{graph}>".encode() for graph in graphs}
         for path in self._files():
-            _rewrite(path, names)
+            rewrite(path, names)
 
     def count(self) -> int:
         return sum(1 for _ in self.quads())
@@ -117,18 +125,23 @@ class NQuadsStore:
         self.close()
 
     def _files(self) -> list[Path]:
-        return sorted(self.path.glob("pages-*.nq.gz"), key=_number)
+        try:
+            return sorted(filter(is_one, self.path.iterdir()), key=number_of)
+        except OSError as error:
+            raise StoreUnavailable(f"{self.path} cannot be read: {error}.") from error
 
-    def _writable(self) -> FileIO:
+    def _open_last(self) -> None:
+        """Have the last file open, if there is room in it."""
         if self._file is not None and self._file.tell() >= self._file_bytes:
             self.close()
-        if self._file is None:
-            files = self._files()
-            number = _number(files[-1]) if files else 1
-            if files and files[-1].stat().st_size >= self._file_bytes:
-                number += 1
-            self._file = (self.path / f"pages-{number:05}.nq.gz").open("ab", buffering=0)
-        return self._file
+        if self._file is None and (files := self._files()):
+            self._file = files[-1].open("ab", buffering=0)
+            if self._file.tell() >= self._file_bytes:
+                self.close()
+
+    def _next(self) -> Path:
+        files = self._files()
+        return self.path / f"pages-{number_of(files[-1]) + 1 if files else 1:05}.nq.gz"
 
     def _valid_blocks(self, selection: Selection) -> Iterator[Block]:
         """Yield what holds of the pages that are meant: what no later replacement has made void."""
@@ -142,89 +155,11 @@ class NQuadsStore:
                 yield block
 
     def _blocks(self) -> Iterator[Block]:
-        for path in self._files():
-            yield from _blocks_of(path)
-
-
-class Block(NamedTuple):
-    """One change: its lines replace, or are added to, a graph, whose name is in angle brackets."""
-
-    graph: bytes
-    replaces: bool
-    lines: list[bytes]
-
-    def text(self) -> bytes:
-        action = b"replace" if self.replaces else b"add"
-        return b"# %s %s %d\n%s" % (action, self.graph, len(self.lines), b"".join(self.lines))
-
-
-def _blocks_of(path: Path) -> Iterator[Block]:
-    with gzip.open(path) as lines:
-        for header in lines:
-            _, action, graph, count = header.split()
-            body = [lines.readline() for _ in range(int(count))]
-            yield Block(graph, action == b"replace", body)
-
-
-def _rewrite(path: Path, removed: Container[bytes]) -> None:
-    """Write a file without graphs that are removed, and without what is known of their fetches."""
-    new = path.with_suffix(".new")
-    is_changed = is_empty = False
-    with new.open("wb") as file:
-        with gzip.GzipFile("", "wb", 6, file, mtime=0) as output:
-            for block in _blocks_of(path):
-                kept = _without(block, removed)
-                is_changed = is_changed or kept != block
-                if kept is not None:
-                    output.write(kept.text())
-            is_empty = not output.tell()
-        os.fsync(file.fileno())
-    if is_changed and not is_empty:
-        new.replace(path)
-        return
-    new.unlink()
-    if is_changed:
-        path.unlink()
-
-
-def _without(block: Block, removed: Container[bytes]) -> Block | None:
-    if block.graph in removed:
-        return None
-    if not block.graph.startswith(_CRAWL):
-        return block
-    lines = without_fetches(block.lines, lambda page: f"<{page}>".encode() in removed)
-    return block._replace(lines=lines) if lines or block.replaces else None
-
-
-def _number(path: Path) -> int:
-    return int(path.name.removeprefix("pages-").partition(".")[0])
+        files = self._files()
+        for path in files:
+            yield from blocks_of(path, is_last=path is files[-1])
 
 
 def _header(change: Change) -> bytes:
     action = "replace" if change.replaces else "add"
     return f"# {action} <{change.graph}> {change.quads}\n".encode()
-
-
-def _cut(path: Path) -> None:
-    """Cut off what follows the last whole gzip member of a file."""
-    with path.open("r+b") as file:
-        end = _end_of_members(file)
-        if end < path.stat().st_size:
-            file.truncate(end)
-
-
-def _end_of_members(file: BinaryIO) -> int:
-    end = position = 0
-    member = zlib.decompressobj(wbits=31)
-    while chunk := file.read(_CHUNK):
-        position += len(chunk)
-        while chunk:
-            try:
-                member.decompress(chunk)
-            except zlib.error:
-                return end
-            chunk = member.unused_data
-            if member.eof:
-                end = position - len(chunk)
-                member = zlib.decompressobj(wbits=31)
-    return end

@@ -21,7 +21,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
 
-from rdfaspider.stores import Refused, StoreDown
+from rdfaspider.stores import Refused, StoreDown, StoreUnavailable
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.spool import Entry, Spool
 
@@ -225,6 +225,8 @@ class Outbox:
                 if error.label in _DEATHS:
                     self.spool.suspect()
                 self._back_off(error, error.label)
+            except StoreUnavailable as error:  # the outbox itself cannot be read or written
+                self._back_off(error, "outbox")
             except Exception as error:
                 logger.exception("The outbox cannot send")
                 self._back_off(error, "error")

@@ -6,17 +6,15 @@ back as `"1"^^xsd:integer`.
 
 from __future__ import annotations
 
-import fcntl
-import re
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import pyoxigraph
 from pyoxigraph import NamedNode, Quad, RdfFormat, parse
 
-from rdfaspider.stores import StoreUnavailable
+from rdfaspider import rocksdb
 from rdfaspider.stores.changes import Change, digest, removals, update
+from rdfaspider.stores.opening import guarded, open_directory, raise_for_damage
 from rdfaspider.stores.provenance import removal_of_fetches
 from rdfaspider.stores.selection import TYPE
 from rdfaspider.stores.sparql import names_its_graphs
@@ -40,42 +38,7 @@ class OxigraphStore:
     def __init__(self, path: str, *, read_only: bool = False) -> None:
         self.path = Path(path)
         self._read_only = read_only
-        try:
-            self._store = self._open_to_read() if read_only else self._open_to_write()
-        except StoreUnavailable:
-            raise
-        except OSError as error:
-            if re.search("lock hold by|While lock file", str(error)):
-                raise StoreUnavailable(_in_use(self.path)) from error
-            raise StoreUnavailable(f"The store {self.path} cannot be opened: {error}") from error
-
-    def _open_to_write(self) -> pyoxigraph.Store:
-        self.path.mkdir(parents=True, exist_ok=True)
-        store = pyoxigraph.Store(str(self.path))
-        # Left by a load that was killed, or found the disk full.
-        for leftover in self.path.glob("bulk-*.sst"):
-            leftover.unlink()
-        return store
-
-    def _open_to_read(self) -> pyoxigraph.Store:
-        lock = self.path / "LOCK"
-        if not lock.exists():
-            raise StoreUnavailable(
-                f"There is no store in {self.path}: run a crawl first, or name the crawl's"
-                " directory with -s JOBDIR=DIRECTORY."
-            )
-        # Reading beside a writer is undefined behaviour in Oxigraph, so ask RocksDB's own lock first.
-        with lock.open("r+b") as file:
-            try:
-                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise StoreUnavailable(_in_use(self.path)) from error
-        try:
-            return pyoxigraph.Store.read_only(str(self.path))
-        except RuntimeError:
-            # Whoever made it died before it was finished. Opened once to write, it is whole, and empty.
-            self._open_to_write()
-            return pyoxigraph.Store.read_only(str(self.path))
+        self._store = open_directory(self.path, read_only=read_only)
 
     def create(self) -> bool:
         return False
@@ -91,6 +54,7 @@ class OxigraphStore:
             self._store.extend(_quads(change.nquads()))
         return True
 
+    @guarded
     def holds(self, change: Change) -> bool:
         """Tell whether the graph's content is already what the change makes it."""
         name = NamedNode(change.graph)
@@ -99,6 +63,7 @@ class OxigraphStore:
         stored = self._store.quads_for_pattern(None, None, None, name)
         return digest(stored) == digest(_quads(change.nquads()))
 
+    @guarded
     def load(self, changes: Sequence[Change]) -> None:
         """Make changes in the quickest way, and durable; some may be made in part when this fails.
 
@@ -123,12 +88,15 @@ class OxigraphStore:
     def _knows(self, change: Change) -> bool:
         return self._store.contains_named_graph(NamedNode(change.graph))
 
+    @guarded
     def add(self, quads: Iterable[Quad]) -> None:
         self._store.extend(quads)
 
+    @guarded
     def write(self, changes: Sequence[Change]) -> None:
         self._store.update(update(changes).decode())
 
+    @guarded
     def query(self, sparql: str) -> Any:
         # As the union the default graph would be so even to a query that names others by FROM.
         is_union = not names_its_graphs(sparql)
@@ -175,6 +143,7 @@ class OxigraphStore:
             if count := sum(1 for _ in self._store.quads_for_pattern(None, None, None, name)):
                 yield name.value, count
 
+    @guarded
     def remove(self, graphs: Iterable[str]) -> None:
         for changes in removals(graphs):
             names = [change.graph for change in changes]
@@ -182,29 +151,28 @@ class OxigraphStore:
             self._drop(names)
         self._store.flush()
 
+    @guarded
     def count(self) -> int:
         return len(self._store)
 
+    @guarded
     def close(self) -> None:
         try:
             if not self._read_only:
                 self._store.flush()
         finally:
             del self._store
+        if not self._read_only:
+            rocksdb.seal(self.path)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        """Close the store; say in a sentence what could not be read of it, if that has ended the block."""
         self.close()
+        raise_for_damage(self.path, exception[1])
 
 
 def _quads(nquads: bytes) -> Iterable[Quad]:
     return parse(nquads, RdfFormat.N_QUADS, lenient=True)
-
-
-def _in_use(path: Path) -> str:
-    return (
-        f"The store {path} is in use by another crawl: wait until that one ends,"
-        " or give this one a directory of its own with -s JOBDIR=DIRECTORY."
-    )

@@ -29,7 +29,7 @@ from typing import BinaryIO, NamedTuple, Self
 from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.forgetting import forget, forget_all, key_of
-from rdfaspider.stores.spoolfile import open_to_read, open_to_write
+from rdfaspider.stores.spoolfile import damaged, open_to_read, open_to_write
 
 _PUT = "INSERT INTO waiting (graph, replaces, quads, body) VALUES (?, ?, ?, ?)"
 _ROW = "number, graph, replaces, quads, body"
@@ -72,9 +72,14 @@ class Spool:
             self._database = open_to_read(self.path)
         else:
             self._database, self._lock_file = open_to_write(self.path)
-            if target is not None:
+        try:
+            if target is not None and not read_only:
                 self._aim_at(target)
-        self._recount()
+            with self._readable():
+                self._recount()
+        except StoreUnavailable:
+            self.close()
+            raise
 
     def _aim_at(self, target: str) -> None:
         """Forget what the last store was sent when this crawl has another one."""
@@ -128,9 +133,14 @@ class Spool:
         entries: list[Entry] = []
         space = _BATCH_BYTES
         find = f"SELECT {_ROW} FROM waiting ORDER BY number"
-        with self._lock:
+        with self._lock, self._readable():
             for number, graph, replaces, count, body in self._database.execute(find):
-                change = Change(graph, zlib.decompress(body), count, bool(replaces))
+                try:
+                    change = Change(graph, zlib.decompress(body), count, bool(replaces))
+                except zlib.error:
+                    if entries:
+                        break  # those before it can be sent
+                    raise
                 quads -= count
                 space -= len(change.triples)
                 if entries and (quads < 0 or space < 0):
@@ -194,8 +204,9 @@ class Spool:
         """Yield what waits, or what was kept aside, in order."""
         table = "aside" if aside else "waiting"
         find = f"SELECT graph, body, quads, replaces FROM {table} ORDER BY number"
-        for graph, body, quads, replaces in self._database.execute(find):
-            yield Change(graph, zlib.decompress(body), quads, bool(replaces))
+        with self._readable():
+            for graph, body, quads, replaces in self._database.execute(find):
+                yield Change(graph, zlib.decompress(body), quads, bool(replaces))
 
     @property
     def is_suspect(self) -> bool:
@@ -298,11 +309,19 @@ class Spool:
         self.size += size
 
     @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Say in a sentence what cannot be read."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, zlib.error) as error:
+            raise StoreUnavailable(damaged(self.path, str(error))) from error
+
+    @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
-            self._database.execute("BEGIN IMMEDIATE")
             before = self.pages, self.quads, self.size
             try:
+                self._database.execute("BEGIN IMMEDIATE")
                 yield self._database
                 self._database.execute("COMMIT")
             except BaseException as error:

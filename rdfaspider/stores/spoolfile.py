@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import sqlite3
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 from rdfaspider.stores import StoreUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _VERSION = 2
@@ -31,15 +33,23 @@ PRAGMA user_version = {_VERSION};
 """
 
 
+# What SQLite keeps beside a database that was not closed.
+_LOG = "outbox.sqlite-wal"
+
+
 def open_to_read(path: Path) -> sqlite3.Connection:
     """Open the database beside whoever writes to it."""
-    if path.exists():
-        uri = f"{path.resolve().as_uri()}?mode=ro"
-        database = sqlite3.connect(uri, uri=True, check_same_thread=False)
-        # Until its tables are made, the format is 0.
-        if database.execute("PRAGMA user_version").fetchone() != (0,):
-            return database
-        database.close()
+    with _explained(path):
+        _check(path)
+        if path.exists():
+            # Else SQLite would make files for itself beside one that nobody else reads or writes.
+            alone = "" if _is_in_use(path) else "&immutable=1"
+            uri = f"{path.resolve().as_uri()}?mode=ro{alone}"
+            database = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            # Until its tables are made, the format is 0.
+            if _version(database) != 0:
+                return database
+            database.close()
     raise StoreUnavailable(
         f"There is no outbox in {path.parent}: run a crawl first, or name the crawl's"
         " directory with -s JOBDIR=DIRECTORY."
@@ -48,8 +58,9 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 def open_to_write(path: Path) -> tuple[sqlite3.Connection, BinaryIO]:
     """Open the database, or make it; return it with the file that is locked as long as it is open."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = (path.parent / "LOCK").open("wb")
+    with _explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = (path.parent / "LOCK").open("wb")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -58,20 +69,97 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, BinaryIO]:
             f"The outbox {path.parent} is in use by another crawl: wait until that one ends,"
             " or give this one a directory of its own with -s JOBDIR=DIRECTORY."
         ) from error
-    database = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=60)
-    # In a write-ahead log a commit is safe from the death of the process without waiting for the disk.
-    database.execute("PRAGMA journal_mode = WAL")
-    database.execute("PRAGMA synchronous = NORMAL")
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version == 0:
-        database.executescript(f"BEGIN; {_TABLES} {_SECOND} COMMIT;")
-    elif version == 1:
-        database.executescript(f"BEGIN; {_SECOND} COMMIT;")
-    elif version != _VERSION:
-        database.close()
+    try:
+        with _explained(path):
+            _check(path)
+            if not path.exists():
+                _create(path)
+            return _open(path), lock
+    except BaseException:
         lock.close()
-        raise StoreUnavailable(
-            f"The outbox {path.parent} has format {version}, and this version of rdfaspider"
-            f" reads format {_VERSION}: send it with the version that wrote it."
-        )
-    return database, lock
+        raise
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=60)
+    try:
+        # In a write-ahead log a commit is safe from the death of the process without waiting for the disk.
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        version = _version(database)
+        if version == 0:  # the process that made it was killed; later versions make it at once
+            database.executescript(f"BEGIN; {_TABLES} {_SECOND} COMMIT;")
+        elif version == 1:
+            database.executescript(f"BEGIN; {_SECOND} COMMIT;")
+        elif version != _VERSION:
+            raise StoreUnavailable(
+                f"The outbox {path.parent} has format {version}, and this version of rdfaspider"
+                f" reads format {_VERSION}: send it with the version that wrote it."
+            )
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _is_in_use(path: Path) -> bool:
+    """Tell whether a crawl has the database open, or did when it was killed."""
+    if (path.parent / _LOG).exists():
+        return True
+    try:
+        with (path.parent / "LOCK").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _create(path: Path) -> None:
+    """Make the database under another name: under its own there is never an empty one."""
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    database = sqlite3.connect(new, isolation_level=None)
+    database.executescript(f"BEGIN; {_TABLES} {_SECOND} COMMIT;")
+    database.close()
+    new.replace(path)
+
+
+def _version(database: sqlite3.Connection) -> int:
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+def _check(path: Path) -> None:
+    """Refuse what SQLite would take for a new database, and so for nothing."""
+    log = path.parent / _LOG
+    if path.is_dir():
+        raise StoreUnavailable(damaged(path, "it is a directory"))
+    if not path.exists() and log.exists() and log.stat().st_size:
+        raise StoreUnavailable(damaged(path, f"it is missing, and {log.name} is there"))
+    if path.exists() and not path.stat().st_size:
+        raise StoreUnavailable(damaged(path, "it is empty"))
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Say in a sentence what SQLite or the system cannot read."""
+    try:
+        yield
+    except StoreUnavailable:
+        raise
+    except sqlite3.OperationalError as error:
+        raise StoreUnavailable(f"The outbox {path} cannot be opened: {error}.") from error
+    except sqlite3.DatabaseError as error:
+        raise StoreUnavailable(damaged(path, str(error))) from error
+    except OSError as error:
+        raise StoreUnavailable(f"The outbox {path.parent} cannot be opened: {error}.") from error
+
+
+def damaged(path: Path, what: str) -> str:
+    """Return a sentence about an outbox that cannot be read, and what to do about it."""
+    return (
+        f"The outbox {path} is damaged ({what}): restore it from a backup, or move it away; then the pages"
+        " that waited in it are not in the store, and all others are."
+    )

@@ -9,6 +9,7 @@ from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, parse
 
 from rdfaspider.stores import StoreDown, StoreUnavailable, nquads
 from rdfaspider.stores.nquads import NQuadsStore
+from rdfaspider.stores.nquadsfile import rewrite
 
 NAME = NamedNode("http://schema.org/name")
 
@@ -106,8 +107,7 @@ def test_a_removal_that_dies_between_two_files_shows_no_old_version(
             rewritten.append(path)
             rewrite(path, removed)
 
-        rewrite = nquads._rewrite
-        monkeypatch.setattr(nquads, "_rewrite", die)
+        monkeypatch.setattr(nquads, "rewrite", die)
         with pytest.raises(KeyboardInterrupt):
             store.remove(["http://site.test/1"])
     with NQuadsStore(str(tmp_path)) as store:

@@ -118,6 +118,7 @@ class Waiting:
             if number not in flying:
                 yield key[4:-5], number, cursor.value()
             cursor.next()
+        cursor.status()  # raises what ended it too soon, if a file is damaged
 
     def before(self, host: Host, rank: bytes) -> Iterator[tuple[bytes, int, bytes]]:
         """Yield the same backwards, from the last with a rank before this one."""
@@ -131,3 +132,4 @@ class Waiting:
             if number not in flying:
                 yield key[4:-5], number, cursor.value()
             cursor.prev()
+        cursor.status()

@@ -97,15 +97,14 @@ def time_the_loading() -> None:
 
 def notice_database_threads() -> None:
     """Remember which threads came with the store."""
-    opened = OxigraphStore._open_to_write
+    create = OxigraphStore.__init__
 
-    def open_to_write(self: OxigraphStore) -> Any:
+    def open_store(self: OxigraphStore, *arguments: Any, **options: Any) -> None:
         before = set(threads())
-        store = opened(self)
+        create(self, *arguments, **options)
         database_threads.update(set(threads()) - before)
-        return store
 
-    OxigraphStore._open_to_write = open_to_write  # type: ignore[method-assign]
+    OxigraphStore.__init__ = open_store  # type: ignore[method-assign]
     close = OxigraphStore.close
 
     def measure_and_close(self: OxigraphStore) -> None:

@@ -1,0 +1,83 @@
+"""How RocksDB is set up for a frontier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocksdict import (
+    AccessType,
+    BlockBasedIndexType,
+    BlockBasedOptions,
+    Cache,
+    DBCompressionType,
+    DBRecoveryMode,
+    Options,
+    Rdict,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Families in which single keys are looked up; the others are only walked.
+_ASKED_FOR = frozenset(("urls", "links", "hosts", "meta", "notes"))
+
+# A filter errs once in a thousand times; an error costs as much as fifty right answers.
+_FILTER_BITS = 14
+
+_MEGABYTE = 1 << 20
+# For all families together: blocks, filters and indexes that are read again and again.
+_CACHE = 48 * _MEGABYTE
+_WRITE_BUFFER = 16 * _MEGABYTE
+
+
+def open_families(path: Path, access: AccessType, names: list[str], *, is_secondary: bool) -> Rdict:
+    """Open the families of a database by their names."""
+    cache = Cache(_CACHE)
+    options = _options(cache)
+    options.create_if_missing(True)
+    options.create_missing_column_families(True)
+    options.set_max_background_jobs(2)
+    options.set_db_write_buffer_size(3 * _WRITE_BUFFER)
+    options.set_max_total_wal_size(6 * _WRITE_BUFFER)
+    options.set_max_open_files(256)
+    options.set_keep_log_file_num(2)
+    # A kill may leave half a batch at the end of the log. What is wrong before its end is damage, and to go
+    # on from there would be to forget everything after it.
+    options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
+    families = {name: _options(cache, filtered=name in _ASKED_FOR) for name in names}
+    # Waiting URLs go as fast as they come; what is left of them must not slow down the seeks.
+    for name in ("waiting", "later", "inbox"):
+        families[name].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
+    if is_secondary:  # it keeps all files open, so that none can be compacted away under it
+        options.set_max_open_files(-1)
+    return Rdict(str(path), options, column_families=families, access_type=access)
+
+
+def _options(cache: Cache, *, filtered: bool = True) -> Options:
+    options = Options(raw_mode=True)
+    blocks = BlockBasedOptions()
+    blocks.set_block_cache(cache)
+    # A URL that was never seen is answered by a filter, without reading a block. Filters and indexes live
+    # in the cache, so that memory does not grow with the URLs, and in parts: whole ones outgrow it.
+    if filtered:
+        blocks.set_bloom_filter(_FILTER_BITS, False)
+        blocks.set_partition_filters(True)
+    blocks.set_cache_index_and_filter_blocks(True)
+    blocks.set_index_type(BlockBasedIndexType.two_level_index_search())
+    blocks.set_metadata_block_size(16 * 1024)
+    blocks.set_pin_top_level_index_and_filter(True)
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    blocks.set_block_size(16 * 1024)
+    blocks.set_format_version(5)
+    options.set_block_based_table_factory(blocks)
+    options.set_compression_type(DBCompressionType.zstd())
+    options.set_compression_options(-14, 1, 0, 0)  # its level 1: as small on keys, in half the time
+    options.set_write_buffer_size(_WRITE_BUFFER)
+    if filtered:  # the same for what is still in memory
+        options.set_memtable_prefix_bloom_ratio(0.1)
+        options.set_memtable_whole_key_filtering(True)
+    options.set_level_compaction_dynamic_level_bytes(True)
+    # Small files in levels that begin small: a compaction rewrites what is new and little else.
+    options.set_max_bytes_for_level_base(2 * _WRITE_BUFFER)
+    options.set_target_file_size_base(_WRITE_BUFFER // 2)
+    return options
