@@ -255,6 +255,7 @@ def shares_a_crawl(shell: Shell, site: str) -> None:
         option = f"-s FRONTIER_URL={redis.url}"
         command = [str(shell.home / ".venv" / "bin" / "scrapy"), "crawl", "rdfa", *option.split()]
         command += ["-s", "FRONTIER_WAIT=1", "-s", "JOBDIR=worker1", "-s", "POLITENESS_DELAY=0.01"]
+        command += ["-s", "RESOLVER_ALLOW=127.0.0.1"]
         log = shell.home / "worker1.log"
         with process(command, shell.home, log) as worker:
             assert "1 seeds pushed" in shell(f"scrapy seeds add {site} {option}")

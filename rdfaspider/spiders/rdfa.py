@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
 
-from rdfaspider.frontier import is_begun
+from rdfaspider.frontier import is_begun, is_shared
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, unwanted
@@ -19,6 +19,7 @@ from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robots import Denied
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.resolver.guard import named_servers
+from rdfaspider.resolver.requests import host_and_port
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.scheduler.options import frontier_url
 from rdfaspider.signals import seed_failed
@@ -71,6 +72,7 @@ class RdfaSpider(Spider):
         self._judged = lru_cache(16_384)(self._judge)
         # Servers on this machine or network that the user named, as URLs.
         self._servers = set(_named(self.seeds.urls))
+        self._trusts_memory = True
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -81,6 +83,8 @@ class RdfaSpider(Spider):
         spider.filters = read_filters(crawler.settings)
         spider.max_links = crawler.settings.getint("EXTRACT_MAX_LINKS")
         introduce(crawler.settings, spider.seeds.urls)
+        # What workers share can be written by whoever reaches their server.
+        spider._trusts_memory = not is_shared(frontier_url(crawler.settings))
         crawler.signals.connect(spider.allow_seeds, signals.spider_opened)
         return spider
 
@@ -104,20 +108,25 @@ class RdfaSpider(Spider):
             except UsageError as error:
                 self.logger.error("Skipped the seed %s: %s", url, error)
                 return False
+        try:
+            # Whoever can reach Redis can push seeds, so these open no servers of the user's own.
+            installed_resolver().check_target(*host_and_port(url))
+        except ForbiddenAddressError as error:
+            self.logger.error("The seed %s will be denied: %s", url, error)
         if self.scope.grow(url):
             self._judged.cache_clear()
-        self._allow(_named([url]))
         return True
 
     @property
     def memory(self) -> bytes:
         """Return what must be known to go on: the scope, which moved seeds may have widened, and the
-        servers that the user named, by seeds that another worker may have read."""
+        servers of the user's own, if nobody else can write them down."""
         known = {  # lists, as a shared frontier puts the memories of its workers together
             "kind": [self.scope.kind],
             "scope": sorted(self.scope.members),
-            "servers": sorted(self._servers),
         }
+        if self._trusts_memory:
+            known["servers"] = sorted(self._servers)
         return json.dumps(known).encode()
 
     def recall(self, memory: bytes) -> None:
@@ -134,7 +143,8 @@ class RdfaSpider(Spider):
         if kind != self.scope.kind:
             self.scope = Scope(kind, self.seeds.urls)
         self.scope.members.update(known["scope"])
-        self._allow(known.get("servers", ()))
+        if self._trusts_memory:
+            self._allow(known.get("servers", ()))
         self._judged.cache_clear()
 
     async def start(self) -> AsyncIterator[Any]:

@@ -25,7 +25,7 @@ def allowed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return urls
 
 
-def test_what_one_worker_remembers_another_recalls(allowed: list[str]) -> None:
+def test_what_a_crawl_remembers_it_recalls(allowed: list[str]) -> None:
     seeds = "http://127.0.0.1:8000/a,http://127.0.0.1:8000/b,https://10.0.0.1/,http://a.test/"
     one, other = RdfaSpider(seeds), RdfaSpider(None, seeds_may_come_later=True)
     assert not allowed, "not before the crawl is open"
@@ -42,3 +42,13 @@ def test_what_earlier_versions_remembered_is_recalled(allowed: list[str]) -> Non
     spider.recall(b'["a.test"]')
     assert "http://a.test/x" in spider.scope
     assert not allowed
+
+
+def test_what_others_can_write_opens_no_server(allowed: list[str]) -> None:
+    seeds = "http://127.0.0.1:8000/,http://a.test/"
+    mine, shared = RdfaSpider(seeds), RdfaSpider(None, seeds_may_come_later=True)
+    shared._trusts_memory = False
+    shared.recall(mine.memory)
+    assert "http://127.0.0.1/x" in shared.scope
+    assert not allowed
+    assert "servers" not in json.loads(shared.memory)
