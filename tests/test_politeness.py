@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rdfaspider.frontier import open_frontier
+from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.robots import Robots
 from rdfaspider.robots.record import DAY, Record
 
@@ -344,6 +345,28 @@ def test_crawl_delay_is_kept_by_pages_and_robots_alike(crawl: Crawler, serve: Se
     assert len(gaps) == 3
     assert min(gaps) >= 0.5
     assert sorted(gaps)[1] < 2.0, "the engine is woken when a host is ready, not at its heartbeat"
+
+
+def test_a_crawl_delay_that_is_gone_is_not_kept(
+    crawl: Crawler, serve: Serve, tmp_path: Path
+) -> None:
+    rules = ["User-agent: *\nCrawl-delay: 1.5", "User-agent: *\nDisallow:"]
+    answers = {path: page() for path in ("/a", "/b", "/c")}
+    server = serve({"/robots.txt": lambda count: (200, {}, rules[count - 1].encode()), **answers})
+    polite = {"POLITENESS_DELAY": 0.1, "POLITENESS_AT_ONCE": 1}
+    path = str(tmp_path / "crawl" / "frontier")
+
+    def delays() -> set[float]:
+        with open_frontier(path, politeness=Politeness(delay=0.1), now=time.time()) as frontier:
+            frontier.set_note(f"robots {server.origin}", known(rules[0]).to_bytes())  # of yesterday
+            return {view.delay for view in frontier.hosts(0.0)}
+
+    crawl(f"{server.origin}/a", **polite)
+    assert server.times["/a"][0] - server.times["/robots.txt"][0] >= 1.5
+    assert delays() == {1.5}
+    crawl(f"{server.origin}/b,{server.origin}/c", **polite)
+    assert len(server.times["/robots.txt"]) == 2
+    assert delays() == {0.1}
 
 
 def test_redirects_of_robots_keep_the_delay_too(crawl: Crawler, serve: Serve) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from threading import Thread
+from time import monotonic
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -25,31 +27,41 @@ from rdfaspider.spiders.rdfa import RdfaSpider
 if TYPE_CHECKING:
     from tests.conftest import Crawler
 
-Answers = dict[str, tuple[int, dict[str, str], str]]
+Answer = tuple[int, dict[str, str], str]
+Answers = dict[str, Answer]
 
 
-def moved(target: str) -> tuple[int, dict[str, str], str]:
+def moved(target: str) -> Answer:
     return 301, {"Location": target}, ""
 
 
-def page(*links: str) -> tuple[int, dict[str, str], str]:
+def page(*links: str) -> Answer:
     body = "".join(f"<a href='{link}'>x</a>" for link in links)
     return 200, {"Content-Type": "text/html"}, f"<!DOCTYPE html>{body}"
 
 
+class Asked(Counter[str]):
+    """Counts requests, and knows when they came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times: list[tuple[str, float]] = []
+
+
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Answers], Counter[str]]]:
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Answers], Asked]]:
     """Return a function that answers URLs of any host, and counts the requests for each."""
     servers: list[tuple[ThreadingHTTPServer, Thread]] = []
 
-    def start(answers: Answers) -> Counter[str]:
-        asked: Counter[str] = Counter()
+    def start(answers: Answers) -> Asked:
+        asked = Asked()
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
                 asked[self.path] += 1
+                asked.times.append((self.path, monotonic()))
                 status, headers, body = answers.get(self.path, (404, {}, ""))
                 self.send_response(status)
                 for name, value in headers.items():
@@ -75,7 +87,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Answers], Count
         server.server_close()
 
 
-Serve = Callable[[Answers], Counter[str]]
+Serve = Callable[[Answers], Asked]
 
 
 def test_a_chain_over_many_hosts_ends(crawl: Crawler, serve: Serve) -> None:
@@ -134,7 +146,7 @@ def test_the_scope_grows_by_where_a_seed_ends_and_not_on_the_way(
 
 @pytest.mark.parametrize("end", [(404, {}, ""), (200, {"Content-Type": "image/png"}, "x")])
 def test_the_scope_does_not_grow_by_what_is_no_page(
-    crawl: Crawler, serve: Serve, end: tuple[int, dict[str, str], str]
+    crawl: Crawler, serve: Serve, end: Answer
 ) -> None:
     serve(
         {
@@ -172,6 +184,34 @@ def test_sitemaps_are_read_where_a_seed_has_moved_to(crawl: Crawler, serve: Serv
     )
     found = crawl("http://old.test/", ROBOTS_SITEMAPS=1)
     assert found.fates["http://www.new.test/hidden"] == "done/page"
+
+
+def test_robots_that_moved_to_one_host_do_not_storm_it(crawl: Crawler, serve: Serve) -> None:
+    hosts = [f"http://h{n}.test" for n in range(12)]
+    moves = {f"{h}/robots.txt": moved(f"http://victim.test/{n}") for n, h in enumerate(hosts)}
+    asked = serve({**moves, **{f"{host}/": page() for host in hosts}})
+    found = crawl(
+        ",".join(f"{host}/" for host in hosts), POLITENESS_DELAY=0.2, POLITENESS_AT_ONCE=1
+    )
+    assert found.pages == {f"{host}/" for host in hosts}
+    times = sorted(t for url, t in asked.times if url.startswith("http://victim.test/"))
+    assert len(times) == 12
+    assert min(later - earlier for earlier, later in pairwise(times)) >= 0.19
+
+
+def test_robots_that_moved_to_one_url_are_read_once(crawl: Crawler, serve: Serve) -> None:
+    hosts = [f"http://h{n}.test" for n in range(12)]
+    moves = {f"{host}/robots.txt": moved("http://hub.test/all.txt") for host in hosts}
+    rules: Answer = (200, {}, "User-agent: *\nDisallow: /no")
+    answers = {f"{host}/": page("/no", "/yes") for host in hosts}
+    yes = {f"{host}/yes": page() for host in hosts}
+    asked = serve({**moves, **answers, **yes, "http://hub.test/all.txt": rules})
+    found = crawl(
+        ",".join(f"{host}/" for host in hosts), POLITENESS_DELAY=0.05, POLITENESS_AT_ONCE=1
+    )
+    assert asked["http://hub.test/all.txt"] == 1
+    assert {found.fates[f"{host}/no"] for host in hosts} == {"denied/robots"}
+    assert {found.fates[f"{host}/yes"] for host in hosts} == {"done/page"}
 
 
 class Notes:

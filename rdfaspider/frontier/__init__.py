@@ -184,7 +184,18 @@ class Frontier(Protocol):
     def slow_down(
         self, host: int, *, crawl_delay: float | None = None, until: float | None = None
     ) -> None:
-        """Give a host the delay that its robots.txt asks for, or leave it alone until a time."""
+        """Give a host the delay that its robots.txt asks for, 0 for none, or leave it alone until a time."""
+
+    def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
+        """Take the turn of another host, known or not, for a page of `host` in flight, None if there is none.
+
+        Return 0.0 if the fetch of `url` may begin: then `repay` must be called when it has ended, and the
+        host of `url` and the server at its address, "" if that is not known, rest from then on. Return the
+        seconds after which to ask again if it may not. The turn of the page's own server is its own.
+        """
+
+    def repay(self, url: str, now: float) -> None:
+        """Say that a fetch has ended for which a turn was borrowed."""
 
     def unplaced(self, most: int) -> list[tuple[int, str]]:
         """Return up to so many hosts that have URLs but wait to be placed, with their names.

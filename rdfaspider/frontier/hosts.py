@@ -13,6 +13,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier import HostView
+from rdfaspider.frontier.clocks import Clocks
 from rdfaspider.frontier.keys import host_name, host_of
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 # crawl delay, latency, back-off, clock, blocked until; then the address of its server, as text
 _RECORD = struct.Struct(">IIIIIIHddddd")
 
+
+# The number of a host that has none: the frontier does not know it.
+STRANGER = -1
 
 # Most hosts have nothing in flight, so all share it.
 NONE_IN_FLIGHT: frozenset[int] = frozenset()
@@ -137,6 +141,8 @@ class Hosts:
         self._family = database.hosts
         self._by_key: dict[bytes, Host] = {}
         self._by_id: dict[int, Host] = {}
+        # Clocks of hosts that are not known, but were asked for something.
+        self.strangers = Clocks()
         # Returns a host that is in memory, None if it has no work any more.
         self.by_id: Callable[[int], Host | None] = self._by_id.get
 
@@ -158,8 +164,17 @@ class Hosts:
         assert host is not None
         return host
 
+    def peek(self, key: bytes) -> Host | None:
+        """Return the host of this name without bringing it into memory, None if it is unknown."""
+        host = self._by_key.get(key)
+        if host is None and (data := self._family.get(key)) is not None:
+            host = Host.unpack(key, data)
+        return host
+
     def create(self, key: bytes, number: int) -> Host:
-        return self.remember(Host(key, number))
+        host = Host(key, number)
+        host.clock = self.strangers.pop(key)
+        return self.remember(host)
 
     def __len__(self) -> int:
         return len(self._by_id)

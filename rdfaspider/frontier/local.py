@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rdfaspider.frontier import Counts, FrontierUnavailable, Taken
+from rdfaspider.frontier.borrowing import Borrowing
 from rdfaspider.frontier.counters import Counters
 from rdfaspider.frontier.database import Database, guarded
 from rdfaspider.frontier.failures import Failure, Failures
-from rdfaspider.frontier.hosts import Hosts
-from rdfaspider.frontier.keys import to_key, to_url
+from rdfaspider.frontier.hosts import STRANGER, Hosts
+from rdfaspider.frontier.keys import host_of, to_key, to_url
 from rdfaspider.frontier.later import Later
 from rdfaspider.frontier.leases import Leases
 from rdfaspider.frontier.limits import FrontierLimits
@@ -84,6 +85,7 @@ class LocalFrontier:
         self._inbox = Inbox(self._database)
         self._hosts = Hosts(self._database, politeness)
         self._turns = Turns(self._hosts, self._order)
+        self._borrowing = Borrowing(self._hosts, self._turns, self._lease)
         self._waiting = WaitingUrls(self._database, self._order)
         self._later = Later(self._database)
         self._outlinks = Outlinks(self._database)
@@ -355,6 +357,8 @@ class LocalFrontier:
         known = self._hosts.by_id(host)
         if known is None:
             return
+        if crawl_delay == known.crawl_delay and until is None:
+            return
         if crawl_delay is not None:
             known.crawl_delay = crawl_delay
         if until is not None:
@@ -364,6 +368,27 @@ class LocalFrontier:
     def unplaced(self, most: int) -> list[tuple[int, str]]:
         hosts = self._turns.unplaced(most, self._now, self._lease)
         return [(host.id, host.name) for host in hosts]
+
+    @guarded
+    def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
+        own = None if host is None else self._hosts.by_id(host)
+        seconds, lent = self._borrowing.borrow(own, host_of(to_key(url)), address, now)
+        if lent is not None:
+            self._save_lent(lent)
+        return seconds
+
+    @guarded
+    def repay(self, url: str, now: float) -> None:
+        if (lent := self._borrowing.repay(host_of(to_key(url)), now)) is not None:
+            self._save_lent(lent)
+
+    def _save_lent(self, host: Host) -> None:
+        if self._hosts.by_id(host.id) is host:
+            self._write(self._database.batch(), host)
+        elif host.id != STRANGER:
+            batch = self._database.batch()
+            self._hosts.save(batch, host)
+            self._database.write(batch)
 
     @guarded
     def place(self, host: int, address: str) -> None:

@@ -24,6 +24,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Self
 
+from rdfaspider.frontier.borrowing import SharedBorrowing
 from rdfaspider.frontier.failures import tidy
 from rdfaspider.frontier.keys import host_of, to_key
 from rdfaspider.frontier.limits import FrontierLimits
@@ -103,6 +104,7 @@ class SharedFrontier:
             self.link.close()
             raise
         self._is_closed = False
+        self._borrowing = SharedBorrowing(politeness or Politeness())
         # How many redirects led to a URL, as far as this worker has seen them.
         self._hops: dict[str, int] = {}
         self.partitions = terms.partitions
@@ -249,6 +251,12 @@ class SharedFrontier:
         landing.pause = self._desk.politeness.pause(known)
         self._desk.landings.append(landing)
         self._way.tell()
+
+    def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
+        return self._borrowing.borrow(host_of(to_key(url)), address, now)
+
+    def repay(self, url: str, now: float) -> None:
+        self._borrowing.repay(host_of(to_key(url)), now)
 
     def unplaced(self, most: int) -> list[tuple[int, str]]:
         if self._desk.politeness.server_delay is None:

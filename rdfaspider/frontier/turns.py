@@ -134,6 +134,24 @@ class Turns:
             server = self._servers[address] = Server(address, self._at_once)
         return server
 
+    def at_once(self, host: Host) -> int:
+        """Return how many URLs of a host may be in flight."""
+        return self._at_once
+
+    def server_to_lend(self, address: str) -> Server | None:
+        """Return the server at an address, None if servers do not matter or it has none."""
+        if not self.by_server or not address:
+            return None
+        server = self._server_at(address)
+        if server.hosts <= 0:
+            self._quiet.append(server)
+        return server
+
+    def set_clock(self, server: Server, time: float) -> None:
+        """Let a server rest until a time."""
+        server.clock = time
+        self._schedule_server(server)
+
     def _schedule_server(self, server: Server) -> None:
         """Let the heap of servers know when a server will have a host to give."""
         due = _NEVER

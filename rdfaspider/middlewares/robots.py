@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Self
 
 from scrapy import Request
 from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
-from rdfaspider import clock
+from rdfaspider import clock, urls
 from rdfaspider.middlewares.contenttype import header_text
 from rdfaspider.middlewares.politeness import retry_after
 from rdfaspider.middlewares.problems import problem_of
+from rdfaspider.middlewares.robotsrecords import Records, service_of
 from rdfaspider.middlewares.sitemaps import announce
-from rdfaspider.middlewares.turns import Postponed, noted
+from rdfaspider.middlewares.turns import Postponed
 from rdfaspider.robots import record as robots
 from rdfaspider.robots.record import Record
-from rdfaspider.signals import scope_grown, seed_failed
+from rdfaspider.signals import hosts_unplaced, scope_grown, seed_failed
 from rdfaspider.urls import as_linked, normalise
-from rdfaspider.urls.hosts import authority
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 
 # As many as RFC 9309 asks to follow at least.
 _MAX_REDIRECTS = 5
-# Octets of stored rules that are at hand, some 40,000 services; the rest is with the frontier.
-_REMEMBERED = 8_000_000
+# Seconds that a request of the spider's own waits for the turn of a host elsewhere.
+_PATIENCE = 60.0
 
 
 class Denied(IgnoreRequest):
@@ -42,7 +41,8 @@ class RobotsMiddleware:
     """Lets a request pass if the robots.txt of its service (scheme, host, port) does.
 
     To ask for robots.txt is to ask the host, so it takes the turn of the page that needed it, and
-    each redirect another: the page is postponed. However many requests wait, it is asked for once.
+    each redirect another: the page is postponed. Where a redirect leads to another host, its turn is
+    taken too. However many requests wait, it is asked for once.
     What it says is kept with the frontier, so a restart does not ask again. A service whose
     robots.txt cannot be had is left alone for a while, each time longer; after `retries` times its
     pages are denied.
@@ -63,12 +63,12 @@ class RobotsMiddleware:
         self.retries = retries
         self.longest_delay = longest_delay
         self.sitemaps = sitemaps
-        # Records with the size of what is stored of them, the least recently used first.
-        self._records: OrderedDict[str, tuple[Record, int]] = OrderedDict()
-        self._size = 0
+        self._records = Records(lambda: self._frontier)
         self._asking: dict[str, asyncio.Event] = {}
         # Where the robots.txt of a service is looked for next, behind how many redirects.
         self._moved: dict[str, tuple[str, int]] = {}
+        # Services whose Crawl-delay was read when none of their pages was asked for.
+        self._unheeded: set[str] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -88,7 +88,7 @@ class RobotsMiddleware:
     def scope_grown(self, url: str) -> None:
         """Take in the sitemaps of a service that was not in the scope when its robots.txt was read."""
         service = service_of(url)
-        if self.sitemaps and (record := self._known(service)) is not None:
+        if self.sitemaps and (record := self._records.known(service)) is not None:
             announce(self.crawler, record.rules.sitemaps, f"{service}/")
 
     async def process_request(self, request: Request) -> None:
@@ -98,10 +98,12 @@ class RobotsMiddleware:
                 await self._check_own(request)
             return
         service = service_of(request.url)
-        record = self._known(service)
+        record = self._records.known(service)
         if record is None or record.expires <= clock.now():
             await self._ask(service, request)
             raise Postponed
+        if self._unheeded and service in self._unheeded:
+            self._set_delay(service, record, request.meta["host"])
         if record.rules.allows(request.url):
             return
         if record.reached:
@@ -117,7 +119,7 @@ class RobotsMiddleware:
         """Raise Denied if a request of the spider's own is forbidden; it has no turn to wait for."""
         url = normalise(request.url)
         service = service_of(url)
-        while (record := self._known(service)) is None or record.expires <= clock.now():
+        while (record := self._records.known(service)) is None or record.expires <= clock.now():
             await self._ask(service, request)
         if not record.rules.allows(url):
             self._count("denied")
@@ -130,44 +132,72 @@ class RobotsMiddleware:
             return
         self._asking[service] = asyncio.Event()
         try:
-            record = await self._fetch(service, request)
+            previous = self._records.known(service)
+            record = await self._fetch(service, request, previous)
             if record is not None:
-                self._heed(service, record, request.meta.get("host"))
+                self._heed(service, record, previous, request.meta.get("host"))
         finally:
             self._asking.pop(service).set()
 
-    def _heed(self, service: str, record: Record, host: int | None) -> None:
+    def _heed(
+        self, service: str, record: Record, previous: Record | None, host: int | None
+    ) -> None:
         if self.sitemaps and f"{service}/" in self.crawler.spider.scope:  # type: ignore[union-attr]
             announce(self.crawler, record.rules.sitemaps, f"{service}/")
-        self._remember(service, record)
-        if host is not None and record.rules.crawl_delay is not None:
-            delay = min(record.rules.crawl_delay, self.longest_delay)
-            self._frontier.slow_down(host, crawl_delay=delay)
+        self._records.remember(service, record)
+        delay, before = record.rules.crawl_delay, previous and previous.rules.crawl_delay
+        if delay is None and before is None:
+            return
+        if host is None:
+            self._unheeded.add(service)
+        else:
+            self._set_delay(service, record, host)
 
-    async def _fetch(self, service: str, request: Request) -> Record | None:
+    def _set_delay(self, service: str, record: Record, host: int) -> None:
+        """Give a host the longest Crawl-delay of its services, which may have got shorter."""
+        self._unheeded.discard(service)
+        longest = self._records.longest_delay(service, record.rules.crawl_delay)
+        self._frontier.slow_down(host, crawl_delay=min(longest, self.longest_delay))
+
+    async def _fetch(
+        self, service: str, request: Request, previous: Record | None
+    ) -> Record | None:
         """Return what becomes of the record; None if robots.txt has moved, which takes another turn.
 
         Raise if the service cannot or may not be asked.
         """
-        previous = self._known(service)
-        url, hops = self._moved.pop(service, (f"{service}/robots.txt", 0))
+        url, hops = self._moved.get(service, (f"{service}/robots.txt", 0))
+        if hops and (answer := self._records.answered(url, clock.now())) is not None:
+            del self._moved[service]
+            return answer
         try:
-            response = await self._download(url)
-        except Postponed:
-            if hops:
-                self._moved[service] = (url, hops)
-            raise
+            response = await self._download_in_turn(service, url, request)
         except Exception as error:
-            if getattr(error, "postpones", False) or (hops == 0 and _concerns_the_server(error)):
+            if isinstance(error, Postponed) or getattr(error, "postpones", False):
+                raise
+            self._moved.pop(service, None)
+            if hops == 0 and _concerns_the_server(error):
                 raise
             self._count(f"failed/{type(error).__name__}")
             self._warn(request, problem_of(error))
             return robots.unreachable(clock.now(), previous)
+        self._moved.pop(service, None)
+        if (target := self._target(response, url, hops)) is not None:
+            self._moved[service] = (target, hops + 1)
+            return None
+        record = self._read(response, request, previous)
+        if hops and record.reached and not record.failures:
+            self._records.keep_answer(url, record)
+        return record
+
+    def _target(self, response: Response, url: str, hops: int) -> str | None:
+        """Return where a robots.txt has moved to, None if it has not or too often."""
+        is_moved = 300 <= response.status < 400 and "Location" in response.headers
+        return _target(response, url) or None if is_moved and hops < _MAX_REDIRECTS else None
+
+    def _read(self, response: Response, request: Request, previous: Record | None) -> Record:
         status, body = response.status, response.body
         if 300 <= status < 400 and "Location" in response.headers:
-            if hops < _MAX_REDIRECTS and (target := _target(response, url)):
-                self._moved[service] = (target, hops + 1)
-                return None
             # To nowhere, or further than RFC 9309 asks to follow: it may be taken for missing.
             status, body = 404, b""
             self._count("fetched/redirects")
@@ -178,6 +208,35 @@ class RobotsMiddleware:
         now = clock.now()
         wanted = retry_after(response.headers.get("Retry-After"), now)
         return robots.answered(status, body, self.agent, now, previous, wanted=wanted)
+
+    async def _download_in_turn(self, service: str, url: str, request: Request) -> Response:
+        """Download a robots.txt in the turn of the page, or in that of the host to which it has moved."""
+        if urls.host(url) == urls.host(f"{service}/"):
+            return await self._download(url)
+        host, address = request.meta.get("host"), await self._address_of(urls.host(url))
+        while wait := self._frontier.borrow(host, url, address, now := clock.now()):
+            if host is not None:
+                self._frontier.slow_down(host, until=now + wait)
+                raise Postponed
+            if wait > _PATIENCE:
+                raise TimeoutError(f"the robots.txt of {service} has moved to a busy host")
+            await asyncio.sleep(wait)
+        try:
+            return await self._download(url)
+        finally:
+            self._frontier.repay(url, clock.now())
+
+    async def _address_of(self, name: str) -> str:
+        """Return the address at which a host is, "" if it has none or nobody says."""
+        found: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def place(_: int, address: str) -> None:
+            if not found.done():
+                found.set_result(address)
+
+        send = self.crawler.signals.send_catch_log
+        heard = send(hosts_unplaced, hosts=[(-1, name)], place=place)
+        return await found if heard else ""
 
     async def _download(self, url: str) -> Response:
         meta = {"robots": True, "dont_redirect": True, "dont_retry": True, "verbatim_url": True}
@@ -190,30 +249,6 @@ class RobotsMiddleware:
             send = self.crawler.signals.send_catch_log
             send(seed_failed, url=request.url, problem=problem)
 
-    def _known(self, service: str) -> Record | None:
-        if service in self._records:
-            self._records.move_to_end(service)
-            return self._records[service][0]
-        data = noted(self._frontier, f"robots {service}")
-        return None if data is None else self._keep(service, Record.from_bytes(data), len(data))
-
-    def _remember(self, service: str, record: Record) -> None:
-        data = record.to_bytes()
-        self._frontier.set_note(f"robots {service}", data)
-        self._keep(service, record, len(data))
-
-    def _keep(self, service: str, record: Record, size: int) -> Record:
-        self._forget(service)
-        self._records[service] = (record, size)
-        self._size += size
-        while self._size > _REMEMBERED:
-            self._forget(next(iter(self._records)))
-        return record
-
-    def _forget(self, service: str) -> None:
-        _, size = self._records.pop(service, (None, 0))
-        self._size -= size
-
     def _count(self, name: str) -> None:
         self.crawler.stats.inc_value(f"robots/{name}")
 
@@ -221,11 +256,6 @@ class RobotsMiddleware:
     def _frontier(self) -> Frontier:
         frontier: Frontier = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
         return frontier
-
-
-def service_of(url: str) -> str:
-    """Return scheme, host and port of a normalised URL, which have one robots.txt for all users."""
-    return f"{url.partition('/')[0]}//{authority(url)}"
 
 
 def _target(response: Response, url: str) -> str:

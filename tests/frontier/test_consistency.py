@@ -224,6 +224,56 @@ def test_what_is_linked_to_as_well_was_not_found_by_redirects(tmp_path: Path) ->
         assert both and (both.depth, both.hops) == (0, 0)
 
 
+def test_a_host_that_was_lent_rests_for_its_own_urls_too(tmp_path: Path) -> None:
+    politeness = Politeness(delay=10.0)
+    path = str(tmp_path / "frontier")
+    with LocalFrontier(path, politeness=politeness) as frontier:
+        frontier.put(["http://a.test/", "http://v.test/1"])
+        page = frontier.take(0.0)
+        assert page and page.url == "http://a.test/"
+        assert frontier.borrow(page.host, "http://v.test/robots.txt", "", 0.0) == 0.0
+        assert frontier.take(100.0) is None, "while the fetch lasts"
+        frontier.repay("http://v.test/robots.txt", 100.0)
+        assert frontier.take(109.0) is None
+        taken = frontier.take(110.0)
+        assert taken and taken.url == "http://v.test/1"
+        assert frontier.borrow(page.host, "http://v.test/x", "", 110.0) > 0.0, "it is in flight"
+        frontier.finish(taken, "done", 111.0)
+        assert frontier.borrow(page.host, "http://v.test/x", "", 115.0) > 0.0, "it has no work now"
+        assert frontier.borrow(page.host, "http://v.test/x", "", 121.0) == 0.0
+        frontier.repay("http://v.test/x", 122.0)
+    with LocalFrontier(path, politeness=politeness, now=123.0) as frontier:
+        assert frontier.borrow(None, "http://v.test/x", "", 124.0) > 0.0, "nor after a restart"
+
+
+def test_a_host_that_becomes_known_keeps_the_clock_it_was_lent_by(tmp_path: Path) -> None:
+    politeness = Politeness(delay=10.0)
+    with LocalFrontier(str(tmp_path / "frontier"), politeness=politeness) as frontier:
+        assert frontier.borrow(None, "http://v.test/x", "", 0.0) == 0.0
+        frontier.put(["http://v.test/1"])
+        assert frontier.take(5.0) is None
+        frontier.repay("http://v.test/x", 6.0)
+        assert frontier.take(15.0) is None
+        assert frontier.take(16.0)
+
+
+def test_a_page_may_borrow_from_a_host_at_its_own_server(tmp_path: Path) -> None:
+    politeness = Politeness(delay=10.0, server_delay=10.0)
+    with LocalFrontier(str(tmp_path / "frontier"), politeness=politeness) as frontier:
+        frontier.put(["http://a.test/", "http://b.test/"])
+        frontier.wait(0.0)
+        for number, _ in frontier.unplaced(9):
+            frontier.place(number, "192.0.2.1")
+        page = frontier.take(0.0)
+        assert page
+        assert frontier.borrow(page.host, "http://c.test/", "192.0.2.1", 0.0) == 0.0
+        frontier.repay("http://c.test/", 1.0)
+        frontier.release(page, 1.0)
+        assert frontier.borrow(None, "http://d.test/", "192.0.2.1", 2.0) > 0.0
+        assert frontier.take(10.0) is None
+        assert frontier.take(11.0)
+
+
 def test_users_ports_and_schemes_share_the_clock_of_their_host(tmp_path: Path) -> None:
     politeness = Politeness(delay=60.0)
     with LocalFrontier(str(tmp_path / "frontier"), politeness=politeness) as frontier:

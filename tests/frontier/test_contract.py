@@ -322,6 +322,32 @@ def test_redirects_are_counted_through_postponements(opener: Opener) -> None:
         assert page and (page.depth, page.hops) == (1, 0)
 
 
+def test_a_host_whose_turn_was_borrowed_rests(opener: Opener) -> None:
+    with opener(delay=10.0) as frontier:
+        frontier.put(["http://a.test/1", "http://b.test/1"])
+        pages = [frontier.take(0.0) for _ in range(2)]
+        assert all(pages)
+        one, other = (page.host for page in pages if page)
+        url = "http://victim.test/x"
+        assert frontier.borrow(one, url, "", 0.0) == 0.0
+        assert frontier.borrow(other, "http://victim.test:8080/y", "", 1.0) > 0.0
+        frontier.repay(url, 2.0)
+        waits = [frontier.borrow(other, url, "", 3.0) for _ in range(3)]
+        assert waits[0] >= 9.0
+        assert all(b - a >= 10.0 for a, b in itertools.pairwise(waits)), "one after the other"
+        assert frontier.borrow(other, "http://another.test/x", "", 3.0) == 0.0
+        assert frontier.borrow(other, url, "", 12.0) == 0.0
+
+
+def test_hosts_at_one_address_are_lent_one_after_the_other(opener: Opener) -> None:
+    with opener(delay=1.0, server_delay=10.0) as frontier:
+        assert frontier.borrow(None, "http://v1.test/", "192.0.2.1", 0.0) == 0.0
+        frontier.repay("http://v1.test/", 1.0)
+        assert frontier.borrow(None, "http://v2.test/", "192.0.2.1", 1.5) > 0.0
+        assert frontier.borrow(None, "http://v3.test/", "192.0.2.2", 1.5) == 0.0
+        assert frontier.borrow(None, "http://v2.test/", "192.0.2.1", 11.0) == 0.0
+
+
 def test_a_late_seed_opens_a_page_again_whose_links_are_gone(opener: Opener) -> None:
     with opener(limits=FrontierLimits(depth=1)) as frontier:
         frontier.put(["http://a.test/"])

@@ -1,0 +1,132 @@
+"""Turns of hosts that are taken for something that is none of their URLs: a robots.txt that moved there.
+
+Whoever wants to fetch from another host than that of the page in flight borrows its turn, and repays it when
+the fetch has ended. In between the host rests, and so does the server at its address, unless that is the
+server of the page itself, whose turn it is anyway. Who is told to wait is told when to come back, each a
+turn later than the one before, so that a thousand that want to go to one host do not all come at once.
+
+The clock of a host that the frontier knows is its own, in memory or on disk. Those of others are in memory
+(`Hosts.strangers`), and go to the host when it becomes known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier.clocks import Clocks
+from rdfaspider.frontier.hosts import STRANGER, Host
+
+if TYPE_CHECKING:
+    from rdfaspider.frontier.hosts import Hosts
+    from rdfaspider.frontier.politeness import Politeness
+    from rdfaspider.frontier.turns import Server, Turns
+
+# Seconds after which a host that is being fetched from is asked for again, if it has no delay.
+_AGAIN = 1.0
+
+
+class Queue:
+    """Tells those who must wait for a turn when to come back, one after the other."""
+
+    def __init__(self) -> None:
+        self._ends = Clocks()
+
+    def seconds(self, name: bytes, free: float, pause: float, now: float) -> float:
+        """Return the seconds to wait for a turn that is free at a time, behind all who wait already."""
+        due = max(free, self._ends[name])
+        self._ends[name] = due + max(pause, 0.001)
+        return due - now
+
+
+class Borrowing:
+    """Lends turns of the hosts of a local frontier; the hosts that it returns are to be saved."""
+
+    def __init__(self, hosts: Hosts, turns: Turns, lease: float) -> None:
+        self._hosts = hosts
+        self._turns = turns
+        self._lease = lease
+        self._queue = Queue()
+        # Hosts whose turns are out, with their servers: when these fetches end is not known.
+        self._lent: dict[bytes, Server | None] = {}
+
+    def borrow(
+        self, own: Host | None, key: bytes, address: str, now: float
+    ) -> tuple[float, Host | None]:
+        """Take the turn of a host for a page of one's own; return the seconds to wait if that cannot be."""
+        host = self._find(key)
+        server = self._server(host, address, own)
+        pause = self._hosts.politeness.pause(host)
+        if self._is_busy(host, server):
+            free = max(host.blocked, now + max(pause, _AGAIN))
+        else:
+            free = max(host.clock, host.blocked, server.clock if server else 0.0)
+        if free > now:
+            name = server.address.encode() if server and server.address else key
+            return self._queue.seconds(name, free, pause, now), None
+        self._lent[key] = server
+        self._rest(host, server, now + self._lease, now + self._lease)
+        return 0.0, host
+
+    def repay(self, key: bytes, now: float) -> Host | None:
+        """Let a host, and the server that was lent with it, rest from now; None if it was not lent."""
+        if key not in self._lent:
+            return None
+        host, rules = self._find(key), self._hosts.politeness
+        until, server_until = now + rules.pause(host), now + (rules.server_delay or 0.0)
+        self._rest(host, self._lent.pop(key), until, server_until)
+        return host
+
+    def _find(self, key: bytes) -> Host:
+        host = self._hosts.peek(key)
+        if host is None:
+            host = Host(key, STRANGER)
+            host.clock = self._hosts.strangers[key]
+        return host
+
+    def _server(self, host: Host, address: str, own: Host | None) -> Server | None:
+        """Return the server of a host, unless it is that of the page, or nobody else can be there."""
+        where = address if host.address is None else host.address
+        server = host.server or self._turns.server_to_lend(where)
+        return None if own is not None and server is own.server else server
+
+    def _is_busy(self, host: Host, server: Server | None) -> bool:
+        if host.key in self._lent or len(host.in_flight) >= self._turns.at_once(host):
+            return True
+        return server is not None and (
+            server.flying >= server.limit or server in self._lent.values()
+        )
+
+    def _rest(self, host: Host, server: Server | None, until: float, server_until: float) -> None:
+        host.clock = until
+        if host.id == STRANGER:
+            self._hosts.strangers[host.key] = until
+        if server is not None:
+            self._turns.set_clock(server, server_until)
+
+
+class SharedBorrowing:
+    """Lends turns as far as one worker of many knows of them: what it has borrowed itself."""
+
+    def __init__(self, politeness: Politeness) -> None:
+        self._politeness = politeness
+        self._clocks = Clocks()
+        self._queue = Queue()
+        self._lent: dict[bytes, bytes] = {}
+
+    def borrow(self, key: bytes, address: str, now: float) -> float:
+        """Take the turn of a host; return the seconds to wait if that cannot be."""
+        server, pause = address.encode() or key, self._pause(key)
+        free = max(self._clocks[key], self._clocks[server])
+        if key in self._lent or server in self._lent.values():
+            free = now + max(pause, _AGAIN)
+        if free > now:
+            return self._queue.seconds(server, free, pause, now)
+        self._lent[key] = server
+        return 0.0
+
+    def repay(self, key: bytes, now: float) -> None:
+        if key in self._lent:
+            self._clocks[key] = self._clocks[self._lent.pop(key)] = now + self._pause(key)
+
+    def _pause(self, key: bytes) -> float:
+        return self._politeness.pause(Host(key, STRANGER))

@@ -1,0 +1,93 @@
+"""What is known of robots.txt: kept with the frontier, and the part that was used last at hand."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from rdfaspider.middlewares.turns import noted
+from rdfaspider.robots.record import Record
+from rdfaspider.urls import host
+from rdfaspider.urls.hosts import authority
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rdfaspider.frontier import Frontier
+
+# Octets of stored rules that are at hand, some 40,000 services; the rest is with the frontier.
+_REMEMBERED = 8_000_000
+
+
+class Records:
+    """Records by service, and by URL those of answers elsewhere, to which robots.txt files have moved.
+
+    The latter are at hand only: many hosts may have moved theirs to one place, which is then asked once.
+    `delays` of a host are those that its services ask for, a note for each host that has any.
+    """
+
+    def __init__(self, frontier: Callable[[], Frontier]) -> None:
+        self._frontier = frontier
+        # Records with the size of what is stored of them, the least recently used first.
+        self._records: OrderedDict[str, tuple[Record, int]] = OrderedDict()
+        self._size = 0
+
+    def known(self, service: str) -> Record | None:
+        """Return the record of a service; Postponed if it cannot be read now."""
+        if (record := self._at_hand(service)) is not None:
+            return record
+        data = noted(self._frontier(), f"robots {service}")
+        return None if data is None else self._keep(service, Record.from_bytes(data), len(data))
+
+    def remember(self, service: str, record: Record) -> None:
+        data = record.to_bytes()
+        self._frontier().set_note(f"robots {service}", data)
+        self._keep(service, record, len(data))
+
+    def answered(self, url: str, now: float) -> Record | None:
+        """Return what a URL has answered to others lately, None if that is not known."""
+        service = service_of(url)
+        record = self.known(service) if url == f"{service}/robots.txt" else self._at_hand(url)
+        if record is None or record.failures or not record.reached or record.expires <= now:
+            return None
+        return Record(record.rules, record.expires)
+
+    def keep_answer(self, url: str, record: Record) -> None:
+        self._keep(url, record, len(record.to_bytes()))
+
+    def longest_delay(self, service: str, delay: float | None) -> float:
+        """Take in the Crawl-delay of a service, None for none; return the longest of its host."""
+        name = f"delays {host(f'{service}/')}"
+        delays: dict[str, float] = json.loads(noted(self._frontier(), name) or b"{}")
+        before = dict(delays)
+        if delay is None:
+            delays.pop(service, None)
+        else:
+            delays[service] = delay
+        if delays != before:
+            self._frontier().set_note(name, json.dumps(delays).encode())
+        return max(delays.values(), default=0.0)
+
+    def _at_hand(self, name: str) -> Record | None:
+        if name not in self._records:
+            return None
+        self._records.move_to_end(name)
+        return self._records[name][0]
+
+    def _keep(self, name: str, record: Record, size: int) -> Record:
+        self._forget(name)
+        self._records[name] = (record, size)
+        self._size += size
+        while self._size > _REMEMBERED:
+            self._forget(next(iter(self._records)))
+        return record
+
+    def _forget(self, name: str) -> None:
+        _, size = self._records.pop(name, (None, 0))
+        self._size -= size
+
+
+def service_of(url: str) -> str:
+    """Return scheme, host and port of a normalised URL, which have one robots.txt for all users."""
+    return f"{url.partition('/')[0]}//{authority(url)}"
