@@ -134,6 +134,8 @@ def _wire_as_scrapy_does(settings: BaseSettings) -> None:
     politeness = politeness_of(settings)
     _replace(settings, "DOWNLOAD_DELAY", politeness.delay)
     _replace(settings, "CONCURRENT_REQUESTS_PER_DOMAIN", politeness.at_once)
+    if politeness.own is not None:
+        _replace(settings, "DOWNLOAD_SLOTS", politeness.own.slots)
 
 
 def _replace(settings: BaseSettings, name: str, value: Any) -> None:

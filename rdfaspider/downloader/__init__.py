@@ -25,6 +25,7 @@ from twisted.python.failure import Failure
 from rdfaspider import clock
 from rdfaspider.downloader.memory import Memory
 from rdfaspider.downloader.traffic import Traffic
+from rdfaspider.urls.own import OwnServers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -46,9 +47,11 @@ class Downloader(ScrapyDownloader):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         settings = crawler.settings
-        if not settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
-            self._delay = max(self._delay, settings.getfloat("POLITENESS_DELAY"))
-            self.domain_concurrency = settings.getint("POLITENESS_AT_ONCE")
+        self._delay = max(self._delay, settings.getfloat("POLITENESS_DELAY"))
+        self.domain_concurrency = settings.getint("POLITENESS_AT_ONCE")
+        if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
+            own = OwnServers(settings.getlist("RESOLVER_ALLOW")).slots
+            self.per_slot_settings = {**own, **self.per_slot_settings}
         self._traffic = Traffic()
         self._reporting: Any = None
         self._counts = settings.getbool("DOWNLOADER_STATS")

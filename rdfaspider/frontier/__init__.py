@@ -177,9 +177,11 @@ class Frontier(Protocol):
         latency: float | None = None,
         refused: bool = False,
         wanted: float | None = None,
+        strikes: int = 0,
     ) -> None:
         """Tell how a host answered: after `latency` seconds, or with a refusal (429, 503) that may say
-        how long to wait (`wanted`), or, if neither, not at all. It counts from the next `finish`."""
+        how long to wait (`wanted`), or with one of so many pages that have cost a worker (`strikes`), or, if
+        none of these, not at all. It counts from the next `finish`."""
 
     def slow_down(
         self, host: int, *, crawl_delay: float | None = None, until: float | None = None

@@ -53,7 +53,7 @@ class Borrowing:
         self, own: Host | None, key: bytes, address: str, now: float
     ) -> tuple[float, Host | None]:
         """Take the turn of a host for a page of one's own; return the seconds to wait if that cannot be."""
-        host = self._find(key)
+        host = self._hosts.peek(key) or self._hosts.stranger(key, address)
         server = self._server(host, address, own)
         pause = self._hosts.politeness.pause(host)
         if self._is_busy(host, server):
@@ -71,26 +71,23 @@ class Borrowing:
         """Let a host, and the server that was lent with it, rest from now; None if it was not lent."""
         if key not in self._lent:
             return None
-        host, rules = self._find(key), self._hosts.politeness
-        until, server_until = now + rules.pause(host), now + (rules.server_delay or 0.0)
-        self._rest(host, self._lent.pop(key), until, server_until)
-        return host
-
-    def _find(self, key: bytes) -> Host:
-        host = self._hosts.peek(key)
-        if host is None:
-            host = Host(key, STRANGER)
-            host.clock = self._hosts.strangers[key]
+        server = self._lent.pop(key)
+        address = server.address if server else None
+        host = self._hosts.peek(key) or self._hosts.stranger(key, address or "")
+        until = now + self._hosts.politeness.pause(host)
+        self._rest(host, server, until, now + server.delay if server else 0.0)
         return host
 
     def _server(self, host: Host, address: str, own: Host | None) -> Server | None:
         """Return the server of a host, unless it is that of the page, or nobody else can be there."""
+        if host.is_own:
+            return None
         where = address if host.address is None else host.address
         server = host.server or self._turns.server_to_lend(where)
         return None if own is not None and server is own.server else server
 
     def _is_busy(self, host: Host, server: Server | None) -> bool:
-        if host.key in self._lent or len(host.in_flight) >= self._turns.at_once(host):
+        if host.key in self._lent or len(host.in_flight) >= host.at_once:
             return True
         return server is not None and (
             server.flying >= server.limit or server in self._lent.values()

@@ -45,12 +45,14 @@ class Host:
     a time of their own are `later`. `queue` holds (place in a page, URL), the next one last, and is
     at most a page's quota long. `low` is where its waiting keys begin, as far as is known: before it there
     may be the remains of many that are gone, which RocksDB would have to step over. `address` is None
-    until the host is placed. `turn` counts the takes up to its last one; `due` is the order's business,
+    until the host is placed; it and the name tell whether the host `is_own`, and so how many of its URLs
+    may be in flight `at_once`. `turn` counts the takes up to its last one; `due` is the order's business,
     `server`, `stamp`, `engaged` and `before` are that of turns.py.
     """
 
     __slots__ = (
         "address",
+        "at_once",
         "backoff",
         "before",
         "blocked",
@@ -63,6 +65,7 @@ class Host:
         "failures",
         "id",
         "in_flight",
+        "is_own",
         "key",
         "latency",
         "later",
@@ -83,6 +86,8 @@ class Host:
         self.clock = self.blocked = 0.0
         self.in_flight: set[int] | frozenset[int] = NONE_IN_FLIGHT
         self.address: str | None = None
+        self.is_own = False
+        self.at_once = 1
         self.server: Server | None = None
         self.stamp = -1
         self.turn = 0
@@ -149,13 +154,18 @@ class Hosts:
     def all(self) -> Iterator[Host]:
         """Yield every host that was ever known."""
         for key, data in self._family.pairs():
-            yield self._by_key.get(key) or Host.unpack(key, data)
+            yield self._by_key.get(key) or self._read(key, data)
 
     def find(self, key: bytes) -> Host | None:
         """Return the host of this name, from memory or from disk, None if it is unknown."""
         host = self._by_key.get(key)
         if host is None and (data := self._family.get(key)) is not None:
-            host = self.remember(Host.unpack(key, data))
+            host = self.remember(self._read(key, data))
+        return host
+
+    def _read(self, key: bytes, data: bytes) -> Host:
+        host = Host.unpack(key, data)
+        self.politeness.mark(host)
         return host
 
     def known(self, key: bytes) -> Host:
@@ -168,12 +178,20 @@ class Hosts:
         """Return the host of this name without bringing it into memory, None if it is unknown."""
         host = self._by_key.get(key)
         if host is None and (data := self._family.get(key)) is not None:
-            host = Host.unpack(key, data)
+            host = self._read(key, data)
+        return host
+
+    def stranger(self, key: bytes, address: str) -> Host:
+        """Return a host that is not known, with the clock it has."""
+        host = Host(key, STRANGER)
+        host.address, host.clock = address, self.strangers[key]
+        self.politeness.mark(host)
         return host
 
     def create(self, key: bytes, number: int) -> Host:
         host = Host(key, number)
         host.clock = self.strangers.pop(key)
+        self.politeness.mark(host)
         return self.remember(host)
 
     def __len__(self) -> int:
@@ -198,7 +216,7 @@ class Hosts:
         """Return a host as people see it."""
         server = host.server.clock if host.server else 0.0
         ready = max(host.clock, host.blocked, server)
-        if len(host.in_flight) >= self.politeness.at_once:
+        if len(host.in_flight) >= host.at_once:
             why = "is being fetched from"
         elif not host.waiting:
             why = "waits to try again" if host.later else "has nothing waiting"

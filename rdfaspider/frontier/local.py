@@ -338,12 +338,15 @@ class LocalFrontier:
         latency: float | None = None,
         refused: bool = False,
         wanted: float | None = None,
+        strikes: int = 0,
     ) -> None:
         known = self._hosts.by_id(host)
         if known is None:
             return
         rules = self._hosts.politeness
-        if refused:
+        if strikes:
+            rules.note_strikes(known, now, strikes)
+        elif refused:
             rules.note_refusal(known, now, wanted)
         elif latency is None:
             rules.note_failure(known, now)
@@ -393,7 +396,7 @@ class LocalFrontier:
     @guarded
     def place(self, host: int, address: str) -> None:
         known = self._hosts.by_id(host)
-        if known is not None and known.address != address and self._turns.by_server:
+        if known is not None and known.address != address and self._turns.by_address:
             self._turns.place(known, address)
             self._write(self._database.batch(), known)
 

@@ -224,12 +224,15 @@ class SharedFrontier:
         latency: float | None = None,
         refused: bool = False,
         wanted: float | None = None,
+        strikes: int = 0,
     ) -> None:
         known = self._desk.hosts.get(host)
         if known is None:
             return
         there = now + self._desk.clock.high
-        if refused:
+        if strikes:
+            self._desk.politeness.note_strikes(known, there, strikes)
+        elif refused:
             self._desk.politeness.note_refusal(known, there, wanted)
         elif latency is None:
             self._desk.politeness.note_failure(known, there)

@@ -40,11 +40,23 @@ _LAST_PLACE = 1 << 60
 class Server:
     """What answers at one address."""
 
-    __slots__ = ("address", "busy", "clock", "due", "flying", "hosts", "limit", "sleepers", "stamp")
+    __slots__ = (
+        "address",
+        "busy",
+        "clock",
+        "delay",
+        "due",
+        "flying",
+        "hosts",
+        "limit",
+        "sleepers",
+        "stamp",
+    )
 
-    def __init__(self, address: str | None, limit: float) -> None:
+    def __init__(self, address: str | None, limit: float, delay: float) -> None:
         self.address = address
         self.limit = limit
+        self.delay = delay
         self.clock = 0.0
         self.busy = 0
         self.flying = 0  # of these, URLs in flight
@@ -65,8 +77,10 @@ class Turns:
         self._hosts = hosts
         self._order = order
         self._politeness = hosts.politeness
-        self.by_server = hosts.politeness.server_delay is not None
-        self._at_once = hosts.politeness.at_once
+        self._delay = hosts.politeness.server_delay or 0.0
+        self._by_server = hosts.politeness.server_delay is not None
+        # Whether addresses matter: of servers, or to know those of the user's own.
+        self.by_address = self._by_server or hosts.politeness.own is not None
         self._servers: dict[str, Server] = {}
         self._quiet: deque[Server] = deque()
         self._sleeping: list[tuple[float, int, Server]] = []
@@ -92,10 +106,10 @@ class Turns:
                 host.clock = max(host.clock, now + pause)
             if killed or ahead > 0:
                 yield host
-            if host.address is not None and (delay := self._politeness.server_delay) is not None:
+            if host.address and self._by_server and not host.is_own:
                 server = self._server_at(host.address)
                 asked = host.clock - pause
-                server.clock = max(server.clock, asked + delay)
+                server.clock = max(server.clock, asked + server.delay)
             if host.waiting:
                 self.schedule(self._hosts.remember(host))
         self._quiet.extend(self._servers.values())
@@ -112,35 +126,35 @@ class Turns:
         if server is None:
             self.forget_if_idle(host)
             return
-        if host.waiting > len(host.in_flight) < self._at_once:
+        if host.waiting > len(host.in_flight) < host.at_once:
             heapq.heappush(server.sleepers, (max(host.clock, host.blocked), host.stamp, host.id))
         self._schedule_server(server)
         self.forget_if_idle(host)
 
     def _settle(self, host: Host) -> Server | None:
         """Find the server of a host that came into memory; None if it must be placed first."""
-        if not self.by_server or host.address == "":
-            host.server = Server(None, _NEVER)
-        elif host.address is not None:
+        if host.is_own:
+            host.server = Server(None, _NEVER, 0.0)
+        elif host.address is None and self.by_address:
+            if host.id not in self._asked:
+                self._unplaced[host.id] = None
+        elif host.address and self._by_server:
             host.server = self._server_at(host.address)
             host.server.hosts += 1
-        elif host.id not in self._asked:
-            self._unplaced[host.id] = None
+        else:
+            host.server = Server(None, _NEVER, self._delay)
         return host.server
 
     def _server_at(self, address: str) -> Server:
         server = self._servers.get(address)
         if server is None:
-            server = self._servers[address] = Server(address, self._at_once)
+            at_once = self._politeness.at_once
+            server = self._servers[address] = Server(address, at_once, self._delay)
         return server
-
-    def at_once(self, host: Host) -> int:
-        """Return how many URLs of a host may be in flight."""
-        return self._at_once
 
     def server_to_lend(self, address: str) -> Server | None:
         """Return the server at an address, None if servers do not matter or it has none."""
-        if not self.by_server or not address:
+        if not self._by_server or not address:
             return None
         server = self._server_at(address)
         if server.hosts <= 0:
@@ -283,10 +297,8 @@ class Turns:
             host.in_flight = {number}
         server.flying += 1
         host.clock = now + self._politeness.pause(host)
-        server.clock = now + (self._politeness.server_delay or 0.0)
-        if (
-            len(host.in_flight) < self._at_once
-        ):  # else neither has room, and nothing is to be scheduled
+        server.clock = now + server.delay
+        if len(host.in_flight) < host.at_once:  # else nothing is to be scheduled
             self.schedule(host)
 
     def land(self, host: Host, number: int, now: float, *, asked: bool) -> None:
@@ -308,10 +320,10 @@ class Turns:
         if not host.in_flight:
             host.clock = max(host.clock, now + self._politeness.pause(host))
         if not server.flying:
-            server.clock = max(server.clock, now + (self._politeness.server_delay or 0.0))
+            server.clock = max(server.clock, now + server.delay)
 
     def _forget_departure(self, host: Host, server: Server) -> None:
-        if self._at_once > 1 or host.before is None:
+        if host.at_once > 1 or host.before is None:
             return
         clock, before, server_clock = host.before
         host.clock = clock
@@ -348,6 +360,7 @@ class Turns:
             old.hosts -= 1
             self._quiet.append(old)
         host.address, host.server = address, None
+        self._politeness.mark(host)
         new = self._settle(host)
         assert new is not None
         new.busy += len(host.in_flight)

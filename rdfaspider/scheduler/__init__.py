@@ -33,7 +33,6 @@ from rdfaspider.scheduler.options import (
     frontier_options,
     frontier_url,
     lanes_of,
-    politeness_of,
 )
 from rdfaspider.scheduler.own import OwnRequests
 from rdfaspider.scheduler.placing import Placing
@@ -80,7 +79,6 @@ class Scheduler(BaseScheduler):
         retries: int,
         retry_delay: float,
         patience: float,
-        backoff: float,
         lanes: Lanes,
         lease: float,
         page_limit: int = 0,
@@ -96,7 +94,6 @@ class Scheduler(BaseScheduler):
         self.patience = patience
         self.page_limit = page_limit
         self._pages = 0
-        self.backoff = backoff
         self.spider: Any = None
         self._taken: dict[int, Taken] = {}
         self._outcomes: Counter[str] = Counter()
@@ -137,7 +134,6 @@ class Scheduler(BaseScheduler):
             retry_delay=settings.getfloat("FRONTIER_RETRY_DELAY"),
             patience=settings.getfloat("FRONTIER_PATIENCE"),
             page_limit=settings.getint("CLOSESPIDER_PAGECOUNT"),
-            backoff=politeness_of(settings).first_backoff,
             lanes=lanes_of(settings),
             lease=settings.getfloat("FRONTIER_LEASE"),
         )
@@ -372,8 +368,7 @@ class Scheduler(BaseScheduler):
         self._count_page(page)
         if page.strikes:
             # Not as a failure: the answer to this very fetch has cleared the failures of the host.
-            seconds = self.backoff * 2 ** min(page.strikes - 1, 20)
-            self.frontier.report(taken.host, now, refused=True, wanted=seconds)
+            self.frontier.report(taken.host, now, strikes=page.strikes)
         if page.outcome == "postponed":
             self.frontier.release(taken, now)
         elif page.transient and taken.attempts < self.retries:

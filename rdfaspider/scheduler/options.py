@@ -13,6 +13,7 @@ from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.reader import FrontierReader
 from rdfaspider.scheduler.lanes import Lanes
 from rdfaspider.settings.check import check
+from rdfaspider.urls.own import OwnServers
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -25,6 +26,8 @@ logger = getLogger(__name__)
 _SLOW_PER_SLOT = 4
 # Where there is no limit to open files.
 _MANY_FILES = 100_000
+
+logger = getLogger(__name__)
 
 # The priority of what settings.py says: what is set anywhere else was asked for.
 _PROJECT = 20
@@ -52,6 +55,11 @@ def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str,
     The settings are checked here too: another project may use the scheduler without the add-on.
     """
     check(settings)
+    if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS") and is_shared(frontier_url(settings)):
+        logger.warning(
+            "POLITENESS_OFF_FOR_OWN_SERVERS has no effect on a crawl that workers share: if all its servers"
+            " are your own, set POLITENESS_DELAY=0 and POLITENESS_AT_ONCE."
+        )
     shared = _shared(settings) if is_shared(frontier_url(settings)) else {}
     return {
         **shared,
@@ -91,8 +99,6 @@ def _shared(settings: BaseSettings) -> dict[str, Any]:
 
 def politeness_of(settings: BaseSettings) -> Politeness:
     """Return the politeness that the settings ask for."""
-    if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
-        return Politeness(delay=0.0, at_once=256, first_backoff=0.0, heeds_crawl_delay=False)
     large = settings.getfloat("POLITENESS_LARGE_DELAY")
     return Politeness(
         delay=_delay(settings),
@@ -102,7 +108,15 @@ def politeness_of(settings: BaseSettings) -> Politeness:
         latency_factor=settings.getfloat("POLITENESS_LATENCY_FACTOR"),
         server_delay=_server_delay(settings),
         first_backoff=settings.getfloat("POLITENESS_BACKOFF"),
+        own=_own_servers(settings),
     )
+
+
+def _own_servers(settings: BaseSettings) -> OwnServers | None:
+    """Return the servers with which there is no politeness, None if there is with all."""
+    if not settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS") or is_shared(frontier_url(settings)):
+        return None
+    return OwnServers(settings.getlist("RESOLVER_ALLOW"))
 
 
 def _delay(settings: BaseSettings) -> float:

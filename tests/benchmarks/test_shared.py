@@ -343,7 +343,7 @@ def cpu_of_children(run: Callable[[], None]) -> float:
 def test_cpu_of_a_crawl(redis: redis_servers.Server, tmp_path: Path) -> None:
     """One worker on the local frontier and on the shared one: CPU time of the process for a page."""
     parameters = Parameters(seed=5, hosts=40, levels=2, pages=6, links_across=3)
-    settings: dict[str, object] = {"POLITENESS_OFF_FOR_OWN_SERVERS": 1}
+    settings: dict[str, object] = {"POLITENESS_DELAY": 0, "POLITENESS_AT_ONCE": 256}
     cost = {}
     for name, url in {"local": "{jobdir}/frontier", "shared": redis.url}.items():
         directory = tmp_path / name

@@ -16,6 +16,7 @@ from rdfaspider.frontier.pages import MOST_AT_HAND
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING
 from rdfaspider.frontier.waiting import split
+from rdfaspider.urls.own import OwnServers
 
 LIMITS = FrontierLimits(depth=4, host_urls=60)
 
@@ -272,6 +273,53 @@ def test_a_page_may_borrow_from_a_host_at_its_own_server(tmp_path: Path) -> None
         assert frontier.borrow(None, "http://d.test/", "192.0.2.1", 2.0) > 0.0
         assert frontier.take(10.0) is None
         assert frontier.take(11.0)
+
+
+def test_there_is_no_politeness_with_own_servers_alone(tmp_path: Path) -> None:
+    politeness = Politeness(delay=10.0, server_delay=10.0, own=OwnServers(["mine.test"]))
+    path = str(tmp_path / "frontier")
+    hosts = ("127.0.0.1", "mine.test", "near.test", "far.test", "further.test")
+    with LocalFrontier(path, politeness=politeness) as frontier:
+        frontier.put([f"http://{host}/{n}" for host in hosts for n in range(4)])
+        frontier.wait(0.0)
+        unplaced = dict((name, number) for number, name in frontier.unplaced(9))
+        assert set(unplaced) == {"near.test", "far.test", "further.test"}
+        addresses = {
+            "near.test": "192.168.0.9",
+            "far.test": "192.0.2.1",
+            "further.test": "192.0.2.1",
+        }
+        for name, number in unplaced.items():
+            frontier.place(number, addresses[name])
+        taken = []
+        while (url := frontier.take(0.0)) is not None:
+            taken.append(url)
+            frontier.report(url.host, 0.0, refused=True)
+        of = Counter(url.url.split("/")[2] for url in taken)
+        assert of == {"127.0.0.1": 4, "mine.test": 4, "near.test": 4, "far.test": 1}
+        for url in taken:
+            frontier.release(url, 0.0)
+        near = next(url for url in taken if "near.test" in url.url)
+        frontier.place(near.host, "192.0.2.7")
+    with LocalFrontier(path, politeness=politeness, now=1.0) as frontier:
+        urls = [url.url for _ in range(20) if (url := frontier.take(1.0)) is not None]
+        of = Counter(url.split("/")[2] for url in urls)
+        assert of["127.0.0.1"] == of["mine.test"] == 4
+        assert of["near.test"] == 1, "it is somebody else's now"
+
+
+def test_without_clocks_of_servers_own_ones_are_known_by_their_address_all_the_same(
+    tmp_path: Path,
+) -> None:
+    politeness = Politeness(delay=10.0, own=OwnServers())
+    with LocalFrontier(str(tmp_path / "frontier"), politeness=politeness) as frontier:
+        frontier.put([f"http://{host}.test/{n}" for host in ("near", "far") for n in range(3)])
+        frontier.wait(0.0)
+        for number, name in frontier.unplaced(9):
+            frontier.place(number, "10.0.0.1" if name == "near.test" else "192.0.2.1")
+        urls = [taken.url for _ in range(6) if (taken := frontier.take(0.0)) is not None]
+        assert len([url for url in urls if "near" in url]) == 3
+        assert len([url for url in urls if "far" in url]) == 1
 
 
 def test_users_ports_and_schemes_share_the_clock_of_their_host(tmp_path: Path) -> None:

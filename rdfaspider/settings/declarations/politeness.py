@@ -78,6 +78,9 @@ SETTINGS = (
         "POLITENESS_OFF_FOR_OWN_SERVERS",
         "bool",
         False,
-        "For your own servers: no pauses, many fetches at once, no back-off, no Crawl-delay.",
+        "For your own servers: no pauses, many fetches at once, no back-off, no Crawl-delay. Own are hosts at"
+        " loopback and private addresses, and those that `RESOLVER_ALLOW` names; all others keep their"
+        " pauses. Behind a proxy addresses are not known, so only those written in URLs, `localhost` and"
+        " names in `RESOLVER_ALLOW` count. No effect on a crawl that workers share.",
     ),
 )

@@ -98,7 +98,7 @@ SETTINGS = (
         "DOWNLOAD_DELAY",
         "float",
         0,
-        "The longer of this and `POLITENESS_DELAY` applies, unless `POLITENESS_OFF_FOR_OWN_SERVERS`.",
+        "The longer of this and `POLITENESS_DELAY` applies.",
         unit="seconds",
         least=0,
     ),

@@ -20,7 +20,7 @@ def main() -> None:
         "LOG_LEVEL": "ERROR",
     }
     if arguments.redis:
-        own["FRONTIER_URL"] = arguments.redis
+        own |= {"FRONTIER_URL": arguments.redis, "POLITENESS_DELAY": 0, "POLITENESS_AT_ONCE": 256}
     if arguments.store:
         own["STORE_URL"] = arguments.store
     # For trying out others: SPEED_SETTINGS="NAME=value NAME=value".

@@ -1,0 +1,79 @@
+"""Which servers are the user's own: those on this machine and its networks, and those that are named."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Network = IPv4Network | IPv6Network
+
+# Fetches at once from a host of the user's own.
+AT_ONCE: Final = 256
+
+# Loopback and private. A server of IPv6 is a network of 64 bits (servers.py), of which ::1 has one to itself.
+_OWN: Final = tuple(
+    ip_network(text)
+    for text in (
+        "127.0.0.0/8",
+        "10.0.0.0/8",
+        "172.16.0.0/12",
+        "192.168.0.0/16",
+        "100.64.0.0/10",
+        "::/64",
+        "fc00::/7",
+        "fec0::/10",
+    )
+)
+
+
+class OwnServers:
+    """Tells servers of the user's own from others, by the name of a host and its address.
+
+    `allowed` has entries as RESOLVER_ALLOW has them: an address, a network or a name, some with a port.
+    """
+
+    def __init__(self, allowed: Iterable[str] = ()) -> None:
+        self._networks: list[Network] = list(_OWN)
+        self._names = {"localhost"}
+        for entry in allowed:
+            host = _without_port(entry.strip().lower())
+            network = _network(host)
+            if network is None:
+                self._names.add(host.rstrip("."))
+            else:
+                self._networks.append(network)
+
+    def includes(self, name: str, address: str | None = None) -> bool:
+        """Tell whether a host is the user's own; an address that is not known, None or "", tells nothing."""
+        name = name.rstrip(".")
+        if name in self._names or name.endswith(".localhost"):
+            return True
+        return any(self._is_own(_network(text)) for text in (name, address or ""))
+
+    def _is_own(self, found: Network | None) -> bool:
+        return found is not None and any(
+            found.version == own.version and found.overlaps(own) for own in self._networks
+        )
+
+    @property
+    def slots(self) -> dict[str, dict[str, float]]:
+        """What Scrapy's DOWNLOAD_SLOTS says of the hosts that are known beforehand to be own."""
+        single = (str(net.network_address) for net in self._networks if net.num_addresses == 1)
+        names = ("127.0.0.1", "::1", *sorted(self._names), *single)
+        return {name: {"delay": 0.0, "concurrency": AT_ONCE} for name in names}
+
+
+def _network(text: str) -> Network | None:
+    try:
+        return ip_network(text.strip("[]"))
+    except ValueError:
+        return None
+
+
+def _without_port(entry: str) -> str:
+    host, colon, port = entry.rpartition(":")
+    has_port = colon and port.isdecimal() and (host.endswith("]") or ":" not in host)
+    return (host if has_port else entry).strip("[]")
