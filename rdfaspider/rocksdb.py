@@ -7,7 +7,8 @@ is looked at first, and one that is damaged is left as it is.
 Layout: `SEAL` has the first line of CURRENT and then, a line each, the names and sizes of the files at the
 last clean end. Whoever opens the database to write, with this program or another, makes a new MANIFEST and
 another CURRENT: then the seal counts no more. So a database whose seal counts was closed cleanly, is not open
-for writing, and has all its files, as long as they are.
+for writing, and has all its files, as long as they are. `OPENED` has the name and the size of the MANIFEST
+when the database was last opened to write: from then on that only grows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 SEAL = "SEAL"
+OPENED = "OPENED"
 
 # Logs have nothing that is not in the other files too when a database was closed cleanly.
 _FILE = re.compile(r"CURRENT|MANIFEST-\d+|\d+\.(sst|blob)")
@@ -79,7 +81,7 @@ def fault(path: Path) -> str:
         return "CURRENT was replaced by that of an empty database" if has_data else ""
     if not is_sealed(path) and not any(path.glob("*.log")):
         return "the log of its last writes, a file *.log, is missing"
-    return _broken_seal(path)
+    return _broken_seal(path) or _shrunk(path, head)
 
 
 def _head(path: Path) -> str:
@@ -99,6 +101,16 @@ def _broken_seal(path: Path) -> str:
     return ""
 
 
+def _shrunk(path: Path, head: str) -> str:
+    try:
+        name, _, size = (path / OPENED).read_text(encoding="ascii").partition(" ")
+        least = int(size) if name == head else 0
+    except (OSError, ValueError):
+        return ""
+    found = _size(path / head)
+    return f"{head} has {found:,} bytes and had {least:,}" if found < least else ""
+
+
 def _sealed(path: Path) -> dict[str, int]:
     """Return the sizes of files by their names; none if there is no seal that counts."""
     try:
@@ -113,6 +125,13 @@ def _sealed(path: Path) -> dict[str, int]:
 def is_sealed(path: Path) -> bool:
     """Tell whether the database was closed cleanly and has not been opened to write since."""
     return bool(_sealed(path))
+
+
+def note_opening(path: Path) -> None:
+    """Write down what is known of a database that was opened to write just now."""
+    with suppress(OSError):
+        head = _head(path)
+        (path / OPENED).write_text(f"{head} {_size(path / head)}", encoding="ascii")
 
 
 def seal(path: Path) -> None:

@@ -141,6 +141,8 @@ class Database:
         except BaseException:
             shutil.rmtree(self._scratch, ignore_errors=True)
             raise
+        if not self._read_only:
+            rocksdb.note_opening(self._path)
         self._families = [Family(self._database, name) for name in names]
         self.urls, self.numbers, self.waiting, self.later = self._families[:4]
         self.inbox, self.links, self.hosts, self.meta, self.notes = self._families[4:9]

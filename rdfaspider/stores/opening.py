@@ -43,6 +43,7 @@ def open_directory(path: Path, *, read_only: bool) -> pyoxigraph.Store:
 def _open_to_write(path: Path) -> pyoxigraph.Store:
     path.mkdir(parents=True, exist_ok=True)
     store = pyoxigraph.Store(str(path))
+    rocksdb.note_opening(path)
     # Left by a load that was killed, or found the disk full.
     for leftover in path.glob("bulk-*.sst"):
         leftover.unlink()
