@@ -31,7 +31,16 @@ REQUIRED: dict[str, Requirement] = {
 }
 
 # Names that Python documents despite their underscore.
-DOCUMENTED = {"_asdict", "_exit", "_field_defaults", "_fields", "_getframe", "_make", "_replace"}
+DOCUMENTED = {
+    "_asdict",
+    "_current_frames",
+    "_exit",
+    "_field_defaults",
+    "_fields",
+    "_getframe",
+    "_make",
+    "_replace",
+}
 BY_NAME = {"delattr", "getattr", "hasattr", "setattr"}
 
 

@@ -123,6 +123,7 @@ EXTENSIONS_BASE = {
     "rdfaspider.extensions.progress.Progress": 100,
     "rdfaspider.extensions.reach.Reach": 100,
     "rdfaspider.extensions.redaction.Redaction": 0,
+    "rdfaspider.extensions.watchdog.Watchdog": 100,
     # After the others have counted.
     "rdfaspider.extensions.summary.Summary": 900,
     "rdfaspider.resolver.extension.ResolverExtension": 100,

@@ -1,0 +1,101 @@
+"""Notices when the event loop stands still, and what it does then.
+
+Everything that fetches, schedules and answers goes on in one thread. What blocks it, a long computation or
+a slow disk, holds up all hosts at once, and nothing else would tell.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from logging import getLogger
+from time import monotonic
+from traceback import format_stack
+from typing import TYPE_CHECKING, Self
+
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+logger = getLogger(__name__)
+
+# Seconds between two beats of the loop, and by how much one may be late.
+_BEAT = 0.25
+STALL = 0.25
+# Seconds of a stall that is worth a warning: a busy machine has shorter ones. And between two warnings.
+_LONG = 1.0
+_WARNINGS = 60.0
+# Frames of the stack that are shown, the innermost ones.
+_FRAMES = 12
+
+
+class Watchdog:
+    """Counts the stalls of the loop. A thread looks what the loop does while it stands still.
+
+    Stats are changed and lines written by the loop itself, when it goes on. What holds Python's lock for
+    all of a stall is counted, and cannot be looked at.
+    """
+
+    def __init__(self, stats: StatsCollector) -> None:
+        self.stats = stats
+        self._stalls = 0
+        self._longest = 0.0
+        self._warned = -_WARNINGS
+        self._stack: list[str] = []
+        self._ended = threading.Event()
+        self._task = create_looping_call(self._beat)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        watchdog = cls(crawler.stats)
+        crawler.signals.connect(watchdog.spider_opened, signals.spider_opened)
+        crawler.signals.connect(watchdog.spider_closed, signals.spider_closed)
+        return watchdog
+
+    def spider_opened(self) -> None:
+        self._last = monotonic()
+        loop = threading.get_ident()
+        threading.Thread(target=self._watch, args=(loop,), name="watchdog", daemon=True).start()
+        self._task.start(_BEAT, now=False)
+
+    def spider_closed(self) -> None:
+        if self._task.running:
+            self._task.stop()
+        self._ended.set()
+
+    def _beat(self) -> None:
+        now = monotonic()
+        late = now - self._last - _BEAT
+        self._last = now
+        if late > STALL:
+            self._note(late, now)
+
+    def _note(self, seconds: float, now: float) -> None:
+        self._stalls += 1
+        self._longest = max(self._longest, seconds)
+        self.stats.set_value("loop/stalls", self._stalls)
+        self.stats.set_value("loop/longest", round(self._longest, 3))
+        stack, self._stack = self._stack, []
+        if seconds >= _LONG and now - self._warned >= _WARNINGS:
+            self._warned = now
+            logger.warning(
+                "The crawl stood still for %.1f seconds, all hosts at once; %d times so far for more than"
+                " %g. LOG_LEVEL=DEBUG shows where.",
+                seconds,
+                self._stalls,
+                STALL,
+            )
+        if stack:
+            logger.debug("The loop stood still for %.2f seconds in\n%s", seconds, "".join(stack))
+
+    def _watch(self, loop: int) -> None:
+        """Look at the stack of the loop's thread once in each stall."""
+        seen = 0.0
+        while not self._ended.wait(STALL):
+            last = self._last
+            if last != seen and monotonic() - last > _BEAT + STALL:
+                seen = last
+                self._stack = format_stack(sys._current_frames().get(loop), _FRAMES)
