@@ -209,7 +209,7 @@ class Crawled:
 def crawl(
     directory: Path,
     seeds: list[str],
-    *,
+    *arguments: str,
     until: Callable[[], bool] = lambda: False,
     most_seconds: float = 60,
     **settings: object,
@@ -227,10 +227,10 @@ def crawl(
         **settings,
     }
     words = [word for name, value in options.items() for word in ("-s", f"{name}={value}")]
-    command = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-a", "seeds=seeds.txt", *words]
+    command = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-a", "seeds=seeds.txt"]
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(
-            command,
+            [*command, *arguments, *words],
             cwd=directory,
             env={**os.environ, "PYTHONPATH": str(PROJECT)},
             stderr=log,

@@ -41,6 +41,11 @@ class _Reason(NamedTuple):
 _REASONS = (
     _Reason("urls/rejected/links", "links beyond the per-page limit", "EXTRACT_MAX_LINKS"),
     _Reason("urls/rejected/scope", "links out of scope", "scope"),
+    _Reason(
+        "urls/rejected/domain_hosts",
+        "links to hosts beyond the limit of their domain",
+        "FRONTIER_DOMAIN_HOSTS",
+    ),
     _Reason("urls/rejected/accept", "links that no rule accepts", "URLS_ACCEPT"),
     _Reason("urls/rejected/port", "links to ports of services other than the web", ""),
     _Reason("urls/rejected/host", "links to host names that no server can have", ""),
@@ -85,6 +90,14 @@ _REASONS = (
     _Reason("filter/dropped/literal", "triples with too long a literal", "FILTER_LITERAL_LENGTH"),
     _Reason("filter/dropped/iri", "triples with an invalid IRI", ""),
     _Reason("filter/dropped/", "triples dropped ({label})", "FILTER_DROP"),
+    _Reason("store/dropped/host_quads", "triples beyond those of their host", "STORE_HOST_QUADS"),
+    _Reason("store/dropped/host_mb", "triples beyond the size of their host", "STORE_HOST_MB"),
+    _Reason(
+        "store/dropped/domain_quads", "triples beyond those of their domain", "STORE_DOMAIN_QUADS"
+    ),
+    _Reason(
+        "store/dropped/domain_mb", "triples beyond the size of their domain", "STORE_DOMAIN_MB"
+    ),
     _Reason("store/aside", "pages that the store refused (scrapy export --aside)", ""),
 )
 # Of these the value says more than the name.

@@ -24,11 +24,12 @@ from rdfaspider.scheduler import uses_frontier
 from rdfaspider.scheduler.options import frontier_url
 from rdfaspider.signals import seed_failed
 from rdfaspider.spiders.arguments import check_arguments, read_depth
+from rdfaspider.spiders.domains import DomainHosts
 from rdfaspider.spiders.identity import introduce
 from rdfaspider.spiders.rules import read_filters
 from rdfaspider.spiders.scope import Scope
 from rdfaspider.spiders.seeds import Seeds, read_seeds
-from rdfaspider.urls import Filters, as_linked, normalise, unfit_authority
+from rdfaspider.urls import Filters, as_linked, host, normalise, unfit_authority
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -68,6 +69,7 @@ class RdfaSpider(Spider):
         self.scope = Scope(scope or "host", self.seeds.urls)
         self.filters = Filters()
         self.max_links = 0
+        self.domain_hosts: DomainHosts | None = None
         # The pages of a site share most of their links.
         self._judged = lru_cache(16_384)(self._judge)
         # Servers on this machine or network that the user named, as URLs.
@@ -82,6 +84,8 @@ class RdfaSpider(Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.filters = read_filters(crawler.settings)
         spider.max_links = crawler.settings.getint("EXTRACT_MAX_LINKS")
+        if most := crawler.settings.getint("FRONTIER_DOMAIN_HOSTS"):
+            spider.domain_hosts = DomainHosts(most)
         introduce(crawler.settings, spider.seeds.urls)
         # What workers share can be written by whoever reaches their server.
         spider._trusts_memory = not is_shared(frontier_url(crawler.settings))
@@ -219,7 +223,11 @@ class RdfaSpider(Spider):
                 rejected["links"] += len(page.links) - place
                 break
             url, reason = self._judged(link)
-            if reason and not (may_leave and reason == "scope"):
+            if reason and not (
+                (may_leave and reason == "scope")
+                # The host of a page is one that the crawl goes to.
+                or (reason == "domain_hosts" and host(url) == host(page.url))
+            ):
                 rejected[reason] += 1
             else:
                 links.append(url)
@@ -236,7 +244,10 @@ class RdfaSpider(Spider):
     def _judge(self, link: str) -> tuple[str, str]:
         """Return a link as it is to be fetched, and an empty reason or why it is not."""
         url, reason = self.filters.admit(link)
-        return url, reason or unfit_authority(url) or ("" if url in self.scope else "scope")
+        reason = reason or unfit_authority(url) or ("" if url in self.scope else "scope")
+        if not reason and self.domain_hosts is not None and self.scope.kind != "host":
+            reason = "" if self.domain_hosts.admits(host(url)) else "domain_hosts"
+        return url, reason
 
     def _page(self, request: Request) -> Page:
         meta = request.meta

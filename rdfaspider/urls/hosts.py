@@ -59,6 +59,13 @@ def domain_of(name: str) -> str:
     return _extractor().extract_str(name).top_domain_under_public_suffix or name
 
 
+@lru_cache(maxsize=10_000)
+def owner_of(name: str) -> str:
+    """Return the part of a host's name below which all belongs to one owner: ``me.blogspot.com``."""
+    found = _extractor().extract_str(name, include_psl_private_domains=True)
+    return found.top_domain_under_public_suffix or name
+
+
 @cache
 def _extractor() -> "TLDExtract":
     # Imported here because it brings requests along. The bundled list is used as it is: no network,

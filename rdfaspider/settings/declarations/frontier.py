@@ -88,6 +88,16 @@ SETTINGS = (
         unit="URLs",
         least=1,
     ),
+    # A host with URLs takes a kilobyte of memory. Blogs at one service have owners of their own.
+    Setting(
+        "FRONTIER_DOMAIN_HOSTS",
+        "int",
+        10_000,
+        "Follow links to at most this many hosts of one registered domain in a run; suffixes of services"
+        " such as `blogspot.com` are no domain. 0 sets no limit. Seeds are not counted.",
+        unit="hosts",
+        least=0,
+    ),
     Setting(
         "FRONTIER_RETRIES",
         "int",

@@ -70,6 +70,40 @@ SETTINGS = (
         unit="seconds",
         least=0,
     ),
+    # Ten times what a rich site gives in FRONTIER_HOST_URLS pages; a hostile one gives a hundred.
+    Setting(
+        "STORE_HOST_QUADS",
+        "int",
+        10_000_000,
+        "Store at most about this many triples of one host; 0 sets no limit.",
+        unit="triples",
+        least=0,
+    ),
+    Setting(
+        "STORE_HOST_MB",
+        "int",
+        2_000,
+        "Store at most about this much of one host, as N-Quads; 0 sets no limit.",
+        unit="megabytes",
+        least=0,
+    ),
+    Setting(
+        "STORE_DOMAIN_QUADS",
+        "int",
+        40_000_000,
+        "The same for all hosts of a registered domain together; suffixes of services such as"
+        " `blogspot.com` are no domain.",
+        unit="triples",
+        least=0,
+    ),
+    Setting(
+        "STORE_DOMAIN_MB",
+        "int",
+        8_000,
+        "The same for all hosts of a registered domain together.",
+        unit="megabytes",
+        least=0,
+    ),
     Setting(
         "STORE_OUTBOX_MB",
         "float",
