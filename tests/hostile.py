@@ -55,7 +55,7 @@ def pages(number: int, latency: float = 0.0) -> Manner:
 
 async def silent(client: asyncio.StreamWriter, path: str) -> None:
     """Never answer."""
-    await asyncio.Event().wait()
+    await asyncio.sleep(3600)
 
 
 async def drip(client: asyncio.StreamWriter, path: str) -> None:
@@ -152,8 +152,10 @@ async def _serve(web: Web, ready: Event, done: asyncio.Event) -> None:
     await done.wait()
     for server in servers:
         server.close()
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:
-        task.cancel()
+    while talks := asyncio.all_tasks() - {asyncio.current_task()}:
+        for talk in talks:
+            talk.cancel()
+        await asyncio.wait(talks)
 
 
 @contextmanager
@@ -169,7 +171,6 @@ def serving(hosts: Mapping[str, Manner]) -> Iterator[Web]:
     finally:
         loop.call_soon_threadsafe(done.set)
         thread.join()
-        loop.run_until_complete(asyncio.sleep(0))
         loop.close()
 
 
@@ -189,8 +190,8 @@ def name_of(address: str, zone: str) -> str:
 
 
 def addresses(second: int, count: int) -> list[str]:
-    """Return so many addresses of this machine, up to 254."""
-    return [f"127.{second}.0.{number}" for number in range(1, count + 1)]
+    """Return so many addresses of this machine."""
+    return [f"127.{second}.{number // 250}.{number % 250 + 1}" for number in range(count)]
 
 
 @dataclass(frozen=True)

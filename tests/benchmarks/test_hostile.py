@@ -44,7 +44,7 @@ PAGES = 200  # links away, of each host
 URLS = 10  # of each hostile host, all seeds
 
 # Seconds until the first pages are there and all good hosts are known.
-WARM_UP = 4.0
+WARM_UP = 15.0
 
 
 class Measured(NamedTuple):
@@ -96,7 +96,7 @@ def compare(directory: Path, good: int, bad: int, delay: float, seconds: float) 
 
 
 def test_a_tenth_of_hostile_hosts(tmp_path: Path) -> None:
-    print("\n" + compare(tmp_path, good=225, bad=25, delay=2.0, seconds=40))
+    print("\n" + compare(tmp_path, good=900, bad=100, delay=9.0, seconds=40))
 
 
 def test_as_many_hostile_hosts_as_others(tmp_path: Path) -> None:
