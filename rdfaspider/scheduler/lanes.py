@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 YOUNG = 2.0
 # Seconds in which a page must be there for its host to be proven.
 SOON = 5.0
-# Hosts not proven flow while half of their fetches are younger than this, in seconds.
+# Tries flow while half of those under way are younger than this, in seconds, and the last ones ended, or
+# became slow, sooner on average.
 FLOW = 0.5
+# The weight of one try in that average.
+_WEIGHT = 1 / 16
 # URLs that are kept while they flow, which is enough for the next moments, and while they do not.
 _FEW = 16
 _ROOM = 1000
@@ -46,6 +49,7 @@ class Lanes:
         self._slow: dict[int, tuple[float, int]] = {}
         self._room: deque[tuple[float, Taken]] = deque()
         self._return = 0.0
+        self._seconds = 0.0
 
     # --- what is under way ---
 
@@ -74,6 +78,8 @@ class Lanes:
         for lane in (self._tries, self._quick, self._slow):
             if (known := lane.pop(number, None)) is not None:
                 began, host = known
+                if lane is self._tries:
+                    self._average(now - began)
                 if answered is not None:
                     self._prove(host, answered and now - began <= SOON)
                 return
@@ -96,6 +102,11 @@ class Lanes:
                 if now - lane[number][0] < YOUNG:
                     break
                 self._slow[number] = lane.pop(number)
+                if lane is self._tries:
+                    self._average(YOUNG)
+
+    def _average(self, seconds: float) -> None:
+        self._seconds += (seconds - self._seconds) * _WEIGHT
 
     # --- what waits ---
 
@@ -119,7 +130,7 @@ class Lanes:
 
     def is_patient(self, now: float) -> bool:
         """Tell whether enough URLs wait for now, as their lane flows."""
-        return len(self._room) >= _FEW and self._median_age(now) < FLOW
+        return len(self._room) >= _FEW and max(self._seconds, self._median_age(now)) < FLOW
 
     def return_time(self, now: float) -> float:
         """Return when a URL that is not kept should come back: one after the other, as the lane moves."""

@@ -126,3 +126,18 @@ def test_no_lane_holds_more_than_it_may(steps: list[Step]) -> None:
         assert lanes.slow <= 3
         assert lanes.young(now) <= lanes.slots
         assert len(lanes._tries) <= lanes.share
+
+
+def test_tries_that_became_slow_are_remembered_when_others_begin() -> None:
+    lanes = Lanes(slots=64, share=0.5, most_slow=64)
+    for number in range(32):
+        lanes.begin(number, number, 0.0)
+    for number in range(_FEW):
+        lanes.keep(url_of(number), 0.0)
+    assert lanes.young(YOUNG) == 0
+    lanes.begin(100, 100, YOUNG)
+    assert not lanes.is_patient(YOUNG), "hosts that answer do not wait until it is certain again"
+    for number in range(200, 264):
+        lanes.begin(number, number, YOUNG)
+        lanes.end(number, YOUNG + 0.1, answered=True)
+    assert lanes.is_patient(YOUNG + 0.1)
