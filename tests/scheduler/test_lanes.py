@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import resource
 from typing import Literal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scrapy.settings import Settings
 
 from rdfaspider.frontier import Taken
 from rdfaspider.scheduler.lanes import _FEW, _ROOM, FLOW, SOON, YOUNG, Lanes
+from rdfaspider.scheduler.options import lanes_of
 
 
 def url_of(host: int) -> Taken:
@@ -141,3 +145,21 @@ def test_tries_that_became_slow_are_remembered_when_others_begin() -> None:
         lanes.begin(number, number, YOUNG)
         lanes.end(number, YOUNG + 0.1, answered=True)
     assert lanes.is_patient(YOUNG + 0.1)
+
+
+@pytest.mark.parametrize(
+    ("files", "slots", "most_slow"),
+    [(20_000, 256, 1024), (1024, 256, 256), (256, 64, 64), (resource.RLIM_INFINITY, 256, 1024)],
+)
+def test_there_are_no_more_fetches_than_files(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    files: int,
+    slots: int,
+    most_slow: int,
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
+    settings = Settings({"CONCURRENT_REQUESTS": 256, "FETCH_UNPROVEN_SHARE": 0.5})
+    lanes = lanes_of(settings)
+    assert (lanes.slots, lanes.share, lanes.most_slow) == (slots, slots // 2, most_slow)
+    assert ("ulimit" in caplog.text) == (slots < 256)
