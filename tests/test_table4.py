@@ -170,5 +170,5 @@ def test_ten_megabytes_come_at_the_speed_of_the_line(origin: str) -> None:
 
 def test_what_is_not_a_page_is_not_downloaded(crawl: Crawler, origin: str) -> None:
     HUNG_UP.clear()
-    crawl(",".join(origin + path for path in ("/pdf", "/image", "/large")))
+    crawl(",".join(origin + path for path in ("/pdf", "/image", "/small")))
     assert sorted(HUNG_UP) == ["/image", "/pdf"]
