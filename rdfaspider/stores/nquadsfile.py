@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from io import FileIO
     from pathlib import Path
 
-    from typing_extensions import Buffer
+    from _typeshed import ReadableBuffer
 
 logger = logging.getLogger(__name__)
 
@@ -121,7 +121,7 @@ class _Beginning(RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Buffer) -> int:
+    def readinto(self, buffer: ReadableBuffer) -> int:
         view = memoryview(buffer)
         data = self._file.read(min(len(view), self._left))
         view[: len(data)] = data
