@@ -32,6 +32,10 @@ class Leases:
         """Tell whether a URL is in flight by this very grant."""
         return self._held.get(taken.number) is taken
 
+    def has(self, number: int) -> bool:
+        """Tell whether a URL is in flight."""
+        return number in self._held
+
     def end(self, taken: Taken) -> None:
         del self._held[taken.number]
 

@@ -68,6 +68,7 @@ class LocalFrontier:
         if order not in ORDERS:
             raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
         self._database = Database(Path(path))
+        self.order = order
         self._lease = lease
         self._now = now
         try:
@@ -209,6 +210,25 @@ class LocalFrontier:
         placing = now + self._lease if self._turns.has_unplaced else None
         times = (self._turns.next_time(now), self._later.first, self._leases.first, placing)
         return min((max(time - now, 0.0) for time in times if time is not None), default=None)
+
+    @guarded
+    def adopt(self, url: str, now: float) -> Taken | None:
+        """Take a URL back into flight that somebody has held since before a restart; None if it has ended, or
+        is in flight already."""
+        key = to_key(url)
+        record = self.trie.record(url)
+        if record is None or record.state != WAITING or self._leases.has(record.number):
+            return None
+        host = self._hosts.known(key)
+        host.queue = [entry for entry in host.queue if entry[1].number != record.number]
+        self._order.forgotten(host)  # it may have read this one ahead
+        taken = Taken(
+            url, record.depth, record.attempts, record.number, host.id, record.hint, record.hops
+        )
+        self._loaded[record.number] = taken
+        self._leases.grant(taken, now)
+        self._turns.adopt(host, record.number, now)
+        return taken
 
     # --- back ---
 
@@ -442,6 +462,16 @@ class LocalFrontier:
             denied=counters.denied,
             rejected=dict(counters.rejected),
         )
+
+    @property
+    def is_broken(self) -> bool:
+        """Tell whether it could not be written, and takes nothing more."""
+        return self._database.is_broken
+
+    @property
+    def in_flight(self) -> int:
+        """Return how many URLs are in flight."""
+        return len(self._leases)
 
     @property
     def limits(self) -> FrontierLimits:

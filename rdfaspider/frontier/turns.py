@@ -301,6 +301,20 @@ class Turns:
         if len(host.in_flight) < host.at_once:  # else nothing is to be scheduled
             self.schedule(host)
 
+    def adopt(self, host: Host, number: int, now: float) -> None:
+        """Take in that a URL of a host, which may be anywhere, has been in flight for some time."""
+        if host.server is None:
+            self.place(host, "")  # until somebody says where it is
+        server = host.server
+        assert server is not None
+        if host.engaged:
+            self._disengage(host)
+        self._stamps += 1
+        host.stamp = self._stamps  # so that it is nowhere
+        server.busy += 1
+        self.depart(host, number, now)
+        self._schedule_server(server)
+
     def land(self, host: Host, number: int, now: float, *, asked: bool) -> None:
         """Let a URL land: host and server rest from now, each if it was the only one in flight there.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import redis
 
 from rdfaspider.frontier import Frontier, UrlView, open_frontier
 from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.reader import FrontierReader
 from rdfaspider.frontier.redis import failures
 from rdfaspider.frontier.shared import SharedFrontier
 from tests.frontier import redis_servers
+from tests.frontier.served import ServedAlone, serve_alone
 
 Opener = Callable[..., Frontier]
 
@@ -38,6 +41,8 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
     """Return what people are told of a URL of a frontier that is open."""
     if isinstance(frontier, SharedFrontier):
         return failures.url_view(frontier, url)
+    if isinstance(frontier, ServedAlone):
+        frontier = frontier.engine
     assert isinstance(frontier, LocalFrontier)
     with FrontierReader(frontier._database._database.path(), delay=0.0) as reader:
         return reader.url(url)
@@ -52,6 +57,8 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
         "local-profit",
         "local-topics",
         "local-harvest",
+        *(f"unix-{order}" for order in ORDERS),
+        "tcp-breadth",
         "redis-breadth",
         "cluster-breadth",
     ]
@@ -59,6 +66,9 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
     """Return a function that opens the same frontier each time it is called."""
     kind, order = request.param.split("-")
+    if kind in ("unix", "tcp"):
+        yield partial(serve_alone, tmp_path, order, is_tcp=kind == "tcp")
+        return
     url, shared = str(tmp_path / "frontier"), {}
     if kind != "local":
         shared = {"read_ahead": 0, "partitions": 5, "worker": "only"}

@@ -1,0 +1,325 @@
+"""The frontier as a worker sees it that a service hands out.
+
+Reading ahead. `take` answers from URLs at hand. What the worker did is told in messages, one after the other,
+and each asks for about as many URLs as are being fetched, so that there are always some at hand and never so
+many that another worker is left without. An order that learns from each page has few at hand.
+
+With `read_ahead=0` each call is a message, the answer is waited for, and all times are the caller's.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from typing import TYPE_CHECKING, Any, Self
+
+from rdfaspider import clock
+from rdfaspider.frontier import FrontierUnavailable, HostView
+from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.orders import ORDERS
+from rdfaspider.frontier.service import BEAT
+from rdfaspider.frontier.service.line import Line
+from rdfaspider.frontier.service.talk import LONGEST, SHORTEST, Talk, waking
+from rdfaspider.frontier.service.wire import Address, Security
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rdfaspider.frontier import Counts, State, Taken
+
+logger = logging.getLogger(__name__)
+
+# URLs at hand at least.
+_LEAST = 4
+# Seconds that a question of the crawl may take, that everything else may, and that the end of a worker may.
+_IMPATIENT, _PATIENT, _LEAVING = 1.0, 60.0, 10.0
+# Hosts that are named to be placed, at a time.
+_PLACES = 100
+
+
+class ServedFrontier:
+    """A Frontier (see the package) that a service hands out to any number of workers.
+
+    url         unix:PATH or frontier://HOST:PORT
+    worker      its name, unique in the crawl; made up if empty
+    read_ahead  URLs at hand, at most; 0 is for onlookers and for tests
+    waits       whether to wait for seeds when nothing is left
+    onlooks     whether only to look: the workers do not see it
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        security: Security | None = None,
+        worker: str = "",
+        read_ahead: int = 64,
+        waits: bool = False,
+        onlooks: bool = False,
+        now: float = 0.0,
+    ) -> None:
+        made_up = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
+        self._line = Line(Address.parse(url), security or Security())
+        self._talk = Talk(self._line, "" if onlooks else worker or made_up, now)
+        self._waits = waits
+        self._is_at_once = not read_ahead
+        self._is_closed = False
+        try:
+            self._talk.greet()
+        except BaseException:
+            self._line.close()
+            raise
+        learns = ORDERS[self.order].fed_at_once == 1
+        self._most = min(read_ahead, _LEAST) if learns else read_ahead
+
+    @property
+    def name(self) -> str:
+        return self._talk.name
+
+    @property
+    def order(self) -> str:
+        """Return the order in which the service hands out URLs."""
+        return str(self._talk.welcome["order"])
+
+    @property
+    def limits(self) -> FrontierLimits:
+        """Return the limits in force, as far as they concern a worker."""
+        return FrontierLimits(**self._talk.welcome["limits"])
+
+    @property
+    def state(self) -> str:
+        """Return what all workers are told to do: run, pause or stop."""
+        return self._talk.state
+
+    @property
+    def notify(self) -> Callable[[], None]:
+        """Is called, in another thread, when there may be something new; to be set."""
+        return self._line.notify
+
+    @notify.setter
+    def notify(self, function: Callable[[], None]) -> None:
+        self._line.notify = function
+
+    # --- messages ---
+
+    def _tell(self, now: float | None = None, **wishes: Any) -> None:
+        """Have told what was done, before long or, at once, now."""
+        if now is not None:
+            self._talk.now = now
+        if self._is_at_once:
+            self._talk.exchange(wishes, _PATIENT)
+        else:
+            self._advance()
+
+    def _advance(self) -> None:
+        """Take in what has come, and send the next message if there is reason to."""
+        talk = self._talk
+        talk.collect()
+        if talk.failure is None and not talk.is_busy and (wishes := self._wishes()) is not None:
+            talk.begin(wishes)
+
+    def _wishes(self) -> dict[str, Any] | None:
+        """Return what is wanted now, None if there is no reason for a message."""
+        talk, now = self._talk, clock.now()
+        wishes: dict[str, Any] = {}
+        goal = min(self._most, max(_LEAST, talk.begun))
+        is_hungry = 2 * len(talk.at_hand) <= goal
+        if is_hungry and (now >= talk.next_want or talk.did):
+            wishes["want"] = goal - len(talk.at_hand)
+            if not talk.unplaced:
+                wishes["unplaced"] = _PLACES
+        if now - talk.last_look >= BEAT:
+            wishes["look"] = True
+        has_reason = wishes or talk.did or talk.borrowing
+        is_soon = talk.at_hand and talk.seconds_since_message() < SHORTEST
+        return wishes if has_reason and not is_soon else None
+
+    def _ask(self, question: str, timeout: float = _PATIENT, **words: Any) -> dict[str, Any]:
+        return self._talk.ask(question, timeout, **words)
+
+    # --- in and out ---
+
+    def put(self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = ()) -> None:
+        self._talk.do("put", list(urls), depth, list(contexts))
+        self._tell()
+
+    def knows(self, url: str) -> bool:
+        try:
+            return bool(self._ask("knows", _IMPATIENT, url=url)["knows"])
+        except FrontierUnavailable:
+            return True  # it is not worth waiting for
+
+    def take(self, now: float) -> Taken | None:
+        self._tell(now, want=1)
+        talk = self._talk
+        if talk.failure is not None:
+            raise talk.failure
+        return talk.at_hand.popleft() if talk.at_hand and not self._is_held_up else None
+
+    @property
+    def _is_held_up(self) -> bool:
+        """Tell whether nothing may begin: the crawl is paused or stopped, or the service was not heard of."""
+        return self._talk.state != "run" or self._talk.is_silent
+
+    def wait(self, now: float) -> float | None:
+        self._tell(now, want=0, look=True)
+        talk = self._talk
+        if self._is_at_once:
+            return talk.wait
+        if talk.failure is not None:
+            return 0.0  # the next `take` says so
+        if talk.state == "stop":
+            return LONGEST if talk.begun or talk.did else None
+        if self._is_held_up:
+            return BEAT
+        if talk.at_hand:
+            return 0.0
+        if talk.is_busy or talk.did:
+            return LONGEST  # or sooner: whoever has set `notify` is told
+        if talk.wait is None and (talk.begun or self._waits):
+            return LONGEST
+        return waking(talk.wait)
+
+    # --- back ---
+
+    def finish(
+        self,
+        taken: Taken,
+        state: State,
+        now: float,
+        links: Iterable[str] = (),
+        *,
+        deeper: int = 1,
+        hops: int = 0,
+        gain: float = 0.0,
+        contexts: Sequence[int] = (),
+        reason: str = "",
+        status: int = 0,
+    ) -> None:
+        said: dict[str, Any] = {"deeper": deeper, "hops": hops, "gain": gain}
+        said |= {"contexts": list(contexts), "reason": reason, "status": status}
+        if self._talk.end(taken, "end", state, list(links), said):
+            self._tell(now)
+
+    def retry(
+        self, taken: Taken, now: float, after: float = 0.0, *, reason: str = "", status: int = 0
+    ) -> None:
+        if self._talk.end(taken, "retry", after, {"reason": reason, "status": status}):
+            self._tell(now)
+
+    def release(self, taken: Taken, now: float) -> None:
+        if self._talk.end(taken, "release"):
+            self._tell(now)
+
+    # --- politeness ---
+
+    def report(
+        self,
+        host: int,
+        now: float,
+        *,
+        latency: float | None = None,
+        refused: bool = False,
+        wanted: float | None = None,
+        strikes: int = 0,
+    ) -> None:
+        said = {"latency": latency, "refused": refused, "wanted": wanted, "strikes": strikes}
+        self._talk.do("report", host, said)  # it is told with what comes next
+
+    def slow_down(
+        self, host: int, *, crawl_delay: float | None = None, until: float | None = None
+    ) -> None:
+        here = self._talk.now if self._is_at_once else clock.now()
+        self._talk.do("slow", host, crawl_delay, None if until is None else until - here)
+        self._tell()
+
+    def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
+        self._talk.borrowing.setdefault(url, (host, url, address))
+        self._tell(now)
+        return self._talk.lent.pop(url, LONGEST)
+
+    def repay(self, url: str, now: float) -> None:
+        self._talk.do("repay", url)
+        self._tell(now)
+
+    def unplaced(self, most: int) -> list[tuple[int, str]]:
+        self._tell(unplaced=most)
+        hosts = self._talk.unplaced
+        self._talk.unplaced = hosts[most:] if most > 0 else hosts
+        return hosts[: max(most, 0)]
+
+    def place(self, host: int, address: str) -> None:
+        self._talk.do("place", host, address)
+        self._tell()
+
+    # --- notes ---
+
+    def note(self, name: str) -> bytes | None:
+        value: str | None = self._ask("note", name=name)["note"]
+        return None if value is None else value.encode("latin-1")
+
+    def set_note(self, name: str, value: bytes) -> None:
+        kind = "add" if name in self._talk.watched else "note"
+        self._talk.do(kind, name, value.decode("latin-1"))
+        self._tell()
+
+    def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
+        """Have `recall` called with a note when another worker has changed it.
+
+        The note is a JSON array or an object of arrays, and to set it is to add to them. `recall` is
+        called before any URL is handed out that was taken in after the change.
+        """
+        self._talk.watched[name] = recall
+        self._talk.exchange({"watch": [name]}, _PATIENT)
+
+    # --- looking ---
+
+    def counts(self) -> Counts:
+        if not self._is_closed:
+            self._tell(look=True)
+        return self._talk.counts
+
+    def hosts(self, now: float) -> Iterator[HostView]:
+        self._talk.now = now
+        begin = True
+        while rows := self._ask("hosts", begin=begin)["hosts"]:
+            yield from (HostView(*row) for row in rows)
+            begin = False
+
+    def workers(self) -> list[dict[str, Any]]:
+        """Return what the service knows of each worker."""
+        workers: list[dict[str, Any]] = self._ask("workers")["workers"]
+        return workers
+
+    def close(self) -> None:
+        """Tell everything, and give back what is in flight.
+
+        If that fails, the service takes this worker for dead before long, and puts back what it had.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            if self._talk.failure is None:
+                self._leave()
+        except FrontierUnavailable as error:
+            logger.warning("What was in flight is handed out again later: %s", error)
+        finally:
+            self._line.close()
+
+    def _leave(self) -> None:
+        talk = self._talk
+        if not self._is_at_once:
+            talk.at_hand.clear()
+            for taken in list(talk.held):
+                talk.end(taken, "release")
+        talk.exchange({"look": True}, _LEAVING)
+        if not self._is_at_once:
+            talk.ask("leave", _LEAVING)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

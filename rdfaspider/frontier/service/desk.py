@@ -1,0 +1,329 @@
+"""What the service does for its workers: it keeps who holds what, and hands out the frontier's URLs.
+
+Layout. A URL that is handed out has a grant, a number that its worker knows it by; these numbers go up.
+Invariant: what is in flight in the frontier is held by exactly one worker. All of this is in memory: after a
+kill it comes back with the workers, whose names are in the note `workers`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.frontier.service import BEAT, DEAD_AFTER
+from rdfaspider.frontier.service.notices import Notices
+from rdfaspider.frontier.service.wire import WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rdfaspider.frontier import Counts, HostView, Taken
+    from rdfaspider.frontier.local import LocalFrontier
+
+logger = logging.getLogger(__name__)
+
+_WORKERS = "workers"
+# Hosts that are told of in one reply.
+_HOSTS = 1000
+# The numbers of all are counted anew when they are so old, in seconds.
+_COUNTED = 0.5
+
+Message = dict[str, Any]
+
+
+class Worker:
+    """A worker as the service knows it; `run` tells two of the same name apart.
+
+    `number` and `reply` are of the last message, in case that the reply did not arrive.
+    """
+
+    def __init__(self, name: str, run: str) -> None:
+        self.name = name
+        self.run = run
+        self.about: Message = {}
+        self.held: dict[int, Taken] = {}
+        self.lent: set[str] = set()
+        self.grants = 0
+        self.ended = 0
+        self.heard = 0.0
+        self.session: object | None = None  # None while it is not connected
+        self.number = -1
+        self.reply: Message = {}
+        self.seen: dict[str, int] = {}  # the versions of notes that it knows
+        self.hosts: Iterator[HostView] | None = None
+
+
+class Desk:
+    """Serves workers from a frontier that nobody else uses.
+
+    `clock` is the time; None if the workers tell it, as tests do.
+    """
+
+    def __init__(self, frontier: LocalFrontier, clock: Callable[[], float] | None) -> None:
+        self.frontier = frontier
+        self.run = os.urandom(8).hex()
+        self.workers: dict[str, Worker] = {}
+        self._clock = clock
+        self._counted: tuple[float, Counts] | None = None
+        self.notices = Notices(frontier)
+        self._expected = set(json.loads(frontier.note(_WORKERS) or b"[]"))
+        self._opens = DEAD_AFTER + (clock() if clock is not None else 0.0)
+        self._operations: dict[str, Callable[..., None]] = {
+            "put": self._put,
+            "end": self._end,
+            "retry": self._retry,
+            "release": self._release,
+            "report": self._report,
+            "slow": self._slow,
+            "place": self._place,
+            "repay": self._repay,
+            "note": self._note,
+            "add": self._add,
+        }
+
+    def now(self, message: Message) -> float:
+        """Return the time of a message: when it was read."""
+        return float(message["now"]) if self._clock is None else self._clock()
+
+    # --- who is there ---
+
+    def greet(self, message: Message) -> tuple[Worker, Message]:
+        """Let a worker in, or back, with what it holds; return it, and what to tell it."""
+        now, name, run = self.now(message), str(message["name"]), str(message["run"])
+        worker = self.workers.get(name)
+        if worker is not None and worker.run != run:
+            if worker.session is not None:
+                raise FrontierUnavailable(
+                    f"The name {name} is in use by another worker of this crawl: give each worker its"
+                    " own FRONTIER_WORKER and JOBDIR, or leave the name empty."
+                )
+            self._bury(worker, now)
+            worker = None
+        is_new = worker is None
+        if worker is None:
+            worker = Worker(name, run)
+            worker.grants = int(message["grants"])
+        worker.heard = now
+        worker.about = dict(message["about"])
+        worker.seen = self.notices.watch([str(name) for name in message["watch"]])
+        kept = self._take_back(worker, message["holds"], now) if is_new else list(worker.held)
+        if is_new and name:  # an onlooker has none, and is not one of the workers
+            self.workers[name] = worker
+            self._expected.discard(name)
+            self._note_workers()
+        frontier = self.frontier
+        limits = {"depth": frontier.limits.depth, "dynamic_depth": frontier.limits.dynamic_depth}
+        told = {"run": self.run, "order": frontier.order, "limits": limits, "kept": kept}
+        return worker, told
+
+    def _take_back(self, worker: Worker, holds: list[Any], now: float) -> list[int]:
+        """Take what a worker holds into flight again; return its grants of what is not with others."""
+        for grant, url in holds:
+            if (taken := self.frontier.adopt(url, now)) is not None:
+                worker.held[int(grant)] = taken
+        return list(worker.held)
+
+    def _note_workers(self) -> None:
+        names = sorted({*self.workers, *self._expected})
+        self.frontier.set_note(_WORKERS, json.dumps(names).encode())
+
+    def leave(self, worker: Worker, now: float) -> None:
+        """Let a worker go."""
+        self._put_back(worker, now)
+        if self.workers.pop(worker.name, None) is not None:
+            self._note_workers()
+
+    def bury_the_dead(self) -> None:
+        """Put back what workers held who were not heard of for too long."""
+        assert self._clock is not None
+        now = self._clock()
+        for worker in [each for each in self.workers.values() if now - each.heard > DEAD_AFTER]:
+            logger.warning("The worker %s is gone: its URLs are handed out again.", worker.name)
+            self._bury(worker, now)
+        if self._expected and now >= self._opens:
+            logger.warning("Workers did not come back: %s.", ", ".join(sorted(self._expected)))
+            self._expected.clear()
+            self._note_workers()
+
+    def bury(self, name: str) -> None:
+        """Put back what a worker held that is known to be dead."""
+        assert self._clock is not None
+        self._expected.discard(name)
+        if (worker := self.workers.get(name)) is not None:
+            self._bury(worker, self._clock())
+
+    def _bury(self, worker: Worker, now: float) -> None:
+        self._put_back(worker, now)
+        del self.workers[worker.name]
+        self._note_workers()
+
+    def _put_back(self, worker: Worker, now: float) -> None:
+        for taken in worker.held.values():
+            self.frontier.release(taken, now)
+        worker.held.clear()
+        for url in worker.lent:
+            self.frontier.repay(url, now)
+        worker.lent.clear()
+
+    # --- what they say, and get ---
+
+    def exchange(self, worker: Worker, message: Message) -> Message:
+        """Do what a worker says, and give it what it wants."""
+        if worker.name and self.workers.get(worker.name) is not worker:
+            raise WireError("it was taken for dead")
+        number = int(message["number"])
+        if number == worker.number:
+            return worker.reply  # it did not arrive
+        worker.heard = now = self.now(message)
+        worker.seen |= self.notices.watch(message.get("watch", ()))
+        for name, *words in message["did"]:
+            if name not in self._operations:
+                raise WireError(f"there is no operation {name!r}")
+            self._operations[name](worker, now, *words)
+        reply: Message = {"number": number}
+        if "want" in message:
+            self._hand_out(worker, int(message["want"]), now, reply)
+        if "borrow" in message:
+            reply["lent"] = [self._borrow(worker, now, *words) for words in message["borrow"]]
+        if "unplaced" in message:
+            reply["unplaced"] = self.frontier.unplaced(int(message["unplaced"]))
+        if "look" in message:
+            self._look(worker, now, reply)
+        self.notices.add_to(reply, worker.seen)
+        worker.number, worker.reply = number, reply
+        return reply
+
+    def _hand_out(self, worker: Worker, want: int, now: float, reply: Message) -> None:
+        """Add URLs to a reply, and if there are fewer than wanted, when there will be more."""
+        if self.notices.state != "run" or self.is_waiting_for_workers(now):
+            reply["wait"] = BEAT
+            return
+        rows: list[tuple[object, ...]] = []
+        while len(rows) < want and (taken := self.frontier.take(now)) is not None:
+            worker.grants += 1
+            worker.held[worker.grants] = taken
+            place = (taken.number, taken.host, taken.hint, taken.hops)
+            rows.append((worker.grants, taken.url, taken.depth, taken.attempts, *place))
+        reply["taken"] = rows
+        if len(rows) < want or not want:
+            wait = self.frontier.wait(now)
+            if wait is not None and self.frontier.in_flight > len(worker.held):
+                wait = min(wait, BEAT)  # the others may find links at any moment
+            reply["wait"] = wait
+
+    def is_waiting_for_workers(self, now: float) -> bool:
+        """Tell whether workers may come back with what they hold, which nobody else may get."""
+        return self._clock is not None and bool(self._expected) and now < self._opens
+
+    def _look(self, worker: Worker, now: float, reply: Message) -> None:
+        counts = self._counts(now)
+        states = (counts.waiting, counts.in_flight, counts.done, counts.failed, counts.denied)
+        reply["counts"] = [*states, dict(counts.rejected)]
+        reply["depths"] = [(grant, taken.depth) for grant, taken in worker.held.items()]
+
+    def _counts(self, now: float) -> Counts:
+        if self._clock is None or self._counted is None or now - self._counted[0] > _COUNTED:
+            self._counted = now, self.frontier.counts()
+        return self._counted[1]
+
+    def ask(self, worker: Worker, message: Message) -> Message:
+        """Answer a question, or a farewell."""
+        worker.heard = now = self.now(message)
+        match message["ask"]:
+            case "note":
+                return {"note": _text(self.frontier.note(str(message["name"])))}
+            case "knows":
+                return {"knows": self.frontier.knows(str(message["url"]))}
+            case "hosts":
+                if message["begin"] or worker.hosts is None:
+                    worker.hosts = self.frontier.hosts(now)
+                return {"hosts": [_row(view) for view in islice(worker.hosts, _HOSTS)]}
+            case "leave":
+                self.leave(worker, now)
+                return {}
+            case "workers":
+                return {"workers": [self._describe(each, now) for each in self.workers.values()]}
+            case question:
+                raise WireError(f"there is no question {question!r}")
+
+    def _describe(self, worker: Worker, now: float) -> Message:
+        return {
+            "name": worker.name,
+            "about": worker.about,
+            "held": len(worker.held),
+            "ended": worker.ended,
+            "silent": now - worker.heard,
+        }
+
+    # --- operations ---
+
+    def _put(
+        self, worker: Worker, now: float, urls: list[str], depth: int, contexts: list[int]
+    ) -> None:
+        self.frontier.put(urls, depth, contexts)
+
+    def _end(
+        self, worker: Worker, now: float, grant: int, state: Any, links: list[str], rest: Message
+    ) -> None:
+        if (taken := worker.held.pop(grant, None)) is not None:
+            worker.ended += 1
+            self.frontier.finish(taken, state, now, links, **rest)
+
+    def _retry(self, worker: Worker, now: float, grant: int, after: float, rest: Message) -> None:
+        if (taken := worker.held.pop(grant, None)) is not None:
+            self.frontier.retry(taken, now, after, **rest)
+
+    def _release(self, worker: Worker, now: float, grant: int) -> None:
+        if (taken := worker.held.pop(grant, None)) is not None:
+            self.frontier.release(taken, now)
+
+    def _report(self, worker: Worker, now: float, host: int, said: Message) -> None:
+        self.frontier.report(host, now, **said)
+
+    def _slow(
+        self, worker: Worker, now: float, host: int, delay: float | None, seconds: float | None
+    ) -> None:
+        until = None if seconds is None else now + seconds
+        self.frontier.slow_down(host, crawl_delay=delay, until=until)
+
+    def _place(self, worker: Worker, now: float, host: int, address: str) -> None:
+        self.frontier.place(host, address)
+
+    def _borrow(
+        self, worker: Worker, now: float, host: int | None, url: str, address: str
+    ) -> float:
+        if url in worker.lent:
+            return 0.0
+        seconds = self.frontier.borrow(host, url, address, now)
+        if seconds == 0.0:
+            worker.lent.add(url)
+        return seconds
+
+    def _repay(self, worker: Worker, now: float, url: str) -> None:
+        if url in worker.lent:
+            worker.lent.discard(url)
+            self.frontier.repay(url, now)
+
+    def _note(self, worker: Worker, now: float, name: str, value: str) -> None:
+        self.frontier.set_note(name, value.encode("latin-1"))
+
+    def _add(self, worker: Worker, now: float, name: str, value: str) -> None:
+        self.notices.add(name, value.encode("latin-1"), worker.seen)
+
+    def close(self) -> None:
+        self.frontier.close()
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("latin-1")
+
+
+def _row(view: HostView) -> list[object]:
+    return [
+        *(view.name, view.waiting, view.in_flight, view.done, view.failed),
+        *(view.delay, view.ready, view.why),
+    ]

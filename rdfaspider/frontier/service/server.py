@@ -1,0 +1,248 @@
+"""The network before the desk: sockets, who may come in, and the end of the service.
+
+Everything is done in one thread, a message at a time, so that the frontier needs no locks. A peer that has
+proved nothing may send one small frame and must do so soon; the others may be slow, and hold up nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import os
+import socket
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.frontier.service import BEAT
+from rdfaspider.frontier.service.wire import (
+    LARGE,
+    SMALL,
+    VERSION,
+    Address,
+    Frames,
+    Security,
+    WireError,
+    challenge,
+    is_proof,
+    pack,
+    proof,
+)
+
+if TYPE_CHECKING:
+    from rdfaspider.frontier.service.desk import Desk, Message, Worker
+
+logger = logging.getLogger(__name__)
+
+# Seconds in which a peer must say who it is, and how many may be about to.
+_SOON = 10.0
+_STRANGERS = 64
+# A path of a unix socket may be so long.
+_LONGEST_PATH = 107
+
+
+class Service:
+    """Listens at an address and serves whoever knows the secret, until it is closed or the frontier fails."""
+
+    def __init__(self, desk: Desk, address: Address, security: Security) -> None:
+        _check(address, security)
+        self._desk = desk
+        self.address = address
+        self._security = security
+        self._server: asyncio.Server | None = None
+        self._sessions: set[Session] = set()
+        self.failure: asyncio.Future[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to listen; `address` has the port afterwards if it had none."""
+        loop = asyncio.get_running_loop()
+        self.failure = loop.create_future()
+        try:
+            tls = None if self.address.path else self._security.of_service()
+        except OSError as error:  # ssl.SSLError is one
+            raise FrontierUnavailable(
+                f"The certificate {self._security.certificate} cannot be used"
+                f" ({error.strerror or error}): give FRONTIER_CERTIFICATE and FRONTIER_KEY as PEM files."
+            ) from error
+        try:
+            self._server = await self._listen(loop, tls)
+        except OSError as error:
+            raise FrontierUnavailable(
+                f"The service cannot listen at {self.address} ({error.strerror or error}): choose another"
+                " address with --listen."
+            ) from error
+        if not self.address.path:
+            port = self._server.sockets[0].getsockname()[1]
+            self.address = Address(host=self.address.host, port=port)
+        self._burying = loop.create_task(self._bury_the_dead())
+
+    async def _listen(self, loop: asyncio.AbstractEventLoop, tls: Any) -> asyncio.Server:
+        if not self.address.path:
+            host, port = self.address.host, self.address.port
+            return await loop.create_server(lambda: Session(self), host, port, ssl=tls)
+        path = Path(self.address.path)
+        _remove_socket(path)
+        # The socket is its owner's alone, from the first moment on.
+        before = os.umask(0o177)
+        try:
+            return await loop.create_unix_server(lambda: Session(self), path)
+        finally:
+            os.umask(before)
+
+    async def _bury_the_dead(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT)
+            try:
+                self._desk.bury_the_dead()
+            except FrontierUnavailable as error:
+                self.fail(error)
+                return
+
+    async def close(self) -> None:
+        """Hang up on all, and close the frontier."""
+        if self._server is not None:
+            self._burying.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._burying
+            self._server.close()
+            for session in list(self._sessions):
+                session.hang_up()
+            if self.address.path:
+                _remove_socket(Path(self.address.path))
+        self._desk.close()
+
+    def fail(self, error: FrontierUnavailable) -> None:
+        """Take in that the frontier has failed."""
+        assert self.failure is not None
+        if not self.failure.done():
+            self.failure.set_exception(error)
+
+    # --- sessions ---
+
+    def connected(self, session: Session) -> bool:
+        """Take in a new peer; False if too many have not said who they are."""
+        strangers = sum(each.worker is None for each in self._sessions)
+        self._sessions.add(session)
+        return strangers < _STRANGERS
+
+    def disconnected(self, session: Session) -> None:
+        self._sessions.discard(session)
+        if session.worker is not None and session.worker.session is session:
+            session.worker.session = None
+
+    def answer(self, session: Session, message: Message) -> Message:
+        """Return the reply to a message; WireError if it makes no sense."""
+        try:
+            if session.worker is None:
+                return self._greet(session, message)
+            if "ask" in message:
+                return self._desk.ask(session.worker, message)
+            return self._desk.exchange(session.worker, message)
+        except FrontierUnavailable as error:
+            if self._desk.frontier.is_broken:
+                self.fail(error)
+            return {"error": str(error)}
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise WireError(
+                f"a message makes no sense ({type(error).__name__}: {error})"
+            ) from error
+
+    def _greet(self, session: Session, message: Message) -> Message:
+        secret, ours, theirs = self._security.secret, session.challenge, message["challenge"]
+        if not is_proof(message["proof"], secret, "worker", ours, theirs):
+            return {"error": _WRONG_SECRET}
+        if message["version"] != VERSION:
+            return {"error": _WRONG_VERSION}
+        worker, told = self._desk.greet(message)
+        session.worker, worker.session = worker, session
+        session.frames.most = LARGE
+        return {"proof": proof(secret, "service", ours, theirs), **told}
+
+
+_WRONG_SECRET = (
+    "The service does not let this worker in: FRONTIER_SECRET must be the same here and there."
+)
+_WRONG_VERSION = (
+    "The service is of another version of rdfaspider: workers and service must have the same."
+)
+
+
+class Session(asyncio.Protocol):
+    """One connection. `worker` is None until it has said who it is."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self.worker: Worker | None = None
+        self.challenge = challenge()
+        self.frames = Frames(SMALL)
+        self._transport: asyncio.Transport | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if not self._service.connected(self):
+            self.hang_up()
+            return
+        plain = transport.get_extra_info("socket")
+        if plain is not None and plain.family != socket.AF_UNIX:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._deadline = asyncio.get_running_loop().call_later(_SOON, self._is_due)
+        transport.write(pack({"version": VERSION, "challenge": self.challenge}))
+
+    def _is_due(self) -> None:
+        if self.worker is None:
+            self.hang_up()
+
+    def data_received(self, data: bytes) -> None:
+        assert self._transport is not None
+        try:
+            for message in self.frames.feed(data):
+                reply = self._service.answer(self, message)
+                self._transport.write(pack(reply))
+                if "error" in reply and self.worker is None:
+                    self.hang_up()
+        except WireError as error:
+            name = self.worker.name if self.worker is not None else "somebody"
+            logger.warning("The service hangs up on %s: %s.", name, error)
+            self.hang_up()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._service.disconnected(self)
+
+    def hang_up(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+
+def _check(address: Address, security: Security) -> None:
+    """Raise FrontierUnavailable if the service would be open to strangers, or cannot be there."""
+    if len(os.fsencode(address.path)) > _LONGEST_PATH:
+        raise FrontierUnavailable(
+            f"The path {address.path} is too long for a socket: choose a shorter one with"
+            " --listen unix:PATH."
+        )
+    if address.host and not security.secret and not _is_loopback(address.host):
+        raise FrontierUnavailable(
+            f"The service would let anybody in who reaches {address}: set FRONTIER_SECRET, or"
+            " FRONTIER_SECRET_FILE, for it and for its workers."
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _remove_socket(path: Path) -> None:
+    """Remove a socket that nobody listens at any more; whatever else is there stays."""
+    with suppress(OSError):
+        if stat.S_ISSOCK(path.lstat().st_mode):
+            path.unlink()

@@ -1,0 +1,229 @@
+"""A worker's talk with its service: what it did goes one way, URLs come the other.
+
+Layout. `did` is what the worker did since the last message, in order. `held` are its URLs, with their grants,
+those `at_hand` among them, which nobody has begun to fetch. `_ended` are grants that have ended in `did`, and
+`_ending` those that have in the message under way.
+Invariant: a URL that the service takes to be this worker's is in exactly one of the three, so a greeting can
+name everything that the service must not give to others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from rdfaspider import clock
+from rdfaspider.frontier import Counts, FrontierUnavailable, Taken
+from rdfaspider.frontier.service import BEAT, SILENT_AFTER
+from rdfaspider.frontier.service.notices import TOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rdfaspider.frontier.service.line import Answer, Line
+
+# Messages are so far apart at least, when there is something at hand, and at most, when something is wanted.
+SHORTEST, LONGEST = 0.01, 0.2
+# Seconds that a worker seeks its service: when it begins, and once it has begun.
+_BEGINNING, _GOING_ON = 10.0, 600.0
+
+Message = dict[str, Any]
+
+
+class Talk:
+    """`now` is the time that is told to a service without a clock. `failure` says why nothing can go on."""
+
+    def __init__(self, line: Line, name: str, now: float) -> None:
+        self.name = name
+        self.now = now
+        self.did: list[tuple[Any, ...]] = []
+        self.held: dict[Taken, int] = {}
+        self.at_hand: deque[Taken] = deque()
+        self.watched: dict[str, Callable[[bytes], None]] = {TOLD: self._heed}
+        self.told: Message = {}
+        self.borrowing: dict[str, tuple[int | None, str, str]] = {}
+        self.lent: dict[str, float] = {}
+        self.unplaced: list[tuple[int, str]] = []
+        self.counts = Counts(0, 0, 0, 0, 0, {})
+        self.wait: float | None = 0.0
+        self.welcome: Message = {}
+        self.failure: FrontierUnavailable | None = None
+        self.next_want = self.last_look = self._last_sent = 0.0
+        self._last_contact = clock.now()
+        self._line = line
+        self._run = os.urandom(8).hex()
+        self._ended: dict[int, str] = {}
+        self._ending: dict[int, str] = {}
+        self._last_grant = 0
+        self._number = 0
+        self._message: Message = {}
+        self._reply: Message = {}
+
+    @property
+    def state(self) -> str:
+        """Return what all workers are told to do: run, pause or stop."""
+        return str(self.told.get("state", "run"))
+
+    @property
+    def begun(self) -> int:
+        """Return how many URLs are being fetched."""
+        return len(self.held) - len(self.at_hand)
+
+    @property
+    def is_silent(self) -> bool:
+        """Tell whether the service was not heard of for so long that it may take this worker for dead."""
+        return clock.now() - self._last_contact > SILENT_AFTER
+
+    @property
+    def is_busy(self) -> bool:
+        return self._line.is_busy
+
+    def do(self, *words: Any) -> None:
+        self.did.append(words)
+
+    def end(self, taken: Taken, what: str, *words: Any) -> bool:
+        """Say that a URL is not held any more; False if it was not."""
+        grant = self.held.pop(taken, None)
+        if grant is None:
+            return False
+        self._ended[grant] = taken.url
+        self.did.append((what, grant, *words))
+        return True
+
+    # --- messages ---
+
+    def greet(self) -> None:
+        """Say who is here, and wait for the answer."""
+        self._settle(_BEGINNING)
+        self._compose({"look": True})
+        self._line.submit(self._message, self._greeting(), _BEGINNING)
+        self._settle(2 * _BEGINNING)
+
+    def _greeting(self) -> Message:
+        holds = [(grant, taken.url) for taken, grant in self.held.items()]
+        return {
+            "name": self.name,
+            "run": self._run,
+            "now": self.now,
+            "about": {"host": socket.gethostname(), "pid": os.getpid()},
+            "watch": list(self.watched),
+            "grants": self._last_grant,
+            "holds": [*holds, *self._ended.items(), *self._ending.items()],
+        }
+
+    def begin(self, wishes: Message) -> None:
+        """Send what was done, and what is wanted, if nothing is under way."""
+        self._compose(wishes)
+        self._line.submit(self._message, None, _GOING_ON)
+
+    def _compose(self, wishes: Message) -> None:
+        self._number += 1
+        if self.borrowing:
+            wishes["borrow"] = list(self.borrowing.values())
+        self._message = {"number": self._number, "now": self.now, "did": self.did, **wishes}
+        self.did = []
+        self._ending, self._ended = self._ended, {}
+        self._last_sent = clock.now()
+        if "look" in wishes:
+            self.last_look = self._last_sent
+
+    def exchange(self, wishes: Message, timeout: float) -> None:
+        """Send what was done, and what is wanted, and wait until that is answered."""
+        self._settle(timeout)
+        self.begin(wishes)
+        self._settle(timeout)
+
+    def ask(self, question: str, timeout: float, **words: Any) -> Message:
+        """Return the answer to a question."""
+        self._settle(timeout)
+        self._message = {"ask": question, "now": self.now, **words}
+        self._line.submit(self._message, None, _GOING_ON)
+        self._settle(timeout)
+        return self._reply
+
+    def collect(self) -> None:
+        """Take in what has come."""
+        try:
+            while (answer := self._line.collect()) is not None:
+                self._arrived(answer)
+        except FrontierUnavailable as error:
+            self.failure = error
+
+    def seconds_since_message(self) -> float:
+        return clock.now() - self._last_sent
+
+    def _settle(self, timeout: float) -> None:
+        """Wait until nothing is under way."""
+        end = time.monotonic() + timeout
+        while self._line.is_busy:
+            try:
+                answer = self._line.collect(max(end - time.monotonic(), 0.0))
+            except FrontierUnavailable as error:
+                self.failure = error
+                raise
+            if answer is None:
+                raise FrontierUnavailable(
+                    f"The frontier service at {self._line.address} does not answer."
+                )
+            self._arrived(answer)
+
+    # --- answers ---
+
+    def _arrived(self, answer: Answer) -> None:
+        if answer.welcome is not None:
+            self._let_go_of_what_is_lost(answer.welcome)
+        if answer.reply is None:  # it hung up
+            self._line.submit(self._message, self._greeting(), _GOING_ON)
+            return
+        self._last_contact = clock.now()
+        self._reply = answer.reply
+        if answer.reply.get("number") == self._number:
+            self._take_in(answer.reply)
+
+    def _let_go_of_what_is_lost(self, welcome: Message) -> None:
+        """Forget the URLs at hand that the service has given to others, or lets wait."""
+        self.welcome = welcome
+        kept = set(welcome["kept"])
+        lost = [taken for taken in self.at_hand if self.held[taken] not in kept]
+        for taken in lost:
+            self.at_hand.remove(taken)
+            del self.held[taken]
+
+    def _take_in(self, reply: Message) -> None:
+        self._ending = {}
+        for name, value in reply.get("notes", {}).items():
+            self.watched[name](value.encode("latin-1"))
+        for grant, *words in reply.get("taken", ()):
+            taken = Taken(*words)
+            self.held[taken] = self._last_grant = grant
+            self.at_hand.append(taken)
+        if "wait" in reply:
+            self.wait = reply["wait"]
+            pause = LONGEST if self.wait is None else min(max(self.wait, SHORTEST), LONGEST)
+            self.next_want = clock.now() + pause
+        for url, seconds in zip(list(self.borrowing), reply.get("lent", ()), strict=False):
+            del self.borrowing[url]
+            self.lent[url] = seconds
+        self.unplaced += [(host, name) for host, name in reply.get("unplaced", ())]
+        if "counts" in reply:
+            self.counts = Counts(*reply["counts"])
+            depths = dict(reply["depths"])
+            for taken, grant in self.held.items():
+                taken.depth = depths.get(grant, taken.depth)
+
+    def _heed(self, told: bytes) -> None:
+        self.told = json.loads(told)
+
+    def shut(self) -> None:
+        self._line.close()
+
+
+def waking(seconds: float | None) -> float | None:
+    """Return when to look again for what will be ready in so many seconds, as far as the service knows."""
+    if seconds is None or seconds > BEAT:
+        return seconds
+    return max(min(seconds, LONGEST), SHORTEST)

@@ -1,0 +1,146 @@
+"""What goes over the wire: frames of JSON, a proof of the secret, and the addresses of services.
+
+A frame is its length, four bytes, and that many bytes of JSON in UTF-8. JSON, because it can do nothing but
+be wrong; a peer that sends anything else, or more than it may, is hung up on.
+
+The proof. Each side sends a random challenge, and the HMAC of both challenges by the secret: so each knows
+that the other has it, the secret is never sent, and what somebody has overheard cannot be used again.
+What follows is as safe as the way it goes: TLS keeps it so on a network that others use.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import ssl
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+VERSION = 1
+
+# The largest frame of somebody who has proved nothing yet, and of a worker: a page has a few thousand links.
+SMALL = 64 << 10
+LARGE = 64 << 20
+
+_HEAD = 4
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+
+DEFAULT_PORT = 7325
+
+
+class WireError(ValueError):
+    """Says what is wrong with what the other side has sent."""
+
+
+def pack(message: Any) -> bytes:
+    """Return a message as a frame."""
+    body = _ENCODER.encode(message).encode()
+    return len(body).to_bytes(_HEAD, "big") + body
+
+
+class Frames:
+    """Makes messages of bytes as they come."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[Any]:
+        """Take in bytes; return the messages that are complete now."""
+        buffer = self._buffer
+        buffer += data
+        messages = []
+        while len(buffer) >= _HEAD:
+            size = int.from_bytes(buffer[:_HEAD], "big")
+            if size > self.most:
+                raise WireError(f"a message of {size:,} bytes is announced")
+            if len(buffer) < _HEAD + size:
+                break
+            messages.append(_read(bytes(buffer[_HEAD : _HEAD + size])))
+            del buffer[: _HEAD + size]
+        return messages
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise WireError("a message is not JSON") from error
+    if not isinstance(message, dict):
+        raise WireError("a message is not an object")
+    return message
+
+
+def challenge() -> str:
+    return os.urandom(16).hex()
+
+
+def proof(secret: str, who: str, service: str, worker: str) -> str:
+    """Return the proof of who knows the secret, for the challenges of both sides."""
+    words = f"rdfaspider {who} {service} {worker}"
+    return hmac.new(secret.encode(), words.encode(), "sha256").hexdigest()
+
+
+def is_proof(said: object, *right: str) -> bool:
+    return isinstance(said, str) and hmac.compare_digest(said.encode(), proof(*right).encode())
+
+
+# --- addresses ---
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a service is: the path of a unix socket, or a host and a port."""
+
+    path: str = ""
+    host: str = ""
+    port: int = 0
+
+    @classmethod
+    def parse(cls, url: str) -> Address:
+        """Read unix:PATH or frontier://HOST:PORT; ValueError if it is neither."""
+        if url.startswith("unix:"):
+            path = unquote(url.removeprefix("unix:").removeprefix("//"))
+            if not path:
+                raise ValueError("it must have the path of a socket, as unix:crawl/frontier.sock")
+            return cls(path=path)
+        parts = urlsplit(url)
+        if parts.scheme != "frontier" or not parts.hostname:
+            raise ValueError("it must be unix:PATH or frontier://HOST:PORT")
+        if parts.username is not None:
+            raise ValueError("a secret does not belong in it: give it with FRONTIER_SECRET")
+        return cls(host=parts.hostname, port=parts.port or DEFAULT_PORT)
+
+    def __str__(self) -> str:
+        if self.path:
+            return f"unix:{self.path}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"frontier://{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """How a worker and a service trust each other.
+
+    secret       what both know; "" if whoever can connect may
+    certificate  a file with the certificate of the service, or of who has signed it; "" is no TLS
+    key          a file with the key of the certificate, which only the service needs
+    """
+
+    secret: str = ""
+    certificate: str = ""
+    key: str = ""
+
+    def of_service(self) -> ssl.SSLContext | None:
+        if not self.certificate:
+            return None
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(self.certificate, self.key or None)
+        return context
+
+    def of_worker(self) -> ssl.SSLContext | None:
+        if not self.certificate:
+            return None
+        return ssl.create_default_context(cafile=self.certificate)

@@ -1,0 +1,87 @@
+"""Services for tests: in a thread, with a clock that workers tell, or as a process of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.service.client import ServedFrontier
+from rdfaspider.frontier.service.desk import Desk
+from rdfaspider.frontier.service.server import Service
+from rdfaspider.frontier.service.wire import Address, Security
+
+
+class ThreadedService:
+    """A service in a thread of this process."""
+
+    def __init__(
+        self,
+        engine: LocalFrontier,
+        address: Address,
+        security: Security | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+        self.desk = Desk(engine, clock)
+        self.service = Service(self.desk, address, security or Security())
+        self.run(self.service.start())
+
+    @property
+    def url(self) -> str:
+        return str(self.service.address)
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
+
+    def close(self) -> None:
+        try:
+            self.run(self.service.close())
+        finally:
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self._thread.join()
+            self.loop.close()
+
+
+class ServedAlone(ServedFrontier):
+    """A frontier by way of a service that is there for it alone, and ends with it."""
+
+    def __init__(self, engine: LocalFrontier, address: Address, now: float) -> None:
+        self.engine = engine
+        self.threaded = ThreadedService(engine, address)
+        try:
+            super().__init__(self.threaded.url, worker="only", read_ahead=0, now=now)
+        except BaseException:
+            self.threaded.close()
+            raise
+
+    def close(self) -> None:
+        super().close()
+        self.threaded.close()
+
+
+def serve_alone(
+    directory: Path,
+    order: str,
+    delay: float = 1.0,
+    at_once: int = 1,
+    server_delay: float | None = None,
+    *,
+    is_tcp: bool,
+    now: float = 0.0,
+    **options: Any,
+) -> ServedAlone:
+    """Open the frontier of a directory by way of a service."""
+    manners = Politeness(delay=delay, at_once=at_once, server_delay=server_delay)
+    path = str(directory / "frontier")
+    engine = LocalFrontier(path, order=order, politeness=manners, now=now, **options)
+    address = (
+        Address(host="127.0.0.1", port=0) if is_tcp else Address(path=str(directory / "s.sock"))
+    )
+    return ServedAlone(engine, address, now)
