@@ -11,7 +11,7 @@ from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from rdfaspider.frontier import UrlView
     from rdfaspider.frontier.limits import FrontierLimits
@@ -28,7 +28,7 @@ class Command(CheckedCommand):
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
-        return "[options]"
+        return "[serve] [options]"
 
     def short_desc(self) -> str:
         return "Show what a crawl knows, what waits and why; try failed URLs again"
@@ -39,7 +39,9 @@ class Command(CheckedCommand):
             " waiting. It reads a running crawl without disturbing it. With --url show one URL's"
             " record, with --failed or --denied list URLs with status, attempts, time, reason and the page"
             " they were found on, with --requeue let failed ones wait again. Of a shared crawl also its"
-            " workers and partitions, which --pause, --resume, --stop and --tell tell what to do."
+            " workers and partitions, which --pause, --resume, --stop and --tell tell what to do. With serve,"
+            " hand the frontier out to workers until Ctrl-C; each is a crawl with FRONTIER_URL set to what is"
+            " printed."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -54,6 +56,7 @@ class Command(CheckedCommand):
         add("--pause", action="store_true", help="have all workers of a shared crawl wait")
         add("--resume", action="store_true", help="have all workers go on")
         add("--stop", action="store_true", help="have all workers end cleanly")
+        add("--listen", metavar="ADDRESS", help="serve at unix:PATH or frontier://HOST:PORT")
         add("--tell", metavar="NAME=VALUE", help="tell all workers a setting, as delay=2.5")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -62,16 +65,66 @@ class Command(CheckedCommand):
         self.exitcode = exit_code_of("frontier", lambda: self._run(args, opts))
 
     def _run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from rdfaspider.frontier import is_shared
+        from rdfaspider.frontier import is_served, is_shared
         from rdfaspider.scheduler.options import frontier_url
 
-        _check(args, opts)
         assert self.settings is not None
         url = frontier_url(self.settings)
-        if is_shared(url):
+        if args == ["serve"]:
+            self._serve(url, opts)
+            return
+        _check(args, opts)
+        if is_served(url):
+            self._run_served(url, opts)
+        elif is_shared(url):
             self._run_shared(url, opts)
         else:
             self._run_local(url, opts)
+
+    def _serve(self, path: str, opts: argparse.Namespace) -> None:
+        from scrapy.utils.log import configure_logging
+
+        from rdfaspider.frontier import is_shared
+        from rdfaspider.frontier.local import LocalFrontier
+        from rdfaspider.frontier.service.serving import serve
+        from rdfaspider.frontier.service.wire import Address
+        from rdfaspider.scheduler.options import frontier_options, security_of
+
+        assert self.settings is not None
+        if is_shared(path):
+            raise ValueError(
+                "FRONTIER_URL must be the path of a directory: that is what is served."
+            )
+        address = Address.parse(opts.listen or f"unix:{path}.sock")
+        configure_logging({**self.settings, "LOG_ENABLED": True})
+        with LocalFrontier(path, **frontier_options(self.settings, None)) as frontier:
+            serve(frontier, address, security_of(self.settings))
+
+    def _run_served(self, url: str, opts: argparse.Namespace) -> None:
+        from rdfaspider.frontier import text
+        from rdfaspider.frontier.service import report
+        from rdfaspider.frontier.service.client import ServedFrontier
+        from rdfaspider.scheduler.options import security_of
+
+        assert self.settings is not None
+        now, security = time.time(), security_of(self.settings)
+        with ServedFrontier(
+            url, security=security, onlooks=True, read_ahead=0, now=now
+        ) as frontier:
+            if opts.url is not None:
+                _show_url(frontier.url(_normalised(opts.url)), opts.url)
+            elif opts.failed is not None:
+                _show_table(frontier.ended("failed", opts.failed))
+            elif opts.denied is not None:
+                _show_table(frontier.ended("denied", opts.denied))
+            elif opts.requeue is not None:
+                _say_requeued(frontier.requeue(opts.requeue))
+            else:
+                for name, value in _told(opts):
+                    frontier.tell(name, value)
+                _show(text.sum_lines(frontier.counts()))
+                _show(report.lines(frontier))
+                _show(text.host_lines(frontier.hosts(now), opts.hosts, now))
 
     def _run_local(self, path: str, opts: argparse.Namespace) -> None:
         from rdfaspider.frontier import text
@@ -137,6 +190,18 @@ class Command(CheckedCommand):
                 _show(report.lines(frontier))
                 now = time.time()
                 _show(text.host_lines(frontier.hosts(now), opts.hosts, now))
+
+
+def _told(opts: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Yield what the workers are to be told: names and values."""
+    if opts.tell:
+        name, equals, value = opts.tell.partition("=")
+        if not equals:
+            raise ValueError(f"--tell must have NAME=VALUE, as delay=2.5, not {opts.tell[:200]}.")
+        yield name.strip(), value.strip()
+    for state in ("pause", "resume", "stop"):
+        if getattr(opts, state):
+            yield "state", "run" if state == "resume" else state
 
 
 def _check(args: list[str], opts: argparse.Namespace) -> None:

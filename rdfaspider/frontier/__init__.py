@@ -39,6 +39,7 @@ __all__ = [
     "Taken",
     "UrlView",
     "is_begun",
+    "is_served",
     "is_shared",
     "open_frontier",
 ]
@@ -235,9 +236,14 @@ class Frontier(Protocol):
     def __exit__(self, *exception: object) -> None: ...
 
 
+def is_served(url: str) -> bool:
+    """Tell whether a URL names a frontier that a service hands out."""
+    return url.startswith(("unix:", "frontier:"))
+
+
 def is_shared(url: str) -> bool:
     """Tell whether a URL names a frontier that many workers share."""
-    return url.startswith(("redis://", "rediss://", "unix://"))
+    return is_served(url) or url.startswith(("redis://", "rediss://", "redis+unix://"))
 
 
 def is_begun(url: str) -> bool:
@@ -251,9 +257,14 @@ def is_begun(url: str) -> bool:
 def open_frontier(url: str, **options: Any) -> Frontier:
     """Open the frontier that `url` names.
 
-    A path is a directory with a local one on RocksDB; redis://HOST:PORT/0?crawl=NAME (or rediss://, or any
-    node of a Redis Cluster) is one that many workers share.
+    A path is a directory with a local one on RocksDB; unix:PATH and frontier://HOST:PORT is one that a
+    service hands out to its workers; redis://HOST:PORT/0?crawl=NAME (or rediss://, redis+unix://, or any
+    node of a Redis Cluster) is one that many workers share by way of Redis.
     """
+    if is_served(url):
+        from rdfaspider.frontier.service.client import ServedFrontier
+
+        return ServedFrontier(url, **options)
     if is_shared(url):
         from rdfaspider.frontier.shared import SharedFrontier
 
@@ -261,7 +272,7 @@ def open_frontier(url: str, **options: Any) -> Frontier:
     if "://" in url:
         raise FrontierUnavailable(
             f"The frontier {without_secrets(url)} is not one this version can open: give the path"
-            " of a directory, or redis://HOST:PORT/0."
+            " of a directory, unix:PATH, frontier://HOST:PORT or redis://HOST:PORT/0."
         )
     from rdfaspider.frontier.local import LocalFrontier
 

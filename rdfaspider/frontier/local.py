@@ -32,6 +32,7 @@ from rdfaspider.frontier.sieve import Sieve
 from rdfaspider.frontier.terms import keep_terms
 from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie, unpack
 from rdfaspider.frontier.turns import Turns
+from rdfaspider.frontier.urlviews import UrlViews
 from rdfaspider.frontier.waiting import WaitingUrls, split
 
 if TYPE_CHECKING:
@@ -315,16 +316,19 @@ class LocalFrontier:
     @guarded
     def requeue(self, pattern: str) -> int:
         """Let failed URLs wait again in which a regular expression is found; return how many."""
+        return sum(self.requeuing(pattern))
+
+    def requeuing(self, pattern: str) -> Iterator[bool]:
+        """Do the same URL by URL, and yield of each known one whether it waits again."""
         wanted = re.compile(pattern)
-        count = 0
         for key, record in self.trie.subtree():
-            if record.state == FAILED and wanted.search(to_url(key)):
+            is_wanted = record.state == FAILED and bool(wanted.search(to_url(key)))
+            if is_wanted:
                 batch = self._database.batch()
                 host = self._sieve.wait_again(batch, key, record._replace(attempts=0))
                 self._failures.forget(batch, record.number)
                 self._write(batch, host)
-                count += 1
-        return count
+            yield is_wanted
 
     def _land(self, taken: Taken, now: float, *, asked: bool = True) -> Host:
         """Take a URL out of flight; its host rests if it was asked."""
@@ -477,6 +481,20 @@ class LocalFrontier:
     def limits(self) -> FrontierLimits:
         """Return the limits in force."""
         return self._limits
+
+    @property
+    def politeness(self) -> Politeness:
+        """How long hosts are left alone; it may be changed at any time."""
+        return self._hosts.politeness
+
+    @politeness.setter
+    def politeness(self, rules: Politeness) -> None:
+        self._hosts.politeness = rules
+
+    @property
+    def views(self) -> UrlViews:
+        """Return how people see URLs."""
+        return UrlViews(self._database)
 
     def hosts(self, now: float) -> Iterator[HostView]:
         self._sieve_to_look()

@@ -2,49 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rdfaspider.frontier import Counts, FrontierUnavailable, State, UrlView
-from rdfaspider.frontier.admission import count_admitted, smallest_depths
+from rdfaspider.frontier.admission import count_admitted
 from rdfaspider.frontier.counters import Counters
 from rdfaspider.frontier.database import Database, explain
-from rdfaspider.frontier.failures import Failures
 from rdfaspider.frontier.hosts import Host, Hosts
-from rdfaspider.frontier.keys import to_key, to_url
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.pages import Inbox
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.referrers import Referrers
 from rdfaspider.frontier.terms import limits_of, order_of
 from rdfaspider.frontier.trie import (
-    DENIED,
-    DONE,
-    FAILED,
-    LATER,
-    WAITING,
-    Record,
     Trie,
-    state_of,
-    unpack,
 )
+from rdfaspider.frontier.urlviews import UrlViews
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator
 
     from rdfaspider.frontier import HostView
-
-STATES = {
-    WAITING: "waiting",
-    DONE: "done",
-    FAILED: "failed",
-    DENIED: "denied",
-    LATER: "waiting to be tried again",
-}
-ENDS: dict[State, int] = {"done": DONE, "failed": FAILED, "denied": DENIED}
 
 
 class FrontierReader:
@@ -60,8 +39,7 @@ class FrontierReader:
         self.limits = limits_of(self._database, limits or FrontierLimits())
         self.order = order_of(self._database)
         self.trie = Trie(self._database)
-        self._failures = Failures(self._database)
-        self._referrers = Referrers(self._database)
+        self._views = UrlViews(self._database)
 
     @cached_property
     def _arriving(self) -> Counter[bytes]:
@@ -91,31 +69,11 @@ class FrontierReader:
 
     def url(self, url: str) -> UrlView | None:
         """Return what is known of a normalised URL, None if nothing is."""
-        record = self.trie.record(url)
-        if record is not None:
-            return self._view(url, record)
-        depth = smallest_depths(Inbox(self._database).entries).get(to_key(url))
-        return None if depth is None else UrlView(url, "found, not looked up yet", depth)
+        return self._views.of(url)
 
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         """Yield the URLs that ended in a state in which a regular expression is found."""
-        wanted = re.compile(pattern)
-        code = ENDS[state]
-        for key, value in self._database.urls.pairs():
-            if state_of(value) == code and wanted.search(url := to_url(key)):
-                yield self._view(url, unpack(value))
-
-    def _view(self, url: str, record: Record) -> UrlView:
-        failure = self._failures.get(record.number)
-        referrer = self._referrers.of(record.number)
-        was_asked = record.state in (DONE, FAILED)
-        view = UrlView(url, STATES[record.state], record.depth, record.attempts + was_asked)
-        if failure is not None:
-            view.time, view.reason = failure.time, failure.reason or None
-            view.status = failure.status or None
-        if referrer is not None:
-            view.referrer = self.trie.url(referrer)
-        return view
+        return (view for view in self._views.scan(state, pattern) if view is not None)
 
     def close(self) -> None:
         self._database.close()

@@ -76,7 +76,6 @@ class Turns:
     def __init__(self, hosts: Hosts, order: Order) -> None:
         self._hosts = hosts
         self._order = order
-        self._politeness = hosts.politeness
         self._delay = hosts.politeness.server_delay or 0.0
         self._by_server = hosts.politeness.server_delay is not None
         # Whether addresses matter: of servers, or to know those of the user's own.
@@ -97,7 +96,7 @@ class Turns:
         asked in the future: somebody has set the clock back since, so its times are set back too.
         """
         for host in self._hosts.all():
-            pause = self._politeness.pause(host)
+            pause = self._hosts.politeness.pause(host)
             ahead = host.clock - now - pause
             if ahead > 0:
                 host.clock -= ahead
@@ -148,7 +147,7 @@ class Turns:
     def _server_at(self, address: str) -> Server:
         server = self._servers.get(address)
         if server is None:
-            at_once = self._politeness.at_once
+            at_once = self._hosts.politeness.at_once
             server = self._servers[address] = Server(address, at_once, self._delay)
         return server
 
@@ -296,7 +295,7 @@ class Turns:
         else:
             host.in_flight = {number}
         server.flying += 1
-        host.clock = now + self._politeness.pause(host)
+        host.clock = now + self._hosts.politeness.pause(host)
         server.clock = now + server.delay
         if len(host.in_flight) < host.at_once:  # else nothing is to be scheduled
             self.schedule(host)
@@ -332,7 +331,7 @@ class Turns:
             self._forget_departure(host, server)
             return
         if not host.in_flight:
-            host.clock = max(host.clock, now + self._politeness.pause(host))
+            host.clock = max(host.clock, now + self._hosts.politeness.pause(host))
         if not server.flying:
             server.clock = max(server.clock, now + server.delay)
 
@@ -374,7 +373,7 @@ class Turns:
             old.hosts -= 1
             self._quiet.append(old)
         host.address, host.server = address, None
-        self._politeness.mark(host)
+        self._hosts.politeness.mark(host)
         new = self._settle(host)
         assert new is not None
         new.busy += len(host.in_flight)

@@ -8,6 +8,7 @@ more, or no page can be read, the crawl stops: what is in flight then waits for 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
@@ -20,7 +21,7 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
 
 from rdfaspider import clock
-from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
+from rdfaspider.frontier import FrontierUnavailable, is_served, is_shared, open_frontier
 from rdfaspider.frontier.advice import advice_for
 from rdfaspider.frontier.guessing import NOTE, Guessing
 from rdfaspider.frontier.limits import MAX_REDIRECTS
@@ -150,13 +151,18 @@ class Scheduler(BaseScheduler):
         if self._memory.is_resumed:
             self._greet()
         self._is_shared = is_shared(frontier_url(self.crawler.settings))
-        if self._is_shared:
-            frontier: Any = self.frontier
+        frontier: Any = self.frontier
+        if is_served(frontier_url(self.crawler.settings)):
+            call_from_thread = asyncio.get_running_loop().call_soon_threadsafe
+            frontier.notify = lambda: call_from_thread(self._wake_engine)
+        elif self._is_shared:
             frontier.welcome = self._welcome
         for url, context in self.advice.seeds():
             self.spider.scope.add(url)
             self.frontier.put([url], contexts=[context])
         self._depth = frontier_limits(self.crawler.settings, spider).depth
+        if is_served(frontier_url(self.crawler.settings)):
+            self._depth = frontier.limits.depth
         if budget := self.crawler.settings.getint("FRONTIER_GUESSES"):
             self._guessing = Guessing(budget, self.frontier.note(NOTE))
         if not self._is_shared:  # whose seeds come by any worker, and by Redis

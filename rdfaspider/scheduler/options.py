@@ -7,10 +7,12 @@ from logging import getLogger
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider import clock
-from rdfaspider.frontier import is_begun, is_shared
+from rdfaspider.frontier import is_begun, is_served, is_shared
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.frontier.service.client import ServedFrontier
+from rdfaspider.frontier.service.wire import Security
 from rdfaspider.scheduler.lanes import Lanes
 from rdfaspider.settings.check import check
 from rdfaspider.urls.own import OwnServers
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.settings import BaseSettings
 
-
-logger = getLogger(__name__)
 
 # Fetches that only wait for their hosts, for each that holds a slot.
 _SLOW_PER_SLOT = 4
@@ -43,10 +43,31 @@ def frontier_order(settings: BaseSettings) -> str:
     """Return the order that was asked for, or else the one that the crawl was begun with."""
     url, order = frontier_url(settings), str(settings["FRONTIER_ORDER"])
     is_asked = settings.getpriority("FRONTIER_ORDER") != _PROJECT
+    if is_served(url):
+        return _served_order(settings, order if is_asked else "")
     if is_asked or is_shared(url) or not is_begun(url):
         return order
     with FrontierReader(url, delay=0.0) as reader:
         return reader.order or order
+
+
+def _served_order(settings: BaseSettings, asked: str) -> str:
+    """Return the order of a service; ValueError if another one was asked for."""
+    url = frontier_url(settings)
+    with ServedFrontier(url, security=security_of(settings), onlooks=True, read_ahead=0) as service:
+        order = service.order
+    if asked not in ("", order):
+        raise ValueError(
+            f"The service at {url} hands out URLs in the order {order}, not {asked}: which one it is, is"
+            " said where the service is started."
+        )
+    return order
+
+
+def security_of(settings: BaseSettings) -> Security:
+    """Return how a frontier service and its workers trust each other."""
+    names = ("FRONTIER_SECRET", "FRONTIER_CERTIFICATE", "FRONTIER_KEY")
+    return Security(*(str(settings[name] or "") for name in names))
 
 
 def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
@@ -55,6 +76,8 @@ def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str,
     The settings are checked here too: another project may use the scheduler without the add-on.
     """
     check(settings)
+    if is_served(frontier_url(settings)):
+        return {**_worker(settings), "security": security_of(settings), "now": clock.now()}
     if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS") and is_shared(frontier_url(settings)):
         logger.warning(
             "POLITENESS_OFF_FOR_OWN_SERVERS has no effect on a crawl that workers share: if all its servers"
@@ -91,6 +114,13 @@ def _shared(settings: BaseSettings) -> dict[str, Any]:
         "partitions": settings.getint("FRONTIER_PARTITIONS"),
         "partitioning": settings["FRONTIER_PARTITIONING"],
         "assignment": settings["FRONTIER_ASSIGNMENT"],
+        **_worker(settings),
+    }
+
+
+def _worker(settings: BaseSettings) -> dict[str, Any]:
+    """Return the options of a worker of a crawl with many."""
+    return {
         "worker": settings["FRONTIER_WORKER"],
         "read_ahead": settings.getint("FRONTIER_READ_AHEAD"),
         "waits": settings.getbool("FRONTIER_WAIT"),

@@ -1,8 +1,8 @@
 """Secrets that come from a file or the environment, since others can read command lines and logs.
 
 For each secret setting NAME, `NAME_FILE` names a file whose first line is the value. The password and the
-token of the store are read from the environment variables of their names too; other names there, such as
-STORE_URL, may well be somebody else's. What is set by hand comes first.
+token of the store and the secret of the frontier are read from the environment variables of their names too;
+other names there, such as STORE_URL, may well be somebody else's. What is set by hand comes first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PROJECT = SETTINGS_PRIORITIES["project"]
 _LONGEST = 100_000
-_IN_ENVIRONMENT = ("STORE_PASSWORD", "STORE_TOKEN")
+_IN_ENVIRONMENT = ("STORE_PASSWORD", "STORE_TOKEN", "FRONTIER_SECRET")
 
 
 def read_secrets(settings: BaseSettings) -> list[str]:

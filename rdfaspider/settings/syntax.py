@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rdfaspider.frontier import is_shared
+from rdfaspider.frontier import is_served, is_shared
+from rdfaspider.frontier.service.wire import Address
 from rdfaspider.urls import Filters, Traps
 
 if TYPE_CHECKING:
@@ -47,10 +48,14 @@ def file(name: str) -> None:
 
 def frontier_url(url: str) -> None:
     """Accept the URL of a frontier that can be opened."""
-    if is_shared(url):
+    if is_served(url):
+        Address.parse(url)
+    elif is_shared(url):
         _address(url)
     elif not url or "://" in url:
-        raise ValueError("it must be the path of a directory, or redis://HOST:PORT/0")
+        raise ValueError(
+            "it must be the path of a directory, unix:PATH, frontier://HOST:PORT or redis://HOST:PORT/0"
+        )
 
 
 def store_url(url: str) -> None:
@@ -67,7 +72,7 @@ def store_url(url: str) -> None:
 def _address(url: str) -> None:
     try:
         parts = urlsplit(url)
-        known = bool(parts.hostname) or parts.scheme == "unix"
+        known = bool(parts.hostname) or parts.scheme == "redis+unix"
         _ = parts.port
     except ValueError:  # its words might show a password
         known = False

@@ -134,7 +134,7 @@ def test_no_redis(scrapy: Scrapy, arguments: tuple[str, ...]) -> None:
 
 def test_redis_at_a_socket(scrapy: Scrapy, tmp_path: Path) -> None:
     """Ask for one that is not there: the address must reach the client whole."""
-    result = scrapy("seeds", "list", FRONTIER_URL=f"unix://{tmp_path}/redis.sock?crawl=mine")
+    result = scrapy("seeds", "list", FRONTIER_URL=f"redis+unix://{tmp_path}/redis.sock?crawl=mine")
     assert result.returncode == 1
     assert "No such file" in result.stderr
     assert "Redis URL must specify" not in result.stderr

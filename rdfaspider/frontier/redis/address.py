@@ -36,9 +36,9 @@ class Address:
         crawl = query.pop("crawl", ["rdfa"])[-1]
         if not crawl or set(crawl) & set("{}* "):
             raise FrontierUnavailable(f"{crawl!r} is no name for a crawl: use letters and digits.")
-        # Put together by hand: of unix:///PATH the standard library would drop two slashes.
+        # Put together by hand: of unix:///PATH, as Redis has it, urllib would drop two slashes.
         options = f"?{urlencode(query, doseq=True)}" if query else ""
-        return cls(text.partition("?")[0] + options, crawl)
+        return cls(text.partition("?")[0].removeprefix("redis+") + options, crawl)
 
 
 def connect(url: str, timeout: float) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ import socket
 from typing import TYPE_CHECKING, Any, Self
 
 from rdfaspider import clock
-from rdfaspider.frontier import FrontierUnavailable, HostView
+from rdfaspider.frontier import FrontierUnavailable, HostView, UrlView
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.service import BEAT
@@ -287,6 +287,37 @@ class ServedFrontier:
             yield from (HostView(*row) for row in rows)
             begin = False
 
+    def url(self, url: str) -> UrlView | None:
+        """Return what is known of a normalised URL, None if nothing is."""
+        row = self._ask("url", url=url)["url"]
+        return None if row is None else UrlView(*row)
+
+    def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
+        """Yield the URLs that ended in a state in which a regular expression is found."""
+        return (UrlView(*row) for row in self._all("ended", state=state, pattern=pattern))
+
+    def requeue(self, pattern: str) -> int:
+        """Let failed URLs wait again in which a regular expression is found; return how many."""
+        return sum(self._all("requeue", pattern=pattern))
+
+    def _all(self, question: str, **words: Any) -> Iterator[Any]:
+        """Yield what the service finds while it goes through all URLs."""
+        part = self._ask(question, begin=True, **words)
+        while True:
+            yield from part["found"]
+            if part["is_over"]:
+                return
+            part = self._ask(question, begin=False)
+
+    def tell(self, name: str, value: str) -> None:
+        """Tell all workers something; ValueError if it makes no sense."""
+        self._talk.told = self._ask("tell", name=name, value=value)["told"]
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Return what all workers are told."""
+        return self._talk.told
+
     def workers(self) -> list[dict[str, Any]]:
         """Return what the service knows of each worker."""
         workers: list[dict[str, Any]] = self._ask("workers")["workers"]
@@ -300,6 +331,7 @@ class ServedFrontier:
         if self._is_closed:
             return
         self._is_closed = True
+        self._line.notify = lambda: None
         try:
             if self._talk.failure is None:
                 self._leave()

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import logging
 import os
+from dataclasses import fields, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.frontier import FrontierUnavailable, UrlView
 from rdfaspider.frontier.service import BEAT, DEAD_AFTER
 from rdfaspider.frontier.service.notices import Notices
 from rdfaspider.frontier.service.wire import WireError
@@ -29,6 +30,8 @@ logger = logging.getLogger(__name__)
 _WORKERS = "workers"
 # Hosts that are told of in one reply.
 _HOSTS = 1000
+# URLs that are looked at for one reply, when all of them are.
+_URLS = 20_000
 # The numbers of all are counted anew when they are so old, in seconds.
 _COUNTED = 0.5
 
@@ -54,7 +57,8 @@ class Worker:
         self.number = -1
         self.reply: Message = {}
         self.seen: dict[str, int] = {}  # the versions of notes that it knows
-        self.hosts: Iterator[HostView] | None = None
+        self.hosts: Iterator[HostView] = iter(())
+        self.rows: Iterator[UrlView | bool | None] = iter(())
 
 
 class Desk:
@@ -70,6 +74,8 @@ class Desk:
         self._clock = clock
         self._counted: tuple[float, Counts] | None = None
         self.notices = Notices(frontier)
+        self._politeness = frontier.politeness
+        self._heed()
         self._expected = set(json.loads(frontier.note(_WORKERS) or b"[]"))
         self._opens = DEAD_AFTER + (clock() if clock is not None else 0.0)
         self._operations: dict[str, Callable[..., None]] = {
@@ -239,16 +245,43 @@ class Desk:
             case "knows":
                 return {"knows": self.frontier.knows(str(message["url"]))}
             case "hosts":
-                if message["begin"] or worker.hosts is None:
+                if message["begin"]:
                     worker.hosts = self.frontier.hosts(now)
-                return {"hosts": [_row(view) for view in islice(worker.hosts, _HOSTS)]}
+                return {"hosts": [_list(view) for view in islice(worker.hosts, _HOSTS)]}
             case "leave":
                 self.leave(worker, now)
                 return {}
+            case "url":
+                view = self.frontier.views.of(str(message["url"]))
+                return {"url": None if view is None else _list(view)}
+            case "ended" | "requeue":
+                return self._go_on(worker, message)
+            case "tell":
+                self.notices.tell(str(message["name"]), str(message["value"]))
+                self._heed()
+                return {"told": self.notices.told}
             case "workers":
                 return {"workers": [self._describe(each, now) for each in self.workers.values()]}
             case question:
                 raise WireError(f"there is no question {question!r}")
+
+    def _go_on(self, worker: Worker, message: Message) -> Message:
+        """Do the next part of something that goes through all URLs; an empty list is its end."""
+        if message["begin"]:
+            frontier, pattern = self.frontier, str(message["pattern"])
+            is_list = message["ask"] == "ended"
+            worker.rows = (
+                frontier.views.scan(message["state"], pattern)
+                if is_list
+                else frontier.requeuing(pattern)
+            )
+        part = list(islice(worker.rows, _URLS))
+        found = [_list(row) if isinstance(row, UrlView) else 1 for row in part if row]
+        return {"found": found, "is_over": len(part) < _URLS}
+
+    def _heed(self) -> None:
+        """Keep the delays that all were told."""
+        self.frontier.politeness = replace(self._politeness, **self.notices.numbers)  # type: ignore[arg-type]
 
     def _describe(self, worker: Worker, now: float) -> Message:
         return {
@@ -322,8 +355,5 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("latin-1")
 
 
-def _row(view: HostView) -> list[object]:
-    return [
-        *(view.name, view.waiting, view.in_flight, view.done, view.failed),
-        *(view.delay, view.ready, view.why),
-    ]
+def _list(view: HostView | UrlView) -> list[object]:
+    return [getattr(view, field.name) for field in fields(view)]

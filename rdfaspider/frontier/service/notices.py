@@ -37,6 +37,11 @@ class Notices:
         """Return what all workers are told to do: run, pause or stop."""
         return self.told.get("state", "run")
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Return the settings that all are told."""
+        return {name: float(value) for name, value in self.told.items() if name in NUMBERS}
+
     def tell(self, name: str, value: str) -> None:
         """Tell all workers something; ValueError if it makes no sense."""
         if name == "state":

@@ -54,12 +54,12 @@ class Service:
         self._security = security
         self._server: asyncio.Server | None = None
         self._sessions: set[Session] = set()
-        self.failure: asyncio.Future[None] | None = None
+        self._failure: FrontierUnavailable | None = None
+        self._ended = asyncio.Event()
 
     async def start(self) -> None:
         """Begin to listen; `address` has the port afterwards if it had none."""
         loop = asyncio.get_running_loop()
-        self.failure = loop.create_future()
         try:
             tls = None if self.address.path else self._security.of_service()
         except OSError as error:  # ssl.SSLError is one
@@ -116,9 +116,17 @@ class Service:
 
     def fail(self, error: FrontierUnavailable) -> None:
         """Take in that the frontier has failed."""
-        assert self.failure is not None
-        if not self.failure.done():
-            self.failure.set_exception(error)
+        self._failure = error
+        self._ended.set()
+
+    async def until(self, stopped: asyncio.Event) -> None:
+        """Serve until somebody has stopped it; FrontierUnavailable if the frontier fails before."""
+        waits = [asyncio.ensure_future(event.wait()) for event in (stopped, self._ended)]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        if self._failure is not None:
+            raise self._failure
 
     # --- sessions ---
 

@@ -7,7 +7,8 @@ SETTINGS = (
         "FRONTIER_URL",
         "url",
         "{jobdir}/frontier",
-        "Where the frontier is: a directory, or `redis://HOST:PORT/0?crawl=NAME` to share a crawl"
+        "Where the frontier is: a directory; `unix:PATH` or `frontier://HOST:PORT` for a worker of a service"
+        " ([service.md](service.md)); or `redis://HOST:PORT/0?crawl=NAME` to share a crawl by way of Redis"
         " ([shared.md](shared.md)). `{jobdir}` stands for `JOBDIR`.",
         secret=True,
         syntax="rdfaspider.settings.syntax.frontier_url",
@@ -160,9 +161,31 @@ SETTINGS = (
         "FRONTIER_READ_AHEAD",
         "int",
         64,
-        "URLs that a worker fetches from Redis ahead of need; 0 asks Redis for each.",
+        "URLs that a worker of a shared crawl has at hand, at most; 0 asks for each.",
         unit="URLs",
         least=0,
+    ),
+    Setting(
+        "FRONTIER_SECRET",
+        "text",
+        "",
+        "What a frontier service and its workers must both know, in one line; empty lets in whoever can"
+        " connect, and then the service listens on this machine only.",
+        secret=True,
+        syntax="rdfaspider.settings.syntax.line",
+    ),
+    Setting(
+        "FRONTIER_CERTIFICATE",
+        "text",
+        "",
+        "A PEM file with the certificate of the frontier service; workers and service then talk by TLS."
+        " Workers may have that of who has signed it instead.",
+    ),
+    Setting(
+        "FRONTIER_KEY",
+        "text",
+        "",
+        "A PEM file with the key of that certificate, for the service only.",
     ),
     Setting("FRONTIER_WAIT", "bool", False, "Wait for more seeds when nothing is left to crawl."),
     Setting(

@@ -1,0 +1,25 @@
+"""A served crawl as people see it: its workers, and what they are told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rdfaspider.frontier.service.client import ServedFrontier
+
+
+def lines(frontier: ServedFrontier) -> Iterator[str]:
+    """Yield what to tell of the workers."""
+    workers = frontier.workers()
+    told = ", ".join(f"{name}={value}" for name, value in frontier.told.items() if name != "state")
+    state = {"run": "run", "pause": "are paused", "stop": "are told to stop"}[frontier.state]
+    yield f"The workers {state}{f', with {told}' if told else ''}; the order is {frontier.order}."
+    if not workers:
+        yield "No worker is there."
+        return
+    yield f"{'worker':40} {'holds':>7} {'ended':>9} {'heard of':>10}"
+    for worker in workers:
+        heard = f"{worker['silent']:.0f} s ago"
+        yield f"{worker['name']:40} {worker['held']:7,} {worker['ended']:9,} {heard:>10}"

@@ -1,0 +1,36 @@
+"""Serves a frontier until somebody stops it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from typing import TYPE_CHECKING
+
+from rdfaspider import clock
+from rdfaspider.frontier.service.desk import Desk
+from rdfaspider.frontier.service.server import Service
+
+if TYPE_CHECKING:
+    from rdfaspider.frontier.local import LocalFrontier
+    from rdfaspider.frontier.service.wire import Address, Security
+
+logger = logging.getLogger(__name__)
+
+
+def serve(frontier: LocalFrontier, address: Address, security: Security) -> None:
+    """Serve a frontier until SIGINT or SIGTERM; FrontierUnavailable if it cannot be, or cannot any more."""
+    asyncio.run(_serve(Service(Desk(frontier, clock.now), address, security)))
+
+
+async def _serve(service: Service) -> None:
+    await service.start()
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    print(f"Workers join with: scrapy crawl rdfa -s FRONTIER_URL={service.address}", flush=True)
+    try:
+        await service.until(stopped)
+        logger.info("The service ends: what is in flight will be handed out again.")
+    finally:
+        await service.close()
