@@ -1,4 +1,4 @@
-"""Four workers crawl one generated web over Redis, are killed and replaced, and lose nothing."""
+"""Four workers crawl one web, are killed and replaced, and so is what they share; nothing is lost."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from pathlib import Path
 
 from pyoxigraph import Quad
 
+from rdfaspider.frontier import is_served, open_frontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.shared import SharedFrontier
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web, loopback
 from rdfaspider.stores import open_store
 from tests.frontier import redis_servers
+from tests.frontier.served import ServiceProcess
 
 PROJECT = Path(__file__).parent.parent
 DELAY = 0.3
@@ -40,11 +41,11 @@ class Workers:
         self,
         directory: Path,
         proxy: str,
-        redis: str,
+        url: str,
         seed: str,
         addresses: int = 1,
     ) -> None:
-        self.directory, self.proxy, self.redis, self.seed = directory, proxy, redis, seed
+        self.directory, self.proxy, self.url, self.seed = directory, proxy, url, seed
         self.addresses = addresses
         self.settings: dict[str, object] = {}
         self.started = 0
@@ -58,7 +59,7 @@ class Workers:
         proxy = self.proxy.replace("127.0.0.1", loopback(number % self.addresses))
         settings = {
             "JOBDIR": job,
-            "FRONTIER_URL": self.redis,
+            "FRONTIER_URL": self.url,
             "FRONTIER_RETRIES": 0,
             "FRONTIER_DYNAMIC_DEPTH": 15,  # as deep as the oracle looks
             "POLITENESS_DELAY": DELAY,
@@ -162,7 +163,7 @@ def check_politeness(log: Path, delay: float) -> None:
 def crawl_through(
     directory: Path,
     parameters: Parameters,
-    redis: str,
+    url: str,
     trouble: Callable[[Workers, Path], None],
     *,
     workers: int = 4,
@@ -176,7 +177,7 @@ def crawl_through(
     log.touch()
     web = Web(parameters)
     with running(parameters, log=log) as proxy:
-        crew = Workers(directory, proxy, redis, web.url(0, 0), parameters.addresses)
+        crew = Workers(directory, proxy, url, web.url(0, 0), parameters.addresses)
         crew.settings = {"POLITENESS_DELAY": delay}
         try:
             for _ in range(workers):
@@ -187,8 +188,8 @@ def crawl_through(
             crew.finish(250)
         finally:
             crew.end()
-    limits = FrontierLimits(depth=0, dynamic_depth=0)
-    with SharedFrontier(redis, limits=limits, read_ahead=0, now=time.time()) as frontier:
+    limits = {} if is_served(url) else {"limits": FrontierLimits(depth=0, dynamic_depth=0)}
+    with open_frontier(url, read_ahead=0, now=time.time(), **limits) as frontier:
         counts = frontier.counts()
     oracle = Oracle(web)
     reach = oracle.reachable([web.url(0, 0)], 15)
@@ -218,9 +219,35 @@ def kill_workers(kills: int, pause: float, seed: int) -> Callable[[Workers, Path
     return trouble
 
 
+def kill_service(service: ServiceProcess, kills: int, seed: int) -> Callable[[Workers, Path], None]:
+    """Return trouble: the service is killed at random instants, is away for a while and comes back, and in
+    between a worker is killed and replaced."""
+    chance = random.Random(seed)
+
+    def trouble(crew: Workers, log: Path) -> None:
+        for _ in range(kills):
+            time.sleep(chance.uniform(0.5, 2.0))
+            service.kill()
+            time.sleep(chance.uniform(0.0, 1.0))
+            service.start()
+            time.sleep(chance.uniform(0.0, 2.0))
+            if crew.kill_one(chance):
+                crew.start()
+
+    return trouble
+
+
+PARAMETERS = Parameters(
+    seed=11, hosts=30, addresses=8, levels=2, pages=4, links_across=3, missing=0.05, latency=0.1
+)
+
+
 def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
-    parameters = Parameters(
-        seed=11, hosts=30, addresses=8, levels=2, pages=4, links_across=3, missing=0.05, latency=0.1
-    )
     with redis_servers.server(tmp_path / "redis") as redis:
-        crawl_through(tmp_path, parameters, redis.url, kill_workers(4, pause=2.0, seed=1))
+        crawl_through(tmp_path, PARAMETERS, redis.url, kill_workers(4, pause=2.0, seed=1))
+
+
+def test_nothing_is_lost_when_the_service_and_its_workers_are_killed(tmp_path: Path) -> None:
+    settings = {"POLITENESS_DELAY": DELAY, "FRONTIER_DYNAMIC_DEPTH": 15}
+    with ServiceProcess(tmp_path, "breadth", settings) as service:
+        crawl_through(tmp_path, PARAMETERS, service.url, kill_service(service, 3, seed=1))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
@@ -14,6 +18,53 @@ from rdfaspider.frontier.service.client import ServedFrontier
 from rdfaspider.frontier.service.desk import Desk
 from rdfaspider.frontier.service.server import Service
 from rdfaspider.frontier.service.wire import Address, Security
+
+PROJECT = Path(__file__).parent.parent.parent
+
+
+class ServiceProcess:
+    """A service as people start it: `scrapy frontier serve`."""
+
+    def __init__(self, directory: Path, order: str, settings: Mapping[str, object]) -> None:
+        self._directory = directory
+        given = {"FRONTIER_URL": "frontier", "FRONTIER_ORDER": order, **settings}
+        self._options = [word for name in given for word in ("-s", f"{name}={given[name]}")]
+        self.url = f"unix:{directory / 'frontier.sock'}"
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        with (self._directory / "service.log").open("a") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "rdfaspider", "frontier", "serve", *self._options],
+                cwd=self._directory,
+                env={**os.environ, "PYTHONPATH": str(PROJECT)},
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        assert self._process.stdout is not None
+        assert "FRONTIER_URL=" in self._process.stdout.readline(), self.log
+
+    @property
+    def log(self) -> str:
+        return (self._directory / "service.log").read_text()
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def _end(self, number: signal.Signals) -> int:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        self._process.send_signal(number)
+        self._process.stdout.close()
+        return self._process.wait(60)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        assert self._end(signal.SIGTERM) == 0, self.log
 
 
 class ThreadedService:
@@ -59,11 +110,13 @@ class ServedAlone(ServedFrontier):
             super().__init__(self.threaded.url, worker="only", read_ahead=0, now=now)
         except BaseException:
             self.threaded.close()
+            engine.close()
             raise
 
     def close(self) -> None:
         super().close()
         self.threaded.close()
+        self.engine.close()
 
 
 def serve_alone(

@@ -277,7 +277,7 @@ class ServedFrontier:
 
     def counts(self) -> Counts:
         if not self._is_closed:
-            self._tell(look=True)
+            self._tell(look="exact")
         return self._talk.counts
 
     def hosts(self, now: float) -> Iterator[HostView]:
@@ -343,10 +343,11 @@ class ServedFrontier:
     def _leave(self) -> None:
         talk = self._talk
         if not self._is_at_once:
+            talk.settle(_LEAVING)  # or what comes now would not be given back
             talk.at_hand.clear()
             for taken in list(talk.held):
                 talk.end(taken, "release")
-        talk.exchange({"look": True}, _LEAVING)
+        talk.exchange({"look": "exact"}, _LEAVING)
         if not self._is_at_once:
             talk.ask("leave", _LEAVING)
 

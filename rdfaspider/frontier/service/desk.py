@@ -198,7 +198,7 @@ class Desk:
         if "unplaced" in message:
             reply["unplaced"] = self.frontier.unplaced(int(message["unplaced"]))
         if "look" in message:
-            self._look(worker, now, reply)
+            self._look(worker, message, now, reply)
         self.notices.add_to(reply, worker.seen)
         worker.number, worker.reply = number, reply
         return reply
@@ -225,7 +225,9 @@ class Desk:
         """Tell whether workers may come back with what they hold, which nobody else may get."""
         return self._clock is not None and bool(self._expected) and now < self._opens
 
-    def _look(self, worker: Worker, now: float, reply: Message) -> None:
+    def _look(self, worker: Worker, message: Message, now: float, reply: Message) -> None:
+        if message["look"] == "exact":
+            self._counted = None
         counts = self._counts(now)
         states = (counts.waiting, counts.in_flight, counts.done, counts.failed, counts.denied)
         reply["counts"] = [*states, dict(counts.rejected)]
@@ -346,9 +348,6 @@ class Desk:
 
     def _add(self, worker: Worker, now: float, name: str, value: str) -> None:
         self.notices.add(name, value.encode("latin-1"), worker.seen)
-
-    def close(self) -> None:
-        self.frontier.close()
 
 
 def _text(value: bytes | None) -> str | None:

@@ -102,17 +102,17 @@ class Service:
                 return
 
     async def close(self) -> None:
-        """Hang up on all, and close the frontier."""
-        if self._server is not None:
-            self._burying.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._burying
-            self._server.close()
-            for session in list(self._sessions):
-                session.hang_up()
-            if self.address.path:
-                _remove_socket(Path(self.address.path))
-        self._desk.close()
+        """Hang up on all; the frontier stays open."""
+        if self._server is None:
+            return
+        self._burying.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._burying
+        self._server.close()
+        for session in list(self._sessions):
+            session.hang_up()
+        if self.address.path:
+            _remove_socket(Path(self.address.path))
 
     def fail(self, error: FrontierUnavailable) -> None:
         """Take in that the frontier has failed."""

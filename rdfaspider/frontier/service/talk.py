@@ -98,10 +98,10 @@ class Talk:
 
     def greet(self) -> None:
         """Say who is here, and wait for the answer."""
-        self._settle(_BEGINNING)
+        self.settle(_BEGINNING)
         self._compose({"look": True})
         self._line.submit(self._message, self._greeting(), _BEGINNING)
-        self._settle(2 * _BEGINNING)
+        self.settle(2 * _BEGINNING)
 
     def _greeting(self) -> Message:
         holds = [(grant, taken.url) for taken, grant in self.held.items()]
@@ -133,16 +133,16 @@ class Talk:
 
     def exchange(self, wishes: Message, timeout: float) -> None:
         """Send what was done, and what is wanted, and wait until that is answered."""
-        self._settle(timeout)
+        self.settle(timeout)
         self.begin(wishes)
-        self._settle(timeout)
+        self.settle(timeout)
 
     def ask(self, question: str, timeout: float, **words: Any) -> Message:
         """Return the answer to a question."""
-        self._settle(timeout)
+        self.settle(timeout)
         self._message = {"ask": question, "now": self.now, **words}
         self._line.submit(self._message, None, _GOING_ON)
-        self._settle(timeout)
+        self.settle(timeout)
         return self._reply
 
     def collect(self) -> None:
@@ -156,7 +156,7 @@ class Talk:
     def seconds_since_message(self) -> float:
         return clock.now() - self._last_sent
 
-    def _settle(self, timeout: float) -> None:
+    def settle(self, timeout: float) -> None:
         """Wait until nothing is under way."""
         end = time.monotonic() + timeout
         while self._line.is_busy:
