@@ -46,6 +46,11 @@ class ServiceProcess:
         assert "FRONTIER_URL=" in self._process.stdout.readline(), self.log
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def log(self) -> str:
         return (self._directory / "service.log").read_text()
 
