@@ -21,6 +21,7 @@ from scrapy.utils.conf import closest_scrapy_cfg
 
 import rdfaspider.feeds  # noqa: F401  # shows Pages as items
 from rdfaspider import settings as ours
+from rdfaspider.crew import settings as crew
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.scheduler.options import frontier_order, politeness_of
 
@@ -104,6 +105,8 @@ class Addon:
             _wire_as_scrapy_does(settings)
             return
         _read_scrapys_settings(settings)
+        if crew.size_of(settings) > 1:
+            crew.prepare(settings)
         # A crawl keeps the order that it was begun with.
         if (order := frontier_order(settings)) != settings["FRONTIER_ORDER"]:
             settings.set("FRONTIER_ORDER", order, "project")

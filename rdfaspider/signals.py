@@ -10,5 +10,10 @@ hosts_unplaced = object()
 # Sent by the scheduler when the scope has grown by a page to which a seed has moved, with its `url`.
 scope_grown = object()
 
+# Sent when the store is open, with its `pipeline`, and before it is closed: until all have answered that, it
+# takes pages.
+store_opened = object()
+store_closing = object()
+
 # Sent when a seed could not be fetched, with its `url` and the `problem` in words.
 seed_failed = object()

@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "rdfaspider"
 # From the top down, as drawn in docs/architecture.md.
 LAYERS = (
     ("addon",),
+    ("crew",),
     ("__main__", "commands", "spiders"),
     ("scheduler", "downloader", "resolver", "middlewares", "pipelines", "extensions", "feeds"),
     ("settings",),

@@ -49,9 +49,7 @@ class Command(CrawlCommand):
             self.exitcode = int(process.bootstrap_failed)
             return
         if not opts.loglevel:
-            for name in _CHATTERERS:
-                logging.getLogger(name).setLevel(logging.WARNING)
-            logging.getLogger("scrapy.crawler").addFilter(_is_about_a_signal)
+            quieten()
         try:
             crawler = self._create_crawler(spider)
         except KeyError:
@@ -73,7 +71,14 @@ class Command(CrawlCommand):
             raise error
         elif not crawl.done():
             print(f"{self.program}: stopped by force; the same command resumes.", file=sys.stderr)
-        self.exitcode = int(process.bootstrap_failed or not crawl.done() or _went_wrong(crawler))
+        self.exitcode = int(process.bootstrap_failed or not crawl.done() or went_wrong(crawler))
+
+
+def quieten() -> None:
+    """Leave out of the log what is enabled."""
+    for name in _CHATTERERS:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("scrapy.crawler").addFilter(_is_about_a_signal)
 
 
 def _is_about_a_signal(record: logging.LogRecord) -> bool:
@@ -81,11 +86,13 @@ def _is_about_a_signal(record: logging.LogRecord) -> bool:
     return record.levelno > logging.INFO or record.getMessage().startswith("Received")
 
 
-_TOO_EARLY = ("disk_full", "extract_error", "frontier_error", "no_answer", "store_error")
+_TOO_EARLY = (
+    *("disk_full", "extract_error", "frontier_error", "no_answer", "store_error", "worker_error"),
+)
 _SIGNS = ("frontier/unsafe", "reach/no_answer", "store/failed/load", "store/failed/outbox")
 
 
-def _went_wrong(crawler: Crawler) -> bool:
+def went_wrong(crawler: Crawler) -> bool:
     """Tell whether the crawl ended before its time, or without its store, for want of a disk or a server."""
     if not crawler.spider:
         return False

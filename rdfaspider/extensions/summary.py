@@ -26,6 +26,7 @@ _ENDS = {
     "frontier_error": "stopped by its frontier",
     "no_answer": "gave up, as no server answered,",
     "store_error": "stopped by its store",
+    "worker_error": "stopped, as its workers kept ending,",
 }
 # More reasons than this are a report, not a summary.
 _REASONS = 12

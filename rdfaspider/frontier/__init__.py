@@ -39,6 +39,7 @@ __all__ = [
     "Taken",
     "UrlView",
     "is_begun",
+    "is_page",
     "is_served",
     "is_shared",
     "open_frontier",
@@ -234,6 +235,11 @@ class Frontier(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *exception: object) -> None: ...
+
+
+def is_page(status: int, reason: str) -> bool:
+    """Tell whether a URL that has ended counts as a page: answered, and no redirect and no sitemap."""
+    return status > 0 and reason not in ("redirect", "redirects", "sitemap")
 
 
 def is_served(url: str) -> bool:

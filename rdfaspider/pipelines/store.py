@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import create_looping_call
 
+from rdfaspider.frontier import is_served
 from rdfaspider.items import Page
+from rdfaspider.pipelines.served import ServedStore
 from rdfaspider.pipelines.writer import Writer
+from rdfaspider.signals import store_closing, store_opened
 from rdfaspider.stores import open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.http import Access
@@ -19,6 +22,8 @@ from rdfaspider.stores.provenance import crawl_graph, provenance
 from rdfaspider.urls import to_iri
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
@@ -73,6 +78,13 @@ def outbox_options(settings: BaseSettings) -> dict[str, Any]:
     }
 
 
+def _crawl_of(settings: BaseSettings) -> str:
+    """Return the name of the crawl for what is known of its fetches, "" if that is not stored."""
+    if not settings.getbool("STORE_PROVENANCE"):
+        return ""
+    return crawl_graph(str(Path(settings["JOBDIR"] or ".").resolve()))
+
+
 class StorePipeline:
     """Replaces the page's graph by what was found this time.
 
@@ -81,7 +93,9 @@ class StorePipeline:
     the page back, and so in the end the crawl.
     """
 
-    def __init__(self, crawler: Crawler, store: Outbox | Embedded, crawl: str = "") -> None:
+    def __init__(
+        self, crawler: Crawler, store: Outbox | Embedded | ServedStore, crawl: str = ""
+    ) -> None:
         self.crawler = crawler
         self.store = store
         self.crawl = crawl
@@ -90,22 +104,27 @@ class StorePipeline:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
-        store = open_store(store_url(settings), **outbox_options(settings))
-        crawl = ""
-        if settings.getbool("STORE_PROVENANCE"):
-            crawl = crawl_graph(str(Path(settings["JOBDIR"] or ".").resolve()))
-        return cls(crawler, cast("Outbox | Embedded", store), crawl)
+        url = store_url(settings)
+        if is_served(url):
+            return cls(crawler, ServedStore(url), _crawl_of(settings))
+        store = open_store(url, **outbox_options(settings))
+        return cls(crawler, cast("Outbox | Embedded", store), _crawl_of(settings))
 
     def open_spider(self) -> None:
+        self.crawler.signals.send_catch_log(store_opened, pipeline=self)
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
 
     async def process_item(self, page: Page) -> Page:
         if isinstance(page, Page) and page.is_read:
-            if self.store.is_full:
-                await self._wait_for_room()
             await self._store(page)
         return page
+
+    async def put(self, changes: Sequence[Change]) -> list[bool]:
+        """Make changes, when there is room for them; False for each that changes nothing."""
+        if self.store.is_full:
+            await self._wait_for_room()
+        return await self._writer.put(changes)
 
     async def _wait_for_room(self) -> None:
         self.crawler.stats.inc_value("store/waits")
@@ -122,7 +141,7 @@ class StorePipeline:
         changes = [Change.of_page(graph, page.nquads)]
         if self.crawl and quads:
             changes += Change.adding(provenance(page, graph, self.crawl, time()))
-        is_new, *_ = await self._writer.put(changes)
+        is_new, *_ = await self.put(changes)
         if not quads:
             return
         count = self.crawler.stats.inc_value
@@ -133,6 +152,7 @@ class StorePipeline:
             count("store/unchanged")
 
     async def close_spider(self) -> None:
+        await self.crawler.signals.send_catch_log_async(store_closing)
         if self._reporting.running:
             self._reporting.stop()
         self._writer.close()

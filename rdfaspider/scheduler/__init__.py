@@ -21,11 +21,12 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
 
 from rdfaspider import clock
-from rdfaspider.frontier import FrontierUnavailable, is_served, is_shared, open_frontier
+from rdfaspider.frontier import FrontierUnavailable, is_page, is_served, is_shared, open_frontier
 from rdfaspider.frontier.advice import advice_for
 from rdfaspider.frontier.guessing import NOTE, Guessing
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
+from rdfaspider.scheduler.counting import Counting
 from rdfaspider.scheduler.intake import Intake
 from rdfaspider.scheduler.lanes import FLOW, Lanes
 from rdfaspider.scheduler.memory import Memory
@@ -37,7 +38,7 @@ from rdfaspider.scheduler.options import (
 )
 from rdfaspider.scheduler.own import OwnRequests
 from rdfaspider.scheduler.placing import Placing
-from rdfaspider.signals import hosts_unplaced, scope_grown
+from rdfaspider.signals import hosts_unplaced, scope_grown, seed_failed
 from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
@@ -74,7 +75,6 @@ class Scheduler(BaseScheduler):
         self,
         crawler: Crawler,
         frontier: Frontier,
-        memory: Memory,
         advice: Advice,
         *,
         retries: int,
@@ -86,7 +86,7 @@ class Scheduler(BaseScheduler):
     ) -> None:
         self.crawler = crawler
         self.frontier = frontier
-        self._memory = memory
+        self._memory = self._make_memory()
         self.advice = advice
         self.lanes = lanes
         self.lease = lease
@@ -123,13 +123,9 @@ class Scheduler(BaseScheduler):
             )
         except ValueError as error:
             raise UsageError(str(error)) from error
-        memory = Memory(frontier, is_shared=is_shared(frontier_url(settings)))
-        memory.recall(crawler.spider)
-        _refuse_to_begin_without_seeds(frontier, crawler.spider, frontier_url(settings))
         scheduler = cls(
             crawler,
             frontier,
-            memory,
             advice,
             retries=settings.getint("FRONTIER_RETRIES"),
             retry_delay=settings.getfloat("FRONTIER_RETRY_DELAY"),
@@ -138,12 +134,22 @@ class Scheduler(BaseScheduler):
             lanes=lanes_of(settings),
             lease=settings.getfloat("FRONTIER_LEASE"),
         )
+        try:
+            scheduler._memory.recall(crawler.spider)
+            _refuse_to_begin_without_seeds(frontier, crawler.spider, frontier_url(settings))
+        except UsageError:
+            frontier.close()
+            raise
         connect = crawler.signals.connect
         connect(scheduler.item_scraped, signals.item_scraped)
         connect(scheduler.item_dropped, signals.item_dropped)
         connect(scheduler.item_error, signals.item_error)
         connect(scheduler.spider_error, signals.spider_error)
         return scheduler
+
+    def _make_memory(self) -> Memory:
+        is_many = is_shared(frontier_url(self.crawler.settings))
+        return Memory(self.frontier, is_shared=is_many)
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         self.spider = spider
@@ -155,6 +161,8 @@ class Scheduler(BaseScheduler):
         if is_served(frontier_url(self.crawler.settings)):
             call_from_thread = asyncio.get_running_loop().call_soon_threadsafe
             frontier.notify = lambda: call_from_thread(self._wake_engine)
+            self.growth = frontier.growth = Counting(self.crawler.stats.get_stats()).growth
+            self.crawler.signals.connect(self._seed_failed, seed_failed)
         elif self._is_shared:
             frontier.welcome = self._welcome
         for url, context in self.advice.seeds():
@@ -171,6 +179,10 @@ class Scheduler(BaseScheduler):
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
         return None
+
+    def _seed_failed(self, url: str, problem: str) -> None:
+        frontier: Any = self.frontier
+        frontier.say("seed_failed", url=url, problem=problem)
 
     def _greet(self) -> None:
         """Say how far the crawl is that goes on."""
@@ -413,7 +425,7 @@ class Scheduler(BaseScheduler):
 
     def _count_page(self, page: Page) -> None:
         """Count what was answered, robots.txt, redirects and sitemaps left out; stop at the limit."""
-        self._pages += page.status > 0 and page.reason not in ("redirect", "redirects", "sitemap")
+        self._pages += is_page(page.status, page.reason)
         if self.page_limit and self._pages >= self.page_limit and not self._is_stopping:
             self._is_stopping = True
             self._close_spider("closespider_pagecount")
@@ -475,8 +487,11 @@ class Scheduler(BaseScheduler):
             put("frontier/guesses/hits", self._guessing.hits)
         for outcome, count in self._outcomes.items():
             put(f"frontier/{outcome}", count)
-        put("fetch/slow", self.lanes.slow)
-        put("fetch/held", self.lanes.waiting)
+        self._report_fetches()
+
+    def _report_fetches(self) -> None:
+        self.crawler.stats.set_value("fetch/slow", self.lanes.slow)
+        self.crawler.stats.set_value("fetch/held", self.lanes.waiting)
 
 
 def uses_frontier(settings: BaseSettings) -> bool:
@@ -489,7 +504,6 @@ def _refuse_to_begin_without_seeds(frontier: Frontier, spider: Any, url: str) ->
     """Raise UsageError if there is a frontier, but an earlier run has put nothing in it."""
     seeds = getattr(spider, "seeds", None)
     if seeds is not None and not (is_shared(url) or seeds.urls or frontier.counts().seen):
-        frontier.close()
         raise UsageError(
             "No seeds: this crawl was begun but has none yet. Say where to start with"
             " -a seeds=URL[,URL…], -a seeds=FILE (a URL a line) or -a seeds=- (standard input)."

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import UsageError
-
 if TYPE_CHECKING:
     from rdfaspider.frontier import Frontier
+    from rdfaspider.frontier.service.notices import Notices
 
 _SPIDER = "spider"
 
@@ -21,41 +20,37 @@ _SPIDER = "spider"
 class Memory:
     """Reads the notes of a crawl at its start, and adds to them."""
 
-    def __init__(self, frontier: Frontier, *, is_shared: bool) -> None:
-        self._frontier = frontier
+    def __init__(self, notes: Frontier | Notices, *, is_shared: bool) -> None:
+        self._notes = notes
         self._is_shared = is_shared
         self._members = 0
         self.is_resumed = False
 
     def recall(self, spider: Any) -> None:
-        """Let the spider go on as the crawl was begun; close the frontier if it was asked not to."""
-        memory = self._frontier.note(_SPIDER)
+        """Let the spider go on as the crawl was begun; UsageError if it was asked not to."""
+        memory = self._notes.note(_SPIDER)
         if memory is None:
             return
         self.is_resumed = True
-        try:
-            spider.recall(memory)
-        except UsageError:
-            self._frontier.close()
-            raise
-        while (member := self._frontier.note(f"scope {self._members}")) is not None:
+        spider.recall(memory)
+        while (member := self._notes.note(f"scope {self._members}")) is not None:
             spider.scope.members.add(member.decode())
             self._members += 1
 
     def begin(self, spider: Any) -> None:
         """Write everything down, and take over what other workers add from now on."""
         if self._is_shared:
-            frontier: Any = self._frontier
-            frontier.watch(_SPIDER, spider.recall)
-        self._frontier.set_note(_SPIDER, spider.memory)
+            notes: Any = self._notes
+            notes.watch(_SPIDER, spider.recall)
+        self._notes.set_note(_SPIDER, spider.memory)
 
     def keep(self, spider: Any) -> None:
         """Write down what the scope has grown by."""
         grown: list[str] = spider.scope.grown
         spider.scope.grown = []
         if grown and self._is_shared:
-            self._frontier.set_note(_SPIDER, spider.memory)
+            self._notes.set_note(_SPIDER, spider.memory)
         else:
             for member in grown:
-                self._frontier.set_note(f"scope {self._members}", member.encode())
+                self._notes.set_note(f"scope {self._members}", member.encode())
                 self._members += 1

@@ -60,7 +60,9 @@ def frontier_url(url: str) -> None:
 
 def store_url(url: str) -> None:
     """Accept the URL of a store of a known kind."""
-    if remote := _REMOTE.fullmatch(url):
+    if is_served(url):  # by the crawl that has started this worker
+        Address.parse(url)
+    elif remote := _REMOTE.fullmatch(url):
         _address(remote[1])
     elif not url.removeprefix("nquads:") or "://" in url:
         raise ValueError(

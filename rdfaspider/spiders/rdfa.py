@@ -75,20 +75,25 @@ class RdfaSpider(Spider):
         # Servers on this machine or network that the user named, as URLs.
         self._servers = set(_named(self.seeds.urls))
         self._trusts_memory = True
+        # The arguments that it was started with.
+        self.given: dict[str, str] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         check_arguments(cls, kwargs)
+        given = dict(kwargs)
         if not uses_frontier(crawler.settings) or is_begun(frontier_url(crawler.settings)):
             kwargs["seeds_may_come_later"] = True
         spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.given = given
         spider.filters = read_filters(crawler.settings)
         spider.max_links = crawler.settings.getint("EXTRACT_MAX_LINKS")
         if most := crawler.settings.getint("FRONTIER_DOMAIN_HOSTS"):
             spider.domain_hosts = DomainHosts(most)
         introduce(crawler.settings, spider.seeds.urls)
         # What workers share can be written by whoever reaches their server.
-        spider._trusts_memory = not is_shared(frontier_url(crawler.settings))
+        url = frontier_url(crawler.settings)
+        spider._trusts_memory = not is_shared(url) or url.startswith("unix:")
         crawler.signals.connect(spider.allow_seeds, signals.spider_opened)
         return spider
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from rdfaspider.frontier import Taken
 from rdfaspider.frontier.service.client import ServedFrontier
 from tests.frontier.served import PROJECT, ServiceProcess
 
@@ -29,8 +30,14 @@ def links(number: int, chance: random.Random) -> list[str]:
     """Return the links of a page: 70 % are new."""
     found = []
     for place in range(LINKS):
-        page = number * LINKS + place if chance.random() < 0.7 else chance.randrange(number * LINKS + 1)
-        found.append(f"https://www.host{page * 7919 % HOSTS}.example/part{page % 13}/page-{page:09}")
+        page = (
+            number * LINKS + place
+            if chance.random() < 0.7
+            else chance.randrange(number * LINKS + 1)
+        )
+        found.append(
+            f"https://www.host{page * 7919 % HOSTS}.example/part{page % 13}/page-{page:09}"
+        )
     return found
 
 
@@ -38,7 +45,7 @@ def work(url: str, pages: int, seed: int) -> None:
     """Take and finish so many pages; print the CPU seconds."""
     chance = random.Random(seed)
     with ServedFrontier(url, worker=f"worker{seed}", read_ahead=64) as frontier:
-        flying: list[object] = []
+        flying: list[Taken] = []
         done = 0
         began = time.process_time()
         spent = 0.0
@@ -49,11 +56,11 @@ def work(url: str, pages: int, seed: int) -> None:
             if not flying:
                 time.sleep(0.001)
                 continue
-            taken = flying.pop(0)
+            ended = flying.pop(0)
             before = time.process_time()
-            found = links(taken.number, chance)  # type: ignore[attr-defined]
+            found = links(ended.number, chance)
             spent += time.process_time() - before
-            frontier.finish(taken, "done", now, found)  # type: ignore[arg-type]
+            frontier.finish(ended, "done", now, found)
             done += 1
         print(time.process_time() - began - spent)
 
@@ -79,10 +86,10 @@ def test_a_core_feeds_many_workers(tmp_path: Path, order: str) -> None:
         with ServedFrontier(service.url, worker="seeds", read_ahead=0) as frontier:
             frontier.put(links(0, random.Random(0)))
         before, began = cpu_of(service.pid), time.monotonic()
+        program = [sys.executable, "-m", "tests.benchmarks.test_service"]
         running = [
             subprocess.Popen(
-                [sys.executable, "-m", "tests.benchmarks.test_service", service.url]
-                + [str(pages // workers), str(number)],
+                [*program, service.url, str(pages // workers), str(number)],
                 cwd=PROJECT,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -63,6 +63,8 @@ class ServedFrontier:
         self._line = Line(Address.parse(url), security or Security())
         self._talk = Talk(self._line, "" if onlooks else worker or made_up, now)
         self._waits = waits
+        # Returns what the counters of this worker have grown by; to be set.
+        self.growth: Callable[[], dict[str, int]] = dict
         self._is_at_once = not read_ahead
         self._is_closed = False
         try:
@@ -130,7 +132,7 @@ class ServedFrontier:
             if not talk.unplaced:
                 wishes["unplaced"] = _PLACES
         if now - talk.last_look >= BEAT:
-            wishes["look"] = True
+            wishes |= {"look": True, "stats": self.growth()}
         has_reason = wishes or talk.did or talk.borrowing
         is_soon = talk.at_hand and talk.seconds_since_message() < SHORTEST
         return wishes if has_reason and not is_soon else None
@@ -273,6 +275,11 @@ class ServedFrontier:
         self._talk.watched[name] = recall
         self._talk.exchange({"watch": [name]}, _PATIENT)
 
+    def say(self, name: str, **words: Any) -> None:
+        """Tell whoever runs the service what has happened here."""
+        self._talk.do("event", name, words)
+        self._tell()
+
     # --- looking ---
 
     def counts(self) -> Counts:
@@ -347,7 +354,7 @@ class ServedFrontier:
             talk.at_hand.clear()
             for taken in list(talk.held):
                 talk.end(taken, "release")
-        talk.exchange({"look": "exact"}, _LEAVING)
+        talk.exchange({"look": "exact", "stats": self.growth()}, _LEAVING)
         if not self._is_at_once:
             talk.ask("leave", _LEAVING)
 

@@ -14,7 +14,7 @@ from dataclasses import fields, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rdfaspider.frontier import FrontierUnavailable, UrlView
+from rdfaspider.frontier import FrontierUnavailable, UrlView, is_page
 from rdfaspider.frontier.service import BEAT, DEAD_AFTER
 from rdfaspider.frontier.service.notices import Notices
 from rdfaspider.frontier.service.wire import WireError
@@ -89,7 +89,14 @@ class Desk:
             "repay": self._repay,
             "note": self._note,
             "add": self._add,
+            "event": self._event,
         }
+        # For whoever runs the service: the pages after which nothing more is handed out, 0 for no limit, and
+        # what to do with the counters of workers, and with what happens to them.
+        self.page_limit = 0
+        self.heard: Callable[[Message], None] = lambda growth: None
+        self.happened: Callable[[str, Message], None] = lambda name, words: None
+        self._pages = 0
 
     def now(self, message: Message) -> float:
         """Return the time of a message: when it was read."""
@@ -115,7 +122,7 @@ class Desk:
             worker.grants = int(message["grants"])
         worker.heard = now
         worker.about = dict(message["about"])
-        worker.seen = self.notices.watch([str(name) for name in message["watch"]])
+        worker.seen = self.notices.versions([str(name) for name in message["watch"]])
         kept = self._take_back(worker, message["holds"], now) if is_new else list(worker.held)
         if is_new and name:  # an onlooker has none, and is not one of the workers
             self.workers[name] = worker
@@ -185,7 +192,7 @@ class Desk:
         if number == worker.number:
             return worker.reply  # it did not arrive
         worker.heard = now = self.now(message)
-        worker.seen |= self.notices.watch(message.get("watch", ()))
+        worker.seen |= self.notices.versions(message.get("watch", ()))
         for name, *words in message["did"]:
             if name not in self._operations:
                 raise WireError(f"there is no operation {name!r}")
@@ -197,6 +204,8 @@ class Desk:
             reply["lent"] = [self._borrow(worker, now, *words) for words in message["borrow"]]
         if "unplaced" in message:
             reply["unplaced"] = self.frontier.unplaced(int(message["unplaced"]))
+        if "stats" in message:
+            self.heard(message["stats"])
         if "look" in message:
             self._look(worker, message, now, reply)
         self.notices.add_to(reply, worker.seen)
@@ -208,6 +217,8 @@ class Desk:
         if self.notices.state != "run" or self.is_waiting_for_workers(now):
             reply["wait"] = BEAT
             return
+        if self.page_limit:  # those in flight may be the last
+            want = min(want, self.page_limit - self._pages - self.frontier.in_flight)
         rows: list[tuple[object, ...]] = []
         while len(rows) < want and (taken := self.frontier.take(now)) is not None:
             worker.grants += 1
@@ -220,6 +231,10 @@ class Desk:
             if wait is not None and self.frontier.in_flight > len(worker.held):
                 wait = min(wait, BEAT)  # the others may find links at any moment
             reply["wait"] = wait
+
+    @property
+    def has_enough_pages(self) -> bool:
+        return bool(self.page_limit) and self._pages >= self.page_limit
 
     def is_waiting_for_workers(self, now: float) -> bool:
         """Tell whether workers may come back with what they hold, which nobody else may get."""
@@ -306,6 +321,7 @@ class Desk:
     ) -> None:
         if (taken := worker.held.pop(grant, None)) is not None:
             worker.ended += 1
+            self._pages += is_page(rest["status"], rest["reason"])
             self.frontier.finish(taken, state, now, links, **rest)
 
     def _retry(self, worker: Worker, now: float, grant: int, after: float, rest: Message) -> None:
@@ -345,6 +361,9 @@ class Desk:
 
     def _note(self, worker: Worker, now: float, name: str, value: str) -> None:
         self.frontier.set_note(name, value.encode("latin-1"))
+
+    def _event(self, worker: Worker, now: float, name: str, words: Message) -> None:
+        self.happened(name, words)
 
     def _add(self, worker: Worker, now: float, name: str, value: str) -> None:
         self.notices.add(name, value.encode("latin-1"), worker.seen)

@@ -13,7 +13,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from rdfaspider.frontier.local import LocalFrontier
 
@@ -30,6 +30,7 @@ class Notices:
         self._frontier = frontier
         self._versions: dict[str, int] = {}
         self._values: dict[str, str] = {}
+        self._listeners: dict[str, Callable[[bytes], None]] = {}
         self.told: dict[str, str] = json.loads(frontier.note(TOLD) or b"{}")
 
     @property
@@ -54,13 +55,26 @@ class Notices:
         self.told[name] = value
         self._keep(TOLD, json.dumps(self.told).encode())
 
-    def add(self, name: str, value: bytes, seen: dict[str, int]) -> None:
+    def note(self, name: str) -> bytes | None:
+        return self._frontier.note(name)
+
+    def set_note(self, name: str, value: bytes) -> None:
+        """Add to a note, by whoever serves the frontier."""
+        self.add(name, value, {}, is_own=True)
+
+    def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
+        """Have `recall` called with a note when a worker has changed it."""
+        self._listeners[name] = recall
+
+    def add(self, name: str, value: bytes, seen: dict[str, int], *, is_own: bool = False) -> None:
         """Add to a note. Whoever adds has seen what it says, but not what others have added before."""
         there = self._frontier.note(name)
         merged = value if there is None else merge(there, value)
         is_behind = seen.get(name) != self._versions.get(name, 0)
         if merged != there:
             self._keep(name, merged)
+            if name in self._listeners and not is_own:
+                self._listeners[name](merged)
         if not is_behind:
             seen[name] = self._versions.get(name, 0)
 
@@ -69,7 +83,7 @@ class Notices:
         self._versions[name] = self._versions.get(name, 0) + 1
         self._values[name] = value.decode("latin-1")
 
-    def watch(self, names: Iterable[str]) -> dict[str, int]:
+    def versions(self, names: Iterable[str]) -> dict[str, int]:
         """Return the versions that somebody has seen of notes who has just come: none."""
         for name in names:
             if name not in self._versions and (value := self._frontier.note(name)) is not None:

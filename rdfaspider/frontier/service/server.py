@@ -14,7 +14,7 @@ import socket
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.service import BEAT
@@ -33,6 +33,8 @@ from rdfaspider.frontier.service.wire import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from rdfaspider.frontier.service.desk import Desk, Message, Worker
 
 logger = logging.getLogger(__name__)
@@ -54,6 +56,10 @@ class Service:
         self._security = security
         self._server: asyncio.Server | None = None
         self._sessions: set[Session] = set()
+        # Answers to questions about other things than the frontier, by their names.
+        self.others: dict[str, Callable[[Message], Awaitable[Message]]] = {}
+        # Is called when the frontier has failed.
+        self.failed: Callable[[FrontierUnavailable], None] = self._fail
         self._failure: FrontierUnavailable | None = None
         self._ended = asyncio.Event()
 
@@ -98,7 +104,7 @@ class Service:
             try:
                 self._desk.bury_the_dead()
             except FrontierUnavailable as error:
-                self.fail(error)
+                self.failed(error)
                 return
 
     async def close(self) -> None:
@@ -114,8 +120,7 @@ class Service:
         if self.address.path:
             _remove_socket(Path(self.address.path))
 
-    def fail(self, error: FrontierUnavailable) -> None:
-        """Take in that the frontier has failed."""
+    def _fail(self, error: FrontierUnavailable) -> None:
         self._failure = error
         self._ended.set()
 
@@ -151,12 +156,17 @@ class Service:
             return self._desk.exchange(session.worker, message)
         except FrontierUnavailable as error:
             if self._desk.frontier.is_broken:
-                self.fail(error)
+                self.failed(error)
             return {"error": str(error)}
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise WireError(
                 f"a message makes no sense ({type(error).__name__}: {error})"
             ) from error
+
+    def answer_later(self, session: Session, message: Message) -> Awaitable[Message] | None:
+        """Return the answer to a question about something else than the frontier, None if it is none."""
+        other = self.others.get(str(message.get("ask")))
+        return None if other is None or session.worker is None else other(message)
 
     def _greet(self, session: Session, message: Message) -> Message:
         secret, ours, theirs = self._security.secret, session.challenge, message["challenge"]
@@ -190,8 +200,7 @@ class Session(asyncio.Protocol):
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's are of another class
         if not self._service.connected(self):
             self.hang_up()
             return
@@ -199,7 +208,7 @@ class Session(asyncio.Protocol):
         if plain is not None and plain.family != socket.AF_UNIX:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._deadline = asyncio.get_running_loop().call_later(_SOON, self._is_due)
-        transport.write(pack({"version": VERSION, "challenge": self.challenge}))
+        self._transport.write(pack({"version": VERSION, "challenge": self.challenge}))
 
     def _is_due(self) -> None:
         if self.worker is None:
@@ -209,6 +218,9 @@ class Session(asyncio.Protocol):
         assert self._transport is not None
         try:
             for message in self.frames.feed(data):
+                if (later := self._service.answer_later(self, message)) is not None:
+                    self._task = asyncio.ensure_future(self._send(later))
+                    continue
                 reply = self._service.answer(self, message)
                 self._transport.write(pack(reply))
                 if "error" in reply and self.worker is None:
@@ -217,6 +229,18 @@ class Session(asyncio.Protocol):
             name = self.worker.name if self.worker is not None else "somebody"
             logger.warning("The service hangs up on %s: %s.", name, error)
             self.hang_up()
+
+    async def _send(self, later: Awaitable[Message]) -> None:
+        assert self._transport is not None
+        try:
+            reply = await later
+        except OSError as error:
+            reply = {"error": str(error)}
+        except (KeyError, TypeError, ValueError) as error:
+            logger.warning("The service hangs up on a worker: %s.", error)
+            self.hang_up()
+            return
+        self._transport.write(pack(reply))
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._deadline is not None:

@@ -151,6 +151,16 @@ SETTINGS = (
         choices=("rendezvous", "phases"),
     ),
     Setting(
+        "WORKERS",
+        "int",
+        1,
+        "Crawl with this many processes, which share one frontier and one store"
+        " ([service.md](service.md)); 0 is as many as there are cores.",
+        unit="processes",
+        least=0,
+        most=256,
+    ),
+    Setting(
         "FRONTIER_WORKER",
         "text",
         "",

@@ -1,0 +1,163 @@
+"""The workers of a crew as processes.
+
+A worker that ends before it is told to is said to be gone, and another takes its place, unless several have
+ended within a short time: then something is wrong that another start does not mend, and the crawl stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+import sys
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+# The folder that holds the package, or the egg, which Python imports from like a folder.
+_ROOT = str(Path(__file__).parents[2])
+_PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
+    "from rdfaspider.crew.worker import main; main()"
+)
+# So many deaths within so many seconds, for each worker, are too many.
+_DEATHS, _WITHIN = 3, 60.0
+# A line of the log that is longer is cut.
+_LONGEST_LINE = 1 << 16
+
+_LEVELS = logging.getLevelNamesMapping()
+
+Task = dict[str, Any]
+
+
+class Processes:
+    """Keeps so many workers running.
+
+    task     returns what a worker of a name is to do
+    counted  is called with what the counters of one have grown by in the end
+    gone     is called with the name of one that has ended before its time
+    failed   is called with a sentence when no worker can be kept running
+    """
+
+    def __init__(
+        self,
+        task: Callable[[str], Task],
+        counted: Callable[[dict[str, int]], None],
+        gone: Callable[[str], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        self._task = task
+        self._counted = counted
+        self._gone = gone
+        self._failed = failed
+        self._running: dict[str, asyncio.subprocess.Process] = {}
+        self._keepers: list[asyncio.Task[None]] = []
+        self._deaths: deque[float] = deque()
+        self._is_ending = False
+
+    @property
+    def pids(self) -> list[int]:
+        return [process.pid for process in self._running.values()]
+
+    def start(self, size: int) -> None:
+        """Start workers named 1, 2, …"""
+        loop = asyncio.get_running_loop()
+        self._keepers = [loop.create_task(self._keep(str(name + 1))) for name in range(size)]
+
+    async def end(self, grace: float | None) -> None:
+        """End all: each when what it fetches has ended, or by force after some seconds."""
+        self._is_ending = True
+        for process in self._running.values():
+            with suppress(ProcessLookupError):
+                process.send_signal(signal.SIGTERM)
+        if not self._keepers:
+            return
+        _, late = await asyncio.wait(self._keepers, timeout=grace)
+        if late:
+            for process in list(self._running.values()):
+                with suppress(ProcessLookupError):
+                    process.kill()
+            await asyncio.wait(late)
+
+    async def _keep(self, name: str) -> None:
+        """Keep a worker of this name running."""
+        while not self._is_ending:
+            try:
+                code = await self._run(name)
+            except OSError as error:
+                self._fail(f"No worker can be started: {error}.")
+                return
+            if self._is_ending:
+                return
+            self._gone(name)
+            if self._are_too_many(len(self._keepers)):
+                self._fail(f"The worker {name} {_ended(code)}, as others have before.")
+                return
+            logger.warning("The worker %s %s; another takes its place.", name, _ended(code))
+
+    async def _run(self, name: str) -> int:
+        path = json.dumps([*(each for each in sys.path if isinstance(each, str)), _ROOT])
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-c", _PROGRAM, path),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            limit=_LONGEST_LINE,
+            start_new_session=True,  # Ctrl-C is for the crawl, which ends its workers
+        )
+        self._running[name] = process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            with suppress(ConnectionError):
+                process.stdin.write(json.dumps(self._task(name)).encode() + b"\n")
+                await process.stdin.drain()
+            said, _ = await asyncio.gather(process.stdout.read(), _pass_on(process.stderr, name))
+            if said:
+                self._counted(json.loads(said))
+            return await process.wait()
+        finally:
+            process.stdin.close()
+            del self._running[name]
+
+    def _are_too_many(self, size: int) -> bool:
+        now = monotonic()
+        self._deaths.append(now)
+        while now - self._deaths[0] > _WITHIN:
+            self._deaths.popleft()
+        return len(self._deaths) > _DEATHS * size
+
+    def _fail(self, sentence: str) -> None:
+        if not self._is_ending:
+            self._is_ending = True
+            self._failed(sentence)
+
+
+async def _pass_on(stream: asyncio.StreamReader, name: str) -> None:
+    """Write what a worker has logged to the crawl's own log, with its name; what has no level is an error."""
+    level = logging.ERROR
+    while True:
+        try:
+            line = await stream.readline()
+        except ValueError:  # too long
+            continue
+        if not line:
+            return
+        text = line.decode(errors="replace").rstrip("\n")
+        word, _, rest = text.partition(" ")
+        if word in _LEVELS:
+            level, text = _LEVELS[word], rest
+        logger.log(level, "[%s] %s", name, text)
+
+
+def _ended(code: int) -> str:
+    return f"was ended by signal {-code}" if code < 0 else f"has ended with exit code {code}"

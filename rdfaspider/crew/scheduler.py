@@ -1,0 +1,148 @@
+"""The scheduler of a crawl with a crew: it hands out nothing here, and serves everything to its workers."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import Request, signals
+from scrapy.utils.defer import deferred_from_coro
+
+from rdfaspider import clock
+from rdfaspider.crew.processes import Processes
+from rdfaspider.crew.settings import settings_of, size_of
+from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.service.desk import Desk
+from rdfaspider.frontier.service.server import Service
+from rdfaspider.frontier.service.wire import Address, Security
+from rdfaspider.pipelines.served import answering
+from rdfaspider.scheduler import Scheduler
+from rdfaspider.scheduler.memory import Memory
+from rdfaspider.scheduler.options import frontier_url
+from rdfaspider.signals import seed_failed, store_closing, store_opened
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from twisted.internet.defer import Deferred
+
+logger = logging.getLogger(__name__)
+
+# Seconds that pages in flight have when the time of the crawl is over.
+_GRACE = 4.0
+
+
+class CrewScheduler(Scheduler):
+    """Serves frontier and store to worker processes, which it starts and ends."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        scheduler = super().from_crawler(crawler)
+        connect = crawler.signals.connect
+        connect(scheduler._serve_store, store_opened)
+        connect(scheduler._spider_opened, signals.spider_opened)
+        connect(scheduler._end_workers, store_closing)
+        return scheduler
+
+    def _make_memory(self) -> Memory:
+        assert isinstance(self.frontier, LocalFrontier)
+        self.desk = Desk(self.frontier, clock.now)
+        return Memory(self.desk.notices, is_shared=True)
+
+    def open(self, spider: Spider) -> Deferred[None] | None:
+        super().open(spider)
+        self._began = monotonic()
+        self.desk.page_limit = self.page_limit
+        self.desk.heard = self._count
+        self.desk.happened = self._happened
+        # Relative, if it is shorter: a path of a socket may not be long.
+        address = Address(path=_short(Path(f"{frontier_url(self.crawler.settings)}.sock")))
+        self._service = Service(self.desk, address, Security())
+        self._service.failed = self._frontier_failed
+        self._processes = Processes(self._task, self._count, self.desk.bury, self._workers_failed)
+        return None
+
+    def _serve_store(self, pipeline: Any) -> None:
+        self._service.others["store"] = answering(pipeline.put)
+
+    async def _spider_opened(self) -> None:
+        try:
+            await self._service.start()
+        except FrontierUnavailable as error:
+            self._stop("frontier_error", error)
+            return
+        size = size_of(self.crawler.settings)
+        logger.info("%d workers crawl.", size)
+        self._processes.start(size)
+
+    def _task(self, name: str) -> dict[str, Any]:
+        """Return what a worker is to do; its seeds are known to the frontier already."""
+        kind = type(self.spider)
+        settings = settings_of(name, self.crawler.settings, str(self._service.address))
+        Path(settings["JOBDIR"]).mkdir(parents=True, exist_ok=True)
+        given = {k: v for k, v in self.spider.given.items() if k not in ("seeds", "depth")}
+        return {
+            "spider": f"{kind.__module__}:{kind.__qualname__}",
+            "arguments": given,
+            "settings": settings,
+        }
+
+    # --- what the engine asks ---
+
+    def next_request(self) -> Request | None:
+        if self.desk.has_enough_pages and not self._is_stopping:
+            self._is_stopping = True
+            self._close_spider("closespider_pagecount")
+        return self._own.next_request()
+
+    @property
+    def is_waiting(self) -> bool:
+        return super().is_waiting and not self.desk.frontier.in_flight
+
+    # --- what the workers tell ---
+
+    def _count(self, growth: dict[str, int]) -> None:
+        count = self.crawler.stats.inc_value
+        for name, number in growth.items():
+            count(str(name), int(number))
+
+    def _happened(self, name: str, words: dict[str, Any]) -> None:
+        if name == "seed_failed":
+            self.crawler.signals.send_catch_log(seed_failed, **words)
+
+    def _frontier_failed(self, error: FrontierUnavailable) -> None:
+        self._stop("frontier_error", error)
+
+    def _workers_failed(self, sentence: str) -> None:
+        self._stop("worker_error", ChildProcessError(sentence))
+
+    def _report_fetches(self) -> None:
+        """The workers have the lanes."""
+
+    # --- the end ---
+
+    async def _end_workers(self) -> None:
+        timeout = self.crawler.settings.getfloat("CLOSESPIDER_TIMEOUT")
+        is_over = timeout and monotonic() - self._began >= timeout
+        await self._processes.end(_GRACE if is_over else None)
+
+    def close(self, reason: str) -> Deferred[None] | None:
+        return deferred_from_coro(self._close(reason))
+
+    async def _close(self, reason: str) -> None:
+        await self._end_workers()
+        await self._service.close()
+        super().close(reason)
+
+
+def _short(path: Path) -> str:
+    """Return the shorter one of a path and the same path from here."""
+    absolute = path.absolute()
+    try:
+        relative = absolute.relative_to(Path.cwd())
+    except ValueError:
+        return str(absolute)
+    return str(relative)

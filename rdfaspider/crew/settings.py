@@ -1,0 +1,112 @@
+"""The settings of a crawl with a crew, and those of its workers."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from scrapy.exceptions import UsageError
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+
+from rdfaspider.frontier import is_shared
+
+# Under this name the crawl keeps the settings of its workers.
+CREW = "CREW_SETTINGS"
+
+_PROJECT = SETTINGS_PRIORITIES["project"]
+
+# The crawl itself does what these are for.
+_OFF = {
+    "WORKERS": 1,
+    "PROGRESS_INTERVAL": 0,
+    "CLOSESPIDER_PAGECOUNT": 0,
+    "CLOSESPIDER_TIMEOUT": 0,
+    "TELNETCONSOLE_ENABLED": False,
+    "LOG_FILE": None,
+    "FRONTIER_WAIT": True,
+}
+_OFF_EXTENSIONS = (
+    "rdfaspider.extensions.diskguard.DiskGuard",
+    "rdfaspider.extensions.history.extension.History",
+    "rdfaspider.extensions.leftout.LeftOut",
+    "rdfaspider.extensions.progress.Progress",
+    "rdfaspider.extensions.reach.Reach",
+    "rdfaspider.extensions.summary.Summary",
+)
+# Pages and errors of a single process are not those of the crawl.
+_NOT_FOR_CREWS = (
+    "CLOSESPIDER_ITEMCOUNT",
+    "CLOSESPIDER_ERRORCOUNT",
+    "CLOSESPIDER_PAGECOUNT_NO_ITEM",
+)
+
+
+def size_of(settings: BaseSettings) -> int:
+    """Return how many workers the settings ask for; 1 is a crawl without a crew."""
+    return settings.getint("WORKERS") or len(os.sched_getaffinity(0))
+
+
+def prepare(settings: BaseSettings) -> None:
+    """Make the settings those of a crawl with a crew, and keep those of its workers with them."""
+    _refuse_what_cannot_be(settings)
+    size = size_of(settings)
+    settings.set(CREW, _of_workers(settings, size), "cmdline")
+    settings.set("SCHEDULER", "rdfaspider.crew.scheduler.CrewScheduler", "cmdline")
+    settings.set("EXTRACT_PROCESSES", 0, "cmdline")
+
+
+def _refuse_what_cannot_be(settings: BaseSettings) -> None:
+    if is_shared(settings["FRONTIER_URL"]):
+        raise UsageError(
+            "WORKERS is for a frontier in a directory, which the workers of this crawl share; one that is"
+            " shared already (FRONTIER_URL) gets a worker for each crawl that is started."
+        )
+    if settings["FEEDS"]:
+        raise UsageError(
+            "A crawl with WORKERS writes no feeds (-o, FEEDS): scrapy export writes what it has stored."
+        )
+    for name in _NOT_FOR_CREWS:
+        if settings.getint(name):
+            raise UsageError(f"{name} is not for a crawl with WORKERS: set CLOSESPIDER_PAGECOUNT.")
+
+
+def _of_workers(settings: BaseSettings, size: int) -> dict[str, Any]:
+    """Return the settings of a worker, as far as they are not those of every project."""
+    shared = {
+        name: plain
+        for name in settings
+        if settings.getpriority(name) and (plain := _plain(settings[name])) is not None
+    }
+    shared |= _OFF
+    shared["EXTENSIONS"] = {**shared.get("EXTENSIONS", {}), **dict.fromkeys(_OFF_EXTENSIONS)}
+    if (settings.getpriority("EXTRACT_PROCESSES") or 0) <= _PROJECT:
+        shared["EXTRACT_PROCESSES"] = max(1, len(os.sched_getaffinity(0)) // size)
+    shared["FETCH_MEMORY_MB"] = max(1, settings.getint("FETCH_MEMORY_MB") // size)
+    if (settings.getpriority("LOG_LEVEL") or 0) <= _PROJECT:
+        shared["LOG_LEVEL"] = "WARNING"  # when each begins and ends is of no interest
+    shared["LOG_FORMAT"] = "%(levelname)s %(message)s"  # the rest is added by the crawl's own log
+    return shared
+
+
+def _plain(value: object) -> Any:
+    """Return a value as JSON knows it, None if it does not."""
+    if isinstance(value, BaseSettings):
+        value = value.copy_to_dict()
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError):
+        return None
+    return json.loads(text) if json.loads(text) == value else None
+
+
+def settings_of(worker: str, settings: BaseSettings, address: str) -> dict[str, Any]:
+    """Return the settings of one worker, which finds frontier and store at an address."""
+    own = {
+        "FRONTIER_WORKER": worker,
+        "FRONTIER_URL": address,
+        "STORE_URL": address,
+        "JOBDIR": str(Path(settings["JOBDIR"] or ".") / "workers" / worker),
+    }
+    return {**settings[CREW], **own}

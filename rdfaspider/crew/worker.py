@@ -1,0 +1,70 @@
+"""A worker process: a crawl whose frontier and store are served by the crawl that has started it.
+
+Its standard input tells what to crawl, and then nothing until the crawl ends: whoever started it may be
+killed, and then nobody must go on fetching. To its standard output it writes at the end, as JSON, what its
+counters have grown by since it told the crawl the last time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Read without the file object of Python, which a thread may not hold when the process ends.
+_STDIN = 0
+
+
+def main() -> None:
+    task = b""
+    while not task.endswith(b"\n"):
+        task += (part := os.read(_STDIN, 1 << 16))
+        if not part:
+            sys.exit(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    sys.exit(_crawl(json.loads(task)))
+
+
+def _end_with_parent() -> None:
+    while os.read(_STDIN, 1 << 16):
+        pass
+    os._exit(1)
+
+
+def _crawl(task: dict[str, Any]) -> int:
+    from scrapy import signals
+    from scrapy.crawler import AsyncCrawlerProcess
+    from scrapy.utils.project import get_project_settings
+
+    from rdfaspider.commands.crawl import quieten, went_wrong
+
+    output = os.dup(1)
+    os.dup2(2, 1)  # what libraries print is for people
+    settings = get_project_settings()
+    for name, value in task["settings"].items():
+        if settings.get(name) != value:  # else it is not one that somebody has set
+            settings.set(name, value, "cmdline")
+    process = AsyncCrawlerProcess(settings)
+    quieten()
+    module, _, name = task["spider"].partition(":")
+    crawler = process.create_crawler(getattr(import_module(module), name))
+    crawl = process.crawl(crawler, **task["arguments"])
+    growths: list[Callable[[], dict[str, int]]] = []
+
+    def opened() -> None:
+        growths.append(crawler.engine.scheduler.growth)  # at the end the engine has none any more
+
+    crawler.signals.connect(opened, signals.spider_opened)
+    process.start()
+    for growth in growths:
+        os.write(output, json.dumps(growth()).encode())
+    if crawl.done() and not crawl.cancelled() and (error := crawl.exception()) is not None:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return int(process.bootstrap_failed or not crawl.done() or went_wrong(crawler))
