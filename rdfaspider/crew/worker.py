@@ -58,7 +58,8 @@ def _crawl(task: dict[str, Any]) -> int:
     growths: list[Callable[[], dict[str, int]]] = []
 
     def opened() -> None:
-        growths.append(crawler.engine.scheduler.growth)  # at the end the engine has none any more
+        scheduler: Any = crawler.engine and crawler.engine.scheduler
+        growths.append(scheduler.growth)  # at the end the engine has none any more
 
     crawler.signals.connect(opened, signals.spider_opened)
     process.start()

@@ -124,6 +124,8 @@ class ServedFrontier:
     def _wishes(self) -> dict[str, Any] | None:
         """Return what is wanted now, None if there is no reason for a message."""
         talk, now = self._talk, clock.now()
+        if talk.at_hand and talk.seconds_since_message() < SHORTEST:
+            return None
         wishes: dict[str, Any] = {}
         goal = min(self._most, max(_LEAST, talk.begun))
         is_hungry = 2 * len(talk.at_hand) <= goal
@@ -133,9 +135,7 @@ class ServedFrontier:
                 wishes["unplaced"] = _PLACES
         if now - talk.last_look >= BEAT:
             wishes |= {"look": True, "stats": self.growth()}
-        has_reason = wishes or talk.did or talk.borrowing
-        is_soon = talk.at_hand and talk.seconds_since_message() < SHORTEST
-        return wishes if has_reason and not is_soon else None
+        return wishes if wishes or talk.did or talk.borrowing else None
 
     def _ask(self, question: str, timeout: float = _PATIENT, **words: Any) -> dict[str, Any]:
         return self._talk.ask(question, timeout, **words)
