@@ -187,7 +187,7 @@ class Desk:
     def exchange(self, worker: Worker, message: Message) -> Message:
         """Do what a worker says, and give it what it wants."""
         if worker.name and self.workers.get(worker.name) is not worker:
-            raise WireError("it was taken for dead")
+            raise ConnectionResetError("it was taken for dead")  # it may greet again
         number = int(message["number"])
         if number == worker.number:
             return worker.reply  # it did not arrive
@@ -274,9 +274,7 @@ class Desk:
             case "ended" | "requeue":
                 return self._go_on(worker, message)
             case "tell":
-                self.notices.tell(str(message["name"]), str(message["value"]))
-                self._heed()
-                return {"told": self.notices.told}
+                return self._tell(str(message["name"]), str(message["value"]))
             case "workers":
                 return {"workers": [self._describe(each, now) for each in self.workers.values()]}
             case question:
@@ -295,6 +293,14 @@ class Desk:
         part = list(islice(worker.rows, _URLS))
         found = [_list(row) if isinstance(row, UrlView) else 1 for row in part if row]
         return {"found": found, "is_over": len(part) < _URLS}
+
+    def _tell(self, name: str, value: str) -> Message:
+        try:
+            self.notices.tell(name, value)
+        except ValueError as error:
+            return {"error": str(error)}
+        self._heed()
+        return {"told": self.notices.told}
 
     def _heed(self) -> None:
         """Keep the delays that all were told."""

@@ -96,6 +96,8 @@ class Line:
         welcome = None if greeting is None else self._connect(greeting, patience)
         try:
             return Answer(welcome, self._ask(message))
+        except FrontierUnavailable:  # is an OSError, but nothing that another try could mend
+            raise
         except (OSError, WireError):
             self._hang_up()
             return Answer(welcome, None)

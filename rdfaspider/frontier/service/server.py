@@ -225,10 +225,19 @@ class Session(asyncio.Protocol):
                 self._transport.write(pack(reply))
                 if "error" in reply and self.worker is None:
                     self.hang_up()
-        except WireError as error:
-            name = self.worker.name if self.worker is not None else "somebody"
-            logger.warning("The service hangs up on %s: %s.", name, error)
+        except ConnectionResetError:
             self.hang_up()
+        except WireError as error:
+            self._refuse(error)
+
+    def _refuse(self, error: Exception) -> None:
+        """Hang up on somebody who makes no sense; a worker is told, or it would say the same again."""
+        assert self._transport is not None
+        name = "somebody" if self.worker is None else f"the worker {self.worker.name}"
+        logger.warning("The service hangs up on %s: %s.", name, error)
+        if self.worker is not None:
+            self._transport.write(pack({"error": f"The service cannot read this worker: {error}."}))
+        self.hang_up()
 
     async def _send(self, later: Awaitable[Message]) -> None:
         assert self._transport is not None
@@ -237,8 +246,7 @@ class Session(asyncio.Protocol):
         except OSError as error:
             reply = {"error": str(error)}
         except (KeyError, TypeError, ValueError) as error:
-            logger.warning("The service hangs up on a worker: %s.", error)
-            self.hang_up()
+            self._refuse(error)
             return
         self._transport.write(pack(reply))
 

@@ -1,0 +1,192 @@
+"""A crawl on many cores by one command: complete, whoever is killed, and stopped as a whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyoxigraph import Quad
+
+from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.site.oracle import Oracle
+from rdfaspider.site.parameters import Parameters
+from rdfaspider.site.process import running
+from rdfaspider.site.web import Web
+from rdfaspider.stores import open_store
+from tests.test_workers import check_politeness, fetched
+
+PROJECT = Path(__file__).parent.parent
+DELAY = 0.2
+PARAMETERS = Parameters(
+    seed=5, hosts=30, addresses=4, levels=2, pages=3, links_across=3, missing=0.05, latency=0.05
+)
+
+
+class Crawl:
+    """A crawl with two workers in a directory of its own, as a user starts it."""
+
+    def __init__(self, directory: Path, proxy: str) -> None:
+        self.directory = directory
+        self.log = directory / "crawl.log"
+        self._proxy = proxy
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        settings = {
+            "WORKERS": 2,
+            "POLITENESS_DELAY": DELAY,
+            "POLITENESS_SERVER_DELAY": 0,
+            "FRONTIER_DYNAMIC_DEPTH": 15,
+            "FRONTIER_RETRIES": 0,
+            "EXTRACT_PROCESSES": 0,
+        }
+        options = [word for name in settings for word in ("-s", f"{name}={settings[name]}")]
+        url = Web(PARAMETERS).url(0, 0)
+        program = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa"]
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [*program, "-a", f"seeds={url}", "-a", "scope=all", *options, *words],
+                cwd=self.directory,
+                env={**os.environ, "PYTHONPATH": str(PROJECT), "http_proxy": self._proxy},
+                stderr=log,
+            )
+
+    def run(self, *words: str) -> int:
+        return self.start(*words).wait(120)
+
+    @property
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def pages(self) -> set[str]:
+        return set(fetched(self.directory / "access.log"))
+
+    def quads(self) -> set[Quad]:
+        with open_store(str(self.directory / "crawl" / "store"), read_only=True) as store:
+            rows = store.query("SELECT ?s ?p ?o ?g { GRAPH ?g { ?s ?p ?o } }")
+            return {Quad(row["s"], row["p"], row["o"], row["g"]) for row in rows}
+
+    def check(self) -> None:
+        """Compare what was fetched and stored with the oracle."""
+        web = Web(PARAMETERS)
+        oracle = Oracle(web)
+        reach = oracle.reachable([web.url(0, 0)], 15)
+        assert self.pages() == reach.fetched.keys()
+        assert self.quads() == {quad for url in reach.pages for quad in oracle.triples(url)}
+        with FrontierReader(str(self.directory / "crawl" / "frontier"), delay=DELAY) as reader:
+            counts = reader.counts()
+        assert (counts.waiting, counts.seen) == (0, len(reach.fetched))
+        check_politeness(self.directory / "access.log", DELAY)
+
+
+def children(process: subprocess.Popen[bytes]) -> list[int]:
+    """Return the workers of a crawl."""
+    text = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    return [int(pid) for pid in text.split()]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for_pages(crawl: Crawl, count: int) -> None:
+    end = time.monotonic() + 60
+    while len(crawl.pages()) < count:
+        assert time.monotonic() < end, crawl.text
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Iterator[Crawl]:
+    log = tmp_path / "access.log"
+    log.touch()
+    with running(PARAMETERS, log=log) as proxy:
+        yield Crawl(tmp_path, proxy)
+
+
+def test_a_crew_finds_everything_and_sums_up_as_one(crawl: Crawl) -> None:
+    assert crawl.run() == 0, crawl.text
+    crawl.check()
+    pages = len(crawl.quads() and {quad.graph_name for quad in crawl.quads()})
+    assert f"done in this run: {pages:,} page" in crawl.text
+    assert f"{len(crawl.quads()):,} triples from {pages:,} pages stored in this run" in crawl.text
+    assert crawl.text.count("URLs = ") == 1
+    assert "[1]" not in crawl.text, "nothing went wrong"
+
+
+def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(crawl: Crawl) -> None:
+    process = crawl.start()
+    for number in range(3):
+        wait_for_pages(crawl, 20 + 40 * number)
+        os.kill(children(process)[0], signal.SIGKILL)
+    assert process.wait(120) == 0, crawl.text
+    assert len(re.findall("was ended by signal 9; another takes its place", crawl.text)) == 3
+    crawl.check()
+
+
+def test_the_workers_of_a_crawl_that_is_killed_end_with_it_and_the_next_run_goes_on(
+    crawl: Crawl,
+) -> None:
+    for number in range(2):
+        process = crawl.start()
+        wait_for_pages(crawl, 30 + 50 * number)
+        workers = children(process)
+        assert len(workers) == 2
+        process.kill()
+        process.wait()
+        end = time.monotonic() + 5
+        while any(map(is_running, workers)):
+            assert time.monotonic() < end, "a worker goes on without its crawl"
+            time.sleep(0.05)
+    assert crawl.run() == 0, crawl.text
+    crawl.check()
+
+
+def test_ctrl_c_stops_all_and_the_same_command_resumes(crawl: Crawl) -> None:
+    process = crawl.start()
+    wait_for_pages(crawl, 30)
+    workers = children(process)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0, crawl.text
+    assert not any(map(is_running, workers))
+    assert "Resume it: " in crawl.text
+    before = crawl.pages()
+    assert crawl.run() == 0, crawl.text
+    crawl.check()
+    assert len(before) < len(crawl.pages())
+
+
+def test_the_limit_of_pages_is_that_of_all_workers(crawl: Crawl) -> None:
+    assert crawl.run("-s", "CLOSESPIDER_PAGECOUNT=25") == 0, crawl.text
+    done = re.search(r"done in this run: (\d+) page", crawl.text)
+    failed = re.search(r"failed in this run: (\d+) 404", crawl.text)
+    assert sum(int(found[1]) for found in (done, failed) if found) == 25
+    assert "stopped by CLOSESPIDER_PAGECOUNT" in crawl.text
+
+
+def test_workers_that_cannot_run_stop_the_crawl(crawl: Crawl) -> None:
+    assert crawl.run("-s", "EXTRACT_PROCESSES=1", "-s", "EXTRACT_MEMORY_MB=10") == 1
+    assert "EXTRACT_MEMORY_MB" in crawl.text
+    assert "Crawl stopped, as its workers kept ending" in crawl.text
+    assert "Traceback" not in crawl.text
+    assert not crawl.pages()
+
+
+def test_limits_of_one_process_are_refused(crawl: Crawl) -> None:
+    assert crawl.run("-s", "CLOSESPIDER_ERRORCOUNT=1") == 1
+    assert "CLOSESPIDER_ERRORCOUNT is not for a crawl with WORKERS" in crawl.text
+
+
+def test_feeds_are_refused(crawl: Crawl) -> None:
+    assert crawl.run("-o", "pages.jl") == 1
+    assert "scrapy export" in crawl.text
+    assert not crawl.pages()
