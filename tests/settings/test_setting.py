@@ -135,6 +135,7 @@ def test_secrets_are_never_shown() -> None:
         "STORE_TOKEN",
         "STORE_HEADERS",
         "STORE_URL",
+        "FRONTIER_SECRET",
         "FRONTIER_URL",
     } == SECRETS
     assert masked("STORE_PASSWORD", "geheim") == "…"
