@@ -18,7 +18,7 @@ LAYERS = (
     ("scheduler", "downloader", "resolver", "middlewares", "pipelines", "extensions", "feeds"),
     ("settings",),
     ("frontier", "linkgraph", "site"),
-    ("extract", "stores", "archive", "robots"),
+    ("extract", "stores", "archive", "robots", "seedlist"),
     ("urls", "items", "signals", "curves", "clock", "terminal", "rocksdb"),
     ("secrets",),
 )

@@ -1,4 +1,4 @@
-"""`scrapy seeds`: give a shared crawl more URLs to start from, while it runs or before."""
+"""`scrapy seeds`: give a crawl more URLs to start from by way of Redis, while it runs or before."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator
 
+    from rdfaspider.seedlist import SeedList
+
 # Seeds sent to Redis at a time, shown by `list`, and bad ones that are named.
 _BATCH, _SHOWN, _NAMED = 5_000, 20, 20
 
@@ -22,16 +24,17 @@ class Command(CheckedCommand):
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
 
     def syntax(self) -> str:
-        return "[options] add FILE|URL|- … | list"
+        return "[options] add FILE|URL|- … | import KEY … | list"
 
     def short_desc(self) -> str:
-        return "Give a shared crawl more seeds, or show those that wait"
+        return "Give a crawl more seeds by way of Redis, or show those that wait"
 
     def long_desc(self) -> str:
         return (
-            "Push seeds to the crawl in Redis that FRONTIER_URL names; its workers read them within a"
-            " second. A seed is a URL, or a file with one a line, which may be gzipped (- is standard"
-            " input). With list show the seeds that no worker has read yet."
+            "Push seeds to the list in Redis that SEEDS_URL names, or to that of the shared crawl that"
+            " FRONTIER_URL names; who reads it does so within a second. A seed is a URL, or a file with one a"
+            " line, which may be gzipped (- is standard input). With import push the requests that wait in a"
+            " queue of scrapy-redis, SPIDER:requests. With list show the seeds that nobody has read yet."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -46,50 +49,85 @@ class Command(CheckedCommand):
         self.exitcode = exit_code_of("seeds", lambda: self._run(args, opts.depth))
 
     def _run(self, args: list[str], depth: int) -> None:
-        if not args or args[0] not in ("add", "list") or (args[0] == "add") != (len(args) > 1):
-            raise ValueError("Say scrapy seeds add FILE|URL|- … or scrapy seeds list.")
+        what, *rest = args or [""]
+        if what not in ("add", "import", "list") or (what == "list") != (not rest):
+            raise ValueError(
+                "Say scrapy seeds add FILE|URL|- …, scrapy seeds import KEY … or scrapy seeds list."
+            )
         if not 0 <= depth <= 250:
             raise ValueError(f"--depth must be between 0 and 250, not {depth}.")
-        link, key = self._open()
+        seeds = self._open()
         try:
             if args[0] == "add":
-                _add(link, key, args[1:], depth)
+                _add(seeds, args[1:], depth)
+            elif args[0] == "import":
+                _import(seeds, args[1:])
             else:
-                _list(link, key)
+                _list(seeds)
         finally:
-            link.close()
+            seeds.close()
 
-    def _open(self) -> tuple[Any, str]:
-        """Return the way to Redis, and the key of the seeds."""
-        from rdfaspider.frontier import is_shared
+    def _open(self) -> SeedList:
+        """Return the seeds in Redis that the settings name."""
+        from rdfaspider.frontier import is_served, is_shared
         from rdfaspider.frontier.redis.address import Address
-        from rdfaspider.frontier.redis.link import RedisLink
-        from rdfaspider.frontier.redis.seedlist import SeedList
         from rdfaspider.scheduler.options import frontier_url
+        from rdfaspider.seedlist import SeedList
 
         assert self.settings is not None
+        if url := self.settings["SEEDS_URL"]:
+            return SeedList(url)
         url = frontier_url(self.settings)
-        if not is_shared(url):
+        if is_served(url) or not is_shared(url):
             raise ValueError(
-                "A crawl of one machine takes new seeds by its own command, scrapy crawl rdfa -a"
-                " seeds=…; for a shared one set FRONTIER_URL=redis://HOST:PORT/0."
+                "Say where the seeds are, with -s SEEDS_URL=redis://HOST:PORT/0 or, for a crawl that is"
+                " shared by way of Redis, -s FRONTIER_URL=…; any crawl takes seeds by its own command,"
+                " scrapy crawl rdfa -a seeds=…, too."
             )
         address = Address.parse(url)
-        return RedisLink(address.url), SeedList(address.crawl, "").key
+        joint = "&" if "?" in address.url else "?"
+        return SeedList(f"{address.url}{joint}key={address.crawl}:start_urls")
 
 
-def _add(link: Any, key: str, arguments: list[str], depth: int) -> None:
+def _add(seeds: SeedList, arguments: list[str], depth: int) -> None:
     from rdfaspider.secrets import without_secrets
+
+    bad = _Bad()
+    rows = ((url, depth) for url in _seeds(arguments, bad))
+    given = ", ".join(map(without_secrets, arguments))
+    _push(seeds, rows, bad, f"No usable seed in {given[:200]}")
+
+
+def _import(seeds: SeedList, keys: list[str]) -> None:
+    """Push what waits in queues of scrapy-redis; they are left as they are."""
+    bad = _Bad()
+    rows = (row for key in keys for row in _requests(seeds, key, bad))
+    _push(seeds, rows, bad, f"No request waits in {', '.join(keys)[:200]}")
+
+
+def _requests(seeds: SeedList, key: str, bad: _Bad) -> Iterator[tuple[str, int]]:
+    from rdfaspider.seedlist import read_request
+
+    for item in seeds.queue(key):
+        try:
+            yield read_request(item)
+        except ValueError as error:
+            bad(key, item[:60].decode(errors="replace"), error)
+
+
+def _push(seeds: SeedList, rows: Iterable[tuple[str, int]], bad: _Bad, nothing: str) -> None:
     from rdfaspider.terminal import StatusLine
 
-    pushed, bad = 0, _Bad()
+    pushed = 0
     try:
         with StatusLine(sys.stderr) as status:
-            for batch in _batches(_seeds(arguments, bad)):
-                texts = [
-                    json.dumps({"url": url, "depth": depth}) if depth else url for url in batch
-                ]
-                link.command("rpush", key, *texts)
+            for batch in _batches(rows):
+                seeds.push(
+                    [
+                        json.dumps({"url": url, "depth": depth}) if depth else url
+                        for url, depth in batch
+                    ]
+                )
                 pushed += len(batch)
                 status.show(f"{pushed:,} seeds pushed …")
     except (OSError, ValueError) as error:
@@ -97,22 +135,21 @@ def _add(link: Any, key: str, arguments: list[str], depth: int) -> None:
             f"{error} {pushed:,} seeds were pushed before." if pushed else str(error)
         ) from error
     if not pushed:
-        given = ", ".join(map(without_secrets, arguments))
-        raise ValueError(f"No usable seed in {given[:200]}: {bad.count:,} bad ones.")
+        raise ValueError(f"{nothing}: {bad.count:,} bad ones.")
     skipped = f", {bad.count:,} bad ones skipped" if bad.count else ""
-    print(f"{pushed:,} seeds pushed to {key}{skipped}.")
+    print(f"{pushed:,} seeds pushed to {seeds.key}{skipped}.")
 
 
-def _list(link: Any, key: str) -> None:
+def _list(seeds: SeedList) -> None:
     from rdfaspider.secrets import without_secrets
     from rdfaspider.terminal import escaped
 
-    kind = link.command("type", key)
-    if kind not in (b"none", b"list"):
-        print(f"{key} is a {kind.decode()}; its workers read it too.")
+    kind = seeds.kind()
+    if kind not in ("none", "list"):
+        print(f"{seeds.key} is a {kind}, with {seeds.count():,} seeds; crawls read it too.")
         return
-    print(f"{link.command('llen', key):,} seeds wait in {key}.")
-    for seed in link.command("lrange", key, 0, _SHOWN - 1):
+    print(f"{seeds.count():,} seeds wait in {seeds.key}.")
+    for seed in seeds.first(_SHOWN):
         print(escaped(without_secrets(seed.decode(errors="replace"))))
 
 
@@ -146,11 +183,11 @@ def _seeds(arguments: list[str], bad: Callable[[str, str, ValueError], None]) ->
                 bad(place, text, error)
 
 
-def _batches(urls: Iterable[str]) -> Iterator[list[str]]:
+def _batches(rows: Iterable[tuple[str, int]]) -> Iterator[list[tuple[str, int]]]:
     """Yield batches without repeats within one; others are found by the workers."""
-    batch: dict[str, None] = {}
-    for url in urls:
-        batch[url] = None
+    batch: dict[tuple[str, int], None] = {}
+    for row in rows:
+        batch[row] = None
         if len(batch) == _BATCH:
             yield list(batch)
             batch = {}

@@ -26,6 +26,7 @@ _OFF = {
     "TELNETCONSOLE_ENABLED": False,
     "LOG_FILE": None,
     "FRONTIER_WAIT": True,
+    "SEEDS_URL": "",
 }
 _OFF_EXTENSIONS = (
     "rdfaspider.extensions.diskguard.DiskGuard",

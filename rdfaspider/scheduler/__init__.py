@@ -136,7 +136,12 @@ class Scheduler(BaseScheduler):
         )
         try:
             scheduler._memory.recall(crawler.spider)
-            _refuse_to_begin_without_seeds(frontier, crawler.spider, frontier_url(settings))
+            _refuse_to_begin_without_seeds(
+                frontier,
+                crawler.spider,
+                frontier_url(settings),
+                may_come=bool(settings["SEEDS_URL"]),
+            )
         except UsageError:
             frontier.close()
             raise
@@ -204,6 +209,18 @@ class Scheduler(BaseScheduler):
                 self._wake_engine()
         except FrontierUnavailable as error:
             self._stop("frontier_error", error)
+
+    async def add_pushed(self, urls: Sequence[str], depth: int) -> None:
+        """Take in seeds that came after the start, and let the other workers know their scope; return when
+        they are safe."""
+        try:
+            self._memory.keep(self.spider)
+            self.frontier.put(urls, depth)
+            while not getattr(self.frontier, "is_settled", True):
+                await asyncio.sleep(0.02)
+        except FrontierUnavailable as error:
+            self._stop("frontier_error", error)
+        self._wake_engine()
 
     def close(self, reason: str) -> Deferred[None] | None:
         self._closed = True
@@ -500,10 +517,14 @@ def uses_frontier(settings: BaseSettings) -> bool:
     return Scheduler in load_object(settings["SCHEDULER"]).__mro__
 
 
-def _refuse_to_begin_without_seeds(frontier: Frontier, spider: Any, url: str) -> None:
+def _refuse_to_begin_without_seeds(
+    frontier: Frontier, spider: Any, url: str, *, may_come: bool
+) -> None:
     """Raise UsageError if there is a frontier, but an earlier run has put nothing in it."""
     seeds = getattr(spider, "seeds", None)
-    if seeds is not None and not (is_shared(url) or seeds.urls or frontier.counts().seen):
+    if seeds is not None and not (
+        is_shared(url) or may_come or seeds.urls or frontier.counts().seen
+    ):
         raise UsageError(
             "No seeds: this crawl was begun but has none yet. Say where to start with"
             " -a seeds=URL[,URL…], -a seeds=FILE (a URL a line) or -a seeds=- (standard input)."

@@ -122,6 +122,7 @@ EXTENSIONS_BASE = {
     "rdfaspider.extensions.history.extension.History": 100,
     "rdfaspider.extensions.leftout.LeftOut": 100,
     "rdfaspider.extensions.progress.Progress": 100,
+    "rdfaspider.extensions.pushedseeds.PushedSeeds": 100,
     "rdfaspider.extensions.reach.Reach": 100,
     "rdfaspider.extensions.redaction.Redaction": 0,
     "rdfaspider.extensions.watchdog.Watchdog": 100,

@@ -58,6 +58,16 @@ def frontier_url(url: str) -> None:
         )
 
 
+def seeds_url(url: str) -> None:
+    """Accept the URL of seeds in Redis."""
+    if url:
+        if not url.startswith(("redis://", "rediss://", "redis+unix://")):
+            raise ValueError(
+                "it must be redis://HOST:PORT/0, with ?key=NAME if they have another key"
+            )
+        _address(url)
+
+
 def store_url(url: str) -> None:
     """Accept the URL of a store of a known kind."""
     if is_served(url):  # by the crawl that has started this worker

@@ -82,7 +82,8 @@ class RdfaSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         check_arguments(cls, kwargs)
         given = dict(kwargs)
-        if not uses_frontier(crawler.settings) or is_begun(frontier_url(crawler.settings)):
+        has_begun = not uses_frontier(crawler.settings) or is_begun(frontier_url(crawler.settings))
+        if has_begun or crawler.settings["SEEDS_URL"]:
             kwargs["seeds_may_come_later"] = True
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.given = given

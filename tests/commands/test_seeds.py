@@ -94,7 +94,7 @@ def test_many_bad_seeds_are_counted_and_not_all_named(
         ((), "Say scrapy seeds add"),
         (("add",), "Say scrapy seeds add"),
         (("list", "more"), "Say scrapy seeds add"),
-        (("list",), "FRONTIER_URL=redis"),
+        (("list",), "SEEDS_URL=redis"),
         (
             ("add", "http://a.test/", "--depth", "251"),
             "--depth must be between 0 and 250, not 251.",
@@ -127,7 +127,7 @@ def test_no_redis(scrapy: Scrapy, arguments: tuple[str, ...]) -> None:
     url = f"redis://:sesame@127.0.0.1:{redis_servers.free_port()}/0"
     result = scrapy("seeds", *arguments, FRONTIER_URL=url)
     assert result.returncode == 1
-    assert result.stderr.startswith("scrapy seeds: Redis cannot be reached")
+    assert result.stderr.startswith("scrapy seeds: The seeds in Redis at redis://")
     assert result.stderr.count("\n") == 1
     assert "sesame" not in result.stderr
 

@@ -23,9 +23,9 @@ from rdfaspider.frontier.redis.address import Address
 from rdfaspider.frontier.redis.ahead import Ahead
 from rdfaspider.frontier.redis.calls import Inbox, fingerprint
 from rdfaspider.frontier.redis.crew import ABSENT_AFTER, DEAD_AFTER, Clock, Crew
-from rdfaspider.frontier.redis.seedlist import parse
 from rdfaspider.frontier.shared import SharedFrontier
 from rdfaspider.secrets import without_secrets
+from rdfaspider.seedlist import read_seed
 from tests.frontier import redis_servers
 
 Join = Callable[..., SharedFrontier]
@@ -268,7 +268,7 @@ def test_the_clock_is_known_within_a_bracket() -> None:
     ],
 )
 def test_formats_of_seeds(text: str, seed: tuple[str, int]) -> None:
-    assert parse(text.encode()) == seed
+    assert read_seed(text.encode()) == seed
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_formats_of_seeds(text: str, seed: tuple[str, int]) -> None:
 )
 def test_bad_seeds(text: str) -> None:
     with pytest.raises(ValueError):
-        parse(text.encode())
+        read_seed(text.encode())
 
 
 @pytest.mark.parametrize("kind", ["lpush", "sadd", "zadd"])

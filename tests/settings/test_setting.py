@@ -136,6 +136,7 @@ def test_secrets_are_never_shown() -> None:
         "STORE_HEADERS",
         "STORE_URL",
         "FRONTIER_SECRET",
+        "SEEDS_URL",
         "FRONTIER_URL",
     } == SECRETS
     assert masked("STORE_PASSWORD", "geheim") == "…"

@@ -7,12 +7,11 @@ the frontier; of a worker that is gone they are pushed back.
 
 from __future__ import annotations
 
-import json
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.redis.link import Script
-from rdfaspider.urls import normalise
+from rdfaspider.seedlist import read_seed
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.redis.link import RedisLink
@@ -58,7 +57,7 @@ class SeedList:
         found = []
         for item in reply:
             try:
-                found.append(parse(item))
+                found.append(read_seed(item))
             except (ValueError, RecursionError) as error:
                 logger.warning("Skipped the seed %s in %s: %s", item[:200], self.key, error)
         return found
@@ -66,18 +65,3 @@ class SeedList:
     def _mine(self, worker: str) -> str:
         # The braces put it on the node of the list.
         return f"{{{self.key}}}:{worker}"
-
-
-def parse(item: bytes) -> tuple[str, int]:
-    """Return the URL and the depth of a seed; ValueError if it is none."""
-    text = item.decode("utf-8", "replace").strip()
-    if not text.startswith("{"):
-        return normalise(text), 0
-    data: Any = json.loads(text)
-    if not isinstance(data.get("url"), str):
-        raise ValueError("there is no url in it")
-    meta = data.get("meta")
-    depth = data.get("depth", meta.get("depth", 0) if isinstance(meta, dict) else 0)
-    if not isinstance(depth, int) or not 0 <= depth <= 250:
-        raise ValueError(f"its depth is not between 0 and 250: {depth!r}")
-    return normalise(data["url"]), depth

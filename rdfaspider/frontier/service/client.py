@@ -146,6 +146,14 @@ class ServedFrontier:
         self._talk.do("put", list(urls), depth, list(contexts))
         self._tell()
 
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether the service has answered everything that it was told."""
+        self._advance()
+        if self._talk.failure is not None:
+            raise self._talk.failure
+        return not (self._talk.did or self._talk.is_busy)
+
     def knows(self, url: str) -> bool:
         try:
             return bool(self._ask("knows", _IMPATIENT, url=url)["knows"])

@@ -151,6 +151,15 @@ SETTINGS = (
         choices=("rendezvous", "phases"),
     ),
     Setting(
+        "SEEDS_URL",
+        "url",
+        "",
+        "Read seeds from Redis while the crawl runs: `redis://HOST:PORT/0?key=rdfa:start_urls`, a list, a set"
+        " or a sorted set, as scrapy-redis has it ([service.md](service.md#seeds-by-redis)).",
+        secret=True,
+        syntax="rdfaspider.settings.syntax.seeds_url",
+    ),
+    Setting(
         "WORKERS",
         "int",
         1,

@@ -1,0 +1,100 @@
+"""Takes in seeds that are pushed to Redis while the crawl runs (SEEDS_URL).
+
+The crawl does not end before all that wait are read, and with FRONTIER_WAIT not at all. While Redis is away
+it goes on, and looks again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from logging import getLogger
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider, NotConfigured
+
+from rdfaspider.seedlist import SeedList, SeedsUnavailable, read_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+
+logger = getLogger(__name__)
+
+# Seconds between two looks when nothing was there, and when Redis was away.
+_PAUSE, _AWAY = 1.0, 5.0
+
+
+class PushedSeeds:
+    """Reads seeds, some at a time, and says that they are safe when the frontier has them."""
+
+    def __init__(self, crawler: Crawler, seeds: SeedList, *, waits: bool) -> None:
+        self.crawler = crawler
+        self._seeds = seeds
+        self._waits = waits
+        self._is_drained = False
+        self._task: asyncio.Task[None] | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        settings = crawler.settings
+        if not settings["SEEDS_URL"]:
+            raise NotConfigured
+        reader = str(settings["FRONTIER_WORKER"] or "reader")
+        seeds = SeedList(settings["SEEDS_URL"], reader)
+        extension = cls(crawler, seeds, waits=settings.getbool("FRONTIER_WAIT"))
+        connect = crawler.signals.connect
+        connect(extension.spider_opened, signals.spider_opened)
+        connect(extension.spider_idle, signals.spider_idle)
+        connect(extension.spider_closed, signals.spider_closed)
+        return extension
+
+    def spider_opened(self, spider: Spider) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._read(spider))
+
+    def spider_idle(self) -> None:
+        if self._waits or not self._is_drained:
+            raise DontCloseSpider
+
+    async def spider_closed(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        self._seeds.close()
+
+    async def _read(self, spider: Any) -> None:
+        safe: list[bytes] = []
+        while True:
+            try:
+                items = await asyncio.to_thread(self._seeds.read, safe)
+            except SeedsUnavailable as error:
+                logger.warning("%s It is tried again every %.0f seconds.", error, _AWAY)
+                self._is_drained = (
+                    not self._waits
+                )  # nobody knows, and the crawl cannot wait for ever
+                await asyncio.sleep(_AWAY)
+                continue
+            safe = items
+            self._is_drained = not items
+            if items:
+                await self._take_in(spider, items)
+                self.crawler.stats.inc_value("seeds/pushed", len(items))
+            else:
+                await asyncio.sleep(_PAUSE)
+
+    async def _take_in(self, spider: Any, items: Iterable[bytes]) -> None:
+        by_depth: dict[int, list[str]] = {}
+        for item in items:
+            try:
+                url, depth = read_seed(item)
+            except (ValueError, RecursionError) as error:
+                shown = item[:200].decode(errors="replace")
+                logger.warning("Skipped the seed %s in %s: %s", shown, self._seeds.key, error)
+                continue
+            if spider.welcome(url):
+                by_depth.setdefault(depth, []).append(url)
+        scheduler: Any = self.crawler.engine and self.crawler.engine.scheduler
+        for depth, urls in by_depth.items():
+            await scheduler.add_pushed(urls, depth)

@@ -1,0 +1,166 @@
+"""Seeds that people push to Redis, as they know it from scrapy-redis: a list, a set or a sorted set of URLs.
+
+A seed is a URL, or JSON with `url` and, if wanted, `depth` or `meta` with a depth. Whoever reads moves seeds
+to a list of its own, {KEY}:NAME, and takes them out of it when they are safe; after a kill they are read from
+there again. So a seed is taken in at least once, and a second time does no harm.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import redis
+from redis.cluster import RedisCluster
+from redis.exceptions import RedisClusterException
+
+from rdfaspider.secrets import without_secrets
+from rdfaspider.urls import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+DEFAULT_KEY = "rdfa:start_urls"
+# Seeds read at a time.
+_MOST = 2_000
+# Seconds after which a server that does not answer is taken for gone.
+_TIMEOUT = 10.0
+
+# KEYS: where seeds are pushed, and those that this reader is taking in. ARGV: how many to read; then those
+# that are safe now. Returns what is to be taken in.
+_READ = """
+for i = 2, #ARGV do redis.call('LREM', KEYS[2], 1, ARGV[i]) end
+local left = tonumber(ARGV[1]) - redis.call('LLEN', KEYS[2])
+local kind = redis.call('TYPE', KEYS[1]).ok
+for _ = 1, left do
+  local seed
+  if kind == 'set' then seed = redis.call('SPOP', KEYS[1])
+  elseif kind == 'zset' then seed = redis.call('ZPOPMAX', KEYS[1])[1]
+  elseif kind == 'list' then seed = redis.call('LPOP', KEYS[1]) end
+  if not seed then break end
+  redis.call('RPUSH', KEYS[2], seed)
+end
+return redis.call('LRANGE', KEYS[2], 0, -1)
+"""
+
+
+class SeedsUnavailable(OSError):
+    """Says in a sentence why seeds cannot be read or pushed."""
+
+
+class SeedList:
+    """The seeds at a URL, redis://HOST:PORT/0?key=KEY, as one reader of a name sees them."""
+
+    def __init__(self, url: str, reader: str = "") -> None:
+        self.key, address = _split(url)
+        self._shown = without_secrets(url)
+        # The braces put both on one node of a cluster.
+        self._mine = f"{{{self.key}}}:{reader}"
+        self._address = address
+        self._redis: Any = None  # until it is needed: a crawl begins without it too
+
+    def read(self, safe: Sequence[bytes] = ()) -> list[bytes]:
+        """Return seeds to take in, and say that some are safe that were read before."""
+        seeds: list[bytes] = self._call("eval", _READ, 2, self.key, self._mine, _MOST, *safe)
+        return seeds
+
+    def acknowledge(self, safe: Sequence[bytes]) -> None:
+        """Say that seeds are safe that were read before, and read no more."""
+        self._call("eval", _READ, 2, self.key, self._mine, 0, *safe)
+
+    def push(self, seeds: Sequence[str]) -> None:
+        self._call("rpush", self.key, *seeds)
+
+    def kind(self) -> str:
+        """Return what the key is: none, list, set, zset or something else."""
+        kind: str = self._call("type", self.key).decode()
+        return kind
+
+    def count(self) -> int:
+        """Return how many seeds wait to be read."""
+        command = {"list": "llen", "set": "scard", "zset": "zcard"}.get(self.kind())
+        return int(self._call(command, self.key)) if command else 0
+
+    def first(self, most: int) -> list[bytes]:
+        """Return the seeds that are read next, of a list."""
+        found: list[bytes] = self._call("lrange", self.key, 0, most - 1)
+        return found
+
+    def queue(self, key: str) -> Iterator[bytes]:
+        """Yield the requests that wait in a queue of scrapy-redis, as it keeps them (`read_request`)."""
+        kind = self._call("type", key).decode()
+        if kind not in ("list", "zset"):
+            raise SeedsUnavailable(f"{key} is no queue of scrapy-redis: it is of the type {kind}.")
+        command, start = ("lrange" if kind == "list" else "zrange"), 0
+        while items := self._call(command, key, start, start + _MOST - 1):
+            yield from items
+            start += len(items)
+
+    def _call(self, name: str, *words: Any) -> Any:
+        try:
+            if self._redis is None:
+                self._redis = _connect(self._address)
+            return getattr(self._redis, name)(*words)
+        except (redis.RedisError, RedisClusterException, OSError, ValueError, TypeError) as error:
+            raise SeedsUnavailable(
+                f"The seeds in Redis at {self._shown} cannot be reached: {without_secrets(str(error))}"
+            ) from error
+
+    def close(self) -> None:
+        if self._redis is not None:
+            self._redis.close()
+
+
+def _connect(url: str) -> Any:
+    """Return a client of a server, or of the cluster that it belongs to."""
+    options: dict[str, Any] = {"socket_timeout": _TIMEOUT, "socket_connect_timeout": _TIMEOUT}
+    client = redis.Redis.from_url(url, protocol=2, **options)
+    if not client.info("cluster").get("cluster_enabled"):
+        return client
+    client.close()
+    return RedisCluster.from_url(url, protocol=2, **options)
+
+
+def _split(url: str) -> tuple[str, str]:
+    """Return the key of the seeds, and the URL of Redis itself."""
+    query = parse_qs(urlsplit(url).query)
+    key = query.pop("key", [DEFAULT_KEY])[-1]
+    options = f"?{urlencode(query, doseq=True)}" if query else ""
+    return key, url.partition("?")[0].removeprefix("redis+") + options
+
+
+def read_seed(item: bytes) -> tuple[str, int]:
+    """Return the URL and the depth of a seed; ValueError if it is none."""
+    text = item.decode("utf-8", "replace").strip()
+    if not text.startswith("{"):
+        return normalise(text), 0
+    data: Any = json.loads(text)
+    if not isinstance(data.get("url"), str):
+        raise ValueError("there is no url in it")
+    meta = data.get("meta")
+    depth = data.get("depth", meta.get("depth", 0) if isinstance(meta, dict) else 0)
+    if not isinstance(depth, int) or not 0 <= depth <= 250:
+        raise ValueError(f"its depth is not between 0 and 250: {depth!r}")
+    return normalise(data["url"]), depth
+
+
+def read_request(item: bytes) -> tuple[str, int]:
+    """Return the URL and the depth of a request that scrapy-redis has queued; ValueError if it is none."""
+    try:
+        data = _Plain(io.BytesIO(item)).load()
+        url, depth = data["url"], data.get("meta", {}).get("depth", 0)
+    except Exception as error:  # a pickle can raise anything
+        raise ValueError("it is no request of scrapy-redis") from error
+    if not isinstance(url, str) or not isinstance(depth, int):
+        raise ValueError("it is no request of scrapy-redis")
+    return normalise(url), max(0, min(depth, 250))
+
+
+class _Plain(pickle.Unpickler):
+    """Reads texts, numbers, lists and dictionaries, and nothing that could run."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        raise pickle.UnpicklingError(f"{module}.{name} is not read")

@@ -1,0 +1,149 @@
+"""Seeds by Redis for every crawl: alone, with a crew, and for workers of a service."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+import redis
+from scrapy import Request, Spider
+from scrapy_redis import picklecompat
+from scrapy_redis.queue import FifoQueue, PriorityQueue
+
+from rdfaspider.seedlist import SeedList, SeedsUnavailable, read_request, read_seed
+from rdfaspider.site.parameters import Parameters
+from rdfaspider.site.process import running
+from rdfaspider.site.web import Web
+from tests.frontier.conftest import redis_server
+
+if TYPE_CHECKING:
+    from tests.conftest import Scrapy
+    from tests.frontier.redis_servers import Server
+
+__all__ = ["redis_server"]
+
+KEY = "rdfa:start_urls"
+SITE = Parameters(seed=3, hosts=4, levels=1, pages=2, links_across=0)
+
+
+@pytest.fixture
+def client(redis_server: Server) -> Iterator[redis.Redis]:
+    with redis.Redis(port=redis_server.port) as client:
+        client.flushall()
+        yield client
+
+
+@pytest.fixture
+def proxy() -> Iterator[str]:
+    with running(SITE) as proxy:
+        yield proxy
+
+
+def seeds() -> list[str]:
+    web = Web(SITE)
+    return [web.url(host, 0) for host in range(SITE.hosts)]
+
+
+@pytest.mark.parametrize("kind", ["list", "set", "zset"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_crawl_reads_seeds_of_each_kind_and_ends(
+    scrapy: Scrapy,
+    client: redis.Redis,
+    redis_server: Server,
+    proxy: str,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    workers: int,
+) -> None:
+    if workers > 1 and kind != "list":
+        pytest.skip("it is read in the same way")
+    monkeypatch.setenv("http_proxy", proxy)
+    first, *rest = seeds()
+    items = [json.dumps({"url": first, "meta": {"depth": 1}}), *rest, "no url"]
+    if kind == "zset":
+        client.zadd(KEY, {item: 1.0 for item in items})
+    else:
+        getattr(client, "rpush" if kind == "list" else "sadd")(KEY, *items)
+    settings = {"SEEDS_URL": redis_server.url, "POLITENESS_DELAY": 0.01, "WORKERS": workers}
+    crawled = scrapy("crawl", "rdfa", **settings)
+    assert crawled.returncode == 0, crawled.stderr
+    assert "Skipped the seed no url in rdfa:start_urls" in crawled.stderr
+    known = scrapy("frontier", "--url", first).stdout
+    assert "done" in known, crawled.stderr
+    for url in rest:
+        assert "done" in scrapy("frontier", "--url", url).stdout
+    assert client.keys() == [], "all are acknowledged"
+
+
+def test_seeds_that_were_being_taken_in_at_a_kill_are_read_again(redis_server: Server) -> None:
+    with redis.Redis(port=redis_server.port) as client:
+        client.flushall()
+        client.rpush(KEY, *(f"http://h{number}.test/" for number in range(10)))
+    reader = SeedList(redis_server.url, "one")
+    taken = reader.read()
+    assert len(taken) == 10
+    again = SeedList(redis_server.url, "one")
+    assert again.read() == taken
+    assert SeedList(redis_server.url, "other").read() == []
+    assert again.read(taken) == []
+    assert SeedList(redis_server.url, "one").read() == []
+
+
+def test_a_crawl_goes_on_without_redis(
+    scrapy: Scrapy, proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    settings = {"SEEDS_URL": "redis://:sesame@127.0.0.1:1/0", "POLITENESS_DELAY": 0.01}
+    crawled = scrapy("crawl", "rdfa", "-a", f"seeds={seeds()[0]}", **settings)
+    assert crawled.returncode == 0, crawled.stderr
+    assert "cannot be reached" in crawled.stderr
+    assert "sesame" not in crawled.stderr
+
+
+# --- scrapy-redis ---
+
+
+class Elsewhere(Spider):
+    name = "elsewhere"
+
+
+@pytest.mark.parametrize("queue", [FifoQueue, PriorityQueue])
+def test_a_queue_of_scrapy_redis_can_be_imported(
+    scrapy: Scrapy, client: redis.Redis, redis_server: Server, queue: Any
+) -> None:
+    spider = Elsewhere()
+    its = queue(client, spider, "%(spider)s:requests", serializer=picklecompat)
+    for number in range(5):
+        its.push(Request(f"http://h{number}.test/", meta={"depth": number}))
+    imported = scrapy("seeds", "import", "elsewhere:requests", SEEDS_URL=redis_server.url)
+    assert imported.returncode == 0, imported.stderr
+    assert imported.stdout == f"5 seeds pushed to {KEY}.\n"
+    pushed = sorted(read_seed(cast("bytes", item)) for item in client.lrange(KEY, 0, -1))
+    assert pushed == [(f"http://h{number}.test/", number) for number in range(5)]
+    assert len(its) == 5, "the queue is left as it is"
+
+
+def test_what_a_queue_holds_runs_nothing(tmp_path: Path) -> None:
+    class Bomb:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return (Path.touch, (tmp_path / "run",))
+
+    for item in (pickle.dumps(Bomb()), pickle.dumps({"url": Bomb()}), b"\x80", b"", b"{}"):
+        with pytest.raises(ValueError, match="no request of scrapy-redis"):
+            read_request(item)
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_is_no_queue_is_refused(
+    scrapy: Scrapy, client: redis.Redis, redis_server: Server
+) -> None:
+    client.set("elsewhere:requests", "x")
+    refused = scrapy("seeds", "import", "elsewhere:requests", SEEDS_URL=redis_server.url)
+    assert refused.returncode == 1
+    assert "is no queue of scrapy-redis: it is of the type string" in refused.stderr
+    with pytest.raises(SeedsUnavailable):
+        next(SeedList(redis_server.url).queue("elsewhere:requests"))
