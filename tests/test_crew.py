@@ -165,6 +165,35 @@ def test_ctrl_c_stops_all_and_the_same_command_resumes(crawl: Crawl) -> None:
     assert len(before) < len(crawl.pages())
 
 
+def test_a_crew_can_be_paused_and_told_and_stopped(crawl: Crawl) -> None:
+    process = crawl.start()
+    wait_for_pages(crawl, 30)
+
+    def tell(*words: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-m", "rdfaspider", "frontier", *words],
+            cwd=crawl.directory,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+
+    assert "The workers are paused" in tell("--pause")
+    time.sleep(1.5)
+    before = crawl.pages()
+    time.sleep(1.0)
+    assert crawl.pages() == before
+    told = tell("--tell", "CONCURRENT_REQUESTS=3", "--resume")
+    assert "The workers run, with CONCURRENT_REQUESTS=3" in told
+    wait_for_pages(crawl, len(before) + 20)
+    tell("--stop")
+    assert process.wait(30) == 0, crawl.text
+    assert "another takes its place" not in crawl.text
+    assert crawl.run() == 0, crawl.text
+    crawl.check()
+
+
 def test_the_limit_of_pages_is_that_of_all_workers(crawl: Crawl) -> None:
     assert crawl.run("-s", "CLOSESPIDER_PAGECOUNT=25") == 0, crawl.text
     done = re.search(r"done in this run: (\d+) page", crawl.text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rdfaspider.settings.command import CheckedCommand
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
 _QUESTIONS = ("url", "failed", "denied", "requeue")
 # What the workers of a shared crawl can be told.
 _INSTRUCTIONS = ("pause", "resume", "stop", "tell")
+# Settings of politeness, which the service itself keeps, by other names.
+_NUMBERS = {
+    "POLITENESS_DELAY": "delay",
+    "POLITENESS_LATENCY_FACTOR": "latency_factor",
+    "POLITENESS_BACKOFF": "first_backoff",
+    "POLITENESS_LARGE_DELAY": "large_delay",
+}
+# Lines of the log that are shown.
+_LINES = 200
 
 
 class Command(CheckedCommand):
@@ -56,6 +66,9 @@ class Command(CheckedCommand):
         add("--pause", action="store_true", help="have all workers of a shared crawl wait")
         add("--resume", action="store_true", help="have all workers go on")
         add("--stop", action="store_true", help="have all workers end cleanly")
+        levels = ("DEBUG", "INFO", "WARNING", "ERROR")
+        log: dict[str, Any] = {"nargs": "?", "const": "DEBUG", "choices": levels}
+        add("--log", **log, help="show what workers have logged last, of this level or above")
         add("--listen", metavar="ADDRESS", help="serve at unix:PATH or frontier://HOST:PORT")
         add("--tell", metavar="NAME=VALUE", help="tell all workers a setting, as delay=2.5")
 
@@ -105,6 +118,7 @@ class Command(CheckedCommand):
         from rdfaspider.frontier.service import report
         from rdfaspider.frontier.service.client import ServedFrontier
         from rdfaspider.scheduler.options import security_of
+        from rdfaspider.terminal import escaped
 
         assert self.settings is not None
         now, security = time.time(), security_of(self.settings)
@@ -120,6 +134,9 @@ class Command(CheckedCommand):
             elif opts.requeue is not None:
                 _say_requeued(frontier.requeue(opts.requeue))
             else:
+                if opts.log:
+                    _show(map(escaped, frontier.log(_LINES, opts.log)))
+                    return
                 for name, value in _told(opts):
                     frontier.tell(name, value)
                 _show(text.sum_lines(frontier.counts()))
@@ -131,11 +148,14 @@ class Command(CheckedCommand):
         from rdfaspider.frontier.reader import FrontierReader
         from rdfaspider.scheduler.options import frontier_limits, politeness_of
 
-        if any(getattr(opts, name) for name in _INSTRUCTIONS):
+        if opts.log or any(getattr(opts, name) for name in _INSTRUCTIONS):
+            if Path(f"{path}.sock").is_socket():
+                self._run_served(f"unix:{path}.sock", opts)
+                return
             raise ValueError(
-                "--pause, --resume, --stop and --tell are for the workers of a shared crawl"
-                " (FRONTIER_URL=redis://…); Ctrl-C stops a crawl of one machine, and its command"
-                " resumes it."
+                "--pause, --resume, --stop, --tell and --log are for workers: of a service that runs, of a"
+                " crawl with WORKERS, or of one that is shared (FRONTIER_URL); Ctrl-C stops a crawl of one"
+                " process, and its command resumes it."
             )
         assert self.settings is not None
         delay, limits = politeness_of(self.settings).delay, frontier_limits(self.settings, None)
@@ -198,10 +218,19 @@ def _told(opts: argparse.Namespace) -> Iterator[tuple[str, str]]:
         name, equals, value = opts.tell.partition("=")
         if not equals:
             raise ValueError(f"--tell must have NAME=VALUE, as delay=2.5, not {opts.tell[:200]}.")
-        yield name.strip(), value.strip()
+        yield _reloadable(name.strip(), value.strip())
     for state in ("pause", "resume", "stop"):
         if getattr(opts, state):
             yield "state", "run" if state == "resume" else state
+
+
+def _reloadable(name: str, value: str) -> tuple[str, str]:
+    """Return what workers know a setting by, and its value; ValueError if it cannot have that."""
+    from rdfaspider.settings.declarations import DECLARED
+
+    if name in DECLARED:
+        DECLARED[name].read(value)
+    return _NUMBERS.get(name, name), value
 
 
 def _check(args: list[str], opts: argparse.Namespace) -> None:

@@ -72,6 +72,10 @@ class Processes:
         loop = asyncio.get_running_loop()
         self._keepers = [loop.create_task(self._keep(str(name + 1))) for name in range(size)]
 
+    def expect_ends(self) -> None:
+        """Take in that workers end now because they were told to."""
+        self._is_ending = True
+
     async def end(self, grace: float | None) -> None:
         """End all: each when what it fetches has ended, or by force after some seconds."""
         self._is_ending = True

@@ -58,6 +58,7 @@ class CrewScheduler(Scheduler):
         self.desk.page_limit = self.page_limit
         self.desk.heard = self._count
         self.desk.happened = self._happened
+        self.desk.stopped = self._stopped
         # Relative, if it is shorter: a path of a socket may not be long.
         address = Address(path=_short(Path(f"{frontier_url(self.crawler.settings)}.sock")))
         self._service = Service(self.desk, address, Security())
@@ -112,6 +113,13 @@ class CrewScheduler(Scheduler):
     def _happened(self, name: str, words: dict[str, Any]) -> None:
         if name == "seed_failed":
             self.crawler.signals.send_catch_log(seed_failed, **words)
+
+    def _stopped(self) -> None:
+        """End the crawl as Ctrl-C does: somebody has told all workers to stop."""
+        if not self._is_stopping:
+            self._is_stopping = True
+            self._processes.expect_ends()
+            self._close_spider("shutdown")
 
     def _frontier_failed(self, error: FrontierUnavailable) -> None:
         self._stop("frontier_error", error)

@@ -27,6 +27,7 @@ _OFF = {
     "LOG_FILE": None,
     "FRONTIER_WAIT": True,
     "SEEDS_URL": "",
+    "FRONTIER_LOG_LEVEL": "NONE",
 }
 _OFF_EXTENSIONS = (
     "rdfaspider.extensions.diskguard.DiskGuard",

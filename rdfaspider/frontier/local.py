@@ -69,6 +69,7 @@ class LocalFrontier:
         if order not in ORDERS:
             raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
         self._database = Database(Path(path))
+        self.path = path
         self.order = order
         self._lease = lease
         self._now = now

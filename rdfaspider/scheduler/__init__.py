@@ -25,10 +25,12 @@ from rdfaspider.frontier import FrontierUnavailable, is_page, is_served, is_shar
 from rdfaspider.frontier.advice import advice_for
 from rdfaspider.frontier.guessing import NOTE, Guessing
 from rdfaspider.frontier.limits import MAX_REDIRECTS
+from rdfaspider.frontier.service.notices import SETTINGS as RELOADABLE
 from rdfaspider.items import Page
 from rdfaspider.scheduler.counting import Counting
 from rdfaspider.scheduler.intake import Intake
 from rdfaspider.scheduler.lanes import FLOW, Lanes
+from rdfaspider.scheduler.loglines import LogLines
 from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import (
     frontier_limits,
@@ -105,6 +107,7 @@ class Scheduler(BaseScheduler):
         # for its own grant.
         self._grants = 0
         self._intake = Intake(frontier)
+        self._log_lines: LogLines | None = None
         self._closed = False
         self._is_stopping = False
         self._own = OwnRequests.of(crawler)
@@ -168,6 +171,11 @@ class Scheduler(BaseScheduler):
             frontier.notify = lambda: call_from_thread(self._wake_engine)
             self.growth = frontier.growth = Counting(self.crawler.stats.get_stats()).growth
             self.crawler.signals.connect(self._seed_failed, seed_failed)
+            if (level := self.crawler.settings["FRONTIER_LOG_LEVEL"]) != "NONE":
+                self._log_lines = LogLines(level)
+                logging.root.addHandler(self._log_lines)
+                frontier.lines = self._log_lines.take
+            frontier.heed = self._heed
         elif self._is_shared:
             frontier.welcome = self._welcome
         for url, context in self.advice.seeds():
@@ -184,6 +192,19 @@ class Scheduler(BaseScheduler):
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
         return None
+
+    def _heed(self, told: dict[str, str]) -> None:
+        """Take over the settings that all workers are told."""
+        settings = self.crawler.settings.copy()
+        settings.frozen = False
+        for name in told.keys() & set(RELOADABLE):
+            settings.set(name, told[name], "cmdline")
+        self.retries = settings.getint("FRONTIER_RETRIES")
+        self.retry_delay = settings.getfloat("FRONTIER_RETRY_DELAY")
+        self.lanes.resize(lanes_of(settings))
+        if "LOG_LEVEL" in told:
+            for handler in logging.root.handlers:
+                handler.setLevel(told["LOG_LEVEL"])
 
     def _seed_failed(self, url: str, problem: str) -> None:
         frontier: Any = self.frontier
@@ -228,6 +249,8 @@ class Scheduler(BaseScheduler):
         if self._alarm is not None:
             self._alarm.cancel()
         self._reporting.stop()
+        if self._log_lines is not None:
+            logging.root.removeHandler(self._log_lines)
         try:
             self._close_frontier()
         except FrontierUnavailable as error:

@@ -51,6 +51,10 @@ class Lanes:
         self._return = 0.0
         self._seconds = 0.0
 
+    def resize(self, other: Lanes) -> None:
+        """Take over the sizes of other lanes; what is under way stays."""
+        self.slots, self.share, self.most_slow = other.slots, other.share, other.most_slow
+
     # --- what is under way ---
 
     def young(self, now: float) -> int:

@@ -18,6 +18,7 @@ from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.service import DEAD_AFTER
 from rdfaspider.frontier.service.client import ServedFrontier
+from rdfaspider.frontier.service.logbook import Logbook
 from rdfaspider.frontier.service.server import Service
 from rdfaspider.frontier.service.wire import (
     LARGE,
@@ -298,6 +299,33 @@ def test_failed_urls_can_be_looked_at_and_requeued(served: Served) -> None:
             assert onlooker.url("http://unknown.test/") is None
             assert onlooker.requeue("h[12]") == 2
             assert onlooker.counts().waiting == 2
+
+
+def test_what_workers_log_is_kept_in_one_place(served: Served) -> None:
+    with served.worker("one") as one, served.worker("other") as other:
+        one.lines = lambda: [(0.0, "WARNING", "a\nb"), (1.0, "INFO", "c")]
+        other.lines = lambda: [(2.0, "ERROR", "d \x1b[2J")]
+        for frontier in (one, other):
+            frontier._talk.exchange({"look": True, "log": frontier.lines()}, 10)
+            frontier.lines = list
+        with served.worker(onlooks=True, read_ahead=0) as onlooker:
+            assert onlooker.log(10, "INFO") == [
+                "1970-01-01 00:00:00 WARNING [one] a / b",
+                "1970-01-01 00:00:01 INFO [one] c",
+                "1970-01-01 00:00:02 ERROR [other] d \x1b[2J",
+            ]
+            assert len(onlooker.log(10, "WARNING")) == 2
+            assert len(onlooker.log(1, "DEBUG")) == 1
+
+
+def test_the_log_of_all_workers_is_bounded(tmp_path: Path) -> None:
+    logbook = Logbook(str(tmp_path / "frontier"))
+    for _ in range(30):
+        logbook.write("one", [(0.0, "INFO", "x" * 3_000)] * 200)
+    files = list(tmp_path.iterdir())
+    assert len(files) == 2
+    assert sum(file.stat().st_size for file in files) < 10_000_000
+    assert len(logbook.last(50, "INFO")) == 50
 
 
 # --- who is let in ---

@@ -65,6 +65,8 @@ class ServedFrontier:
         self._waits = waits
         # Returns what the counters of this worker have grown by; to be set.
         self.growth: Callable[[], dict[str, int]] = dict
+        # Returns what this worker has logged since it was last asked; to be set.
+        self.lines: Callable[[], list[tuple[float, str, str]]] = list
         self._is_at_once = not read_ahead
         self._is_closed = False
         try:
@@ -134,7 +136,7 @@ class ServedFrontier:
             if not talk.unplaced:
                 wishes["unplaced"] = _PLACES
         if now - talk.last_look >= BEAT:
-            wishes |= {"look": True, "stats": self.growth()}
+            wishes |= {"look": True, "stats": self.growth(), "log": self.lines()}
         return wishes if wishes or talk.did or talk.borrowing else None
 
     def _ask(self, question: str, timeout: float = _PATIENT, **words: Any) -> dict[str, Any]:
@@ -333,6 +335,21 @@ class ServedFrontier:
         """Return what all workers are told."""
         return self._talk.told
 
+    def log(self, most: int, level: str) -> list[str]:
+        """Return the last lines of the log of all workers, of a level or above."""
+        lines: list[str] = self._ask("log", most=most, level=level)["lines"]
+        return lines
+
+    @property
+    def heed(self) -> Callable[[dict[str, str]], None]:
+        """Is called with what all workers are told when that has changed; to be set."""
+        return self._talk.heed
+
+    @heed.setter
+    def heed(self, function: Callable[[dict[str, str]], None]) -> None:
+        self._talk.heed = function
+        function(self._talk.told)
+
     def workers(self) -> list[dict[str, Any]]:
         """Return what the service knows of each worker."""
         workers: list[dict[str, Any]] = self._ask("workers")["workers"]
@@ -362,7 +379,8 @@ class ServedFrontier:
             talk.at_hand.clear()
             for taken in list(talk.held):
                 talk.end(taken, "release")
-        talk.exchange({"look": "exact", "stats": self.growth()}, _LEAVING)
+        last = {"look": "exact", "stats": self.growth(), "log": self.lines()}
+        talk.exchange(last, _LEAVING)
         if not self._is_at_once:
             talk.ask("leave", _LEAVING)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import FrontierUnavailable, UrlView, is_page
 from rdfaspider.frontier.service import BEAT, DEAD_AFTER
+from rdfaspider.frontier.service.logbook import Logbook
 from rdfaspider.frontier.service.notices import Notices
 from rdfaspider.frontier.service.wire import WireError
 
@@ -74,6 +75,7 @@ class Desk:
         self._clock = clock
         self._counted: tuple[float, Counts] | None = None
         self.notices = Notices(frontier)
+        self.logbook = Logbook(frontier.path)
         self._politeness = frontier.politeness
         self._heed()
         self._expected = set(json.loads(frontier.note(_WORKERS) or b"[]"))
@@ -92,10 +94,11 @@ class Desk:
             "event": self._event,
         }
         # For whoever runs the service: the pages after which nothing more is handed out, 0 for no limit, and
-        # what to do with the counters of workers, and with what happens to them.
+        # what to do with the counters of workers, with what happens to them, and when all are told to stop.
         self.page_limit = 0
         self.heard: Callable[[Message], None] = lambda growth: None
         self.happened: Callable[[str, Message], None] = lambda name, words: None
+        self.stopped: Callable[[], None] = lambda: None
         self._pages = 0
 
     def now(self, message: Message) -> float:
@@ -206,6 +209,8 @@ class Desk:
             reply["unplaced"] = self.frontier.unplaced(int(message["unplaced"]))
         if "stats" in message:
             self.heard(message["stats"])
+        if message.get("log"):
+            self._write_log(worker, message["log"])
         if "look" in message:
             self._look(worker, message, now, reply)
         self.notices.add_to(reply, worker.seen)
@@ -275,6 +280,8 @@ class Desk:
                 return self._go_on(worker, message)
             case "tell":
                 return self._tell(str(message["name"]), str(message["value"]))
+            case "log":
+                return {"lines": self.logbook.last(int(message["most"]), str(message["level"]))}
             case "workers":
                 return {"workers": [self._describe(each, now) for each in self.workers.values()]}
             case question:
@@ -300,11 +307,21 @@ class Desk:
         except ValueError as error:
             return {"error": str(error)}
         self._heed()
+        if self.notices.state == "stop":
+            self.stopped()
         return {"told": self.notices.told}
 
     def _heed(self) -> None:
         """Keep the delays that all were told."""
         self.frontier.politeness = replace(self._politeness, **self.notices.numbers)  # type: ignore[arg-type]
+
+    def _write_log(self, worker: Worker, lines: list[Any]) -> None:
+        try:
+            self.logbook.write(
+                worker.name, [(float(when), str(level), str(text)) for when, level, text in lines]
+            )
+        except OSError as error:
+            logger.warning("The log of the workers cannot be written: %s", error)
 
     def _describe(self, worker: Worker, now: float) -> Message:
         return {

@@ -21,6 +21,8 @@ TOLD = "told"
 # What all workers can be told of politeness while they run.
 NUMBERS = ("delay", "latency_factor", "first_backoff", "longest_backoff", "large_delay")
 STATES = ("run", "pause", "stop")
+# Settings that workers take over while they run; whoever tells them has checked the values.
+SETTINGS = ("CONCURRENT_REQUESTS", "FRONTIER_RETRIES", "FRONTIER_RETRY_DELAY", "LOG_LEVEL")
 
 
 class Notices:
@@ -32,6 +34,8 @@ class Notices:
         self._values: dict[str, str] = {}
         self._listeners: dict[str, Callable[[bytes], None]] = {}
         self.told: dict[str, str] = json.loads(frontier.note(TOLD) or b"{}")
+        if self.state == "stop":  # which was meant for those who were there
+            self.told["state"] = "run"
 
     @property
     def state(self) -> str:
@@ -50,8 +54,9 @@ class Notices:
                 raise ValueError(f"The state must be one of {', '.join(STATES)}, not {value!r}.")
         elif name in NUMBERS:
             told_number(name, value)
-        else:
-            raise ValueError(f"Workers cannot be told {name}: choose {', '.join(NUMBERS)}.")
+        elif name not in SETTINGS:
+            choices = ", ".join((*NUMBERS, *SETTINGS))
+            raise ValueError(f"Workers cannot be told {name} while they run: choose {choices}.")
         self.told[name] = value
         self._keep(TOLD, json.dumps(self.told).encode())
 

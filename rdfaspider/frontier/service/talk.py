@@ -45,6 +45,7 @@ class Talk:
         self.at_hand: deque[Taken] = deque()
         self.watched: dict[str, Callable[[bytes], None]] = {TOLD: self._heed}
         self.told: Message = {}
+        self.heed: Callable[[Message], None] = lambda told: None
         self.borrowing: dict[str, tuple[int | None, str, str]] = {}
         self.lent: dict[str, float] = {}
         self.unplaced: list[tuple[int, str]] = []
@@ -217,6 +218,7 @@ class Talk:
 
     def _heed(self, told: bytes) -> None:
         self.told = json.loads(told)
+        self.heed(self.told)
 
     def shut(self) -> None:
         self._line.close()

@@ -206,6 +206,14 @@ SETTINGS = (
         "",
         "A PEM file with the key of that certificate, for the service only.",
     ),
+    Setting(
+        "FRONTIER_LOG_LEVEL",
+        "choice",
+        "WARNING",
+        "What a worker logs at this level or above is kept by its service too, where `scrapy frontier --log`"
+        " shows it; NONE keeps nothing.",
+        choices=("DEBUG", "INFO", "WARNING", "ERROR", "NONE"),
+    ),
     Setting("FRONTIER_WAIT", "bool", False, "Wait for more seeds when nothing is left to crawl."),
     Setting(
         "FRONTIER_MIN_FREE_MB",
