@@ -36,6 +36,7 @@ class Notices:
         self.told: dict[str, str] = json.loads(frontier.note(TOLD) or b"{}")
         if self.state == "stop":  # which was meant for those who were there
             self.told["state"] = "run"
+            self._keep(TOLD, json.dumps(self.told).encode())
 
     @property
     def state(self) -> str:
