@@ -189,7 +189,7 @@ def test_too_little_memory_is_told_before_anything_is_fetched(
         assert log.read_text() == ""
         resumed = scrapy(*arguments, POLITENESS_DELAY=0)
         assert resumed.returncode == 0
-        assert re.search(r"done in this run: \d+ page$", resumed.stderr, re.MULTILINE)
+        assert re.search(r"done in this run: \d+ pages?$", resumed.stderr, re.MULTILINE)
 
 
 def test_a_limit_that_cannot_be_set_is_told(tmp_path: Path) -> None:

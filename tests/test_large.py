@@ -29,7 +29,7 @@ def test_a_page_is_downloaded_as_far_as_it_is_read(tmp_path: Path, handler: str)
         )
     assert [fate for _, fate in read_fates(tmp_path / "fates.csv")] == ["done/page"]
     assert crawled.stat("extract/cut/body") == 1
-    assert "1 pages cut at their first bytes: EXTRACT_MAX_BYTES=300000" in crawled.output
+    assert "1 page cut at its first bytes: EXTRACT_MAX_BYTES=300000" in crawled.output
     assert len(sizes) == 1
     assert sizes[0] < UNDERWAY
 

@@ -406,7 +406,7 @@ def test_a_refusal_without_a_time_is_answered_by_patience_that_doubles(
     server = serve({"/": busy})
     options = {"FRONTIER_RETRIES": 3, "FRONTIER_RETRY_DELAY": 0, "POLITENESS_BACKOFF": 0.4}
     found = crawl(f"{server.origin}/", **options)
-    assert "1 URLs = 1 done" in found.output
+    assert "1 URL = 1 done" in found.output
     gaps = [b - a for a, b in itertools.pairwise(server.times["/"])]
     for gap, least in zip(gaps, (0.4, 0.8, 1.6), strict=True):
         assert least <= gap < 10.0
@@ -441,7 +441,7 @@ def test_a_page_that_fails_is_tried_again_later(crawl: Crawler, serve: Serve) ->
     server = serve({"/": flaky})
     options = {"FRONTIER_RETRIES": 2, "FRONTIER_RETRY_DELAY": 0.4}
     found = crawl(f"{server.origin}/", STATS_DUMP=True, **options)
-    assert "1 URLs = 1 done" in found.output
+    assert "1 URL = 1 done" in found.output
     first, second, third = server.times["/"]
     assert second - first >= 0.4
     assert third - second >= 0.8

@@ -204,7 +204,7 @@ def test_a_job_reads_every_page(host: str, tmp_path: Path) -> None:
     oracle = Oracle(web)
     reach = oracle.reachable([web.url(0, 0)], 15)
     log = (tmp_path / "logs" / "rdfaspider" / "rdfa" / "alone.log").read_text()
-    assert re.search(rf"done in this run: .*\b{len(reach.pages)} page\b", log), log
+    assert re.search(rf"done in this run: .*\b{len(reach.pages)} pages\b", log), log
     assert "extract-" not in log
     assert stored(tmp_path / "crawl") == {q for url in reach.pages for q in oracle.triples(url)}
 

@@ -221,8 +221,9 @@ def _write(quads: Iterable[Quad], name: str, kind: Format, *, has_pages: bool = 
 
 def _output(name: str) -> AbstractContextManager[BinaryIO]:
     from rdfaspider.stores.dump import create
+    from rdfaspider.terminal.data import output_of
 
-    return nullcontext(sys.stdout.buffer) if name == "-" else create(name)
+    return nullcontext(output_of(sys.stdout)) if name == "-" else create(name)
 
 
 class _Tally:

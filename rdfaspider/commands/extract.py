@@ -102,6 +102,7 @@ class Command(CheckedCommand):
     def _print(self, argument: str, opts: argparse.Namespace) -> None:
         from rdfaspider.extract import extract
         from rdfaspider.pipelines.extract import options_from
+        from rdfaspider.terminal import plural
 
         settings = self.settings
         assert settings is not None
@@ -118,7 +119,9 @@ class Command(CheckedCommand):
             while left:  # with PYTHONUNBUFFERED a part may be taken for the whole
                 left = left[sys.stdout.buffer.write(left) :]
             sys.stdout.buffer.flush()
-        counts = f"{len(extraction.quads):,} triples, {len(extraction.links):,} links"
+        counts = (
+            f"{plural(len(extraction.quads), 'triple')}, {plural(len(extraction.links), 'link')}"
+        )
         print(f"{counts} in {masked(source.url)}", file=sys.stderr)
 
 

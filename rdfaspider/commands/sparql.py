@@ -77,7 +77,9 @@ class Command(CheckedCommand):
 def _write(results: Any, query: str, requested: str | None) -> None:
     from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat, serialize
 
-    output = sys.stdout.buffer
+    from rdfaspider.terminal.data import output_of
+
+    output = output_of(sys.stdout)
     if not isinstance(results, QueryBoolean | QuerySolutions):
         if requested not in (None, *_FOR_GRAPHS):
             raise ValueError(f"A graph cannot be written as {requested}: use turtle or ntriples.")

@@ -16,6 +16,8 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
+from rdfaspider.terminal import number_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -30,7 +32,7 @@ _INTERVAL = 10.0
 class _Reason(NamedTuple):
     """A family of stats, what its counter counts, and the setting that is to blame.
 
-    In `text`, {label} is the rest of the stat's name.
+    In `text`, {label} is the rest of the stat's name, and `is/are` is a word for one and for more.
     """
 
     stat: str
@@ -39,66 +41,92 @@ class _Reason(NamedTuple):
 
 
 _REASONS = (
-    _Reason("urls/rejected/links", "links beyond the per-page limit", "EXTRACT_MAX_LINKS"),
-    _Reason("urls/rejected/scope", "links out of scope", "scope"),
+    _Reason("urls/rejected/links", "link/links beyond the per-page limit", "EXTRACT_MAX_LINKS"),
+    _Reason("urls/rejected/scope", "link/links out of scope", "scope"),
     _Reason(
         "urls/rejected/domain_hosts",
-        "links to hosts beyond the limit of their domain",
+        "link/links to a host beyond the limit of its domain",
         "FRONTIER_DOMAIN_HOSTS",
     ),
-    _Reason("urls/rejected/accept", "links that no rule accepts", "URLS_ACCEPT"),
-    _Reason("urls/rejected/port", "links to ports of services other than the web", ""),
-    _Reason("urls/rejected/host", "links to host names that no server can have", ""),
+    _Reason("urls/rejected/accept", "link/links that no rule accepts", "URLS_ACCEPT"),
+    _Reason("urls/rejected/port", "link/links to ports of services other than the web", ""),
+    _Reason("urls/rejected/host", "link/links to host names that no server can have", ""),
     _Reason(
-        "urls/rejected/transform", "links that are no URL after a transform", "URLS_TRANSFORMS"
-    ),
-    _Reason("urls/rejected/trap/", "links that look like a trap ({label})", "URLS_TRAPS"),
-    _Reason("urls/rejected/", "links rejected by {label}", "URLS_REJECT"),
-    _Reason("frontier/rejected/depth", "links of pages at the depth limit", "FRONTIER_DEPTH"),
-    _Reason(
-        "frontier/rejected/dynamic_depth", "links with a query too deep", "FRONTIER_DYNAMIC_DEPTH"
+        "urls/rejected/transform",
+        "link/links that is/are no URL after a transform",
+        "URLS_TRANSFORMS",
     ),
     _Reason(
-        "frontier/rejected/host_urls", "links beyond the limit of their host", "FRONTIER_HOST_URLS"
+        "urls/rejected/trap/", "link/links that looks/look like a trap ({label})", "URLS_TRAPS"
+    ),
+    _Reason("urls/rejected/", "link/links rejected by {label}", "URLS_REJECT"),
+    _Reason("frontier/rejected/depth", "link/links of pages at the depth limit", "FRONTIER_DEPTH"),
+    _Reason(
+        "frontier/rejected/dynamic_depth",
+        "link/links with a query too deep",
+        "FRONTIER_DYNAMIC_DEPTH",
+    ),
+    _Reason(
+        "frontier/rejected/host_urls",
+        "link/links beyond the limit of its/their host",
+        "FRONTIER_HOST_URLS",
     ),
     _Reason(
         "frontier/rejected/host_waiting",
-        "links found while too many of their host waited",
+        "link/links found while too many of its/their host waited",
         "FRONTIER_HOST_WAITING",
     ),
-    _Reason("frontier/rejected/", "links beyond a limit ({label})", ""),
-    _Reason("frontier/denied/robots", "URLs disallowed by robots.txt", "ROBOTS_OBEY"),
+    _Reason("frontier/rejected/", "link/links beyond a limit ({label})", ""),
+    _Reason("frontier/denied/robots", "URL/URLs disallowed by robots.txt", "ROBOTS_OBEY"),
     _Reason(
         "frontier/denied/unreachable",
-        "URLs whose robots.txt could not be fetched",
+        "URL/URLs whose robots.txt could not be fetched",
         "ROBOTS_RETRIES",
     ),
-    _Reason("frontier/denied/address", "URLs at addresses that are not public", "RESOLVER_ALLOW"),
-    _Reason("frontier/failed/size", "pages that are too large", "DOWNLOAD_MAXSIZE"),
     _Reason(
-        "frontier/failed/extract-timeout", "pages that take too long to read", "EXTRACT_TIMEOUT"
+        "frontier/denied/address", "URL/URLs at an address that is not public", "RESOLVER_ALLOW"
     ),
-    _Reason("frontier/failed/extract-", "pages that crash a parser", "EXTRACT_MEMORY_MB"),
-    _Reason("extract/cut/body", "pages cut at their first bytes", "EXTRACT_MAX_BYTES"),
-    _Reason("extract/cut/quads", "pages with more triples than allowed", "EXTRACT_MAX_QUADS"),
-    _Reason("extract/cut/nofollow", "pages with links marked rel=nofollow", ""),
-    _Reason("extract/cut/", "pages cut by a limit ({label})", ""),
-    _Reason("extract/noindex", "pages that ask not to be stored (noindex)", ""),
-    _Reason("extract/nofollow", "pages that ask not to be followed (nofollow)", ""),
-    _Reason("robots/sitemaps/rejected/", "sitemaps not read ({label})", ""),
-    _Reason("robots/sitemaps/cut", "sitemaps cut", "ROBOTS_SITEMAP_URLS"),
-    _Reason("filter/dropped/literal", "triples with too long a literal", "FILTER_LITERAL_LENGTH"),
-    _Reason("filter/dropped/iri", "triples with an invalid IRI", ""),
-    _Reason("filter/dropped/", "triples dropped ({label})", "FILTER_DROP"),
-    _Reason("store/dropped/host_quads", "triples beyond those of their host", "STORE_HOST_QUADS"),
-    _Reason("store/dropped/host_mb", "triples beyond the size of their host", "STORE_HOST_MB"),
+    _Reason("frontier/failed/size", "page/pages that is/are too large", "DOWNLOAD_MAXSIZE"),
     _Reason(
-        "store/dropped/domain_quads", "triples beyond those of their domain", "STORE_DOMAIN_QUADS"
+        "frontier/failed/extract-timeout",
+        "page/pages that takes/take too long to read",
+        "EXTRACT_TIMEOUT",
     ),
     _Reason(
-        "store/dropped/domain_mb", "triples beyond the size of their domain", "STORE_DOMAIN_MB"
+        "frontier/failed/extract-", "page/pages that crashes/crash a parser", "EXTRACT_MEMORY_MB"
     ),
-    _Reason("store/aside", "pages that the store refused (scrapy export --aside)", ""),
+    _Reason("extract/cut/body", "page/pages cut at its/their first bytes", "EXTRACT_MAX_BYTES"),
+    _Reason("extract/cut/quads", "page/pages with more triples than allowed", "EXTRACT_MAX_QUADS"),
+    _Reason("extract/cut/nofollow", "page/pages with links marked rel=nofollow", ""),
+    _Reason("extract/cut/", "page/pages cut by a limit ({label})", ""),
+    _Reason("extract/noindex", "page/pages that asks/ask not to be stored (noindex)", ""),
+    _Reason("extract/nofollow", "page/pages that asks/ask not to be followed (nofollow)", ""),
+    _Reason("robots/sitemaps/rejected/", "sitemap/sitemaps not read ({label})", ""),
+    _Reason("robots/sitemaps/cut", "sitemap/sitemaps cut", "ROBOTS_SITEMAP_URLS"),
+    _Reason(
+        "filter/dropped/literal", "triple/triples with too long a literal", "FILTER_LITERAL_LENGTH"
+    ),
+    _Reason("filter/dropped/iri", "triple/triples with an invalid IRI", ""),
+    _Reason("filter/dropped/", "triple/triples dropped ({label})", "FILTER_DROP"),
+    _Reason(
+        "store/dropped/host_quads",
+        "triple/triples beyond those of its/their host",
+        "STORE_HOST_QUADS",
+    ),
+    _Reason(
+        "store/dropped/host_mb", "triple/triples beyond the size of its/their host", "STORE_HOST_MB"
+    ),
+    _Reason(
+        "store/dropped/domain_quads",
+        "triple/triples beyond those of its/their domain",
+        "STORE_DOMAIN_QUADS",
+    ),
+    _Reason(
+        "store/dropped/domain_mb",
+        "triple/triples beyond the size of its/their domain",
+        "STORE_DOMAIN_MB",
+    ),
+    _Reason("store/aside", "page/pages that the store refused (scrapy export --aside)", ""),
 )
 # Of these the value says more than the name.
 _SHOWN = (int, float, str)
@@ -111,13 +139,14 @@ def counts_of(stats: Mapping[str, Any]) -> Counter[str]:
 
 def sentences(counts: Mapping[str, int], settings: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each reason, the most frequent first."""
-    totals: Counter[tuple[str, str]] = Counter()
+    totals: Counter[tuple[str, str, str]] = Counter()
     for name, count in counts.items():
         if reason := _reason(name):
-            totals[reason.text.format(label=name[len(reason.stat) :]), reason.setting] += count
+            label = name[len(reason.stat) :] if "{label}" in reason.text else ""
+            totals[reason.text, label, reason.setting] += count
     return [
-        f"{count:,} {text}{_blame(setting, settings)}"
-        for (text, setting), count in totals.most_common()
+        f"{count:,} {number_of(text, count).format(label=label)}{_blame(setting, settings)}"
+        for (text, label, setting), count in totals.most_common()
         if count > 0
     ]
 

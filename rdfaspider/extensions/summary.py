@@ -12,7 +12,9 @@ from scrapy import signals
 from rdfaspider.extensions.hints import CommandLine
 from rdfaspider.extensions.leftout import counts_of, sentences, values_of
 from rdfaspider.extensions.progress import duration
+from rdfaspider.extensions.reasons import in_words
 from rdfaspider.secrets import without_secrets
+from rdfaspider.terminal import plural
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -63,7 +65,7 @@ class Summary:
         waiting = self._stat("frontier/waiting") + self._stat("frontier/in_flight")
         return [
             f"Crawl {_ended(reason)} after {duration(elapsed)}, {rate:,.1f} pages/s.",
-            f"  {self._stat('frontier/seen'):,} URLs = {self._stat('frontier/done'):,} done"
+            f"  {plural(self._stat('frontier/seen'), 'URL')} = {self._stat('frontier/done'):,} done"
             f" + {self._stat('frontier/failed'):,} failed + {self._stat('frontier/denied'):,} denied"
             f" + {waiting:,} waiting",
             *self._labels("done"),
@@ -82,20 +84,25 @@ class Summary:
             for name, value in self.stats.get_stats().items()
             if name.startswith(prefix)
         ]
-        text = ", ".join(f"{count:,} {reason}" for count, reason in sorted(counts, reverse=True))
+        ranked = sorted(counts, reverse=True)
+        text = ", ".join(in_words(state, reason, count) for count, reason in ranked)
         return [f"    {state} in this run: {text}"] if counts else []
 
     def _stored(self) -> list[str]:
         """Tell what is in the store apart from what only waits to be sent there."""
-        found = f"{self._stat('store/quads'):,} triples from {self._stat('store/graphs'):,} pages"
+        found = (
+            f"{plural(self._stat('store/quads'), 'triple')} from"
+            f" {plural(self._stat('store/graphs'), 'page')}"
+        )
         pages, triples = self._stat("store/backlog"), self._stat("store/backlog/quads")
         if not pages:
             return [f"  {found} stored in this run"]
         url = without_secrets(self.settings["STORE_URL"])
         return [
             f"  {found} found in this run",
-            f"    {self._stat('store/sent'):,} triples stored in {url}",
-            f"    {triples:,} triples of {pages:,} pages wait to be sent; the next run sends them, or"
+            f"    {plural(self._stat('store/sent'), 'triple')} stored in {url}",
+            f"    {plural(triples, 'triple')} of {plural(pages, 'page')}"
+            f" {'waits' if triples == 1 else 'wait'} to be sent; the next run sends them, or"
             f" {self.command_line.of_store('export', '--send') or 'scrapy export --send'}",
         ]
 
@@ -107,7 +114,7 @@ class Summary:
             return []
         more = len(reasons) - _REASONS
         report = self.command_line.of_store("report") or "scrapy report"
-        rest = [f"    and {more} more reasons: {report}"] if more > 0 else []
+        rest = [f"    and {plural(more, 'more reason')}: {report}"] if more > 0 else []
         return ["  Left out in this run:", *(f"    {text}" for text in reasons[:_REASONS]), *rest]
 
     def _next_steps(self, waiting: int) -> list[str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self
 
+from rdfaspider.terminal import plural
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -57,4 +59,4 @@ def explain(rejected: Mapping[str, int], limits: FrontierLimits | None = None) -
     for reason, count in sorted(rejected.items(), key=lambda item: -item[1]):
         value = getattr(limits, reason, None)
         setting = SETTINGS.get(reason, reason)
-        yield f"{count:,} links beyond {setting}{'' if value is None else f'={value}'}"
+        yield f"{plural(count, 'link')} beyond {setting}{'' if value is None else f'={value}'}"

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.limits import explain
+from rdfaspider.terminal import plural
 from rdfaspider.urls.iris import without_userinfo
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _WIDTHS = (6, 8, 20, 20)
 def sum_lines(counts: Counts, limits: FrontierLimits | None = None) -> Iterator[str]:
     """Yield how the states add up, and what was not taken in."""
     yield (
-        f"{counts.seen:,} URLs = {counts.done:,} done + {counts.failed:,} failed"
+        f"{plural(counts.seen, 'URL')} = {counts.done:,} done + {counts.failed:,} failed"
         f" + {counts.denied:,} denied + {counts.waiting + counts.in_flight:,} waiting"
         " (those being fetched included)"
     )

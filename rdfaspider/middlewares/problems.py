@@ -39,9 +39,9 @@ def problem_of(error: BaseException) -> str:
         return f"no answer in time ({getattr(error, 'setting', 'DOWNLOAD_TIMEOUT')})"
     if isinstance(error, IgnoreRequest | DownloadCancelledError):
         return "it is larger than DOWNLOAD_MAXSIZE"
+    if problem := getattr(error, "problem", ""):
+        return str(problem)
     for cause in _causes(error):
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"its certificate is not valid: {cause.verify_message}"
         if isinstance(cause, ssl.SSLError):
             return f"TLS fails: {cause.reason}"
         if isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED:

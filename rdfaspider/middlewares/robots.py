@@ -269,4 +269,4 @@ def _concerns_the_server(error: Exception) -> bool:
     """Tell whether an error means that there is no server, or none that may be asked at all."""
     if isinstance(error, IgnoreRequest):
         return type(error) is not IgnoreRequest  # which is a body that unpacks to too much
-    return isinstance(error, CannotResolveHostError)
+    return isinstance(error, CannotResolveHostError) or getattr(error, "concerns_server", False)

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientTimeout, ConnectionTimeoutError, SocketTimeoutError
 from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
-from scrapy.exceptions import DownloadTimeoutError
+from scrapy.exceptions import DownloadConnectionRefusedError, DownloadTimeoutError
 from scrapy.http import Headers
 
 from rdfaspider.items import is_for_page
+from rdfaspider.resolver.certificates import CertificateError, certificate_fault
 from rdfaspider.resolver.connection import Connection
 from rdfaspider.resolver.requests import check_request
 from rdfaspider.resolver.resolver import installed_resolver
@@ -117,6 +118,10 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
                 raise ConnectTimeoutError(f"No connection for {request.url} in time.") from error
             if isinstance(error.__cause__, SocketTimeoutError):
                 raise FirstByteTimeoutError(f"No answer to {request.url} in time.") from error
+            raise
+        except DownloadConnectionRefusedError as error:  # which is how Scrapy calls it
+            if fault := certificate_fault(error):
+                raise CertificateError(fault) from error
             raise
 
 

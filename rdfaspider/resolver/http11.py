@@ -9,10 +9,11 @@ from weakref import WeakKeyDictionary
 from scrapy import signals
 from scrapy.core.downloader.handlers import http11
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
-from scrapy.exceptions import CannotResolveHostError, StopDownload
+from scrapy.exceptions import CannotResolveHostError, DownloadFailedError, StopDownload
 from twisted.web._newclient import ParseError
 
 from rdfaspider.items import is_for_page
+from rdfaspider.resolver.certificates import CertificateError, certificate_fault
 from rdfaspider.resolver.requests import check_request, host_and_port
 from rdfaspider.resolver.timeouts import ConnectTimeoutError, FirstByteTimeoutError, Timeouts
 
@@ -52,6 +53,10 @@ class GuardedHTTP11DownloadHandler(HTTP11DownloadHandler):
         except CannotResolveHostError:
             # To Twisted a refused name is one without an address; say which it was.
             resolver.check_answer(*host_and_port(request.url))
+            raise
+        except DownloadFailedError as error:
+            if fault := certificate_fault(error):
+                raise CertificateError(fault) from error
             raise
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
+_DEFAULT = SETTINGS_PRIORITIES["default"]
 _SCRAPYS = frozenset(name for name in dir(default_settings) if name.isupper())
 
 
@@ -35,6 +36,17 @@ def find_faults(settings: BaseSettings) -> Iterator[str]:
                 yield str(error)
         elif name not in _SCRAPYS:
             yield from _unknown(name, settings.getpriority(name) or 0)
+    yield from _reckless(settings)
+
+
+def _reckless(settings: BaseSettings) -> Iterator[str]:
+    """Say that a password would be sent to every host that a crawl comes to; Scrapy raises for it."""
+    given = [name for name in ("HTTPAUTH_USER", "HTTPAUTH_PASS") if settings[name]]
+    if given and (settings.getpriority("HTTPAUTH_DOMAIN") or 0) <= _DEFAULT:
+        yield (
+            f"{given[0]} needs HTTPAUTH_DOMAIN, the domain that the password is sent to: for example"
+            " -s HTTPAUTH_DOMAIN=example.org."
+        )
 
 
 def _unknown(name: str, priority: int) -> Iterator[str]:

@@ -48,6 +48,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def number_of(text: str, count: int) -> str:
+    """Return `page that is` or `pages that are` of `page/pages that is/are`."""
+    return re.sub(r"(\w+)/(\w+)", r"\1" if count == 1 else r"\2", text)
+
+
 def escaped(text: str, encoding: str | None = None) -> str:
     r"""Return the text with `\n`, `\x1b`, `\u202e` for what would steer a terminal.
 

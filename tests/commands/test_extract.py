@@ -35,7 +35,7 @@ QUAD = '<http://a.test/a> <http://schema.org/name> "One" <http://a.test/> .\n'
 def test_standard_input_with_a_base(scrapy: Scrapy) -> None:
     result = scrapy("extract", "-", "--base", "http://a.test/", stdin=PAGE)
     assert result.stdout == QUAD
-    assert result.stderr == "1 triples, 1 links in http://a.test/\n"
+    assert result.stderr == "1 triple, 1 link in http://a.test/\n"
 
 
 def test_a_file(scrapy: Scrapy, tmp_path: Path) -> None:

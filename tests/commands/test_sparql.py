@@ -177,6 +177,27 @@ def test_what_is_not_a_terminal_gets_everything_a_row_a_line(awkward: None, scra
     assert sum(map(len, lines)) < 5000 + 8 * 150
 
 
+@pytest.mark.parametrize("form", ["csv", "tsv", "json", "xml"])
+def test_data_is_escaped_on_a_terminal_and_nowhere_else(
+    awkward: None, at_terminal: AtTerminal, scrapy: Scrapy, form: str
+) -> None:
+    query = ("sparql", "SELECT ?name { ?s ?p ?name }", "--format", form)
+    shown, piped = at_terminal(*query), scrapy(*query)
+    assert shown.code == piped.returncode == 0
+    assert not set(shown.text) & set("\x1b\x07\u202e")
+    assert r"\u202eexe" in shown.text
+    assert "\u202eexe" in piped.stdout
+    assert ("\x1b[2J" in piped.stdout) == (form != "json")
+
+
+def test_a_graph_is_escaped_on_a_terminal(awkward: None, at_terminal: AtTerminal) -> None:
+    for command in (("sparql", "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }"), ("export",)):
+        shown = at_terminal(*command)
+        assert shown.code == 0
+        assert "\u202e" not in shown.text
+        assert "x" * 5000 in shown.text
+
+
 def test_a_pipe_of_few_characters(
     awkward: None, scrapy: Scrapy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

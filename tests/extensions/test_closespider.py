@@ -40,8 +40,8 @@ def test_redirects_are_not_pages(crawl: Crawler, tmp_path: Path) -> None:
     site = Parameters(seed=4, levels=3, pages=4, redirected=0.5)
     with running(site, log=tmp_path / "access.log") as origin:
         found = crawl(f"{origin}/", CLOSESPIDER_PAGECOUNT=10)
-    assert re.search(r"done in this run: .*\b10 page\b", found.output), found.output
-    assert re.search(r"done in this run: .*\b\d+ redirect\b", found.output)
+    assert re.search(r"done in this run: .*\b10 pages\b", found.output), found.output
+    assert re.search(r"done in this run: .*\b\d+ redirects?\b", found.output)
 
 
 def test_items_are_pages_that_were_read(crawl: Crawler) -> None:
@@ -59,7 +59,7 @@ def test_a_time_limit_is_kept_though_pages_are_slow(crawl: Crawler) -> None:
         started = time.monotonic()
         found = crawl(seed, CLOSESPIDER_TIMEOUT=3, ROBOTS_OBEY=False)
         assert time.monotonic() - started < 30, "with DOWNLOAD_TIMEOUT it would be 33"
-    assert "1 URLs = 0 done + 0 failed + 0 denied + 1 waiting" in found.output
+    assert "1 URL = 0 done + 0 failed + 0 denied + 1 waiting" in found.output
     assert "Traceback" not in found.output
 
 

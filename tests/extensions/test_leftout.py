@@ -21,7 +21,7 @@ def test_a_sentence_names_count_and_setting() -> None:
     assert leftout.sentences(counts, {"EXTRACT_MAX_LINKS": 100}) == [
         "1,234 links beyond the per-page limit: EXTRACT_MAX_LINKS=100",
         "2 links rejected by extension: URLS_REJECT",
-        "1 pages cut by a limit (depth)",
+        "1 page cut by a limit (depth)",
     ]
 
 

@@ -28,7 +28,7 @@ def test_what_was_rejected_is_told_by_setting() -> None:
         "3 links beyond FRONTIER_DEPTH=2",
         "2 links beyond FRONTIER_HOST_URLS or FRONTIER_HOST_WAITING",
     ]
-    assert list(explain({"host_waiting": 1})) == ["1 links beyond FRONTIER_HOST_WAITING"]
+    assert list(explain({"host_waiting": 1})) == ["1 link beyond FRONTIER_HOST_WAITING"]
 
 
 def test_depths() -> None:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import FATES, read_fates
 from tests.resolver.test_fetch import self_signed
+from tests.test_slots import HANDLERS
 
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
@@ -120,10 +122,15 @@ def test_every_page_is_its_own(scrapy: Scrapy, tmp_path: Path, manner: Manner) -
 
 
 @pytest.fixture(scope="module")
-def tls(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return self_signed(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="module")
+def tls(certificate: Path) -> ssl.SSLContext:
     """Return a server's context with a certificate that nobody vouches for."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(self_signed(tmp_path_factory.mktemp("tls")))
+    context.load_cert_chain(certificate)
     return context
 
 
@@ -182,3 +189,34 @@ def test_pages_by_tls(
     assert {item["title"] for item in items} == {f"Page {path}" for path in ("/", *PATHS)}
     assert len(connections) == 1
     assert asked == ([f"CONNECT {origin.removeprefix('https://')}"] if is_proxied else [])
+
+
+@pytest.mark.parametrize("handler", HANDLERS)
+@pytest.mark.parametrize("is_trusted", [False, True])
+def test_a_certificate_must_be_valid_where_that_is_demanded(
+    scrapy: Scrapy,
+    tmp_path: Path,
+    tls: ssl.SSLContext,
+    certificate: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    handler: str,
+    is_trusted: bool,
+) -> None:
+    if is_trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with serving(plainly, tls) as (origin, _):
+        result = scrapy(
+            *("crawl", "rdfa", "-a", f"seeds={origin}/", "-a", "depth=0"),
+            DOWNLOAD_VERIFY_CERTIFICATES=1,
+            DOWNLOAD_HANDLERS=json.dumps(dict.fromkeys(("http", "https"), HANDLERS[handler])),
+            POLITENESS_DELAY=0.1,
+            FRONTIER_RETRIES=0,
+            FEEDS=FATES,
+        )
+    fate = "done/page" if is_trusted else "failed/CertificateError"
+    assert read_fates(tmp_path / "fates.csv") == [(f"{origin}/", fate)]
+    if not is_trusted:
+        assert result.returncode == 1, "nothing has answered"
+        assert "cannot be fetched: its certificate is not valid" in result.stderr
+        assert "failed in this run: 1 with a certificate that is not valid" in result.stderr
+    assert "Traceback" not in result.stderr

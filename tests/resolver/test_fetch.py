@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import ipaddress
 import socket
 import ssl
 import time
@@ -231,6 +232,9 @@ def test_tls_that_proves_nothing_is_told_in_a_sentence(tmp_path: Path, friend: L
     assert "no TLS" in failure(f"https://127.0.0.2:{friend.port}/")
 
 
+HERE = ipaddress.ip_address("127.0.0.1")
+
+
 def self_signed(folder: Path) -> Path:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
@@ -243,6 +247,7 @@ def self_signed(folder: Path) -> Path:
         .serial_number(1)
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(HERE)]), critical=False)
         .sign(key, hashes.SHA256())
     )
     encoding = serialization.Encoding.PEM

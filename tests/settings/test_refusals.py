@@ -63,6 +63,11 @@ def test_a_wrong_value(scrapy: Scrapy, tmp_path: Path, given: str, sentence: str
             ("-a", "dept=1"),
             "dept is not an argument of the spider rdfa: did you mean depth?",
         ),
+        (
+            ("-s", "HTTPAUTH_USER=ann"),
+            "HTTPAUTH_USER needs HTTPAUTH_DOMAIN, the domain that the password is sent to: for example"
+            " -s HTTPAUTH_DOMAIN=example.org.",
+        ),
         (("-a", "depth=300"), "depth=300 is too deep: it must be between 0 and 250."),
         (
             ("-s", "STORE_URL=ftp://me:geheim@host/"),

@@ -130,6 +130,14 @@ SETTINGS = (
         unit="bytes",
         least=0,
     ),
+    # Half of the web's bad certificates are only too old; and what is fetched is public.
+    Setting(
+        "DOWNLOAD_VERIFY_CERTIFICATES",
+        "bool",
+        False,
+        "Fetch by https only from hosts whose certificate is valid; pages of others fail as"
+        " `CertificateError`. Off, as in Scrapy, any certificate will do.",
+    ),
     Setting("COOKIES_ENABLED", "bool", False, "Keep cookies; a crawler has no session."),
     Setting(
         "DEPTH_LIMIT",
