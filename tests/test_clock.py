@@ -17,11 +17,13 @@ from rdfaspider.site.process import running
 PROJECT = Path(__file__).parent.parent
 DELAY = 0.3
 
-# A crawl in whose process the wall clock jumps after two seconds.
+# A crawl in whose process the wall clock jumps: `2:-3600,4:60` is by an hour back after two seconds, and by
+# a minute forth after four.
 JUMPING = """
 import sys, time
-jump, begun, real = float(sys.argv.pop(1)), time.monotonic(), time.time
-time.time = lambda: real() + (jump if time.monotonic() - begun > 2 else 0)
+jumps = [tuple(map(float, jump.split(":"))) for jump in sys.argv.pop(1).split(",")]
+begun, real = time.monotonic(), time.time
+time.time = lambda: real() + sum(by for at, by in jumps if time.monotonic() - begun > at)
 from rdfaspider.__main__ import main
 main()
 """
@@ -35,7 +37,7 @@ def test_a_jump_of_the_clock_neither_ends_a_crawl_nor_makes_it_impolite(
     with running(Parameters(seed=8, levels=2, pages=4), log=log) as origin:
         arguments = ["crawl", "rdfa", "-a", f"seeds={origin}/", "-s", f"POLITENESS_DELAY={DELAY}"]
         result = subprocess.run(
-            [sys.executable, "-c", JUMPING, str(jump), *arguments],
+            [sys.executable, "-c", JUMPING, f"2:{jump}", *arguments],
             cwd=tmp_path,
             env={"PYTHONPATH": str(PROJECT), "PATH": "/usr/bin:/bin"},
             capture_output=True,

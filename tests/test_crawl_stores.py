@@ -173,8 +173,11 @@ def waiting(directory: Path) -> int:
 
 def crawl_through_deaths(
     directory: Path, site: Parameters, deaths: int, delay: float, batch: int, sail: str = "native"
-) -> None:
-    """Kill the server in the midst of each second write, so many times; compare with the oracle."""
+) -> tuple[str, set[Quad]]:
+    """Kill the server in the midst of each second write, so many times; compare with the oracle.
+
+    Returns what the crawl said, and what is stored; the web's log is `access.log`.
+    """
     chance = random.Random(1)
     left = iter(range(deaths))
     with rdf4j_server(directory / "rdf4j") as (server, base), gateway_to(base) as gateway:
@@ -193,7 +196,7 @@ def crawl_through_deaths(
         settings = {"POLITENESS_DELAY": delay, "STORE_BATCH_QUADS": batch, "STORE_REBUILD": True}
         settings |= {"STORE_BATCH_SECONDS": 0.5, "STORE_DRAIN_SECONDS": 60}
         with (
-            running(site) as proxy,
+            running(site, log=directory / "access.log") as proxy,
             crawling(directory, proxy, f"{gateway.url}/deaths?sail={sail}", **settings) as output,
         ):
             pass
@@ -201,7 +204,9 @@ def crawl_through_deaths(
         # A death may fall between two writes, and then nothing was damaged.
         assert 1 <= output[0].count("made anew and filled") <= deaths
         assert "wait in the outbox crawl" not in output[0]
-        assert stored(f"{base}/deaths") == expected(site)
+        found = stored(f"{base}/deaths")
+        assert found == expected(site)
+        return output[0], found
 
 
 @pytest.mark.parametrize("sail", ["native", "lmdb"])

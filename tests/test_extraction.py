@@ -30,7 +30,8 @@ from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
 from rdfaspider.spiders.rdfa import RdfaSpider
-from tests.test_kills import DELAY, PROJECT, check_result, fetched, waiting
+from tests.losses import fetched
+from tests.test_kills import DELAY, PROJECT, check_result, waiting
 
 if TYPE_CHECKING:
     from tests.conftest import Crawler, Scrapy
@@ -141,7 +142,7 @@ def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
     retried = re.search(r"'extract/retried/crash': (\d+)", output)
     assert retried, output
     assert int(retried[1]) >= 3
-    check_result(tmp_path, Web(LARGER), fetched(log), 0)
+    check_result(tmp_path, Web(LARGER), log, 0)
 
 
 @needs_proc
@@ -171,7 +172,7 @@ def test_a_crawl_that_runs_out_of_workers_stops_and_resumes(tmp_path: Path) -> N
         with crawling(tmp_path, proxy) as crawl:
             output = crawl.communicate(timeout=240)[1]
         assert crawl.returncode == 0, output
-    check_result(tmp_path, Web(WEB), fetched(log), in_flight)
+    check_result(tmp_path, Web(WEB), log, in_flight)
 
 
 def test_too_little_memory_is_told_before_anything_is_fetched(

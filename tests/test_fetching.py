@@ -7,6 +7,7 @@ import json
 import os
 import re
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ from threading import Event, Thread
 
 import brotli  # type: ignore[import-untyped]
 import pytest
+from backports import zstd
 
 from tests.conftest import FATES, read_fates
 
@@ -43,7 +45,9 @@ PAGE = b"<!DOCTYPE html><title>A page</title>"
 
 
 # These are found on the way.
-NO_SEEDS = ("/robots.txt", "/caf%C3%A9")
+ESCAPES = b"\x1b]0;owned\x07\x1b[2J"
+ESCAPED = "/%1B]0;owned%07%1B[2J"
+NO_SEEDS = ("/robots.txt", "/caf%C3%A9", "/linked", "/moved", "/loop-back", ESCAPED)
 
 # What takes time to make, made before a crawl begins.
 PACKED: list[Callable[[], bytes]] = []
@@ -56,6 +60,12 @@ class Client:
         self.connection = connection
         self.stopped = stopped
         self.taken = 0
+        self.asked = b""
+
+    @property
+    def place(self) -> bytes:
+        """Return the server that it asks, by name and port."""
+        return self.asked.split(b"\nHost: ")[1].split(b"\r")[0]
 
     def send(self, data: bytes) -> None:
         self.connection.sendall(data)
@@ -87,6 +97,29 @@ def packed(encoding: bytes, pack: Callable[[], bytes]) -> Callable[[Client], Non
     return answer
 
 
+def reset(client: Client) -> None:
+    """Hang up in the rudest way."""
+    linger = struct.pack("ii", 1, 0)
+    client.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    client.connection.close()
+
+
+def moved(location: bytes) -> Callable[[Client], None]:
+    """Redirect; `%b` in the location is this server."""
+
+    def answer(client: Client) -> None:
+        target = location % client.place if b"%b" in location else location
+        client.send(b"HTTP/1.1 301 Moved\r\nLocation: " + target + b"\r\nContent-Length: 0\r\n\r\n")
+
+    return answer
+
+
+def linking(client: Client) -> None:
+    """Answer by a page that links to this server with a password, and to ports that are not the web's."""
+    links = [b"http://me:secret@%b/linked" % client.place, b"http://127.0.0.1:25/", b"//x:6667/"]
+    client.send(OK + HTML + b"\r\n" + PAGE + b"".join(b"<a href='%b'>x</a>" % to for to in links))
+
+
 def beginning(head: bytes, then: Callable[[Client], None]) -> Callable[[Client], None]:
     """Answer by a head and then in some other way."""
 
@@ -115,6 +148,8 @@ BAD: dict[str, Callable[[Client], None]] = {
     "/gzip-twice": packed(b"gzip, gzip", lambda: gzip.compress(gigabyte())),
     "/deflate": packed(b"deflate", lambda: zlib.compress(bytes(64 * MEGABYTE))),
     "/brotli": packed(b"br", lambda: brotli.compress(bytes(64 * MEGABYTE), quality=1)),
+    "/zstd": packed(b"zstd", lambda: zstd.compress(bytes(64 * MEGABYTE))),
+    "/gzip-500-times": packed(b", ".join([b"gzip"] * 500), lambda: packed_times(1)),
     "/broken-gzip": packed(b"gzip", lambda: b"this is no archive"),
     "/unknown-packing": packed(b"rot13", lambda: b"Uryyb"),
     "/endless": beginning(OK + HTML + b"\r\n", lambda client: client.flood(b"<p>")),
@@ -134,6 +169,42 @@ BAD: dict[str, Callable[[Client], None]] = {
     "/endless-head": beginning(OK, lambda client: client.flood(b"X-Header: value\r\n")),
     "/endless-line": beginning(OK + b"X-Header: ", lambda client: client.flood(b"value ")),
     "/hangs-up": lambda client: None,
+    "/reset": reset,
+    "/longer": lambda client: client.send(
+        OK + HTML + b"Content-Length: %d\r\n\r\n" % len(PAGE) + PAGE + b"<a href=/none>x</a>"
+    ),
+    "/odd-transfer": beginning(
+        OK + HTML + b"Transfer-Encoding: rot13\xff, x\r\n\r\n", lambda client: client.send(PAGE)
+    ),
+    "/bad-chunks": beginning(
+        OK + HTML + b"Transfer-Encoding: chunked\r\n\r\n",
+        lambda client: client.send(b"-1\r\nzz\r\n" + PAGE),
+    ),
+    "/huge-chunk": beginning(
+        OK + HTML + b"Transfer-Encoding: chunked\r\n\r\n",
+        lambda client: client.flood(b"F" * 65_536),
+    ),
+    "/chunks-and-length": lambda client: client.send(
+        OK
+        + HTML
+        + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n5\r\nabcde\r\n0\r\n\r\n"
+    ),
+    "/escapes": lambda client: client.send(
+        b"HTTP/1.1 404 " + ESCAPES + b"\r\nX-Odd: " + ESCAPES + b"\r\nContent-Length: 0\r\n\r\n"
+    ),
+    "/escapes-in-title": lambda client: client.send(
+        OK + HTML + b"\r\n<!DOCTYPE html><title>" + ESCAPES + b"</title>"
+    ),
+    "/escapes-in-location": moved(b"/" + ESCAPES),
+    ESCAPED: lambda client: client.send(b"HTTP/1.1 500 " + ESCAPES + b"\r\n\r\n"),
+    "/linking": linking,
+    "/linked": lambda client: client.send(OK + HTML + b"\r\n" + PAGE),
+    "/moved-with-password": moved(b"http://me:secret@%b/moved"),
+    "/moved": lambda client: client.send(OK + HTML + b"\r\n" + PAGE),
+    "/moved-to-a-port": moved(b"http://127.0.0.1:25/"),
+    "/loop": moved(b"/loop"),
+    "/loop-of-two": moved(b"/loop-back"),
+    "/loop-back": moved(b"/loop-of-two"),
     "/cut": beginning(
         OK + HTML + b"Content-Length: 1000\r\n\r\n", lambda client: client.send(PAGE)
     ),
@@ -173,6 +244,7 @@ class Server:
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()
         self.seconds: dict[str, float] = {}
+        self.asked: list[bytes] = []
         self.stopped = Event()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.origin = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
@@ -190,7 +262,9 @@ class Server:
         connection.settimeout(30)
         began, client, path = time.monotonic(), Client(connection, self.stopped), ""
         with connection, suppress(OSError):
-            path = connection.recv(65_536).split(b" ")[1].decode()
+            client.asked = connection.recv(65_536)
+            self.asked.append(client.asked)
+            path = client.asked.split(b" ")[1].decode()
             BAD[path](client)
             connection.shutdown(socket.SHUT_WR)
             connection.recv(1)  # until the crawler hangs up too
@@ -286,7 +360,7 @@ def test_every_page_has_an_end_and_the_good_one_is_read(outcome: Outcome) -> Non
     assert "+ 0 waiting" in outcome.output
 
 
-@pytest.mark.parametrize("path", ["/gzip", "/gzip-twice", "/deflate", "/brotli"])
+@pytest.mark.parametrize("path", ["/gzip", "/gzip-twice", "/deflate", "/brotli", "/zstd"])
 def test_what_unpacks_to_too_much_is_cut(outcome: Outcome, path: str) -> None:
     assert outcome.fates[path] == "failed/size"
 
@@ -294,6 +368,7 @@ def test_what_unpacks_to_too_much_is_cut(outcome: Outcome, path: str) -> None:
 def test_a_page_may_be_packed_three_times_at_most(outcome: Outcome) -> None:
     assert outcome.fates["/gzip-three-times"] == "done/page"
     assert outcome.fates["/gzip-four-times"] == "failed/size"
+    assert outcome.fates["/gzip-500-times"] == "failed/size"
 
 
 def test_informational_answers_have_an_end(outcome: Outcome) -> None:
@@ -336,10 +411,50 @@ def test_the_head_is_limited_too(outcome: Outcome, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/broken-gzip", "/hangs-up", "/cut", "/nonsense", "/status", "/moved-nowhere"]
+    "path",
+    [
+        "/bad-chunks",
+        "/broken-gzip",
+        "/cut",
+        "/hangs-up",
+        "/huge-chunk",
+        "/moved-nowhere",
+        "/nonsense",
+        "/reset",
+        "/status",
+    ],
 )
 def test_what_is_broken_fails(outcome: Outcome, path: str) -> None:
     assert outcome.fates[path].startswith("failed/")
+
+
+def test_what_is_too_much_is_not_read(outcome: Outcome) -> None:
+    """A body longer than it was announced, and lengths and transfers that nobody understands."""
+    asked = b"\n".join(outcome.server.asked)
+    assert b"GET /none" not in asked
+    for path in ("/longer", "/odd-transfer", "/chunks-and-length", "/lengths"):
+        assert outcome.fates[path] in ("done/page", "failed/DownloadFailedError")
+    assert outcome.server.taken["/huge-chunk"] < UNDERWAY
+
+
+def test_redirects_in_a_circle_end(outcome: Outcome) -> None:
+    for path in ("/loop", "/loop-of-two", "/loop-back"):
+        assert outcome.fates[path] == "done/redirect"
+        assert sum(b"GET %b " % path.encode() in asked for asked in outcome.server.asked) == 1
+
+
+def test_pages_send_us_with_no_password_and_to_no_port_of_others(outcome: Outcome) -> None:
+    assert outcome.fates["/linked"] == outcome.fates["/moved"] == "done/page"
+    assert not any(b"authorization" in asked.lower() for asked in outcome.server.asked)
+    # Two links and a redirect.
+    assert "3 links to ports of services other than the web" in outcome.output
+
+
+def test_nothing_that_a_server_says_steers_the_terminal(outcome: Outcome) -> None:
+    assert outcome.fates["/escapes"] == "failed/404"
+    assert outcome.fates["/escapes-in-title"] == "done/page"
+    assert outcome.fates[ESCAPED] == "failed/500"
+    assert not set("\x1b\x07") & set(outcome.output)
 
 
 def test_a_server_does_not_choose_the_names_of_our_counters(outcome: Outcome) -> None:

@@ -8,21 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections import defaultdict
-from itertools import pairwise
 from pathlib import Path
-
-from pyoxigraph import Quad
 
 from rdfaspider.frontier.keys import to_url
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.reader import FrontierReader
 from rdfaspider.frontier.trie import WAITING
-from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
-from rdfaspider.stores import open_store
+from tests.losses import DEPTH, fetched, losses, stored
 
 PROJECT = Path(__file__).parent.parent
 DELAY = 0.3
@@ -51,12 +46,12 @@ def crawl_through_kills(directory: Path, parameters: Parameters, kills: int, see
                 break
         last = start(directory, proxy, web.url(0, 0))
         assert last.wait(240) == 0
-    check_result(directory, web, fetched(log), in_flight_at_kills)
+    check_result(directory, web, log, in_flight_at_kills)
 
 
 def start(directory: Path, proxy: str, seed: str) -> subprocess.Popen[bytes]:
     settings = {"POLITENESS_DELAY": DELAY, "FRONTIER_RETRIES": 0, "EXTRACT_PROCESSES": 0}
-    settings |= {"FRONTIER_DYNAMIC_DEPTH": 15}  # as deep as the oracle looks
+    settings |= {"FRONTIER_DYNAMIC_DEPTH": DEPTH}
     settings |= {"POLITENESS_SERVER_DELAY": 0}  # they are all on this machine
     options = [word for k, v in settings.items() for word in ("-s", f"{k}={v}")]
     arguments = ["crawl", "rdfa", "-a", f"seeds={seed}", "-a", "scope=all", *options]
@@ -68,51 +63,22 @@ def start(directory: Path, proxy: str, seed: str) -> subprocess.Popen[bytes]:
     )
 
 
-def fetched(log: Path) -> dict[str, list[float]]:
-    """Return when each page was asked for, by the server's own log."""
-    times = defaultdict(list)
-    for line in log.read_text().splitlines():
-        moment, _, _, url, _ = line.split()
-        if not url.endswith("/robots.txt"):
-            times[url].append(float(moment))
-    return times
-
-
 def waiting(directory: Path) -> set[str]:
     """Return the URLs that a dead crawl has not finished."""
     with FrontierReader(str(directory / "crawl" / "frontier"), delay=DELAY) as reader:
         return {to_url(k) for k, record in reader.trie.subtree() if record.state == WAITING}
 
 
-def check_result(
-    directory: Path, web: Web, times: dict[str, list[float]], in_flight_at_kills: int
-) -> None:
-    oracle = Oracle(web)
-    reach = oracle.reachable([web.url(0, 0)], 15)
-    expected: set[Quad] = {quad for url in reach.pages for quad in oracle.triples(url)}
-    with open_store(str(directory / "crawl" / "store"), read_only=True) as store:
-        rows = store.query("SELECT ?s ?p ?o ?g { GRAPH ?g { ?s ?p ?o } }")
-        stored = {Quad(row["s"], row["p"], row["o"], row["g"]) for row in rows}
-    assert times.keys() == reach.fetched.keys()
-    assert stored == expected
+def check_result(directory: Path, web: Web, log: Path, in_flight_at_kills: int) -> None:
+    found = losses(web, log, stored(directory / "crawl" / "store"), DELAY)
+    print(f"\n{found}, {in_flight_at_kills:,} in flight at kills")
+    assert not (found.lost_pages or found.lost_triples or found.strange)
     with LocalFrontier(str(directory / "crawl" / "frontier")) as frontier:
         counts = frontier.counts()
         assert counts.waiting == 0
-        assert counts.done + counts.failed == counts.seen == len(reach.fetched)
-    refetches = sum(len(moments) - 1 for moments in times.values())
-    print(
-        f"\n{len(times):,} URLs, {refetches:,} refetches, {in_flight_at_kills:,} in flight at kills"
-    )
-    assert refetches <= in_flight_at_kills
-    check_politeness(times)
-
-
-def check_politeness(times: dict[str, list[float]]) -> None:
-    hosts: dict[str, list[float]] = defaultdict(list)
-    for url, moments in times.items():
-        hosts[url.split("/")[2]] += moments
-    gaps = [b - a for moments in hosts.values() for a, b in pairwise(sorted(moments))]
-    assert min(gaps) >= DELAY, f"two fetches of one host {min(gaps):.3f} s apart"
+        assert counts.done + counts.failed == counts.seen == found.urls
+    assert found.refetches <= in_flight_at_kills
+    assert found.breaches == 0
 
 
 def test_nothing_is_lost_and_politeness_kept_through_kills(tmp_path: Path) -> None:

@@ -9,22 +9,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 from pyoxigraph import Quad
 
 from rdfaspider.frontier import is_served, open_frontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web, loopback
-from rdfaspider.stores import open_store
 from tests.frontier import redis_servers
 from tests.frontier.served import ServiceProcess
+from tests.losses import DEPTH, losses, stored
 
 PROJECT = Path(__file__).parent.parent
 DELAY = 0.3
@@ -61,7 +59,7 @@ class Workers:
             "JOBDIR": job,
             "FRONTIER_URL": self.url,
             "FRONTIER_RETRIES": 0,
-            "FRONTIER_DYNAMIC_DEPTH": 15,  # as deep as the oracle looks
+            "FRONTIER_DYNAMIC_DEPTH": DEPTH,
             "POLITENESS_DELAY": DELAY,
             "EXTRACT_PROCESSES": 0,
             **self.settings,
@@ -111,20 +109,8 @@ class Workers:
             path = self.directory / f"worker{number}" / "store"
             if not path.exists():
                 continue
-            with open_store(str(path), read_only=True) as store:
-                rows = store.query("SELECT ?s ?p ?o ?g { GRAPH ?g { ?s ?p ?o } }")
-                found.append({Quad(row["s"], row["p"], row["o"], row["g"]) for row in rows})
+            found.append(stored(path))
         return found
-
-
-def fetched(log: Path) -> dict[str, list[float]]:
-    """Return when each page was asked for, by the server's own log."""
-    times = defaultdict(list)
-    for line in log.read_text().splitlines():
-        moment, _, _, url, _ = line.split()
-        if not url.endswith("/robots.txt"):
-            times[url].append(float(moment))
-    return times
 
 
 def loads(log: Path, crew: Workers) -> list[tuple[int, float]]:
@@ -148,16 +134,6 @@ def loads(log: Path, crew: Workers) -> list[tuple[int, float]]:
             even[number] += 1 / len(at_work)
     pages = Counter(number for _, number in fetches)
     return [(pages[number], even[number]) for number in sorted(even)]
-
-
-def check_politeness(log: Path, delay: float) -> None:
-    """Check that no host was asked twice within its delay, robots.txt included."""
-    hosts: dict[str, list[float]] = defaultdict(list)
-    for line in log.read_text().splitlines():
-        moment, _, _, url, _ = line.split()
-        hosts[url.split("/")[2]].append(float(moment))
-    gaps = [b - a for moments in hosts.values() for a, b in pairwise(sorted(moments))]
-    assert min(gaps) >= delay, f"two fetches of one host {min(gaps):.3f} s apart"
 
 
 def crawl_through(
@@ -191,17 +167,12 @@ def crawl_through(
     limits = {} if is_served(url) else {"limits": FrontierLimits(depth=0, dynamic_depth=0)}
     with open_frontier(url, read_ahead=0, now=time.time(), **limits) as frontier:
         counts = frontier.counts()
-    oracle = Oracle(web)
-    reach = oracle.reachable([web.url(0, 0)], 15)
-    expected = {quad for url in reach.pages for quad in oracle.triples(url)}
-    times = fetched(log)
-    refetches = sum(len(moments) - 1 for moments in times.values())
-    print(f"\n{len(times):,} URLs, {len(crew.ends)} kills, {refetches:,} refetches; {counts}")
-    assert times.keys() == reach.fetched.keys()
-    assert set().union(*crew.quads()) == expected
+    found = losses(web, log, set().union(*crew.quads()), delay)
+    print(f"\n{found}, {len(crew.ends)} kills; {counts}")
+    assert not (found.lost_pages or found.lost_triples or found.strange)
     assert counts.waiting == counts.in_flight == 0
-    assert counts.done + counts.failed == counts.seen == len(reach.fetched)
-    check_politeness(log, delay)
+    assert counts.done + counts.failed == counts.seen == found.urls
+    assert found.breaches == 0
     return loads(log, crew)
 
 

@@ -37,7 +37,8 @@ from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
 from tests.frontier import redis_servers
-from tests.test_workers import Workers, crawl_through, fetched, kill_workers
+from tests.losses import fetched
+from tests.test_workers import Workers, crawl_through, kill_workers
 
 NO_LIMITS = FrontierLimits(host_urls=1 << 31, host_waiting=1 << 31)
 URLS = int(os.environ.get("SHARED_URLS", "500_000"))
