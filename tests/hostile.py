@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import re
 import signal
@@ -15,12 +16,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
 
+import brotli  # type: ignore[import-untyped]
+from backports import zstd
+
 from rdfaspider.resolver import Resolver
+from rdfaspider.site.web import loopback
 
 PROJECT = Path(__file__).parents[1]
 
 HTML = b"Content-Type: text/html\r\n"
 OK = b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + HTML
+MOVED = b"HTTP/1.1 301 Moved\r\nLocation: %b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 NONE = b"HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 MEGABYTE = 1 << 20
 
@@ -110,6 +116,111 @@ async def reset(client: asyncio.StreamWriter, path: str) -> None:
     client.transport.abort()
 
 
+def answering(head: bytes, body: bytes = b"<!DOCTYPE html><title>A page</title>") -> Manner:
+    """Answer by these bytes, whatever they are, and hang up."""
+
+    async def answer(client: asyncio.StreamWriter, path: str) -> None:
+        client.write(head + b"\r\n" + body)
+
+    return answer
+
+
+async def circle(client: asyncio.StreamWriter, path: str) -> None:
+    """Redirect, and redirect, and redirect."""
+    step = int(path.strip("/") or 0) + 1
+    client.write(MOVED % f"/{step}".encode())
+
+
+async def stray(client: asyncio.StreamWriter, path: str) -> None:
+    """Answer, and once more when nobody has asked."""
+    body = b"<!DOCTYPE html><title>Mine</title>"
+    page = b"HTTP/1.1 200 OK\r\n" + HTML + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    client.write(page)
+    await client.drain()
+    await asyncio.sleep(0.1)
+    client.write(page.replace(b"Mine", b"Evil"))
+    await client.drain()
+    await asyncio.sleep(1)
+
+
+def robots_at(url: str) -> Manner:
+    """Send whoever asks for robots.txt to somebody else."""
+
+    async def answer(client: asyncio.StreamWriter, path: str) -> None:
+        if path == "/robots.txt":
+            client.write(MOVED % url.encode())
+        else:
+            await answering(OK)(client, path)
+
+    return answer
+
+
+# Depth, and elements that are left open, that a look at the tags does not see. The one takes longer than
+# EXTRACT_TIMEOUT, the other more than EXTRACT_MEMORY_MB.
+DEEP = b"<!DOCTYPE html>" + b"<div><!--</div>-->" * 250_000
+GROWING = (
+    b"<!DOCTYPE html><div>"
+    + b"".join(b"<b id=%d><!--</b>-->" % n for n in range(6_000))
+    + b"</div>"
+    + b"<p>x<!--</p>-->" * 6_000
+)
+
+
+def packed(encoding: bytes, body: bytes) -> Manner:
+    return answering(OK + b"Content-Encoding: %b\r\n" % encoding, body)
+
+
+def hostile(victim: str) -> dict[str, Manner]:
+    """Return hosts that are hostile, each in another way; one sends us to a victim for its robots.txt."""
+    nothing = bytes(64 * MEGABYTE)
+    on_pages = {
+        "silent": silent,
+        "drip": drip,
+        "drip in the head": drip_head,
+        "16 MB": huge(16),
+        "1 GB": huge(1000),
+        "hints without end": hints,
+        "headers without end": endless_head,
+        "a header without end": flood(OK + b"X-Header: ", b"value "),
+        "reset": reset,
+        "bytes that are not UTF-8": answering(
+            b"HTTP/1.1 200 caf\xe9\r\nX-\xff: \xff\r\nContent-Type: text/html; charset=\xe9\r\n"
+        ),
+        "packed 500 times": packed(b", ".join([b"gzip"] * 500), gzip.compress(b"x")),
+        "a bomb of gzip": packed(b"gzip", gzip.compress(nothing)),
+        "a bomb of brotli": packed(b"br", brotli.compress(nothing, quality=1)),
+        "a bomb of zstd": packed(b"zstd", zstd.compress(nothing)),
+        "shorter than announced": answering(OK + b"Content-Length: 1000\r\n"),
+        "longer than announced": answering(OK + b"Content-Length: 3\r\n"),
+        "a transfer of no kind": answering(OK + b"Transfer-Encoding: rot13\xff\r\n"),
+        "chunks of no size": answering(OK + b"Transfer-Encoding: chunked\r\n", b"-1\r\nzz\r\n"),
+        "nonsense": answering(b"\0\xff" * 1000),
+        "an answer that nobody asked for": stray,
+        "redirects without end": circle,
+        "a redirect to a port of others": answering(MOVED % b"http://127.0.0.1:25/"),
+        "a redirect with a password": answering(MOVED % b"http://me:secret@127.0.0.1:25/"),
+        "links with passwords, and to ports": answering(
+            OK, b"<a href='http://me:secret@127.0.0.1:25/'>x</a><a href='//x:6667/'>y</a>"
+        ),
+        "escapes": answering(
+            b"HTTP/1.1 404 \x1b[2J\r\nX-\x1b[2J: \x1b[2J\r\n", b"<title>\x1b]0;owned\x07</title>"
+        ),
+        "depth": answering(OK, DEEP),
+        "elements without end": answering(OK, GROWING),
+    }
+    on_all: dict[str, Manner] = {
+        "silent at once": silent,
+        "drip at once": drip,
+        "drip in the head at once": drip_head,
+        "reset at once": reset,
+        "hints at once": hints,
+        "nonsense at once": answering(b"\0\xff" * 1000),
+        "robots.txt without end": huge(1000),
+        "robots.txt elsewhere": robots_at(victim),
+    }
+    return {name: with_robots(manner) for name, manner in on_pages.items()} | on_all
+
+
 @dataclass
 class Visit:
     """A request, by the clock of this machine."""
@@ -175,13 +286,18 @@ def serving(hosts: Mapping[str, Manner]) -> Iterator[Web]:
 
 
 class Names(Resolver):
-    """Looks up h127-1-0-17.zone.com, in as many seconds as its zone says: slow20.com takes 20."""
+    """Looks up h127-1-0-17.zone.com, in as many seconds as its zone says: slow20.com takes 20.
+
+    Hosts of a generated web have an address each.
+    """
 
     @staticmethod
     def look_up(name: str) -> list[str]:
         if found := re.search(r"slow(\d+)", name):
             time.sleep(int(found[1]))
             raise OSError(f"{name} has no address.")
+        if found := re.fullmatch(r"w(\d+)\.site\.test", name):
+            return [loopback(int(found[1]))]
         return [name.partition(".")[0].removeprefix("h").replace("-", ".")]
 
 
@@ -196,11 +312,12 @@ def addresses(second: int, count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Crawled:
-    """What a crawl said, the most memory that its process had, in megabytes, and when it began."""
+    """What a crawl said, the most memory that its process had, in megabytes, when it began, its end."""
 
     output: str
     megabytes: float
     opened: float
+    code: int
 
     def stat(self, name: str) -> float:
         found = re.search(rf"'{re.escape(name)}': ([\d.]+)", self.output)
@@ -240,7 +357,7 @@ def crawl(
         peak = _watch(process, until, most_seconds)
     output = (directory / "log").read_text()
     assert "Traceback" not in output, output
-    return Crawled(output, peak, opened)
+    return Crawled(output, peak, opened, process.returncode)
 
 
 def _wait_for(line: bytes, log: Path, process: subprocess.Popen[bytes]) -> float:

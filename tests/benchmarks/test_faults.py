@@ -34,7 +34,7 @@ from tests.frontier import redis_servers
 from tests.losses import fetched, is_true, losses, stored
 from tests.test_clock import JUMPING
 from tests.test_crawl_stores import crawl_through_deaths
-from tests.test_damage import Ended, cut, flipped, is_sentence, missing
+from tests.test_damage import cut, flipped, missing
 from tests.test_extraction import crawling, kill_with_its_page, needs_proc, workers
 from tests.test_kills import DELAY, waiting
 from tests.test_workers import Workers, crawl_through, kill_workers
@@ -260,11 +260,13 @@ def test_files_are_damaged_between_two_runs(tmp_path: Path, table: list[str]) ->
             scenario.count_in_flight()
             shutil.copytree(crawl_, copy)
             damage(sorted((crawl_ / part).glob(pattern))[0])
-            before = scenario.log.stat().st_size
+            before = sum(map(len, fetched(scenario.log).values()))
             with crawling(tmp_path, proxy) as crawl:
                 said = scenario.ended(crawl)
-            assert is_sentence(Ended(crawl.returncode, "", said), f"crawl/{part} is damaged"), said
-            assert scenario.log.stat().st_size == before, "nothing may be fetched"
+            assert crawl.returncode == 1, said
+            assert said.count(f"crawl/{part} is damaged") == 1, said
+            # A block may be read late; what was fetched before that is forgotten with the damaged files.
+            scenario.in_flight += sum(map(len, fetched(scenario.log).values())) - before
             scenario.faults += 1
             shutil.rmtree(crawl_)
             copy.rename(crawl_)
