@@ -19,7 +19,7 @@ LEFT_OUT = (
     "pages cut at their first bytes: EXTRACT_MAX_BYTES=5000000",
     "1 page that takes too long to read: EXTRACT_TIMEOUT=3.0",
     "1 page that crashes a parser: EXTRACT_MEMORY_MB=400",
-    "links to ports of services other than the web",
+    "4 links to ports of services other than the web",
     "URLs whose robots.txt could not be fetched: ROBOTS_RETRIES=0",
 )
 FAILED = (
@@ -28,6 +28,7 @@ FAILED = (
     "not complete in time",
     "too large",
     "cut short",
+    "1 with status 404",
 )
 
 

@@ -2,44 +2,18 @@
 
     pytest tests/benchmarks/test_hostile.py -s
 
-The same good hosts are crawled alone and among hosts that are silent, send a byte a second, have slow name
-servers, send pages or heads without end, or hang up. Hosts of either kind have more pages than are fetched.
+The same good hosts are crawled alone and among hosts that are hostile in every way of tests/hostile.py, pages
+for the extractor included, or have slow name servers. Hosts of either kind have more pages than are fetched.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.hostile import (
-    Manner,
-    addresses,
-    crawl,
-    drip,
-    drip_head,
-    endless_head,
-    hints,
-    huge,
-    name_of,
-    pages,
-    reset,
-    serving,
-    silent,
-    with_robots,
-)
+from tests.hostile import Manner, addresses, crawl, hostile, name_of, pages, serving
 
-MANNERS: tuple[Manner, ...] = (
-    silent,
-    with_robots(silent),
-    drip,
-    with_robots(drip),
-    drip_head,
-    with_robots(huge(16)),
-    with_robots(huge(1000)),
-    with_robots(hints),
-    with_robots(endless_head),
-    with_robots(reset),
-)
 PAGES = 200  # links away, of each host
 URLS = 10  # of each hostile host, all seeds
 
@@ -48,10 +22,11 @@ WARM_UP = 15.0
 
 
 class Measured(NamedTuple):
-    """Good pages a second, and the most memory of the crawl, in megabytes."""
+    """Good pages a second, the most memory of the crawl, in megabytes, and what it said at the end."""
 
     pace: float
     megabytes: float
+    said: str
 
 
 def measure(directory: Path, good: int, bad: int, delay: float, seconds: float) -> Measured:
@@ -59,7 +34,8 @@ def measure(directory: Path, good: int, bad: int, delay: float, seconds: float) 
     directory.mkdir()
     kind, others = addresses(2, good), addresses(3, bad)
     hosts: dict[str, Manner] = dict.fromkeys(kind, pages(PAGES, latency=0.05))
-    hosts |= {address: MANNERS[n % len(MANNERS)] for n, address in enumerate(others)}
+    manners = list(hostile(victim=f"http://{name_of(kind[0], 'good.com')}/robots.txt").values())
+    hosts |= {address: manners[n % len(manners)] for n, address in enumerate(others)}
     with serving(hosts) as web:
         seeds = [f"http://{name_of(each, 'good.com')}:{web.port}/" for each in kind]
         for number, address in enumerate(others):
@@ -79,7 +55,19 @@ def measure(directory: Path, good: int, bad: int, delay: float, seconds: float) 
         begin = crawled.opened + WARM_UP
         visits = web.pages_of(set(kind))
     found = sum(begin <= visit.moment < begin + seconds for visit in visits)
-    return Measured(found / seconds, crawled.megabytes)
+    assert crawled.code == 0, crawled.output
+    return Measured(found / seconds, crawled.megabytes, summary_of(crawled.output))
+
+
+def summary_of(output: str) -> str:
+    """Return the closing summary, after checking that its sum adds up."""
+    summary = output[output.index("Crawl stopped by CLOSESPIDER_TIMEOUT") :].partition("  Data in")[
+        0
+    ]
+    numbers = re.findall(r"[\d,]+", summary.splitlines()[1])
+    seen, *states = (int(number.replace(",", "")) for number in numbers)
+    assert seen == sum(states), summary
+    return summary
 
 
 def compare(directory: Path, good: int, bad: int, delay: float, seconds: float) -> str:
@@ -92,7 +80,14 @@ def compare(directory: Path, good: int, bad: int, delay: float, seconds: float) 
     )
     assert among.pace >= 0.8 * alone.pace, summary
     assert among.megabytes < alone.megabytes + 300, summary
-    return summary
+    for setting in (
+        "DOWNLOAD_MAXSIZE",
+        "EXTRACT_MAX_BYTES",
+        "EXTRACT_TIMEOUT",
+        "EXTRACT_MEMORY_MB",
+    ):
+        assert setting in among.said, among.said
+    return f"{summary}\n{among.said}"
 
 
 def test_a_tenth_of_hostile_hosts(tmp_path: Path) -> None:
