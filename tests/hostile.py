@@ -164,8 +164,10 @@ def robots_at(url: str) -> Manner:
     return answer
 
 
-# Depth, and elements that are left open, that a look at the tags does not see. The one takes longer than
-# EXTRACT_TIMEOUT, the other more than EXTRACT_MEMORY_MB.
+# More than a second of work, and 250 MB.
+RICH = b"<!DOCTYPE html>" + b'<i property="dc:title">x</i>' * 170_000
+# Depth, and elements that are left open, that a short look at the tags does not see: with these a tree
+# builder may need minutes, and gigabytes.
 DEEP = b"<!DOCTYPE html>" + b"<div><!--</div>-->" * 250_000
 GROWING = (
     b"<!DOCTYPE html><div>"
@@ -214,6 +216,7 @@ def hostile(victim: str) -> dict[str, Manner]:
         "escapes": answering(
             b"HTTP/1.1 404 \x1b[2J\r\nX-Odd: \x1b[2J\r\n", b"<title>\x1b]0;owned\x07</title>"
         ),
+        "much to read": answering(OK, RICH),
         "depth": answering(OK, DEEP),
         "elements without end": answering(OK, GROWING),
     }

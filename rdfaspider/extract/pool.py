@@ -5,6 +5,9 @@ takes too long, or needs too much memory, fails alone; its worker is replaced. A
 been killed by a user or by the system, so its page is read again by a new worker. If that one dies too,
 the page fails. When workers cannot start, no page is to blame: that raises WorkersUnavailable.
 
+Nobody can tell by looking how long a page takes. So each is tried for a moment, and one that is not read by
+then waits for the worker that suspects share. Such pages and large ones leave a worker to all others.
+
 Only bytes travel: a line of JSON with the sizes, then the body one way and the quads as N-Quads the other.
 Nothing that comes back is executed.
 """
@@ -14,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rdfaspider.extract import Extraction
 from rdfaspider.extract.facts import Facts
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from rdfaspider.extract import Options
     from rdfaspider.extract.process import Answer
 
+    # Why a page is not read like others: its domain is a suspect, or it takes longer than a moment.
+    _Verdict = Literal["suspect", "slow"]
+
 __all__ = ["ExtractionFailed", "Pool", "WorkersUnavailable", "options_to_json"]
 
 # Attempts to start one worker: how many may fail, and how many may be killed meanwhile. The pause before the
@@ -34,6 +40,11 @@ __all__ = ["ExtractionFailed", "Pool", "WorkersUnavailable", "options_to_json"]
 _FAILURES = 3
 _KILLS = 20
 _PAUSE = 0.05
+# Bytes of a page that takes so long to read that small ones should not have to wait for many of them.
+_LARGE = 1_000_000
+# Seconds that a page is tried for, and more for each megabyte: ten times what the slowest of them take.
+_MOMENT = 1.0
+_PER_MEGABYTE = 2.0
 
 
 class WorkersUnavailable(OSError):
@@ -65,6 +76,8 @@ class Pool:
         self._on_crash = on_crash
         self._idle: list[WorkerProcess] = []
         self._free = asyncio.Semaphore(processes)
+        # A process is left for small pages that take no time, if there are two.
+        self._slow = asyncio.Semaphore(max(1, processes - 1))
         self._suspects = Suspects()
         self._trouble = ""
 
@@ -76,45 +89,65 @@ class Pool:
         """Return what `extract` does, or raise ExtractionFailed or WorkersUnavailable."""
         request = {"url": url, "content_type": content_type, "size": len(body)}
         header = json.dumps(request).encode() + b"\n"
-        if url in self._suspects:
-            found, quads = await self._read_suspect(url, header, body)
-        else:
-            found, quads = await self._read(url, header, body)
+        answer = await self._try(url, header, body)
+        if isinstance(answer, str):
+            answer = await self._read(url, header, body, is_struck=answer == "slow")
+        found, quads = answer
         if "error" in found:
             raise ExtractionFailed("error", found["error"], found["traceback"])
         if self._suspects:
             self._suspects.forgive(url)
         return _extraction(found, quads)
 
-    async def _read_suspect(self, url: str, header: bytes, body: bytes) -> Answer:
+    async def _try(self, url: str, header: bytes, body: bytes) -> Answer | _Verdict:
+        """Return a worker's answer if it comes within a moment, or why the page must wait for another."""
+        if url in self._suspects:
+            return "suspect"
+        if len(body) < _LARGE:
+            async with self._free:
+                return await self._try_now(url, header, body)
+        async with self._slow, self._free:
+            return await self._try_now(url, header, body)
+
+    async def _try_now(self, url: str, header: bytes, body: bytes) -> Answer | _Verdict:
+        if url in self._suspects:
+            return "suspect"  # it has become one while the page waited
+        seconds = min(self._timeout, _MOMENT + _PER_MEGABYTE * len(body) / 1e6)
         try:
-            async with self._suspects.turn(len(body)):
-                return await self._read(url, header, body)
+            return await self._read_twice(header, body, seconds)
         except ExtractionFailed as failure:
+            failure.strikes = self._suspects.strike(url)
+            if failure.reason == "timeout" and seconds < self._timeout:
+                return "slow"
+            raise
+
+    async def _read(self, url: str, header: bytes, body: bytes, *, is_struck: bool) -> Answer:
+        """Return a worker's answer to a page of a suspect, or one that takes long, when its turn has come."""
+        try:
+            async with self._suspects.turn(len(body)), self._slow, self._free:
+                return await self._read_twice(header, body, self._timeout)
+        except ExtractionFailed as failure:
+            if not is_struck and failure.reason != "busy":
+                self._suspects.strike(url)
             failure.strikes = self._suspects.strikes(url)
             raise
 
-    async def _read(self, url: str, header: bytes, body: bytes) -> Answer:
+    async def _read_twice(self, header: bytes, body: bytes, seconds: float) -> Answer:
         try:
-            async with self._free:
-                return await self._read_twice(header, body)
-        except ExtractionFailed as failure:
-            failure.strikes = self._suspects.strike(url)
-            raise
-
-    async def _read_twice(self, header: bytes, body: bytes) -> Answer:
-        try:
-            return await self._ask(await self._living() or await self._start(), header, body)
+            worker = await self._living() or await self._start()
+            return await self._ask(worker, header, body, seconds)
         except ExtractionFailed as failure:
             if failure.reason != "crash":
                 raise
         self._on_crash()
-        return await self._ask(await self._start(), header, body)
+        return await self._ask(await self._start(), header, body, seconds)
 
-    async def _ask(self, worker: WorkerProcess, header: bytes, body: bytes) -> Answer:
+    async def _ask(
+        self, worker: WorkerProcess, header: bytes, body: bytes, seconds: float
+    ) -> Answer:
         """Return a worker's answer; a worker that fails, or whose caller is cancelled, is ended."""
         try:
-            answer = await worker.ask(header, body, self._timeout)
+            answer = await worker.ask(header, body, seconds)
             if "memory" in answer[0]:
                 raise ExtractionFailed("memory")
         except BaseException:

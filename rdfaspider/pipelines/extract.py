@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING, Self
 
@@ -31,9 +30,6 @@ _WITH_VALUE = ("unavailable_after", "max-snippet", "max-image-preview", "max-vid
 # The orders that judge a link by its relation and its text.
 _READ_ANCHORS = frozenset(("harvest", "topics"))
 
-# Bytes of a page that takes so long to read that small ones should not have to wait for many of them.
-_LARGE = 1_000_000
-
 # Characters of a page by which its topic is found.
 _READ_FOR_TOPICS = 20_000
 
@@ -51,12 +47,10 @@ class ExtractPipeline:
         stats: StatsCollector,
         options: Options,
         pool: Pool | None = None,
-        large_at_once: int = 1,
     ) -> None:
         self.stats = stats
         self.options = options
         self.pool = pool
-        self._large = asyncio.Semaphore(large_at_once)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -73,8 +67,7 @@ class ExtractPipeline:
                 memory=memory,
                 on_crash=lambda: crawler.stats.inc_value("extract/retried/crash"),
             )
-        # A process is left for small pages, if there are two.
-        return cls(crawler.stats, options, pool, large_at_once=max(1, processes - 1))
+        return cls(crawler.stats, options, pool)
 
     async def open_spider(self) -> None:
         if self.pool is None:
@@ -111,10 +104,7 @@ class ExtractPipeline:
     async def _extract(self, page: Page) -> Extraction:
         if self.pool is None:
             return extract(page.body, page.url, page.content_type, self.options)
-        if len(page.body) < _LARGE:
-            return await self.pool.extract(page.body, page.url, page.content_type)
-        async with self._large:
-            return await self.pool.extract(page.body, page.url, page.content_type)
+        return await self.pool.extract(page.body, page.url, page.content_type)
 
     async def close_spider(self) -> None:
         if self.pool is not None:

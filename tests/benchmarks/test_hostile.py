@@ -39,8 +39,8 @@ def measure(directory: Path, good: int, bad: int, delay: float, seconds: float) 
     with serving(hosts) as web:
         seeds = [f"http://{name_of(each, 'good.com')}:{web.port}/" for each in kind]
         for number, address in enumerate(others):
-            # Every eighth is not even found.
-            zone = f"b{number}slow20.com" if number % 8 == 7 else "bad.com"
+            # Every eighth is not even found. They are strangers to each other.
+            zone = f"b{number}slow20.com" if number % 8 == 7 else f"bad{number}.com"
             seeds += [f"http://{name_of(address, zone)}:{web.port}/{path}" for path in range(URLS)]
         crawled = crawl(
             directory,
@@ -80,13 +80,7 @@ def compare(directory: Path, good: int, bad: int, delay: float, seconds: float) 
     )
     assert among.pace >= 0.8 * alone.pace, summary
     assert among.megabytes < alone.megabytes + 300, summary
-    for setting in (
-        "DOWNLOAD_MAXSIZE",
-        "EXTRACT_MAX_BYTES",
-        "EXTRACT_TIMEOUT",
-        "EXTRACT_MEMORY_MB",
-    ):
-        assert setting in among.said, among.said
+    assert "DOWNLOAD_MAXSIZE" in among.said, among.said
     return f"{summary}\n{among.said}"
 
 

@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -275,6 +276,42 @@ def test_pages_of_suspects_have_one_worker_and_others_the_rest() -> None:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await pool.close()
+
+    asyncio.run(scenario())
+
+
+def test_pages_that_take_long_leave_a_worker_to_others_though_nobody_knew_of_them() -> None:
+    # Many seconds of work each.
+    slow = b'<b property="dc:x" datatype="rdf:XMLLiteral">' * 900 + b"x" * 400_000
+    options = Options(limits=Limits(output=1_000_000_000))
+
+    async def scenario() -> None:
+        pool = Pool(2, options, timeout=30.0)
+        urls = [f"http://{name}.org/" for name in ("one", "two", "three", "four")]
+        tasks = [asyncio.create_task(pool.extract(slow, url, "text/html")) for url in urls]
+        await asyncio.sleep(0)
+        start = time.monotonic()
+        for number in range(20):
+            await pool.extract(PAGE, f"{URL}{number}", "text/html")
+        assert time.monotonic() - start < 20, "as long as two of them would have taken"
+        assert not any(task.done() for task in tasks[1:])
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await pool.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_page_that_takes_long_is_read_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rdfaspider.extract.pool._MOMENT", 0.0)
+    monkeypatch.setattr("rdfaspider.extract.pool._PER_MEGABYTE", 0.0)
+
+    async def scenario() -> None:
+        async with opened() as pool:
+            for _ in range(3):
+                found = await pool.extract(PAGE, URL, "text/html")
+                assert found.links == ["http://a.test/b"]
 
     asyncio.run(scenario())
 
