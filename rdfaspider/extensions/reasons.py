@@ -20,7 +20,6 @@ _WORDS = {
     "DownloadTimeoutError": "not complete in time",
     "FirstByteTimeoutError": "not answered in time",
     "ResponseDataLossError": "cut short",
-    "TlsError": "without a common way of TLS",
     "UnsupportedURLSchemeError": "with an unknown scheme",
     "redirects": "redirected too often",
     "size": "too large",

@@ -42,7 +42,7 @@ _KILLS = 20
 _PAUSE = 0.05
 # Bytes of a page that takes so long to read that small ones should not have to wait for many of them.
 _LARGE = 1_000_000
-# Seconds that a page is tried for, and more for each megabyte: ten times what the slowest of them take.
+# Seconds that a page is tried for, and more for each megabyte: many times what a page takes that means well.
 _MOMENT = 1.0
 _PER_MEGABYTE = 2.0
 

@@ -78,12 +78,14 @@ class CompressionMiddleware(HttpCompressionMiddleware):
             )
             unpacked = body[:most], kept
         except Exception as error:
-            unpacked = error
+            # Its frames, and so all that was unpacked, would be kept until somebody looks for garbage.
+            unpacked = error.with_traceback(None)
         self._unpacked = unpacked
         try:
             return super().process_response(request, response)
         finally:
             self._unpacked = None
+            del unpacked
 
     def _handle_encoding(
         self, body: bytes, content_encoding: list[bytes], max_size: int

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import threading
+import tracemalloc
 from collections.abc import Awaitable
+from contextlib import suppress
 from typing import Any
 
 import brotli  # type: ignore[import-untyped]
 import pytest
+from backports import zstd
 from scrapy import Request
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest
@@ -93,6 +97,27 @@ def test_a_download_that_was_cut_short_is_unpacked_as_far_as_it_goes() -> None:
 def test_what_unpacks_to_too_much_is_ignored() -> None:
     with pytest.raises(IgnoreRequest):
         unpack(gzip.compress(bytes(2 * LARGEST)), depth=0)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "pack"),
+    [("gzip", gzip.compress), ("br", brotli.compress), ("zstd", zstd.compress)],
+)
+def test_what_unpacks_to_too_much_is_gone_at_once(encoding: str, pack: Any) -> None:
+    """Nobody has to look for garbage to get the memory back, which a crawl does seldom."""
+    body = pack(bytes(2 * LARGEST))
+    with suppress(IgnoreRequest):
+        unpack(body, encoding, depth=0)  # for what is kept of the first
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        with suppress(IgnoreRequest):
+            unpack(body, encoding, depth=0)
+        assert tracemalloc.get_traced_memory()[0] < MEGABYTE
+    finally:
+        tracemalloc.stop()
+        gc.enable()
 
 
 @pytest.mark.parametrize("size", [100, MEGABYTE])
