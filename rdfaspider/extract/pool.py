@@ -6,7 +6,8 @@ been killed by a user or by the system, so its page is read again by a new worke
 the page fails. When workers cannot start, no page is to blame: that raises WorkersUnavailable.
 
 Nobody can tell by looking how long a page takes. So each is tried for a moment, and one that is not read by
-then waits for the worker that suspects share. Such pages and large ones leave a worker to all others.
+then waits for the worker that suspects share, which takes what processor time others leave. Such pages and
+large ones leave a worker to all others.
 
 Only bytes travel: a line of JSON with the sizes, then the body one way and the quads as N-Quads the other.
 Nothing that comes back is executed.
@@ -75,6 +76,8 @@ class Pool:
         self._timeout = timeout
         self._on_crash = on_crash
         self._idle: list[WorkerProcess] = []
+        # Idle ones that were given a lower priority, which cannot be taken back.
+        self._lowered: list[WorkerProcess] = []
         self._free = asyncio.Semaphore(processes)
         # A process is left for small pages that take no time, if there are two.
         self._slow = asyncio.Semaphore(max(1, processes - 1))
@@ -114,7 +117,7 @@ class Pool:
             return "suspect"  # it has become one while the page waited
         seconds = min(self._timeout, _MOMENT + _PER_MEGABYTE * len(body) / 1e6)
         try:
-            return await self._read_twice(header, body, seconds)
+            return await self._read_twice(self._idle, header, body, seconds)
         except ExtractionFailed as failure:
             failure.strikes = self._suspects.strike(url)
             if failure.reason == "timeout" and seconds < self._timeout:
@@ -125,45 +128,54 @@ class Pool:
         """Return a worker's answer to a page of a suspect, or one that takes long, when its turn has come."""
         try:
             async with self._suspects.turn(len(body)), self._slow, self._free:
-                return await self._read_twice(header, body, self._timeout)
+                return await self._read_twice(self._lowered, header, body, self._timeout)
         except ExtractionFailed as failure:
             if not is_struck and failure.reason != "busy":
                 self._suspects.strike(url)
             failure.strikes = self._suspects.strikes(url)
             raise
 
-    async def _read_twice(self, header: bytes, body: bytes, seconds: float) -> Answer:
+    async def _read_twice(
+        self, idle: list[WorkerProcess], header: bytes, body: bytes, seconds: float
+    ) -> Answer:
+        """Ask one of these idle workers, or a new one; once more if it dies."""
         try:
-            worker = await self._living() or await self._start()
-            return await self._ask(worker, header, body, seconds)
+            return await self._ask(await self._living(idle), idle, header, body, seconds)
         except ExtractionFailed as failure:
             if failure.reason != "crash":
                 raise
         self._on_crash()
-        return await self._ask(await self._start(), header, body, seconds)
+        return await self._ask(await self._start(), idle, header, body, seconds)
 
     async def _ask(
-        self, worker: WorkerProcess, header: bytes, body: bytes, seconds: float
+        self,
+        worker: WorkerProcess,
+        idle: list[WorkerProcess],
+        header: bytes,
+        body: bytes,
+        seconds: float,
     ) -> Answer:
         """Return a worker's answer; a worker that fails, or whose caller is cancelled, is ended."""
         try:
+            if idle is self._lowered:
+                worker.lower()
             answer = await worker.ask(header, body, seconds)
             if "memory" in answer[0]:
                 raise ExtractionFailed("memory")
         except BaseException:
             await worker.end()
             raise
-        self._idle.append(worker)
+        idle.append(worker)
         return answer
 
-    async def _living(self) -> WorkerProcess | None:
-        """Return an idle worker that is alive, None if there is none."""
-        while self._idle:
-            worker = self._idle.pop()
+    async def _living(self, idle: list[WorkerProcess]) -> WorkerProcess:
+        """Return an idle worker that is alive, a new one if there is none."""
+        while idle:
+            worker = idle.pop()
             if not worker.is_lost:
                 return worker
             await worker.end()
-        return None
+        return await self._start()
 
     async def _start(self) -> WorkerProcess:
         failures = kills = 0
@@ -182,8 +194,9 @@ class Pool:
         raise WorkersUnavailable(f"No process can be started to read pages ({self._trouble}).")
 
     async def close(self) -> None:
-        while self._idle:
-            await self._idle.pop().end()
+        for idle in (self._idle, self._lowered):
+            while idle:
+                await idle.pop().end()
 
 
 def _extraction(header: dict[str, Any], quads: bytes) -> Extraction:

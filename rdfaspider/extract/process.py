@@ -37,6 +37,8 @@ _PROGRAM = (
 
 # Seconds until a worker must be ready. It takes a fraction of one, but the machine may be overloaded.
 _START_SECONDS = 60.0
+# How nice a worker is that reads what may take long: it gets a third of what others do.
+_LOWERED = 5
 # Below this size it is cheaper to copy a page than to write twice.
 _SMALL = 64 * 1024
 # Bytes of output to keep for each worker, and lines of it to show in an error message.
@@ -125,6 +127,11 @@ class WorkerProcess(asyncio.Protocol):
         code = self.process.returncode
         kind = WorkerKilled if code == -signal.SIGKILL else ChildProcessError
         return kind(f"{_status(code)}: {words}")
+
+    def lower(self) -> None:
+        """Let all others go first when they need the processor; it can still be killed in time."""
+        with contextlib.suppress(OSError):  # it has died, or has been lowered further by its user
+            os.setpriority(os.PRIO_PROCESS, self.process.pid, _LOWERED)
 
     async def ask(self, header: bytes, body: bytes, seconds: float) -> Answer:
         """Return the answer to a page; raise ExtractionFailed if none comes within `seconds`."""

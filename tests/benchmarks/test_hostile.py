@@ -45,6 +45,7 @@ def measure(directory: Path, good: int, bad: int, delay: float, seconds: float) 
         crawled = crawl(
             directory,
             seeds,
+            most_seconds=180,
             POLITENESS_DELAY=delay,
             FRONTIER_RETRIES=2,
             FRONTIER_RETRY_DELAY=5,

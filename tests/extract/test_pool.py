@@ -295,6 +295,7 @@ def test_pages_that_take_long_leave_a_worker_to_others_though_nobody_knew_of_the
             await pool.extract(PAGE, f"{URL}{number}", "text/html")
         assert time.monotonic() - start < 20, "as long as two of them would have taken"
         assert not any(task.done() for task in tasks[1:])
+        assert not any(os.getpriority(os.PRIO_PROCESS, w.process.pid) for w in pool._idle)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -312,6 +313,8 @@ def test_a_page_that_takes_long_is_read_all_the_same(monkeypatch: pytest.MonkeyP
             for _ in range(3):
                 found = await pool.extract(PAGE, URL, "text/html")
                 assert found.links == ["http://a.test/b"]
+            (worker,) = pool._lowered
+            assert os.getpriority(os.PRIO_PROCESS, worker.process.pid) > 0
 
     asyncio.run(scenario())
 
