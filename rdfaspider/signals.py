@@ -14,6 +14,8 @@ scope_grown = object()
 # takes pages.
 store_opened = object()
 store_closing = object()
+# Sent when the time of a crawl is over, and what is not done yet has to wait for the next run.
+time_is_over = object()
 
 # Sent when a seed could not be fetched, with its `url` and the `problem` in words.
 seed_failed = object()

@@ -290,6 +290,30 @@ def test_a_large_page_that_stalls_does_not_hold_up_other_hosts(tmp_path: Path) -
     assert pages.times["/11"] - pages.times["/slow"] < 6
 
 
+@needs_proc
+def test_a_time_limit_is_kept_though_pages_are_not_read(tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    log.touch()
+    settings: dict[str, Any] = {"CLOSESPIDER_TIMEOUT": 6, "EXTRACT_TIMEOUT": 100}
+    seen: dict[int, float] = {}
+    with running(LARGER, log=log) as proxy, crawling(tmp_path, proxy, **settings) as crawl:
+        wait_for_lines(log, 20)
+        start = time.monotonic()
+        # Also those that come instead of the others, when they have started.
+        while time.monotonic() < start + 6:
+            for worker in workers(crawl):
+                if time.monotonic() - seen.setdefault(worker, time.monotonic()) > 1:
+                    signal_all([worker], signal.SIGSTOP)
+            time.sleep(0.05)
+        output = crawl.communicate(timeout=90)[1]
+        seconds = time.monotonic() - start
+    assert crawl.returncode == 0, output
+    assert seconds < 40, "with EXTRACT_TIMEOUT it would be 100"
+    assert "stopped by CLOSESPIDER_TIMEOUT" in output
+    assert "extract-" not in output.partition("Dumping")[0]
+    assert "Traceback" not in output
+
+
 @pytest.mark.parametrize(
     ("strikes", "off", "seconds"),
     [(1, False, 60), (3, False, 240), (99, False, 86_400), (1, True, 0)],

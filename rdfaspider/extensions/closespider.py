@@ -8,6 +8,7 @@ from scrapy.extensions.closespider import CloseSpider as ScrapyCloseSpider
 from scrapy.utils.asyncio import call_later
 
 from rdfaspider.items import is_item
+from rdfaspider.signals import time_is_over
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -45,6 +46,12 @@ class CloseSpider(ScrapyCloseSpider):
 
     def _close_spider(self, reason: str) -> None:
         super()._close_spider(reason)
-        downloader = self.crawler.engine.downloader
-        if reason == "closespider_timeout" and hasattr(downloader, "abandon"):
-            call_later(_GRACE, downloader.abandon)
+        if reason == "closespider_timeout":
+            call_later(_GRACE, self._give_up)
+
+    def _give_up(self) -> None:
+        # Our downloader can; that of others may not.
+        abandon = getattr(self.crawler.engine.downloader, "abandon", None)
+        if abandon is not None:
+            abandon()
+        self.crawler.signals.send_catch_log(time_is_over)

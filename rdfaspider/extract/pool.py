@@ -81,6 +81,8 @@ class Pool:
         self._free = asyncio.Semaphore(processes)
         # A process is left for small pages that take no time, if there are two.
         self._slow = asyncio.Semaphore(max(1, processes - 1))
+        self._reading: set[WorkerProcess] = set()
+        self._is_in_a_hurry = False
         self._suspects = Suspects()
         self._trouble = ""
 
@@ -102,6 +104,13 @@ class Pool:
             self._suspects.forgive(url)
         return _extraction(found, quads)
 
+    def hurry(self) -> None:
+        """Put off pages that take long, now that there is no time for them; others are read."""
+        self._is_in_a_hurry = True
+        self._suspects.close()
+        for worker in self._reading:
+            worker.put_off()
+
     async def _try(self, url: str, header: bytes, body: bytes) -> Answer | _Verdict:
         """Return a worker's answer if it comes within a moment, or why the page must wait for another."""
         if url in self._suspects:
@@ -115,10 +124,13 @@ class Pool:
     async def _try_now(self, url: str, header: bytes, body: bytes) -> Answer | _Verdict:
         if url in self._suspects:
             return "suspect"  # it has become one while the page waited
-        seconds = min(self._timeout, _MOMENT + _PER_MEGABYTE * len(body) / 1e6)
+        size = 0 if self._is_in_a_hurry else len(body)
+        seconds = min(self._timeout, _MOMENT + _PER_MEGABYTE * size / 1e6)
         try:
             return await self._read_twice(self._idle, header, body, seconds)
         except ExtractionFailed as failure:
+            if failure.reason == "busy":
+                raise
             failure.strikes = self._suspects.strike(url)
             if failure.reason == "timeout" and seconds < self._timeout:
                 return "slow"
@@ -159,12 +171,15 @@ class Pool:
         try:
             if idle is self._lowered:
                 worker.lower()
+            self._reading.add(worker)
             answer = await worker.ask(header, body, seconds)
             if "memory" in answer[0]:
                 raise ExtractionFailed("memory")
         except BaseException:
+            self._reading.discard(worker)
             await worker.end()
             raise
+        self._reading.discard(worker)
         idle.append(worker)
         return answer
 

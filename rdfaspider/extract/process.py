@@ -145,6 +145,10 @@ class WorkerProcess(asyncio.Protocol):
             self._transport.write(header + body)
         return await self._answered(seconds)
 
+    def put_off(self) -> None:
+        """Give up the page that it reads; `ask` raises ExtractionFailed, which says that it was busy."""
+        self._fail("busy")
+
     async def _answered(self, seconds: float) -> Answer:
         assert self._answer is not None
         timer = asyncio.get_running_loop().call_later(seconds, self._fail, "timeout")

@@ -36,6 +36,11 @@ class Suspects:
         self._points: dict[str, int] = {}
         self._turn = asyncio.Lock()
         self._waiting = 0
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Have no room for any page from now on, those included that wait."""
+        self._is_closed = True
 
     def __bool__(self) -> bool:
         return bool(self._points)
@@ -66,7 +71,7 @@ class Suspects:
     async def turn(self, size: int) -> AsyncIterator[None]:
         """Wait until a page of `size` bytes may be read; raise ExtractionFailed if too many wait."""
         weight = max(size, _LEAST)
-        if self._waiting and self._waiting + weight > _ROOM:
+        if self._is_closed or (self._waiting and self._waiting + weight > _ROOM):
             raise ExtractionFailed("busy")
         self._waiting += weight
         try:
@@ -74,6 +79,8 @@ class Suspects:
         finally:
             self._waiting -= weight
         try:
+            if self._is_closed:
+                raise ExtractionFailed("busy")
             yield
         finally:
             self._turn.release()

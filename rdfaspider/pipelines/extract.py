@@ -11,6 +11,7 @@ from rdfaspider.extract import FORMATS, Limits, Options, extract
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
 from rdfaspider.extract.vocabulary import bundled
 from rdfaspider.items import Page
+from rdfaspider.signals import time_is_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,6 +68,7 @@ class ExtractPipeline:
                 memory=memory,
                 on_crash=lambda: crawler.stats.inc_value("extract/retried/crash"),
             )
+            crawler.signals.connect(pool.hurry, time_is_over)
         return cls(crawler.stats, options, pool)
 
     async def open_spider(self) -> None:

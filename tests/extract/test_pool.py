@@ -319,6 +319,26 @@ def test_a_page_that_takes_long_is_read_all_the_same(monkeypatch: pytest.MonkeyP
     asyncio.run(scenario())
 
 
+def test_in_a_hurry_pages_that_take_long_are_put_off() -> None:
+    async def scenario() -> None:
+        async with opened(timeout=100.0) as pool:
+            await pool.open()
+            os.kill(pool._idle[0].process.pid, signal.SIGSTOP)
+            tried = asyncio.create_task(pool.extract(PAGE, URL, "text/html"))
+            while pool._idle:
+                await asyncio.sleep(0.01)
+            pool.hurry()
+            with pytest.raises(ExtractionFailed, match="busy") as failed:
+                await asyncio.wait_for(tried, 20)
+            assert failed.value.strikes == 0
+            assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
+            pool._suspects.strike(URL)
+            with pytest.raises(ExtractionFailed, match="busy"):
+                await pool.extract(PAGE, URL, "text/html")
+
+    asyncio.run(scenario())
+
+
 def test_a_user_who_leaves_takes_the_worker_along() -> None:
     async def scenario() -> None:
         async with opened() as pool:
