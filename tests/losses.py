@@ -33,13 +33,12 @@ def fetched(log: Path) -> dict[str, list[float]]:
     return times
 
 
-def gaps(log: Path, *, with_robots: bool = True) -> list[float]:
-    """Return the seconds between each two fetches of a host that follow each other."""
+def gaps(log: Path) -> list[float]:
+    """Return the seconds between each two fetches of a host that follow each other, robots.txt included."""
     hosts: dict[str, list[float]] = defaultdict(list)
     for line in log.read_text().splitlines():
         moment, _, _, url, _ = line.split()
-        if with_robots or not url.endswith("/robots.txt"):
-            hosts[url.split("/")[2]].append(float(moment))
+        hosts[url.split("/")[2]].append(float(moment))
     return [b - a for moments in hosts.values() for a, b in pairwise(sorted(moments))]
 
 
