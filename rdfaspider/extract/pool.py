@@ -44,7 +44,7 @@ _PAUSE = 0.05
 # Bytes of a page that takes so long to read that small ones should not have to wait for many of them.
 _LARGE = 1_000_000
 # Seconds that a page is tried for, and more for each megabyte: many times what a page takes that means well.
-_MOMENT = 1.0
+_MOMENT = 0.5
 _PER_MEGABYTE = 2.0
 
 
@@ -82,6 +82,7 @@ class Pool:
         # A process is left for small pages that take no time, if there are two.
         self._slow = asyncio.Semaphore(max(1, processes - 1))
         self._reading: set[WorkerProcess] = set()
+        self._ending: set[asyncio.Future[None]] = set()
         self._is_in_a_hurry = False
         self._suspects = Suspects()
         self._trouble = ""
@@ -175,13 +176,22 @@ class Pool:
             answer = await worker.ask(header, body, seconds)
             if "memory" in answer[0]:
                 raise ExtractionFailed("memory")
-        except BaseException:
+        except BaseException as error:
             self._reading.discard(worker)
-            await worker.end()
+            if isinstance(error, ExtractionFailed) and seconds < self._timeout:
+                # Others wait for this one's place, and a process with much memory takes long to end.
+                self._end_meanwhile(worker)
+            else:
+                await worker.end()
             raise
         self._reading.discard(worker)
         idle.append(worker)
         return answer
+
+    def _end_meanwhile(self, worker: WorkerProcess) -> None:
+        ending = asyncio.ensure_future(worker.end())
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
 
     async def _living(self, idle: list[WorkerProcess]) -> WorkerProcess:
         """Return an idle worker that is alive, a new one if there is none."""
@@ -212,6 +222,7 @@ class Pool:
         for idle in (self._idle, self._lowered):
             while idle:
                 await idle.pop().end()
+        await asyncio.gather(*self._ending)
 
 
 def _extraction(header: dict[str, Any], quads: bytes) -> Extraction:

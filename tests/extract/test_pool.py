@@ -66,7 +66,7 @@ def test_pages_are_read_side_by_side_and_workers_again() -> None:
 
 def test_a_page_that_stalls_fails_alone() -> None:
     async def scenario() -> None:
-        async with opened(timeout=1.0) as pool:
+        async with opened(timeout=0.5) as pool:
             await pool.extract(PAGE, URL, "text/html")
             stopped = pool._idle[0]
             os.kill(stopped.process.pid, signal.SIGSTOP)
