@@ -14,6 +14,7 @@ scope_grown = object()
 # takes pages.
 store_opened = object()
 store_closing = object()
+
 # Sent when the time of a crawl is over, and what is not done yet has to wait for the next run.
 time_is_over = object()
 

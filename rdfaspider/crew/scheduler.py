@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import Request, signals
@@ -22,7 +21,7 @@ from rdfaspider.pipelines.served import answering
 from rdfaspider.scheduler import Scheduler
 from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import frontier_url
-from rdfaspider.signals import seed_failed, store_closing, store_opened
+from rdfaspider.signals import seed_failed, store_closing, store_opened, time_is_over
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -45,6 +44,7 @@ class CrewScheduler(Scheduler):
         connect(scheduler._serve_store, store_opened)
         connect(scheduler._spider_opened, signals.spider_opened)
         connect(scheduler._end_workers, store_closing)
+        connect(scheduler._time_is_over, time_is_over)
         return scheduler
 
     def _make_memory(self) -> Memory:
@@ -54,7 +54,7 @@ class CrewScheduler(Scheduler):
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         super().open(spider)
-        self._began = monotonic()
+        self._is_time_over = False
         self.desk.page_limit = self.page_limit
         self.desk.heard = self._count
         self.desk.happened = self._happened
@@ -132,10 +132,11 @@ class CrewScheduler(Scheduler):
 
     # --- the end ---
 
+    def _time_is_over(self) -> None:
+        self._is_time_over = True
+
     async def _end_workers(self) -> None:
-        timeout = self.crawler.settings.getfloat("CLOSESPIDER_TIMEOUT")
-        is_over = timeout and monotonic() - self._began >= timeout
-        await self._processes.end(_GRACE if is_over else None)
+        await self._processes.end(_GRACE if self._is_time_over else None)
 
     def close(self, reason: str) -> Deferred[None] | None:
         return deferred_from_coro(self._close(reason))
