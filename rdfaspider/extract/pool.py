@@ -125,8 +125,9 @@ class Pool:
     async def _try_now(self, url: str, header: bytes, body: bytes) -> Answer | _Verdict:
         if url in self._suspects:
             return "suspect"  # it has become one while the page waited
-        size = 0 if self._is_in_a_hurry else len(body)
-        seconds = min(self._timeout, _MOMENT + _PER_MEGABYTE * size / 1e6)
+        if self._is_in_a_hurry and len(body) >= _LARGE:
+            raise ExtractionFailed("busy")
+        seconds = min(self._timeout, _MOMENT + _PER_MEGABYTE * len(body) / 1e6)
         try:
             return await self._read_twice(self._idle, header, body, seconds)
         except ExtractionFailed as failure:

@@ -332,6 +332,8 @@ def test_in_a_hurry_pages_that_take_long_are_put_off() -> None:
                 await asyncio.wait_for(tried, 20)
             assert failed.value.strikes == 0
             assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
+            with pytest.raises(ExtractionFailed, match="busy"):
+                await pool.extract(PAGE + b" " * 1_000_000, URL, "text/html")
             pool._suspects.strike(URL)
             with pytest.raises(ExtractionFailed, match="busy"):
                 await pool.extract(PAGE, URL, "text/html")
