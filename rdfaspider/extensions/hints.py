@@ -1,8 +1,8 @@
 """Commands for a user to paste: how to resume this crawl, and how to query it. They show no secret.
 
 A command repeats how the crawl was started, so it works in the same shell and directory. Seeds are left
-out, since a crawl resumes without them and standard input cannot be read twice. A secret becomes a
-shell variable.
+out, since a crawl resumes without them and standard input cannot be read twice; but a worker of a shared
+crawl goes to servers of its user's own only if the user names them. A secret becomes a shell variable.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class CommandLine:
         argv = sys.orig_argv if argv is None else argv
         self.program, self.words = _split(argv)
 
-    def resume(self) -> Hint | None:
+    def resume(self, *, with_seeds: bool = False) -> Hint | None:
         """Return the command that resumes the crawl, None if there is none."""
         if not self.program:
             return None
@@ -57,7 +57,7 @@ class CommandLine:
         for option, value in _options(self.words):
             if option in _ASSIGNING:
                 name, _, text = value.partition("=")
-                if (option, name) == ("-a", "seeds"):
+                if (option, name) == ("-a", "seeds") and (not with_seeds or text == "-"):
                     continue
                 word, needed = shell_assignment(name, text)
                 variables |= needed

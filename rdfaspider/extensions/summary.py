@@ -13,6 +13,7 @@ from rdfaspider.extensions.hints import CommandLine
 from rdfaspider.extensions.leftout import counts_of, sentences, values_of
 from rdfaspider.extensions.progress import duration
 from rdfaspider.extensions.reasons import in_words
+from rdfaspider.frontier import is_shared
 from rdfaspider.secrets import without_secrets
 from rdfaspider.terminal import plural
 
@@ -124,7 +125,9 @@ class Summary:
         lines = [f"  Data in {Path(jobdir).resolve()}"]
         if query := self.command_line.of_store("sparql", _QUERY):
             lines.append(f"  Query it: {query}")
-        if waiting and (resume := self.command_line.resume()):
+        if waiting and (
+            resume := self.command_line.resume(with_seeds=is_shared(self.settings["FRONTIER_URL"]))
+        ):
             lines.append(f"  Resume it: {resume}")
         elif waiting:
             lines.append(f"  Resume it: start it again with JOBDIR={jobdir}")
