@@ -234,6 +234,8 @@ def _explain(extraction: Extraction, limits: Limits, settings: BaseSettings) -> 
         yield f"{name:<10} {count:,} triples\n"
     for reason, count in sorted(facts.cuts.items()):
         yield f"left out: {reason} {count:,}{_bound(reason, limits)}\n"
+    for reader, trace in facts.errors.items():
+        yield f"failed: {reader} {escaped(trace.rpartition(chr(10))[2])}\n"
     for reason, count in sorted(facts.warnings.items()):
         yield f"warning: {reason} {count:,}\n"
     followed = settings.getint("EXTRACT_MAX_LINKS")

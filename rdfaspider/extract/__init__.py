@@ -1,9 +1,10 @@
 """Extraction: one page's bytes to its links, its quads and the facts about it.
 
 ``extract`` is a pure function: it opens no file and no connection, keeps nothing between pages and
-never raises, whatever the bytes are. HTML is parsed once, to a flat list of elements (``tree``),
-and each reader walks that list: ``facts``, ``links``, ``rdfa``, ``jsonld``, ``microdata``. RDF
-documents go to ``rdf``. All statements of a page end up in one graph, each once.
+never raises, whatever the bytes are: each reader fails alone (``border``). HTML is parsed once, to a
+flat list of elements (``tree``), and each reader walks that list: ``facts``, ``links``, ``rdfa``,
+``jsonld``, ``microdata``. RDF documents go to ``rdf``. All statements of a page end up in one graph,
+each once.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from pyoxigraph import Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
 
 from rdfaspider.extract import facts as heads
-from rdfaspider.extract import iris, jsonld, microdata, rdf, rdfa
+from rdfaspider.extract import guard, iris, jsonld, microdata, rdf, rdfa
 from rdfaspider.extract import links as anchors
+from rdfaspider.extract.border import border
 from rdfaspider.extract.encoding import to_utf8
 from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.graph import Graph
@@ -81,41 +83,49 @@ _ATTRIBUTES = rdfa.ATTRIBUTES | heads.ATTRIBUTES | anchors.ATTRIBUTES
 def extract(
     body: bytes, url: str, content_type: str = "text/html", options: Options = _DEFAULTS
 ) -> Extraction:
-    """Return the links, the quads and the facts of the page at an absolute URL."""
+    """Return the links, the quads and the facts of the page at an absolute URL.
+
+    Whatever fails is counted among the cuts of the facts, and costs nothing else that was found.
+    """
     # A page makes tens of thousands of small objects and no cycles: to look for cycles meanwhile
     # would cost a tenth of the time.
     collects = gc.isenabled()
     gc.disable()
+    extraction = Extraction()
     try:
-        return _extracted(body, url, content_type, options)
+        with border("page", extraction.facts):
+            _extract(body, url, content_type, options, extraction)
     finally:
         if collects:
             gc.enable()
+    return extraction
 
 
-def _extracted(body: bytes, url: str, content_type: str, options: Options) -> Extraction:
-    extraction = Extraction()
+def _extract(
+    body: bytes, url: str, content_type: str, options: Options, extraction: Extraction
+) -> None:
     facts, limits = extraction.facts, options.limits
     if len(body) > limits.body:
         facts.cuts["body"] += len(body) - limits.body
         body = body[: limits.body]
-    graph = Graph(limits, facts.cuts)
     public = without_userinfo(url)  # links keep a password, as they may need it; triples do not
+    name = iris.term(to_iri(public.partition("#")[0]), limits.iri)
+    graph = Graph(limits, facts.cuts, len(name or ""))
     labels = Labels(blake2b(public.encode("utf-8", "replace"), digest_size=8).hexdigest())
     media_type = content_type.partition(";")[0].strip().lower()
     if "rdf" in options.formats and media_type in rdf.MEDIA_TYPES:
-        rdf.read_document(body, media_type, public, labels, graph)
+        with border("rdf", facts):
+            rdf.read_document(body, media_type, public, labels, graph)
         facts.quads["rdf"] = len(graph.triples)
     else:
         _read_page(body, url, content_type, options, extraction, graph, labels)
-    name = iris.term(to_iri(public.partition("#")[0]), limits.iri)
     if name is None:
         facts.cuts["url"] += 1
     elif graph.triples:
-        extraction.nquads = graph.nquads(name)
-        extraction.predicates = [predicate[1:-1] for predicate in graph.predicates()]
-        extraction.longest = max(len(value) for _, _, value in graph.triples)
-    return extraction
+        with border("output", facts):
+            extraction.longest = max(len(value) for _, _, value in graph.triples)
+            extraction.predicates = [predicate[1:-1] for predicate in graph.predicates()]
+            extraction.nquads = graph.nquads(name)
 
 
 def _read_page(
@@ -129,6 +139,10 @@ def _read_page(
 ) -> None:
     facts, limits, formats = extraction.facts, options.limits, options.formats
     body, facts.encoding = to_utf8(body, content_type)
+    if len(body) > 2 * limits.tags:  # no tag is shorter
+        size, body = len(body), guard.without_tags(body, limits.tags)
+        if len(body) < size:
+            facts.cuts["tags"] += 1
     lowered = body.lower()  # the looks before the parse are at this
     names = _ATTRIBUTES
     names |= jsonld.ATTRIBUTES if "jsonld" in formats else frozenset()
@@ -136,24 +150,29 @@ def _read_page(
     names |= {"role"} if options.role else frozenset()
     media_type = content_type.partition(";")[0].strip().lower()
     document = parse(body, lowered, media_type, names, limits, facts)
-    heads.read_head(document, url, options.agent, facts)
+    heads.read_head(document, url, options.agent, facts)  # no border: it may ask to be left alone
     if options.text:
-        root = document.elements[0][3]
-        facts.text = " ".join(document.text(root)[: 4 * options.text].split())[: options.text]
+        with border("text", facts):
+            root = document.elements[0][3]
+            facts.text = " ".join(document.text(root)[: 4 * options.text].split())[: options.text]
     if not facts.nofollow:
-        _read_links(document, url, options, extraction)
+        with border("links", facts):
+            _read_links(document, url, options, extraction)
     base = without_userinfo(facts.base)
     if "rdfa" in formats and rdfa.is_worth(document, options.role):
-        facts.rdfa = options.rdfa or declared_version(document, body)
-        reader = Processor10 if facts.rdfa == "1.0" else rdfa.Processor
-        processor = reader(document, labels, graph, facts.warnings)
-        processor.run(without_userinfo(url), base, options.role, options.vocabularies)
+        with border("rdfa", facts):
+            facts.rdfa = options.rdfa or declared_version(document, body)
+            reader = Processor10 if facts.rdfa == "1.0" else rdfa.Processor
+            processor = reader(document, labels, graph, facts.warnings)
+            processor.run(without_userinfo(url), base, options.role, options.vocabularies)
     facts.quads["rdfa"] = len(graph.triples)
     if "jsonld" in formats:
-        jsonld.read_blocks(document, base, labels, graph, facts.warnings)
+        with border("jsonld", facts):
+            jsonld.read_blocks(document, base, labels, graph, facts.warnings)
         facts.quads["jsonld"] = len(graph.triples) - facts.quads.total()
     if "microdata" in formats and microdata.is_worth(document):
-        microdata.read(document, base, labels, graph, facts.warnings)
+        with border("microdata", facts):
+            microdata.read(document, base, labels, graph, facts.warnings)
         facts.quads["microdata"] = len(graph.triples) - facts.quads.total()
 
 

@@ -47,13 +47,15 @@ class Declarations:
     def initial(self, host: str, url: str, base: str, labels: Labels) -> Context | None:
         """Return the context that the root element starts from, None when there is no base."""
         limit = self._graph.limits.iri
-        names = self._initial_names(host, Base(base, limit), Base(url, limit), labels)
+        place, document = (Base(iri, limit, self._graph.spend) for iri in (base, url))
+        names = self._initial_names(host, place, document, labels)
         subject = names.base.term("")
         return (subject and Context(subject, subject, [], (subject, {}), "", names)) or None
 
     def _initial_names(self, host: str, base: Base, document: Base, labels: Labels) -> Names:
         terms = XHTML_TERMS if host == "xhtml1" else TERMS
-        return Names(base, document, terms, labels, self._warnings, self._graph.limits.iri)
+        limit, spend = self._graph.limits.iri, self._graph.spend
+        return Names(base, document, terms, labels, self._warnings, limit, spend)
 
     def entered(self, context: Context, attributes: dict[str, str], is_root: bool) -> Context:
         """Return the context inside an element that declares something."""
@@ -71,14 +73,23 @@ class Declarations:
 
     def _names(self, names: Names, attributes: dict[str, str]) -> Names:
         if self._has_base and "xml:base" in attributes:
-            base = names.base.resolve(attributes["xml:base"].strip())
-            names = names.changed(base=Base(base, self._graph.limits.iri))
+            names = self._based(names, attributes["xml:base"].strip())
         if prefixes := self._prefixes(attributes):
             names = names.changed(prefixes=prefixes)
         vocabulary = attributes.get("vocab")
         if vocabulary is not None:
             names = names.changed(vocabulary=self._vocabulary(names.base, vocabulary.strip()))
         return names
+
+    def _based(self, names: Names, reference: str) -> Names:
+        """Return the names under another base; one that is too long would only grow inside."""
+        base = names.base.resolve(reference)
+        limit, spend = self._graph.limits.iri, self._graph.spend
+        spend(len(base))
+        if len(base) > limit:
+            self._graph.cuts["iri"] += 1
+            return names
+        return names.changed(base=Base(base, limit, spend))
 
     def _vocabulary(self, base: Base, value: str) -> str:
         term = base.term(value) if value else None

@@ -12,6 +12,7 @@ from rdfaspider.urls import MAX_LENGTH
 
 ATTRIBUTES = frozenset(("href", "rel", "name", "lang", "xml:lang"))
 
+_LANGUAGE = 100  # characters kept of a language tag; real ones have 35 at most
 _SPEAKING = frozenset(("base", "link", "meta"))
 
 
@@ -20,7 +21,9 @@ class Facts:
     """What is known about a page besides its links and quads.
 
     ``cuts`` counts what was left out, by the name of the limit or the reason; ``warnings`` counts
-    what RDFa's processor graph would hold, by the local name of its class.
+    what RDFa's processor graph would hold, by the local name of its class. A reader that failed is
+    among the cuts, as "READER memory" or "READER error"; ``errors`` has the traceback of the latter.
+    A reader called "page" is what comes before all others: if that failed, nothing was found.
     """
 
     encoding: str = ""
@@ -36,6 +39,11 @@ class Facts:
     quads: Counter[str] = field(default_factory=Counter)  # by format
     cuts: Counter[str] = field(default_factory=Counter)
     warnings: Counter[str] = field(default_factory=Counter)
+    errors: dict[str, str] = field(default_factory=dict)  # by reader
+
+    @property
+    def is_out_of_memory(self) -> bool:
+        return any(cut.endswith(" memory") for cut in self.cuts)
 
     def to_json(self) -> dict[str, Any]:
         return {item.name: getattr(self, item.name) for item in fields(self)}
@@ -49,7 +57,7 @@ class Facts:
 def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:
     """Fill in what the root, base, meta and link elements say."""
     root = document.elements[0][2]
-    facts.language = (root.get("xml:lang") or root.get("lang", "")).strip()
+    facts.language = (root.get("xml:lang") or root.get("lang", "")).strip()[:_LANGUAGE]
     base = canonical = ""
     for _, tag, attributes, _ in document.elements:
         if tag not in _SPEAKING:

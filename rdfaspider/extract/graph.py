@@ -15,27 +15,33 @@ from rdfaspider.extract.limits import Limits
 
 Triple = tuple[str, str, str]
 
+_FEW = 10_000  # triples that are written at once
+
 
 class Full(Exception):
     """Says that the page has used up what it may bring out; its message names the limit."""
 
 
 class Graph:
-    """An insertion-ordered set of triples that never outgrows its limits."""
+    """An insertion-ordered set of triples that never outgrows its limits.
 
-    __slots__ = ("_quads", "_room", "cuts", "limits", "triples")
+    ``frame`` is the length of the graph's name, which each quad will hold.
+    """
 
-    def __init__(self, limits: Limits, cuts: Counter[str]) -> None:
+    __slots__ = ("_frame", "_quads", "_room", "cuts", "limits", "triples")
+
+    def __init__(self, limits: Limits, cuts: Counter[str], frame: int = 0) -> None:
         self.triples: dict[Triple, None] = {}
         self.limits = limits
         self.cuts = cuts
+        self._frame = frame
         self._quads = limits.quads
         self._room = limits.output
 
     def add(self, subject: str, predicate: str, value: str) -> None:
         """Add a triple; raise Full at the limits of the page."""
         triple = (subject, predicate, value)
-        self._room -= len(subject) + len(predicate) + len(value)
+        self._room -= len(subject) + len(predicate) + len(value) + self._frame
         if self._room < 0:
             raise Full("output")
         if len(self.triples) >= self._quads and triple not in self.triples:
@@ -54,7 +60,10 @@ class Graph:
     def nquads(self, graph_name: str) -> bytes:
         """Return the triples as N-Quads in the named graph, itself given as a term."""
         tail = f" {graph_name} .\n"
-        return "".join([f"{s} {p} {o}{tail}" for s, p, o in self.triples]).encode()
+        if len(self.triples) <= _FEW:
+            return "".join([f"{s} {p} {o}{tail}" for s, p, o in self.triples]).encode()
+        # The same without a string of all of it, which may take four bytes for each character.
+        return b"".join([f"{s} {p} {o}{tail}".encode() for s, p, o in self.triples])
 
     def quads(self, graph_name: str) -> list[Quad]:
         """Return the triples as quads of the named graph."""

@@ -1,125 +1,132 @@
 """Which HTML the fast tree builder may read, and what must be cut before any may.
 
 lexbor builds the tree that browsers build, and inherits what that algorithm costs on mark-up that
-nobody writes by accident: the square of the nesting depth, of the options of a select, of the
-attributes of one element; and one element for each formatting element left open times each block
-after it, which makes 1.4 GB out of 37 kB. libxml2 repairs tag soup less faithfully but in linear
-time, except for the attributes. So a page goes to lexbor when its tags nest well enough, else to
-libxml2, and an element with thousands of attributes loses the rest of them.
+nobody writes by accident. It takes the square of
 
-The look at the tags is a cheap one: it does not know comments, scripts and quoted values for what
-they are. A page can be written to pass it and still cost much; a process with limits of its own
-must stand behind it.
+* the nesting depth,
+* the options of a select,
+* the attributes of one element, to which each further html and body tag adds its own,
+* the number of different names of elements and attributes,
+
+and makes one element for each formatting element left open at each block after it, which are 1.4 GB
+out of 37 kB. libxml2 repairs tag soup less faithfully, but in linear time except for the attributes
+and for the depth, which it limits. So a page goes to lexbor when it surely costs little
+(``is_tame``), else to libxml2, and what is too much for both is cut before (``without_excess``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from itertools import islice
+from typing import NamedTuple
 
-_TAG = re.compile(rb"<(/?[a-z][a-z0-9]*)")
-# Formatting elements with attributes, for only of those can many be left open at a time; options.
-_RISKS = re.compile(
-    rb"<(?:(?:b(?:ig)?|i|u|s(?:mall|tr(?:ike|ong))?|em|tt|font|code|nobr)[\s/]|option)"
+from rdfaspider.extract import attributes
+from rdfaspider.extract.elements import FORMATTING
+from rdfaspider.extract.elementstack import TooOdd
+from rdfaspider.extract.limits import Limits
+from rdfaspider.extract.nesting import OpenElements
+from rdfaspider.extract.tags import ATTRIBUTE, NAMED_ATTRIBUTE, TAGS
+
+_FORMATTING = rb"b(?:ig)?|i|u|s(?:mall|tr(?:ike|ong))?|em|tt|font|code|nobr"
+# Formatting elements, for only of those can many be left open at a time; options; html and body.
+_RISKS = re.compile(rb"<(?:%s|option|html|body)[\t\n\f\r />]" % _FORMATTING)
+# Those with attributes that are closed at once, with nothing but text inside.
+_CLOSED = re.compile(
+    rb"""<(%s)(?=[\t\n\f\r ])(?:[\t\n\f\r ]++(?:[a-z-]++(?:="[^"<>]*+"|='[^'<>]*+')?+)?+)*+>[^<]*+</\1>"""
+    % _FORMATTING
 )
-# All formatting elements, and the elements that hide those around them from an end tag inside.
-_FORMATTING = re.compile(
-    rb"<(/?(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u"
-    rb"|applet|marquee|object|table|template))[\s/>]"
-)
-_ATTRIBUTE = re.compile(
-    rb"[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?)?"
-)
-_START = re.compile(rb"<[A-Za-z][^\s/>]*+")
-_LONG = 8_192  # bytes of a tag that may hold too many attributes
+_RICH = re.compile(rb"<(?:%s)(?=[\t\n\f\r /])(?:%s){60}" % (_FORMATTING, ATTRIBUTE))
+_NAME = re.compile(NAMED_ATTRIBUTE)
 _SMALL = 1_000  # tags that can do no harm, whatever they are
+_HARMLESS = 64_000  # bytes of such a page that costs little, even if it is one tag
 _FLAT = 10_000  # tags that can do no harm by nesting
+_LARGE = 400_000  # bytes of a page that has room for enough names to do harm
+_OFTEN = 1_000  # tags after which the costs are looked at
+_NAMES = 5_000  # different names of elements and attributes
+_ATTRIBUTES = 400_000  # attributes of a page, which take 240 bytes each
 _OPTIONS = 3_000
-_ALIKE = 13 * 3  # formatting elements that may be left open without attributes
-_FORMATS = 100  # formatting elements inside each other
-_PRODUCT = 500_000  # tags times mistakes: a bound on the elements made out of mistakes
-
-# Void elements, and those whose end tags authors leave out and that cannot nest by themselves.
-_LOOSE = frozenset(
-    name
-    for word in b"area base br col embed hr img input link meta param source track wbr".split()
-    + b"p tr td th tbody thead tfoot option colgroup path".split()
-    for name in (word, b"/" + word)
-)
+_MERGED = 10  # html and body tags whose attributes go to one element
+_COMPARED = 100  # formatting elements with many attributes, which are compared with each other
+_ALIKE = 3  # formatting elements that may be left open without attributes, of each name
+_MADE = 250_000  # elements made out of formatting elements that were left open
+_STEPS = 100_000_000  # open elements that the tree builder passes: less than half a second
 
 
-def is_tame(body: bytes, depth: int) -> bool:
-    """Tell whether a page, in lower case, nests well enough for the fast tree builder."""
+class Page(NamedTuple):
+    """A page, also in lower case, and whether its tags may be other than they seem."""
+
+    body: bytes
+    lowered: bytes
+    is_suspect: bool = False
+
+
+def without_excess(page: Page, limits: Limits, cuts: Counter[str]) -> Page:
+    """Return a page of HTML without tags and attributes beyond the limits; cuts are counted."""
+    if not attributes.may_exceed(page.lowered, limits.attributes):
+        return page
+    body, excess = attributes.without_excess(*page[:2], limits.attributes)
+    if not excess:
+        return page._replace(is_suspect=True)
+    cuts["attributes"] += excess
+    return Page(body, body.lower(), True)
+
+
+def without_tags(body: bytes, limit: int) -> bytes:
+    """Return a page up to where it has more tags than the limit allows."""
+    if body.count(b"<") <= limit:
+        return body
+    return body[: len(body) - len(body.split(b"<", limit + 1)[-1]) - 1]
+
+
+def is_tame(page: Page, depth: int) -> bool:
+    """Tell whether the fast tree builder may read a page."""
+    body = page.lowered
     count = body.count(b"<")
-    if count <= _SMALL:
+    if count <= _SMALL and len(body) <= _HARMLESS and not page.is_suspect:
         return True
-    risks = _RISKS.findall(body)
-    options = risks.count(b"<option")
-    if options > _OPTIONS:
+    risks = Counter(_RISKS.findall(body))
+    if _sum(risks, b"html", b"body") > _MERGED or _sum(risks, b"option") > _OPTIONS:
         return False
-    if count > _FLAT and _mistakes(_TAG.findall(body), depth) * count > _PRODUCT:
-        return False
-    if (len(risks) - options + _ALIKE) * count <= _PRODUCT:
+    is_small = count <= _SMALL or (count <= _FLAT and _has_little_formatting(risks, body, count))
+    if is_small and len(body) <= _LARGE and not page.is_suspect:
         return True
-    return _mistakes(_FORMATTING.findall(body), _FORMATS) * count <= _PRODUCT
+    if count > _SMALL and len(_RICH.findall(body)) > _COMPARED:
+        return False
+    return _is_bounded(body, depth)
 
 
-def _mistakes(tags: list[bytes], depth: int) -> int:
-    """Count tags without their counterpart; a page that is too deep counts as all mistakes."""
-    mistakes = 0
-    opened: list[bytes] = []
-    for tag in tags:
-        if tag in _LOOSE:
-            continue
-        if tag[0] != 47:  # not a slash
-            opened.append(tag)
-            if len(opened) > depth:
-                return _PRODUCT
-        elif opened and opened[-1] == tag[1:]:
-            opened.pop()
-        else:
-            mistakes += 1
-            if tag[1:] in opened[-16:]:
-                while opened.pop() != tag[1:]:
-                    mistakes += 1
-    return mistakes + len(opened)
+def _sum(risks: Counter[bytes], *names: bytes) -> int:
+    return sum(number for tag, number in risks.items() if tag[1:-1] in names)
 
 
-def without_excess(body: bytes, limit: int) -> tuple[bytes, int]:
-    """Return the page without attributes beyond the limit, and how many tags lost some."""
-    kept: list[bytes] = []
-    passed = done = 0
-    for start in sorted({*_tags_before(body, b">"), *_tags_before(body, b"<")}):
-        tag = _START.match(body, start) if start >= passed else None
-        if tag is None:
-            continue
-        passed, complete = _skipped(body, tag.end(), limit)
-        if not complete:
-            kept.append(body[done:passed])
-            passed, _ = _skipped(body, passed, len(body))
-            done = passed
-    return (b"".join([*kept, body[done:]]) if kept else body), len(kept)
+def _has_little_formatting(risks: Counter[bytes], body: bytes, count: int) -> bool:
+    """Tell whether no tag can make too many elements out of formatting elements left open."""
+    formatting = {tag: number for tag, number in risks.items() if tag[1:-1] in FORMATTING}
+    bare = sum(min(number, _ALIKE) for tag, number in formatting.items() if tag.endswith(b">"))
+    rich = sum(number for tag, number in formatting.items() if not tag.endswith(b">"))
+    if (bare + rich) * count > _MADE:
+        rich -= len(_CLOSED.findall(body))
+    return rich <= _COMPARED and (bare + rich) * count <= _MADE
 
 
-def _tags_before(body: bytes, mark: bytes) -> Iterator[int]:
-    """Yield tags that may be very long: those around a long stretch without the mark."""
-    start = 0
-    while start + _LONG < len(body):
-        end = body.rfind(mark, start, start + _LONG)
-        if end < 0:
-            end = body.find(mark, start)
-            end = len(body) if end < 0 else end
-            yield max(start - 1, 0)
-            for tag in _START.finditer(body, start, end):
-                yield tag.start()
-        start = end + 1
-
-
-def _skipped(body: bytes, position: int, limit: int) -> tuple[int, bool]:
-    """Pass over as many attributes as the limit allows; tell whether these were all."""
-    for _ in range(limit):
-        attribute = _ATTRIBUTE.match(body, position)
-        if attribute is None:
-            return position, True
-        position = attribute.end()
-    return position, False
+def _is_bounded(body: bytes, depth: int) -> bool:
+    """Tell the same as `is_tame` from what the tags do."""
+    elements = OpenElements()
+    names: set[bytes] = set()
+    attributes = 0
+    tags = TAGS.finditer(body)
+    try:
+        while some := list(islice(tags, _OFTEN)):
+            elements.read(some)
+            if len(elements) > depth or elements.steps > _STEPS or elements.made > _MADE:
+                return False
+            if len(body) > _LARGE:
+                found = _NAME.findall(b"".join([tag["attributes"] or b"" for tag in some]))
+                names.update(found, [tag["name"] for tag in some])
+                attributes += len(found)
+            if len(names) > _NAMES or attributes > _ATTRIBUTES:
+                return False
+    except TooOdd:
+        return False
+    return True

@@ -9,15 +9,22 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
-from rdfaspider.extract.tree import XHTML, Element, escaped, start_tag
+from rdfaspider.extract.tree import (
+    LARGE,
+    MANY,
+    XHTML,
+    Element,
+    Spend,
+    escaped,
+    start_tag,
+    without_unread,
+)
 
 _NAMESPACE = re.compile(rb"xmlns:[^\s=>/]++")
 
 
 def namespaces(body: bytes) -> frozenset[str]:
     """Return the attributes named xmlns:… of a page, which is given in lower case."""
-    if b"xmlns:" not in body:  # much faster than the search
-        return frozenset()
     return frozenset(name.decode() for name in _NAMESPACE.findall(body))
 
 
@@ -38,12 +45,12 @@ class HtmlDocument:
         self.text: Callable[[Any], str] = methodcaller("text")
         self.namespaces = namespaces
         self.embedded: list[tuple[str, bytes]] = []
-        self.elements = self._listed(names | namespaces, limit)
+        self.elements = self._listed(names | namespaces, limit, len(body) > LARGE)
         self.is_cut = len(self.elements) >= limit
         title = self._tree.css_first("title")
         self.title = "" if title is None else title.text()
 
-    def _listed(self, names: frozenset[str], limit: int) -> list[Element]:
+    def _listed(self, names: frozenset[str], limit: int, is_large: bool) -> list[Element]:
         root: Any = self._tree.root
         elements: list[Element] = [(-1, "html", _filled(root.attributes), root)]
         places: dict[int, int] = {root.mem_id: 0}
@@ -62,6 +69,8 @@ class HtmlDocument:
             places[node.mem_id] = index
             if None in attributes.values():
                 attributes = _filled(attributes)
+            if is_large and len(attributes) > MANY:
+                attributes = without_unread(attributes)
             append((parent, node.tag, attributes, node))
             index += 1
             if index >= limit:
@@ -72,11 +81,11 @@ class HtmlDocument:
         """Tell whether an element has child elements."""
         return any(child.is_element_node for child in node.iter())
 
-    def html(self, node: Any) -> str:
+    def html(self, node: Any, spend: Spend) -> str:
         """Return the content of an element as HTML."""
         return node.inner_html or ""
 
-    def xml(self, node: Any, namespaces: Mapping[str, str]) -> str:
+    def xml(self, node: Any, namespaces: Mapping[str, str], spend: Spend) -> str:
         """Return the content of an element as XML that stands on its own."""
         inherited = {"xmlns": XHTML, **{f"xmlns:{key}": iri for key, iri in namespaces.items()}}
         written: list[str] = []
@@ -87,8 +96,10 @@ class HtmlDocument:
                 written.append(child)
             elif child.is_text_node:
                 written.append(escaped(child.text()))
+                spend(len(written[-1]))
             elif child.is_element_node:
                 written.append(_start(child, inherited if outermost else {}))
+                spend(len(written[-1]))
                 pending.append((f"</{child.tag}>", False))
                 pending.extend((inner, False) for inner in _children(child))
         return "".join(written)

@@ -11,6 +11,8 @@ import re
 
 from pyoxigraph import NamedNode
 
+from rdfaspider.extract.tree import Spend
+
 _PARTS = re.compile(
     r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?", re.S
 )
@@ -49,17 +51,31 @@ def term(iri: str, limit: int) -> str | None:
 
 
 class Base:
-    """A base IRI, split once, that resolves references and remembers the answers as terms."""
+    """A base IRI, split once, that resolves references and remembers the answers as terms.
 
-    __slots__ = ("_limit", "_origin", "_terms", "authority", "iri", "path", "query", "scheme")
+    ``spend`` is told the length of each answer, for a long base makes them all long.
+    """
 
-    def __init__(self, iri: str, limit: int) -> None:
+    __slots__ = (
+        "_limit",
+        "_origin",
+        "_spend",
+        "_terms",
+        "authority",
+        "iri",
+        "path",
+        "query",
+        "scheme",
+    )
+
+    def __init__(self, iri: str, limit: int, spend: Spend | None = None) -> None:
         self.iri = iri.partition("#")[0]
         self.scheme, self.authority, self.path, self.query, _ = _split(self.iri)
         origin = f"{self.scheme}://{self.authority}"
         self._origin = origin if _PLAIN.fullmatch(origin) else ""
         self._limit = limit
         self._terms: dict[str, str | None] = {}
+        self._spend = spend
 
     def term(self, reference: str) -> str | None:
         """Return the term for a reference, or None when the result is not a valid IRI."""
@@ -67,6 +83,8 @@ class Base:
             return self._terms[reference]
         except KeyError:
             answer = self._terms[reference] = self._term(reference.strip(" \t\n\r\f"))
+            if self._spend and answer:
+                self._spend(len(answer))
             return answer
 
     def _term(self, reference: str) -> str | None:

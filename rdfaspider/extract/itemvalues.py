@@ -54,6 +54,11 @@ class ItemValues:
             self._known[index] = self._value(index)
         return self._known[index]
 
+    def resource(self, index: int) -> str | None:
+        """Return the value that an element has if that is a link: no text is read for it."""
+        _, tag, attributes, _ = self._document.elements[index]
+        return self.value(index) if _LINKS.get(tag) in attributes else None
+
     def link(self, reference: str) -> str | None:
         """Return the term for a reference; one that is not a valid IRI is counted."""
         term = self._base.term(reference)

@@ -3,8 +3,8 @@
 pyoxigraph expands JSON-LD to statements. Here a block is made ready for it: JSON that only a strict
 parser refuses is repaired, contexts are put in place of links to them, and what would make the
 parser slow or overflow its stack is turned away. Each block stands alone: a bad one is counted in
-``Facts.cuts`` ("jsonld syntax", "jsonld invalid", "jsonld depth", "jsonld contexts") and costs no
-other block anything; of an invalid block the statements without a fault are kept.
+``Facts.cuts`` ("jsonld syntax", "jsonld invalid", "jsonld size", "jsonld depth", "jsonld contexts")
+and costs no other block anything; of an invalid block the statements without a fault are kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from pyoxigraph import RdfFormat
 
 from rdfaspider.extract import iris, jsontext
 from rdfaspider.extract.graph import Full, Graph
-from rdfaspider.extract.jsonldcontexts import UNKNOWN, Contexts, Inliner, Place, references
+from rdfaspider.extract.jsonldcontexts import (
+    UNKNOWN,
+    Contexts,
+    Inliner,
+    Place,
+    TooBig,
+    references,
+)
 from rdfaspider.extract.names import Labels, Warnings
 from rdfaspider.extract.statements import Statements
 from rdfaspider.extract.tree import Document
@@ -25,10 +32,14 @@ from rdfaspider.extract.tree import Document
 ATTRIBUTES = frozenset(("type",))
 MEDIA_TYPE = "application/ld+json"
 
+_BLOCKS = 2_000  # of a page
 _DEPTH = 64  # brackets inside each other; the parser needs the square of it, and its stack
 _ASIDE = frozenset(("@context", "@value"))
 _ADDRESS = re.compile(r"\s*+(?:https?:|/)", re.I)
 _NO_CONTEXTS: Contexts = {}
+
+Ready = tuple[bytes, str]
+"""What the parser is given, and the prefix of IRIs whose statements are not wanted."""
 
 
 def blocks(document: Document) -> Iterator[tuple[str, str]]:
@@ -50,10 +61,12 @@ def read_blocks(
 ) -> None:
     """Add the statements of all blocks of a page to its graph, or as many as the limits allow."""
     try:
-        for _, text in blocks(document):
-            value = _value(text, graph, warnings)
-            if value is not None:
-                _read(value, base, labels, graph, contexts, is_page=True)
+        for number, (_, text) in enumerate(blocks(document)):
+            if number == _BLOCKS:
+                graph.cuts["jsonld blocks"] += 1
+                break
+            ready = _prepared(_value(text, graph, warnings), base, graph, contexts, is_page=True)
+            _read(ready, base, labels, graph)
     except Full as full:
         graph.cuts[str(full)] += 1
 
@@ -62,16 +75,24 @@ def read_document(
     text: str, base: str, labels: Labels, graph: Graph, contexts: Contexts = _NO_CONTEXTS
 ) -> None:
     """Add the statements of a JSON-LD document, which is not repaired; raise Full."""
+    if not jsontext.is_small(text):
+        graph.cuts["jsonld size"] += 1
+        return
     try:
         value = jsontext.loads(text)
     except ValueError:
         graph.cuts["jsonld syntax"] += 1
-    else:
-        _read(value, base, labels, graph, contexts)
+        return
+    ready = _prepared(value, base, graph, contexts)
+    del value  # it is large, and the parser makes its own
+    _read(ready, base, labels, graph)
 
 
 def _value(text: str, graph: Graph, warnings: Warnings) -> Any:
     """Return the JSON value of a block, None when there is none to be had."""
+    if not jsontext.is_small(text):
+        graph.cuts["jsonld size"] += 1
+        return None
     try:
         return jsontext.loads(text)
     except ValueError:
@@ -86,15 +107,18 @@ def _value(text: str, graph: Graph, warnings: Warnings) -> Any:
     return value
 
 
-def _read(
-    value: Any, base: str, labels: Labels, graph: Graph, contexts: Contexts, is_page: bool = False
-) -> None:
+def _prepared(
+    value: Any, base: str, graph: Graph, contexts: Contexts, is_page: bool = False
+) -> Ready | None:
+    """Return a value as the parser can take it, or None; the value is gone before it is parsed."""
+    if value is None:
+        return None
     try:
         nodes, names = _surveyed(value)
         inliner = _inlined(nodes, names, base, contexts)
-    except ValueError as error:
+    except TooBig as error:
         graph.cuts[f"jsonld {error}"] += 1
-        return
+        return None
     if is_page:
         _encode(nodes)
     unwanted = ""
@@ -105,14 +129,20 @@ def _read(
     body = jsontext.dumps(value)
     if not inliner.is_cheap(body.count(b'"')):
         graph.cuts["jsonld contexts"] += 1
+        return None
+    return body, unwanted
+
+
+def _read(ready: Ready | None, base: str, labels: Labels, graph: Graph) -> None:
+    if ready is None:
         return
-    faults = Statements(labels, graph).read(body, RdfFormat.JSON_LD, base, unwanted)
+    faults = Statements(labels, graph).read(ready[0], RdfFormat.JSON_LD, base, ready[1])
     if faults:
         graph.cuts["jsonld invalid"] += faults
 
 
 def _surveyed(value: Any) -> tuple[list[dict[str, Any]], set[str]]:
-    """Return the objects of a block and all words that may be terms; raise ValueError."""
+    """Return the objects of a block and all words that may be terms; raise TooBig."""
     names: set[str] = set()
     nodes, aside = _objects(value, names, _ASIDE)
     definitions, _ = _objects(aside, names, frozenset())
@@ -125,7 +155,7 @@ def _surveyed(value: Any) -> tuple[list[dict[str, Any]], set[str]]:
 def _inlined(
     nodes: list[dict[str, Any]], names: set[str], base: str, contexts: Contexts
 ) -> Inliner:
-    """Replace the links to contexts in all nodes; raise ValueError when they are too big."""
+    """Replace the links to contexts in all nodes; raise TooBig when they are."""
     inliner = Inliner(names, contexts)
     place = Place(base)
     for node in nodes:
@@ -157,8 +187,8 @@ def _objects(
     """Return the objects of a value, and the values under names to be passed over.
 
     Contexts and literals are passed over, since an ``@context`` in there is not one of the block.
-    All words that may be terms are added to the names. Raise ValueError when the value is nested
-    too deep.
+    All words that may be terms are added to the names. Raise TooBig when the value is nested too
+    deep.
     """
     objects: list[dict[str, Any]] = []
     aside: list[Any] = []
@@ -178,7 +208,7 @@ def _objects(
         if not below:
             return objects, aside
         level = below
-    raise ValueError("depth")
+    raise TooBig("depth")
 
 
 def _literals(definitions: list[dict[str, Any]]) -> list[str]:

@@ -36,6 +36,8 @@ _FILES = {
 _NAMESPACES = frozenset(PREFIXES.values())
 _INLINED = 50_000  # terms that a block may pull in
 _TERMS = 1_000  # that a block may define; the parser recurses from term to term
+_IRI = 8_192  # characters of an IRI in a context
+_RELATIVE = 50_000  # characters of all that are relative or compact
 _COSTS = 100  # terms whose copying costs as much as the rest of a change of context
 _WORK = 3_000_000  # terms times changes of context: what the parser copies, half a second of it
 
@@ -52,6 +54,10 @@ def references() -> frozenset[str]:
     return frozenset(("@id", *links))
 
 
+class TooBig(ValueError):
+    """Says that a block would cost the parser too much; its message names the limit."""
+
+
 class Place(NamedTuple):
     """Where a context stands: what its links are relative to and which links led to it."""
 
@@ -63,7 +69,17 @@ class Place(NamedTuple):
 class Inliner:
     """Replaces the links of one block's contexts; ``names`` are the words that the block uses."""
 
-    __slots__ = ("_contexts", "_has_scoped", "_left", "_names", "_switches", "_terms", "missing")
+    __slots__ = (
+        "_contexts",
+        "_has_scoped",
+        "_kept",
+        "_left",
+        "_names",
+        "_room",
+        "_switches",
+        "_terms",
+        "missing",
+    )
 
     def __init__(self, names: set[str], contexts: Contexts) -> None:
         self.missing = 0
@@ -71,11 +87,13 @@ class Inliner:
         self._names = names
         self._contexts = contexts
         self._left = _INLINED
+        self._room = _RELATIVE
+        self._kept: dict[str, Terms] = {}  # by link: what a block needs of a bundled context
         self._switches = 0
         self._terms: set[str] = set()
 
     def inlined(self, value: Any, place: Place) -> Any:
-        """Return the value of an ``@context`` without links; raise ValueError if it is too big."""
+        """Return the value of an ``@context`` without links; raise TooBig if it is."""
         found = self._flat(value, place)
         self._switches += len(found)
         return found[0] if len(found) == 1 else found
@@ -111,18 +129,43 @@ class Inliner:
     def _loaded(self, link: str, url: str) -> Any:
         content = self._contexts.get(url)
         if content is None:
+            content = self._bundled(link, url)
+            if content is None:
+                return None
+        self._left -= len(content) if isinstance(content, dict) else 1
+        if self._left < 0:
+            raise TooBig("contexts")
+        return content
+
+    def _bundled(self, link: str, url: str) -> Terms | None:
+        content = self._kept.get(link)
+        if content is None:
             terms = bundled(link) or bundled(url)
             if terms is None:
                 return None
             kept = [name for name in terms if name[0] == "@" or name in self._names]
-            content = {name: terms[name] for name in kept}
-        self._left -= len(content) if isinstance(content, dict) else 1
-        if self._left < 0:
-            raise ValueError("contexts")
+            content = self._kept[link] = {name: terms[name] for name in kept}
         return content
+
+    def _check(self, context: Terms) -> None:
+        """Raise TooBig for IRIs that the parser would copy too often.
+
+        It puts a vocabulary, a base or a prefix before each name of the block, and each of them
+        may be relative to the one before.
+        """
+        for definition in context.values():
+            iri = definition.get("@id") if isinstance(definition, dict) else definition
+            if isinstance(iri, str):
+                if len(iri) > _IRI:
+                    raise TooBig("contexts")
+                if "://" not in iri:
+                    self._room -= len(iri)
+        if self._room < 0:
+            raise TooBig("contexts")
 
     def _local(self, context: Terms, place: Place) -> Terms:
         context = self._imported(context, place)
+        self._check(context)
         if isinstance(context.get("@base"), str):
             context = {**context, "@base": _base(context["@base"])}
         self._terms.update(context)

@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any
 
+_VALUES = 400_000  # of a text; each takes some hundred bytes
 _DIGITS = 1_000  # of a number; Python refuses to read more than 4,300
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile(r"[\s/*]*+(?:<!--|<!\[CDATA\[)[\s/*]*+")
@@ -16,6 +17,16 @@ _PIECES = re.compile(
     r'("[^"\\]*+(?:\\.[^"\\]*+)*+"?)|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|//[^\n]*+|,(?=\s*+[}\]])', re.S
 )
 _ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9A-Fa-f]{4})|(.))', re.S)
+
+
+def is_small(text: str) -> bool:
+    """Tell whether a JSON text has no more values than memory is meant for.
+
+    Each but the first follows a comma or an opening bracket; those in strings are counted too.
+    """
+    if len(text) <= _VALUES:
+        return True
+    return text.count(",") + text.count("[") + text.count("{") <= _VALUES
 
 
 def loads(text: str, strict: bool = True) -> Any:

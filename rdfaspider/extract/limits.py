@@ -15,8 +15,9 @@ class Limits:
 
     body: int = 5_000_000  # bytes read of a page
     depth: int = 2_000  # open elements; trees of browsers stop at 512
-    elements: int = 200_000  # elements with attributes worth a look
-    attributes: int = 500  # attributes of one element
+    tags: int = 500_000  # tags parsed of a page, end tags included
+    elements: int = 150_000  # elements with attributes worth a look
+    attributes: int = 128  # attributes of one element
     prefixes: int = 2_000  # prefix declarations of a page
     iri: int = 8_192  # characters of one IRI
     literal: int = 1_000_000  # characters of one literal

@@ -38,7 +38,7 @@ FOLLOWED = frozenset(
     )
 )
 _LINKING = frozenset(("a", "area", "frame", "iframe", "link", "meta"))
-_REFRESH = re.compile(r"""[\s\d.]*[;,\s]\s*url\s*=\s*["']?([^"']*)""", re.IGNORECASE)
+_REFRESH = re.compile(r"""[\s\d.]*+(?:[;,]\s*+|(?<=\s))url\s*+=\s*+["']?([^"']*+)""", re.IGNORECASE)
 _REFERENCE = 2_000  # characters read of what a page refreshes to
 _ANCHOR = 200  # characters kept of an anchor text
 _ANCHORS = 1_000_000  # characters read for all of them: anchors may stand inside each other

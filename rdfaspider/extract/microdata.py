@@ -91,7 +91,7 @@ class _Reader:
         warnings: Warnings,
         registry: Registry,
     ) -> None:
-        place = iris.Base(base, graph.limits.iri)
+        place = iris.Base(base, graph.limits.iri, graph.spend)
         self._elements = document.elements
         self._labels = labels
         self._graph = graph
@@ -140,7 +140,7 @@ class _Reader:
                 value: str | None = self._subject(place)
                 inner.append(self._item(place, namespace))
             else:
-                value = self._values.value(place)
+                value = self._values.value(place) if forward else self._values.resource(place)
             if value is not None:
                 self._relate(subject, forward, reverse, value)
         return self._without_loops(inner)

@@ -11,13 +11,14 @@ from collections import Counter
 
 from rdfaspider.extract import iris
 from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
+from rdfaspider.extract.tree import Spend
 
 Warnings = Counter[str]
+"""How often each class of the processor graph would have been raised, by its local name."""
 
 _TOKENS = (
     1_000  # of one attribute that are looked at: each may become an IRI of thousands of characters
 )
-"""How often each class of the processor graph would have been raised, by its local name."""
 
 _TERM = re.compile(r"[^\W\d][\w.\-·/]*")
 _NCNAME = re.compile(r"[^\W\d][\w.\-·]*")
@@ -55,6 +56,7 @@ class Names:
         "_limit",
         "_predicates",
         "_resources",
+        "_spend",
         "_terms",
         "_values",
         "base",
@@ -71,6 +73,7 @@ class Names:
         labels: Labels,
         warnings: Warnings,
         limit: int,
+        spend: Spend,
     ) -> None:
         self.base = base
         self._document = document
@@ -80,6 +83,7 @@ class Names:
         self._terms = terms
         self._labels = labels
         self._limit = limit
+        self._spend = spend
         self._values: dict[str, tuple[str, ...]] = {}
         self._predicates: dict[str, tuple[str, ...]] = {}
         self._resources: dict[str, str | None] = {}
@@ -94,7 +98,13 @@ class Names:
         """Return the scope of an element that declares something of its own."""
         base = base or self.base
         names = type(self)(
-            base, self._document, self._terms, self._labels, self.warnings, self._limit
+            base,
+            self._document,
+            self._terms,
+            self._labels,
+            self.warnings,
+            self._limit,
+            self._spend,
         )
         names.prefixes = {**self.prefixes, **prefixes} if prefixes else self.prefixes
         names.vocabulary = self.vocabulary if vocabulary is None else vocabulary
@@ -111,6 +121,7 @@ class Names:
                 del tokens[_TOKENS:]
             named = [name for token in tokens if (name := self._name(token)) is not None]
             answer = self._values[value] = tuple(dict.fromkeys(named))
+            self._spend(sum(map(len, answer)))
             return answer
 
     def predicates(self, value: str) -> tuple[str, ...]:
@@ -128,6 +139,7 @@ class Names:
             return self._resources[value]
         except KeyError:
             answer = self._resources[value] = self._resource(value.strip())
+            self._spend(len(answer or ""))
             return answer
 
     def _resource(self, value: str) -> str | None:

@@ -7,7 +7,7 @@ from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.html import HtmlDocument, namespaces
 from rdfaspider.extract.limits import Limits
 from rdfaspider.extract.tree import Document
-from rdfaspider.extract.xml import XmlDocument, parsed_soup, parsed_xml
+from rdfaspider.extract.xml import XmlDocument, cut_attributes, parsed_soup, parsed_xml
 
 
 def parse(
@@ -22,11 +22,10 @@ def parse(
 
     ``names`` are the attributes that make an element worth listing.
     """
-    body, excess = guard.without_excess(body, limits.attributes)
-    if excess:
-        facts.cuts["attributes"] += excess
-        lowered = body.lower()
-    document = _parsed(body, lowered, media_type, names, limits, facts)
+    document: Document | None = None
+    if media_type.endswith("xml"):
+        document = _parsed_xml(body, media_type, names, limits, facts)
+    document = document or _parsed_html(guard.Page(body, lowered), names, limits, facts)
     facts.host = document.host
     facts.title = " ".join(document.title[:2000].split())
     if document.is_cut:
@@ -34,24 +33,25 @@ def parse(
     return document
 
 
-def _parsed(
-    body: bytes,
-    lowered: bytes,
-    media_type: str,
-    names: frozenset[str],
-    limits: Limits,
-    facts: Facts,
-) -> Document:
-    if media_type.endswith("xml"):
-        try:
-            root, host = parsed_xml(body, media_type)
-        except ValueError:
-            facts.warnings["DocumentError"] += 1
-        else:
-            return XmlDocument(root, host, names, limits.elements)
-    if guard.is_tame(lowered, limits.depth):
-        return HtmlDocument(body, names, limits.elements, namespaces(lowered))
-    root, is_cut = parsed_soup(body)
+def _parsed_xml(
+    body: bytes, media_type: str, names: frozenset[str], limits: Limits, facts: Facts
+) -> Document | None:
+    """Return None for what is not well-formed: it is read as HTML."""
+    try:
+        root, host = parsed_xml(body, media_type)
+    except ValueError:
+        facts.warnings["DocumentError"] += 1
+        return None
+    if excess := cut_attributes(root, limits.attributes):
+        facts.cuts["attributes"] += excess
+    return XmlDocument(root, host, names, limits.elements)
+
+
+def _parsed_html(page: guard.Page, names: frozenset[str], limits: Limits, facts: Facts) -> Document:
+    page = guard.without_excess(page, limits, facts.cuts)
+    if guard.is_tame(page, limits.depth):
+        return HtmlDocument(page.body, names, limits.elements, namespaces(page.lowered))
+    root, is_cut = parsed_soup(page.body)
     if is_cut:
         facts.cuts["depth"] += 1
     return XmlDocument(root, "html5", names, limits.elements)

@@ -10,6 +10,7 @@ from rdfaspider.extract.graph import Graph
 _TYPE = f"<{RDF}type>"
 _COPY = f"<{RDFA}copy>"
 _PATTERN = f"<{RDFA}Pattern>"
+_VISIT = 20  # characters that a pattern costs, so that long ways to useless ones end too
 
 
 def copy_patterns(graph: Graph) -> None:
@@ -36,7 +37,9 @@ def copy_patterns(graph: Graph) -> None:
             del triples[triple]
     for subject in copied:
         if subject not in used:
-            for pattern in _reachable(subject, copied):
+            reached = _reachable(subject, copied)
+            graph.spend(_VISIT * len(reached))
+            for pattern in reached:
                 for predicate, value in properties[pattern]:
                     graph.add(subject, predicate, value)
 

@@ -99,8 +99,6 @@ class Pool:
         if isinstance(answer, str):
             answer = await self._read(url, header, body, is_struck=answer == "slow")
         found, quads = answer
-        if "error" in found:
-            raise ExtractionFailed("error", found["error"], found["traceback"])
         if self._suspects:
             self._suspects.forgive(url)
         return _extraction(found, quads)

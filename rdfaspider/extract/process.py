@@ -47,18 +47,14 @@ _SHOWN = 3
 
 
 class ExtractionFailed(Exception):
-    """A page could not be read; `reason` is timeout, memory, crash, error or busy.
+    """A page could not be read; `reason` is timeout, memory, crash or busy.
 
-    error      name of the exception that reading the page raised, if any
-    traceback  its traceback
-    strikes    how many pages of the same domain have cost a worker lately
+    `strikes` counts the pages of the same domain that have cost a worker lately.
     """
 
-    def __init__(self, reason: str, error: str = "", traceback: str = "") -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.error = error
-        self.traceback = traceback
         self.strikes = 0
 
 

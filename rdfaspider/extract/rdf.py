@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 
-from lxml import etree
 from pyoxigraph import RdfFormat
 
 from rdfaspider.extract import guard, jsonld
 from rdfaspider.extract.graph import Full, Graph
 from rdfaspider.extract.jsonldcontexts import Contexts
 from rdfaspider.extract.names import Labels
+from rdfaspider.extract.rdfxml import tamed
 from rdfaspider.extract.statements import Statements
 
 MEDIA_TYPES: dict[str, RdfFormat] = {
@@ -46,8 +46,9 @@ ACCEPT = (
 )
 """The part of an Accept header that asks for RDF where a server has no HTML."""
 
-_BASE = re.compile(rb"base\s*+<", re.I)
-_BASES = 1_000  # directives; each may lengthen the one before
+# It matches whether an IRI follows or not, or each of many would look for one far away.
+_BASE = re.compile(rb"base(?:\s|#[^\r\n]*+)*+(?:<([^>]*+))?+", re.I)
+_SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9+.\-]*+:")
 _NO_CONTEXTS: Contexts = {}
 _QUOTED = 1_000  # triple terms may stand inside each other, and the parser has but one stack
 
@@ -77,38 +78,20 @@ def read_document(
 
 def _read(body: bytes, rdf_format: RdfFormat, base: str, labels: Labels, graph: Graph) -> None:
     faults = 0
+    body = body.removeprefix(BOM_UTF8)
     if rdf_format == RdfFormat.RDF_XML:
-        body, excess = guard.without_excess(body, graph.limits.attributes)
-        if excess:
-            graph.cuts["attributes"] += excess
-        body, faults = _tamed(body)
+        body, faults = tamed(guard.without_tags(body, graph.limits.tags), graph)
     elif body.count(b"<<") > _QUOTED:
         graph.cuts["triple terms"] += 1
         return
-    elif len(_BASE.findall(body)) > _BASES:
+    elif _are_long(_BASE.findall(body), graph.limits.iri):
         graph.cuts["rdf bases"] += 1
         return
-    faults += Statements(labels, graph).read(body.removeprefix(BOM_UTF8), rdf_format, base)
+    faults += Statements(labels, graph).read(body, rdf_format, base)
     if faults:
         graph.cuts["rdf invalid"] += faults
 
 
-def _tamed(body: bytes) -> tuple[bytes, int]:
-    """Return XML without entities and without more depth than libxml2 allows, and its faults.
-
-    The RDF/XML parser alone expands entities without end and needs the square of the depth.
-    """
-    parser = etree.XMLParser(
-        resolve_entities="internal",
-        no_network=True,
-        load_dtd=False,
-        recover=True,
-        remove_comments=True,
-        remove_pis=True,
-    )
-    try:
-        root = etree.fromstring(body, parser)
-    except etree.XMLSyntaxError:
-        root = None
-    faults = sum(entry.level >= etree.ErrorLevels.ERROR for entry in parser.error_log)
-    return (b"", faults or 1) if root is None else (etree.tostring(root), faults)
+def _are_long(bases: list[bytes], limit: int) -> bool:
+    """Tell whether relative bases may make a long one, as each may lengthen the one before."""
+    return sum(len(base) for base in bases if not _SCHEME.match(base)) > limit

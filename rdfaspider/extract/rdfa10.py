@@ -111,7 +111,8 @@ class _Declarations(Declarations):
     __slots__ = ()
 
     def _initial_names(self, host: str, base: Base, document: Base, labels: Labels) -> Names:
-        return _Names(base, document, LINK_TYPES, labels, self._warnings, self._graph.limits.iri)
+        limit, spend = self._graph.limits.iri, self._graph.spend
+        return _Names(base, document, LINK_TYPES, labels, self._warnings, limit, spend)
 
     def entered(self, context: Context, attributes: dict[str, str], is_root: bool) -> Context:
         known = {name: attributes[name] for name in attributes.keys() - {"prefix", "vocab"}}

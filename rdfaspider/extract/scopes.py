@@ -20,6 +20,7 @@ from rdfaspider.extract.literals import language_suffix
 from rdfaspider.extract.tree import Document
 
 NOBODY = -1
+_REFERENCES = 10_000  # of one item that are looked at
 
 
 class Scopes:
@@ -75,7 +76,7 @@ class Scopes:
             return owned
         slices: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         slices[item].append((0, len(owned)))
-        for name in references.split():
+        for name in references.split(maxsplit=_REFERENCES)[:_REFERENCES]:
             if name in self._places:
                 owner, start, end = self._slice(self._places[name])
                 slices[owner].append((start, end))

@@ -61,13 +61,13 @@ class Statements:
         limits = self._graph.limits
         if isinstance(term, NamedNode):
             text = str(term)
-            return text if len(text) - 2 <= limits.iri else self._cut("iri")
+            return text if len(text) - 2 <= limits.iri else self._cut("iri", len(text))
         if isinstance(term, BlankNode):
             return self._relabelled(term.value)
         if isinstance(term, Triple):
             return self._cut("triple terms")  # of RDF 1.2, which few stores know
         if len(term.value) > limits.literal:
-            return self._cut("literal")
+            return self._cut("literal", len(term.value))
         if term.direction is not None:  # of RDF 1.2 as well
             term = Literal(term.value, language=term.language)
         return str(term)
@@ -78,8 +78,9 @@ class Statements:
             label = self._known[name] = self._labels.fresh()
         return label
 
-    def _cut(self, reason: str) -> str:
+    def _cut(self, reason: str, length: int = 0) -> str:
         self._graph.cuts[reason] += 1
+        self._graph.spend(length)  # the parser has made it all the same
         return ""
 
 

@@ -16,6 +16,59 @@ XHTML = "http://www.w3.org/1999/xhtml"
 
 Element = tuple[int, str, dict[str, str], Any]
 
+Spend = Callable[[int], None]
+"""Takes in how many characters were made out of the page; raises Full when they are too many."""
+
+LARGE = 400_000  # bytes of a page that has room for more attributes than memory is meant for
+MANY = (
+    32  # attributes of an element of which only those are kept, in a large page, that anybody reads
+)
+READ = frozenset(
+    (
+        "about",
+        "content",
+        "data",
+        "datatype",
+        "datetime",
+        "href",
+        "http-equiv",
+        "id",
+        "inlist",
+        "itemid",
+        "itemprop",
+        "itemprop-reverse",
+        "itemref",
+        "itemscope",
+        "itemtype",
+        "lang",
+        "name",
+        "prefix",
+        "property",
+        "rel",
+        "resource",
+        "rev",
+        "role",
+        "src",
+        "type",
+        "typeof",
+        "value",
+        "version",
+        "vocab",
+        "xml:base",
+        "xml:lang",
+    )
+)
+"""The attributes that readers ask for, beside those named xmlns:…"""
+
+
+def without_unread(attributes: dict[str, str]) -> dict[str, str]:
+    """Return the attributes that some reader asks for."""
+    return {
+        name: value
+        for name, value in attributes.items()
+        if name in READ or name.startswith("xmlns:")
+    }
+
 
 class Document(Protocol):
     """A parsed page, whichever parser read it."""
@@ -32,12 +85,15 @@ class Document(Protocol):
         """Tell whether an element has child elements."""
         ...
 
-    def html(self, node: Any) -> str:
+    def html(self, node: Any, spend: Spend) -> str:
         """Return the content of an element as HTML."""
         ...
 
-    def xml(self, node: Any, namespaces: Mapping[str, str]) -> str:
-        """Return the content of an element as XML that stands on its own."""
+    def xml(self, node: Any, namespaces: Mapping[str, str], spend: Spend) -> str:
+        """Return the content of an element as XML that stands on its own.
+
+        ``spend`` is told the length of each piece before more are made, and may raise.
+        """
         ...
 
 

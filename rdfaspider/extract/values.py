@@ -67,12 +67,13 @@ class Values:
 
     def _content(self, context: Context, suffix: str, node: Any) -> str:
         if suffix == XML_LITERAL:
-            text = self._document.xml(node, context.names.prefixes)
-            self._graph.spend(4 * len(text))  # writing mark-up takes longer than reading text
-            return text
+            return self._document.xml(node, context.names.prefixes, self._spend)
         if suffix == _HTML_LITERAL:
-            return self._document.html(node)
+            return self._document.html(node, self._spend)
         return self._document.text(node)
+
+    def _spend(self, characters: int) -> None:
+        self._graph.spend(4 * characters)  # writing mark-up takes longer than reading text
 
     def _quoted(self, text: str, suffix: str) -> str:
         if len(text) > self._limit:

@@ -12,10 +12,7 @@ import json
 import resource
 import signal
 import sys
-import traceback
 from typing import BinaryIO
-
-from selectolax.lexbor import SelectolaxError
 
 from rdfaspider.extract import Extraction, Limits, Options, extract
 from rdfaspider.extract.vocabulary import bundled
@@ -24,8 +21,6 @@ from rdfaspider.extract.vocabulary import bundled
 _LEAST_MEMORY = 64
 # Seconds beyond the time limit in which the crawl, if it is alive, ends the worker itself.
 _GRACE = 5.0
-# Characters of a traceback to send.
-_TRACEBACK = 4_000
 
 _READY = b'{"size": 0}\n'
 # Made in advance: when it is needed, no memory may be left.
@@ -42,7 +37,7 @@ def main(options: str, memory: str, timeout: str) -> None:
     faulthandler.enable()
     what = options_from_json(options)
     _limit_memory(int(memory))
-    extract(_SAMPLE, "http://example.org/", "text/html", what)
+    _read_sample(what, memory)
     with open(0, "wb", closefd=False) as answers:
         answers.write(_READY)
         answers.flush()
@@ -56,10 +51,20 @@ def _limit_memory(megabytes: int) -> None:
     except ValueError:
         most = resource.getrlimit(resource.RLIMIT_AS)[1] >> 20
         sys.exit(f"EXTRACT_MEMORY_MB={megabytes} is more than the {most} MB of ulimit -v")
+
+
+def _read_sample(options: Options, memory: str) -> None:
+    """Read a page and ask for the memory that others need; exit if that fails."""
+    facts = extract(_SAMPLE, "http://example.org/", "text/html", options).facts
+    for trace in facts.errors.values():
+        sys.exit(trace)
     try:
         bytearray(_LEAST_MEMORY << 20)
+        is_too_little = facts.is_out_of_memory
     except MemoryError:
-        sys.exit(f"EXTRACT_MEMORY_MB={megabytes} leaves no room for a page")
+        is_too_little = True
+    if is_too_little:
+        sys.exit(f"EXTRACT_MEMORY_MB={memory} leaves no room for a page")
 
 
 def serve(pages: BinaryIO, answers: BinaryIO, options: Options, seconds: float) -> None:
@@ -74,15 +79,12 @@ def serve(pages: BinaryIO, answers: BinaryIO, options: Options, seconds: float) 
 
 
 def _answer(body: bytes, url: str, content_type: str, options: Options) -> bytes:
-    """Return what a page holds, or the error that reading it raised."""
+    """Return what a page holds, or that it needs too much memory."""
     try:
-        return _encoded(extract(body, url, content_type, options))
-    except (MemoryError, SelectolaxError):  # lexbor fails only for want of memory
+        extraction = extract(body, url, content_type, options)
+        return _OUT_OF_MEMORY if extraction.facts.is_out_of_memory else _encoded(extraction)
+    except MemoryError:
         return _OUT_OF_MEMORY
-    except BaseException as error:  # panics in Rust are not Exceptions
-        text = "".join(traceback.format_exception(error))[-_TRACEBACK:]
-        failure = {"error": type(error).__name__, "traceback": text, "size": 0}
-        return json.dumps(failure).encode() + b"\n"
 
 
 def _encoded(extraction: Extraction) -> bytes:

@@ -12,13 +12,23 @@ from typing import Any
 
 from lxml import etree
 
-from rdfaspider.extract.tree import XHTML, Element, escaped, start_tag
+from rdfaspider.extract.tree import (
+    MANY,
+    XHTML,
+    Element,
+    Spend,
+    escaped,
+    start_tag,
+    without_unread,
+)
 
 _XML = "{http://www.w3.org/XML/1998/namespace}"
 _RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}RDF"
 _SVG = "{http://www.w3.org/2000/svg}svg"
 _ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
 _PREDEFINED = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
+_EMBEDDED = 10_000_000  # bytes of all subtrees in RDF/XML, with what they inherit
+_SHORT = 50_000  # tags of a page that may nest deep
 _EVENTS = ("start", "end", "start-ns")
 _text = etree.XPath("string()")
 
@@ -26,17 +36,18 @@ _text = etree.XPath("string()")
 class XmlDocument:
     """A page in libxml2's tree."""
 
-    __slots__ = ("elements", "embedded", "host", "is_cut", "namespaces", "text", "title")
+    __slots__ = ("_room", "elements", "embedded", "host", "is_cut", "namespaces", "text", "title")
 
     def __init__(self, root: Any, host: str, names: frozenset[str], limit: int) -> None:
         self.host = host
         self.text = _text
+        self._room = _EMBEDDED
         self.embedded: list[tuple[str, bytes]] = []
         self.elements = self._listed(root, names, limit)
         self.namespaces = frozenset(
             name for element in self.elements for name in element[2] if name[:6] == "xmlns:"
         )
-        self.is_cut = len(self.elements) >= limit
+        self.is_cut = len(self.elements) >= limit or self._room <= 0
         title = next(root.iter("title", f"{{{XHTML}}}title"), None)
         self.title = "" if title is None else _text(title)
 
@@ -52,13 +63,15 @@ class XmlDocument:
                 if node[0]:
                     declared[f"xmlns:{node[0]}"] = node[1]
             elif node.tag == _RDF:
-                self.embedded.append((node.base or "", etree.tostring(node, with_tail=False)))
+                self._embed(node)
                 walk.skip_subtree()
                 above.append(-1)
                 if not elements:  # the root is always listed
                     elements.append((-1, "RDF", {}, node))
             else:
                 attributes = declared | _attributes(node)
+                if len(attributes) > MANY:
+                    attributes = without_unread(attributes)
                 if not elements or declared or _matters(attributes, names):
                     elements.append((above[-1], _local(node.tag), attributes, node))
                     above.append(len(elements) - 1)
@@ -69,22 +82,29 @@ class XmlDocument:
                     break
         return elements
 
+    def _embed(self, node: Any) -> None:
+        """Note a subtree in RDF/XML; all declarations around it are written with each."""
+        if self._room > 0:
+            base, subtree = node.base or "", etree.tostring(node, with_tail=False)
+            self._room -= len(base) + len(subtree)
+            self.embedded.append((base, subtree))
+
     def has_elements(self, node: Any) -> bool:
         """Tell whether an element has child elements."""
         return next(node.iterchildren("*"), None) is not None
 
-    def html(self, node: Any) -> str:
+    def html(self, node: Any, spend: Spend) -> str:
         """Return the content of an element as HTML."""
-        return self.xml(node, {})
+        return self.xml(node, {}, spend)
 
-    def xml(self, node: Any, namespaces: Mapping[str, str]) -> str:
+    def xml(self, node: Any, namespaces: Mapping[str, str], spend: Spend) -> str:
         """Return the content of an element as XML that stands on its own."""
         inherited = {f"xmlns:{prefix}": iri for prefix, iri in namespaces.items()}
         for prefix, iri in node.nsmap.items():
             inherited[f"xmlns:{prefix}" if prefix else "xmlns"] = iri
         written = [escaped(node.text or "")]
         for child in node:
-            _write(child, inherited, written)
+            _write(child, inherited, written, spend)
             written.append(escaped(child.tail or ""))
         return "".join(written)
 
@@ -107,9 +127,14 @@ def parsed_xml(body: bytes, media_type: str) -> tuple[Any, str]:
 
 
 def parsed_soup(body: bytes) -> tuple[Any, bool]:
-    """Return the root of any HTML, and whether it was too deep to be read to its end."""
+    """Return the root of any HTML, and whether it was too deep to be read to its end.
+
+    The parser goes through all open elements at each end tag that has no start tag. There may be
+    2,048 of them, or 256 if it must not be huge.
+    """
+    is_short = body.count(b"<") <= _SHORT
     parser = etree.HTMLParser(
-        encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
+        encoding="utf-8", huge_tree=is_short, remove_comments=True, remove_pis=True
     )
     try:
         root = etree.fromstring(body, parser)
@@ -117,6 +142,18 @@ def parsed_soup(body: bytes) -> tuple[Any, bool]:
         root = None
     is_cut = any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)
     return (etree.Element("html") if root is None else root), is_cut
+
+
+def cut_attributes(root: Any, limit: int) -> int:
+    """Delete attributes beyond the limit; return how many elements lost some.
+
+    lxml looks for each attribute from the first one on.
+    """
+    elements = root.xpath(f"//*[count(@*) > {limit}]")
+    for element in elements:
+        for name in element.keys()[limit:]:
+            del element.attrib[name]
+    return len(elements)
 
 
 def _host(root: Any, media_type: str) -> str:
@@ -151,15 +188,16 @@ def _local(tag: str) -> str:
     return tag.removeprefix(f"{{{XHTML}}}")
 
 
-def _write(top: Any, inherited: dict[str, str], written: list[str]) -> None:
+def _write(top: Any, inherited: dict[str, str], written: list[str], spend: Spend) -> None:
     """Write an element in document order, without recursion and without its tail."""
     declared = inherited
     for event, node in etree.iterwalk(top, events=_EVENTS):
         if event == "start-ns":
             declared = declared | {f"xmlns:{node[0]}" if node[0] else "xmlns": node[1]}
         elif event == "start":
-            attributes = [*sorted(_declared(declared)), *_written(node)]
+            attributes = [*sorted(_declared(declared)), *_written(node, spend)]
             written.append(start_tag(_qualified(node), attributes))
+            spend(len(written[-1]))
             written.append(escaped(node.text or ""))
             declared = {}
         else:
@@ -177,10 +215,12 @@ def _qualified(node: Any) -> str:
     return f"{node.prefix}:{local}" if node.prefix else local
 
 
-def _written(node: Any) -> list[tuple[str, str]]:
+def _written(node: Any, spend: Spend) -> list[tuple[str, str]]:
     """Return the attributes in the order of Canonical XML: by namespace, then by name."""
-    prefixes = {iri: prefix for prefix, iri in node.nsmap.items() if prefix}
-    prefixes[_XML[1:-1]] = "xml"
+    prefixes = {_XML[1:-1]: "xml"}
+    if any(name[0] == "{" and not name.startswith(_XML) for name in node.keys()):  # noqa: SIM118
+        prefixes |= {iri: prefix for prefix, iri in node.nsmap.items() if prefix}
+        spend(len(prefixes))
     pairs: list[tuple[str, str]] = []
     for name, value in sorted(node.items(), key=lambda item: item[0].rpartition("}")):
         namespace, _, local = name.rpartition("}")

@@ -88,6 +88,8 @@ class ExtractPipeline:
         except ExtractionFailed as failure:
             _fail(page, failure)
             return page
+        if extraction.facts.errors and not _is_usable(page, extraction.facts):
+            return page
         header = header_directives(page.robots_header, self.options.agent)
         noindex = extraction.facts.noindex or not header.isdisjoint(("noindex", "none"))
         nofollow = extraction.facts.nofollow or not header.isdisjoint(("nofollow", "none"))
@@ -105,7 +107,10 @@ class ExtractPipeline:
 
     async def _extract(self, page: Page) -> Extraction:
         if self.pool is None:
-            return extract(page.body, page.url, page.content_type, self.options)
+            extraction = extract(page.body, page.url, page.content_type, self.options)
+            if extraction.facts.is_out_of_memory:
+                raise ExtractionFailed("memory")
+            return extraction
         return await self.pool.extract(page.body, page.url, page.content_type)
 
     async def close_spider(self) -> None:
@@ -132,11 +137,19 @@ def _fail(page: Page, failure: ExtractionFailed) -> None:
     page.outcome = "postponed" if failure.reason == "busy" else "failed"
     page.reason = f"extract-{failure.reason}"
     page.strikes = failure.strikes
-    # An exception is a bug; the rest is to be expected of some pages.
-    level = logging.WARNING if failure.error else logging.DEBUG
-    logger.log(level, "%s could not be read: %s.", page.url, failure.error or failure.reason)
-    if failure.traceback:
-        logger.debug("%s", failure.traceback)
+    logger.debug("%s could not be read: %s.", page.url, failure.reason)
+
+
+def _is_usable(page: Page, facts: Facts) -> bool:
+    """Log the readers that failed, each of which is a bug; fail the page if nothing could be read."""
+    for reader, trace in facts.errors.items():
+        error = trace.rpartition("\n")[2]
+        logger.warning("%s could not be read (%s): %s.", page.url, reader, error)
+        logger.debug("%s", trace)
+    if "page" in facts.errors:
+        page.outcome, page.reason = "failed", "extract-error"
+        return False
+    return True
 
 
 def options_from(settings: BaseSettings) -> Options:

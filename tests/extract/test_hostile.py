@@ -107,9 +107,9 @@ def test_what_fits_is_kept_when_the_rest_is_cut() -> None:
 
 
 def test_attributes_within_the_limit_are_kept() -> None:
-    noise = " ".join(f'a{n}="{"x" * 50}"' for n in range(400))
+    noise = " ".join(f'a{n}="{"x" * 50}"' for n in range(100))
     page = f'<p property="dc:x" {noise} content=">">'.encode()
-    assert len(page) > 20_000
+    assert len(page) > 5_000
     assert extract(page, URL).quads[0].object.value == ">"  # type: ignore[union-attr]
 
 

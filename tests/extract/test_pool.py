@@ -140,19 +140,18 @@ def test_a_page_that_needs_too_much_memory_fails_alone(memory: int) -> None:
 
 
 def test_a_page_that_raises_an_exception_costs_no_worker() -> None:
-    # No page is known that does; a limit that is no number makes one of any page with a long tag.
-    options = Options(limits=Limits(attributes="many"))  # type: ignore[arg-type]
+    # No page is known that does; a limit that is no number makes one of any page with many tags.
+    options = Options(limits=Limits(depth="deep"))  # type: ignore[arg-type]
 
     async def scenario() -> None:
         pool = Pool(1, options)
         try:
             await pool.open()
             (worker,) = pool._idle
-            with pytest.raises(ExtractionFailed, match="error") as failed:
-                await pool.extract(b"<p title='" + b"x" * 20_000, URL, "text/html")
-            assert failed.value.error == "TypeError"
-            assert "without_excess" in failed.value.traceback
-            assert failed.value.strikes == 0
+            found = await pool.extract(b"<p>" * 10_001, URL, "text/html")
+            assert found.facts.cuts == {"page error": 1}
+            assert "_is_bounded" in found.facts.errors["page"]
+            assert "\nTypeError: " in found.facts.errors["page"]
             assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
             assert pool._idle == [worker]
         finally:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+from typing import Any
 
 import pytest
 from scrapy.statscollectors import MemoryStatsCollector
@@ -77,26 +78,40 @@ def test_what_has_no_body_passes_by(pipeline: ExtractPipeline) -> None:
     assert asyncio.run(pipeline.process_item(redirect)).links == ["http://a.test/b"]
 
 
-def test_an_exception_is_logged_with_the_page_that_raised_it(
+@pytest.mark.parametrize("processes", [0, 1])
+@pytest.mark.parametrize(
+    ("limits", "outcome", "reader", "links"),
+    [({"depth": "deep"}, "failed", "page", 0), ({"prefixes": "few"}, "done", "rdfa", 1)],
+)
+def test_an_exception_is_logged_with_the_page_and_costs_no_more_than_its_reader(
     caplog: pytest.LogCaptureFixture,
+    limits: dict[str, Any],
+    outcome: str,
+    reader: str,
+    links: int,
+    processes: int,
 ) -> None:
     caplog.set_level(logging.DEBUG, "rdfaspider")
-    # A limit that is no number is met by a page with a long tag, and by no other.
-    options = Options(limits=Limits(attributes="many"))  # type: ignore[arg-type]
+    # A limit that is no number is met by a page with many tags, or with a prefix, and by no other.
+    options = Options(limits=Limits(**limits))
+    head = f"{'<p>' * 10_000}<a prefix='x: http://x.test/' property='x:y' href='/b'>"
 
     async def scenario() -> Page:
-        pool = Pool(1, options)
+        pool = Pool(processes, options) if processes else None
         try:
             pipeline = ExtractPipeline(MemoryStatsCollector(get_crawler()), options, pool)
-            return await pipeline.process_item(page(head=f"<p title='{'x' * 20_000}'>"))
+            return await pipeline.process_item(page(head))
         finally:
-            await pool.close()
+            if pool is not None:
+                await pool.close()
 
     read = asyncio.run(scenario())
-    assert (read.outcome, read.reason, read.strikes) == ("failed", "extract-error", 0)
+    assert (read.outcome, read.strikes, len(read.links)) == (outcome, 0, links)
+    assert read.reason == ("extract-error" if links == 0 else "page")
     (warning,) = [record for record in caplog.records if record.levelno == logging.WARNING]
-    assert warning.getMessage() == "http://a.test/ could not be read: TypeError."
-    (details,) = [record for record in caplog.records if "Traceback" in record.getMessage()]
+    told = f"http://a.test/ could not be read ({reader}): TypeError: "
+    assert warning.getMessage().startswith(told)
+    (details,) = [record for record in caplog.records if "  File " in record.getMessage()]
     assert details.levelno == logging.DEBUG
 
 

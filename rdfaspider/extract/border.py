@@ -1,0 +1,60 @@
+"""Where the failure of a reader of a page ends.
+
+A page is read by libraries in C and Rust, too, which panic, run out of memory and out of stack on
+some pages. Whatever comes out of a reader is counted in ``Facts.cuts`` as "READER memory" or
+"READER error", and what the other readers found is kept.
+"""
+
+from __future__ import annotations
+
+import traceback
+from types import TracebackType
+
+from selectolax.lexbor import SelectolaxError
+
+from rdfaspider.extract.facts import Facts
+
+_MESSAGE = 200  # characters of what was raised
+_TRACEBACK = 4_000  # characters of where
+
+
+class border:
+    """Let nothing out of a block of code but what is meant for the whole process."""
+
+    __slots__ = ("_facts", "_reader")
+
+    def __init__(self, reader: str, facts: Facts) -> None:
+        self._reader = reader
+        self._facts = facts
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if error is None:
+            return True
+        if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
+            return False
+        # The frames hold what took the memory.
+        traceback.clear_frames(trace)
+        if isinstance(
+            error, (MemoryError, SelectolaxError)
+        ):  # lexbor fails only for want of memory
+            self._facts.cuts[f"{self._reader} memory"] += 1
+        else:
+            # A panic of Rust is no Exception.
+            self._facts.cuts[f"{self._reader} error"] += 1
+            self._facts.errors[self._reader] = _told(error, trace)
+        return True
+
+
+def _told(error: BaseException, trace: TracebackType | None) -> str:
+    """Return where something was raised, and in the last line what."""
+    place = "".join(traceback.format_tb(trace))[-_TRACEBACK:]
+    message = " ".join(str(error)[:_MESSAGE].split())
+    return f"{place}{type(error).__name__}: {message}"
