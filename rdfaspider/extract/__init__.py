@@ -1,7 +1,7 @@
 """Extraction: one page's bytes to its links, its quads and the facts about it.
 
 ``extract`` is a pure function: it opens no file and no connection, keeps nothing between pages and
-never raises, whatever the bytes are: each reader fails alone (``border``). HTML is parsed once, to a
+never raises, whatever the bytes are: each reader fails alone (``containment``). HTML is parsed once, to a
 flat list of elements (``tree``), and each reader walks that list: ``facts``, ``links``, ``rdfa``,
 ``jsonld``, ``microdata``. RDF documents go to ``rdf``. All statements of a page end up in one graph,
 each once.
@@ -19,7 +19,7 @@ from pyoxigraph import parse as parse_rdf
 from rdfaspider.extract import facts as heads
 from rdfaspider.extract import guard, iris, jsonld, microdata, rdf, rdfa
 from rdfaspider.extract import links as anchors
-from rdfaspider.extract.border import border
+from rdfaspider.extract.containment import contained
 from rdfaspider.extract.encoding import to_utf8
 from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.graph import Graph
@@ -93,7 +93,7 @@ def extract(
     gc.disable()
     extraction = Extraction()
     try:
-        with border("page", extraction.facts):
+        with contained("page", extraction.facts):
             _extract(body, url, content_type, options, extraction)
     finally:
         if collects:
@@ -114,7 +114,7 @@ def _extract(
     labels = Labels(blake2b(public.encode("utf-8", "replace"), digest_size=8).hexdigest())
     media_type = content_type.partition(";")[0].strip().lower()
     if "rdf" in options.formats and media_type in rdf.MEDIA_TYPES:
-        with border("rdf", facts):
+        with contained("rdf", facts):
             rdf.read_document(body, media_type, public, labels, graph)
         facts.quads["rdf"] = len(graph.triples)
     else:
@@ -122,7 +122,7 @@ def _extract(
     if name is None:
         facts.cuts["url"] += 1
     elif graph.triples:
-        with border("output", facts):
+        with contained("output", facts):
             extraction.longest = max(len(value) for _, _, value in graph.triples)
             extraction.predicates = [predicate[1:-1] for predicate in graph.predicates()]
             extraction.nquads = graph.nquads(name)
@@ -150,28 +150,30 @@ def _read_page(
     names |= {"role"} if options.role else frozenset()
     media_type = content_type.partition(";")[0].strip().lower()
     document = parse(body, lowered, media_type, names, limits, facts)
-    heads.read_head(document, url, options.agent, facts)  # no border: it may ask to be left alone
+    heads.read_head(
+        document, url, options.agent, facts
+    )  # not contained: it may ask to be left alone
     if options.text:
-        with border("text", facts):
+        with contained("text", facts):
             root = document.elements[0][3]
             facts.text = " ".join(document.text(root)[: 4 * options.text].split())[: options.text]
     if not facts.nofollow:
-        with border("links", facts):
+        with contained("links", facts):
             _read_links(document, url, options, extraction)
     base = without_userinfo(facts.base)
     if "rdfa" in formats and rdfa.is_worth(document, options.role):
-        with border("rdfa", facts):
+        with contained("rdfa", facts):
             facts.rdfa = options.rdfa or declared_version(document, body)
             reader = Processor10 if facts.rdfa == "1.0" else rdfa.Processor
             processor = reader(document, labels, graph, facts.warnings)
             processor.run(without_userinfo(url), base, options.role, options.vocabularies)
     facts.quads["rdfa"] = len(graph.triples)
     if "jsonld" in formats:
-        with border("jsonld", facts):
+        with contained("jsonld", facts):
             jsonld.read_blocks(document, base, labels, graph, facts.warnings)
         facts.quads["jsonld"] = len(graph.triples) - facts.quads.total()
     if "microdata" in formats and microdata.is_worth(document):
-        with border("microdata", facts):
+        with contained("microdata", facts):
             microdata.read(document, base, labels, graph, facts.warnings)
         facts.quads["microdata"] = len(graph.triples) - facts.quads.total()
 

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from rdfaspider.extract import Limits, guard
-from rdfaspider.extract.attributes import may_exceed, without_excess
-from rdfaspider.extract.elementstack import TooOdd
-from rdfaspider.extract.nesting import OpenElements
-from rdfaspider.extract.tags import TAGS
+from rdfaspider.extract import Limits, facts, guard, jsonld, links, microdata, rdfa
+from rdfaspider.extract.guard.attributes import may_exceed, without_excess
+from rdfaspider.extract.guard.nesting import follow
+from rdfaspider.extract.guard.stack import ElementStack, TooOdd
+from rdfaspider.extract.guard.tags import TAGS
+from rdfaspider.extract.tree import without_unread
 
 ROWS = b"<tr><td>a<td>b<br><p>c" * 10_000
 LINKS = b"<ul>" + b'<li><A href="x"><b class=c>y</b></a>' * 5000 + b"</ul>"
@@ -122,58 +123,13 @@ NAMES = (
     b" marquee html body head frameset script style textarea xmp noscript plaintext rp rt ruby address"
     b" details dialog fieldset pre image hr br search x"
 ).split()
-TEXTS = [
-    *(
-        b"x",
-        b" ",
-        b"<!--</b></div>-->",
-        b"<!-->",
-        b"<!--",
-        b"-->",
-        b"<![CDATA[x]]>",
-        b"<![CDATA[",
-        b"]]>",
-    ),
-    *(
-        b"<?x>",
-        b"</ x>",
-        b"</>",
-        b"<",
-        b"\0",
-        b'"',
-        b"'",
-        b"<!doctype html>",
-        b'<p x="</p>">',
-        b"<svg><desc>",
-    ),
-    *(
-        b"<svg><foreignObject>",
-        b"<math><mi>",
-        b"<svg><path/>",
-        b"</svg>",
-        b"<table><tr><td>",
-        b"</table>",
-    ),
-    *(
-        b"<style><!--</style>",
-        b"<script><!--<script></script>",
-        b"</script>",
-        b"<textarea></b></textarea>",
-    ),
-]
-ENDS = [
-    b">",
-    b">",
-    b">",
-    b" id=%d>",
-    b" id=%d>",
-    b"/>",
-    b" />",
-    b" a=b/>",
-    b"\x0b>",
-    b' a="</div>">',
-    b' a="',
-]
+TEXTS = (
+    b"x| |<!--</b></div>-->|<!-->|<!--|-->|<![CDATA[x]]>|<![CDATA[|]]>|<?x>|</ x>|</>|<|\0|\"|'"
+    b'|<!doctype html>|<p x="</p>">|<svg><desc>|<svg><foreignObject>|<math><mi>|<svg><path/>|</svg>'
+    b"|<table><tr><td>|</table>|<style><!--</style>|<script><!--<script></script>|</script>"
+    b"|<textarea></b></textarea>"
+).split(b"|")
+ENDS = b'>|>|>| id=%d>| id=%d>|/>| />| a=b/>|\x0b>| a="</div>">| a="'.split(b"|")
 
 
 def token(dice: random.Random, names: list[bytes]) -> bytes:
@@ -207,14 +163,14 @@ def test_the_bound_holds_for_any_soup() -> None:
     compared = 0
     for _ in range(3000):
         body = soup(dice)
-        elements = OpenElements()
+        stack = ElementStack()
         try:
-            elements.read(TAGS.finditer(body.lower()))
+            follow(TAGS.finditer(body.lower()), stack)
         except TooOdd:
             continue
         tree = LexborHTMLParser(body + b"<x-probe>")
-        assert open_elements(tree) <= 3 * len(elements) + 8, body
-        assert len(tree.css("*")) <= 4 * body.count(b"<") + 4 * elements.made + 20, body
+        assert open_elements(tree) <= 3 * len(stack) + 8, body
+        assert len(tree.css("*")) <= 4 * body.count(b"<") + 4 * stack.made + 20, body
         compared += 1
     assert compared > 2000
 
@@ -268,6 +224,13 @@ def test_nothing_else_is_changed(text: bytes, count: int) -> None:
     body = text.replace(b"<", b"").replace(b">", b"") * 100 + b"<i a=b>" * count
     assert not may_exceed(body.lower(), 500)
     assert without_excess(body, body.lower(), 500) == (body, 0)
+
+
+def test_no_attribute_that_is_read_is_lost_among_many() -> None:
+    names = rdfa.ATTRIBUTES | facts.ATTRIBUTES | links.ATTRIBUTES | jsonld.ATTRIBUTES
+    names |= microdata.attributes(b"itemref") | {"role", "version"}
+    attributes = dict.fromkeys(names | {"xmlns:x", "class"}, "")
+    assert without_unread(attributes).keys() == names | {"xmlns:x"}
 
 
 def test_tags_beyond_the_limit_go() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from rdfaspider.extract.tags import ATTRIBUTE, TAGS
+from rdfaspider.extract.guard.tags import ATTRIBUTE, TAGS
 from rdfaspider.extract.tree import LARGE
 
 _ATTRIBUTE = re.compile(ATTRIBUTE)

@@ -1,8 +1,7 @@
-"""Where the failure of a reader of a page ends.
+"""Containment of failures: a reader of a page that fails costs no other reader anything.
 
-A page is read by libraries in C and Rust, too, which panic, run out of memory and out of stack on
-some pages. Whatever comes out of a reader is counted in ``Facts.cuts`` as "READER memory" or
-"READER error", and what the other readers found is kept.
+Pages are read by libraries in C and Rust, too, which panic and run out of memory or stack on some of
+them. Whatever a reader raises is counted in ``Facts.cuts`` as "READER memory" or "READER error".
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _MESSAGE = 200  # characters of what was raised
 _TRACEBACK = 4_000  # characters of where
 
 
-class border:
+class contained:
     """Let nothing out of a block of code but what is meant for the whole process."""
 
     __slots__ = ("_facts", "_reader")

@@ -12,6 +12,10 @@ and makes one element for each formatting element left open at each block after 
 out of 37 kB. libxml2 repairs tag soup less faithfully, but in linear time except for the attributes
 and for the depth, which it limits. So a page goes to lexbor when it surely costs little
 (``is_tame``), else to libxml2, and what is too much for both is cut before (``without_excess``).
+
+Most pages have too few tags, or too few of the harmful ones, to do harm, which a search tells. Of the
+others the tags are read as a browser reads them (``tags``), and followed on a stack of the elements
+that may be open (``nesting``).
 """
 
 from __future__ import annotations
@@ -21,12 +25,13 @@ from collections import Counter
 from itertools import islice
 from typing import NamedTuple
 
-from rdfaspider.extract import attributes
-from rdfaspider.extract.elements import FORMATTING
-from rdfaspider.extract.elementstack import TooOdd
+from rdfaspider.extract.guard import attributes
+from rdfaspider.extract.guard.elements import FORMATTING
+from rdfaspider.extract.guard.nesting import follow
+from rdfaspider.extract.guard.stack import ElementStack, TooOdd
+from rdfaspider.extract.guard.tags import ATTRIBUTE, NAMED_ATTRIBUTE, TAGS
 from rdfaspider.extract.limits import Limits
-from rdfaspider.extract.nesting import OpenElements
-from rdfaspider.extract.tags import ATTRIBUTE, NAMED_ATTRIBUTE, TAGS
+from rdfaspider.extract.tree import LARGE
 
 _FORMATTING = rb"b(?:ig)?|i|u|s(?:mall|tr(?:ike|ong))?|em|tt|font|code|nobr"
 # Formatting elements, for only of those can many be left open at a time; options; html and body.
@@ -41,7 +46,6 @@ _NAME = re.compile(NAMED_ATTRIBUTE)
 _SMALL = 1_000  # tags that can do no harm, whatever they are
 _HARMLESS = 64_000  # bytes of such a page that costs little, even if it is one tag
 _FLAT = 10_000  # tags that can do no harm by nesting
-_LARGE = 400_000  # bytes of a page that has room for enough names to do harm
 _OFTEN = 1_000  # tags after which the costs are looked at
 _NAMES = 5_000  # different names of elements and attributes
 _ATTRIBUTES = 400_000  # attributes of a page, which take 240 bytes each
@@ -89,7 +93,7 @@ def is_tame(page: Page, depth: int) -> bool:
     if _sum(risks, b"html", b"body") > _MERGED or _sum(risks, b"option") > _OPTIONS:
         return False
     is_small = count <= _SMALL or (count <= _FLAT and _has_little_formatting(risks, body, count))
-    if is_small and len(body) <= _LARGE and not page.is_suspect:
+    if is_small and len(body) <= LARGE and not page.is_suspect:
         return True
     if count > _SMALL and len(_RICH.findall(body)) > _COMPARED:
         return False
@@ -112,20 +116,20 @@ def _has_little_formatting(risks: Counter[bytes], body: bytes, count: int) -> bo
 
 def _is_bounded(body: bytes, depth: int) -> bool:
     """Tell the same as `is_tame` from what the tags do."""
-    elements = OpenElements()
+    stack = ElementStack()
     names: set[bytes] = set()
-    attributes = 0
+    count = 0
     tags = TAGS.finditer(body)
     try:
         while some := list(islice(tags, _OFTEN)):
-            elements.read(some)
-            if len(elements) > depth or elements.steps > _STEPS or elements.made > _MADE:
+            follow(some, stack)
+            if len(stack) > depth or stack.steps > _STEPS or stack.made > _MADE:
                 return False
-            if len(body) > _LARGE:
+            if len(body) > LARGE:
                 found = _NAME.findall(b"".join([tag["attributes"] or b"" for tag in some]))
                 names.update(found, [tag["name"] for tag in some])
-                attributes += len(found)
-            if len(names) > _NAMES or attributes > _ATTRIBUTES:
+                count += len(found)
+            if len(names) > _NAMES or count > _ATTRIBUTES:
                 return False
     except TooOdd:
         return False
