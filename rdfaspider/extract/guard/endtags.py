@@ -66,11 +66,10 @@ def _found(stack: ElementStack, name: bytes) -> int:
 
 def _ignore(stack: ElementStack, name: bytes) -> None:
     """Leave the stack as it is, though the end tag may have closed something."""
-    stack.steps += len(stack)
     if name in HEADINGS or name in PARTS:
         stack.doubt(0)
-    elif name in stack.names:
-        stack.doubt(stack.names.index(name))
+    else:
+        stack.doubt_all(name)
     if name == b"form":
         stack.forms = False
     elif name in FORMATTING:

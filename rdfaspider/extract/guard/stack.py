@@ -16,7 +16,10 @@ DOUBTFUL, RICH, BARE = 1, 2, 4  # marks; the latter two of formatting elements, 
 
 _MOST = 3  # formatting elements with the same name and attributes that can be active
 _ALIKE = _MOST * len(FORMATTING)
-_MARKING = 20  # steps of the tree builder that marking an element costs
+_DOUBTED = bytes(mark | DOUBTFUL for mark in range(256))
+
+# Steps of the tree builder that take as long as one here: in a loop, and in a search.
+LOOPED, SEARCHED = 20, 4
 
 
 class TooOdd(Exception):
@@ -111,28 +114,27 @@ class ElementStack:
 
     def doubt(self, place: int) -> None:
         """Mark an element and all inside as doubtful."""
-        marks = self.marks
-        self.steps += _MARKING * (len(marks) - place)
-        for above in range(place, len(marks)):
-            if not marks[above] & DOUBTFUL:
-                marks[above] |= DOUBTFUL
-                self._note(marks[above], 1)
+        marks = self.marks[place:]
+        self.steps += SEARCHED * len(marks)
+        self.marks[place:] = marks.translate(_DOUBTED)
+        self._note(marks.count(RICH), marks.count(BARE))
 
     def doubt_all(self, name: bytes) -> None:
         """Doubt all elements of a name, and all inside of them."""
-        self.steps += len(self.names)
-        if name in self.names:
-            self.doubt(self.names.index(name))
+        self._doubt_from(0, name)
 
     def doubt_within(self, name: bytes) -> None:
         """Doubt the elements of a name that are not behind a marker, and all inside of them."""
         floor = 0
         for place in reversed(self.markers):
-            self.steps += 1
+            self.steps += LOOPED
             if not self.marks[place] & DOUBTFUL:
                 floor = place
                 break
-        self.steps += len(self.names) - floor
+        self._doubt_from(floor, name)
+
+    def _doubt_from(self, floor: int, name: bytes) -> None:
+        self.steps += SEARCHED * (len(self.names) - floor)
         with suppress(ValueError):
             self.doubt(self.names.index(name, floor))
 
@@ -143,13 +145,14 @@ class ElementStack:
     def is_in_table(self, place: int) -> bool:
         """Tell whether a part of a table is where it belongs."""
         while place and self.names[place - 1] in ROWS:
+            self.steps += LOOPED
             place -= 1
         if not place or self.names[place - 1] != b"table":
             return False
         return not self.marks[place - 1] & DOUBTFUL
 
     def _retire(self, name: bytes, mark: int) -> None:
-        self._note(mark, -1)
+        self._note(-(mark == DOUBTFUL | RICH), -(mark == DOUBTFUL | BARE))
         self._active[name] -= 1
         if not self._active[name]:
             self.crowded.discard(name)
@@ -159,9 +162,8 @@ class ElementStack:
         if name in FOREIGN:
             self.foreign += change
 
-    def _note(self, mark: int, change: int) -> None:
-        if mark == DOUBTFUL | RICH:
-            self._rich += change
-        elif mark == DOUBTFUL | BARE:
-            self._bare += change
+    def _note(self, rich: int, bare: int) -> None:
+        """Count doubtful formatting elements that come or go."""
+        self._rich += rich
+        self._bare += bare
         self.suspects = self._rich + min(self._bare, _ALIKE)

@@ -19,7 +19,7 @@ from rdfaspider.extract.guard.elements import (
     SPECIAL,
     VOID,
 )
-from rdfaspider.extract.guard.stack import DOUBTFUL, ElementStack
+from rdfaspider.extract.guard.stack import DOUBTFUL, LOOPED, SEARCHED, ElementStack
 
 _ITEM = SPECIAL - {b"address", b"dialog", b"div", b"p"}
 # Elements that may mean nothing, and elements of SVG and MathML that mean nothing special in HTML.
@@ -87,12 +87,14 @@ def _start_item(stack: ElementStack, name: bytes) -> None:
     if names and names[-1] in alike:
         stack.pop()
         return
+    doubtful = len(names)
     for place in range(len(names) - 1, -1, -1):
-        stack.steps += 1
         if names[place] in alike:
-            stack.doubt(place)
+            doubtful = place
         elif names[place] in _ITEM and not marks[place] & DOUBTFUL:
             break
+        stack.steps += LOOPED
+    stack.doubt(doubtful)
 
 
 def _start_heading(stack: ElementStack, name: bytes) -> None:
@@ -103,6 +105,7 @@ def _start_heading(stack: ElementStack, name: bytes) -> None:
 
 def _start_alone(stack: ElementStack, name: bytes) -> None:
     """A start tag of an element that cannot stand in another such closes that one."""
+    stack.steps += SEARCHED * len(stack)
     if name in stack.names:
         if stack.names[-1] == name == b"a":
             stack.pop()
@@ -118,6 +121,7 @@ def _start_ruby(stack: ElementStack, name: bytes) -> None:
     place = len(stack)
     while place and stack.names[place - 1] in IMPLIED:
         place -= 1
+    stack.steps += LOOPED * (len(stack) - place)
     stack.doubt(place)
 
 
