@@ -23,7 +23,7 @@ from tests.losses import DEPTH, fetched, losses, stored
 PROJECT = Path(__file__).parent.parent
 DELAY = 0.2
 PARAMETERS = Parameters(
-    seed=5, hosts=30, addresses=4, levels=2, pages=3, links_across=3, missing=0.05, latency=0.05
+    seed=5, hosts=24, addresses=4, levels=2, pages=2, links_across=3, missing=0.05, latency=0.05
 )
 
 
