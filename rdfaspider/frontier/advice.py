@@ -12,7 +12,7 @@ from rdfaspider.frontier.contexts import context_of, richness
 from rdfaspider.frontier.harvest import section_of
 from rdfaspider.frontier.keys import to_key
 from rdfaspider.frontier.objectives import objective
-from rdfaspider.frontier.topics import Classifier, read_topics, relevance
+from rdfaspider.frontier.topics import Classifier, hint_of, read_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -124,12 +124,12 @@ class TopicsAdvice(NoAdvice):
             self._classifier.link(own, link, texts[place])
             for link, place in zip(links, places, strict=True)
         )
-        return [topic << 8 | relevance(score) for topic, score in judged]
+        return [hint_of(topic, score) for topic, score in judged]
 
     def seeds(self) -> Iterator[tuple[str, int]]:
         for number, topic in enumerate(self._topics):
             for url in topic.seeds:
-                yield url, number << 8 | 255
+                yield url, hint_of(number, 255)
 
 
 def advice_for(order: str, objective_: str, topics: str) -> Advice:

@@ -254,7 +254,8 @@ class LocalFrontier:
         keys = [to_key(link) for link in links]
         batch = self._database.batch()
         host = self._land(taken, now, asked=state != "denied")
-        key = self._remove(batch, host, taken, _STATES[state])
+        hint = taken.hint if state == "denied" else self._order.requested(taken.hint)
+        key = self._remove(batch, host, taken, _STATES[state], hint)
         self._count(host, taken, state)
         if state == "done":
             self._order.learn(host, key, taken.hint, gain)
@@ -304,7 +305,7 @@ class LocalFrontier:
         self._failures.keep(batch, taken.number, Failure(now, status, reason))
         host = self._land(taken, now)
         taken.attempts = min(taken.attempts + 1, 255)
-        self._remove(batch, host, taken, LATER)
+        self._remove(batch, host, taken, LATER, self._order.requested(taken.hint))
         self._later.add(batch, host, taken.number, now + after)
         self._write(batch, host)
 
@@ -339,12 +340,12 @@ class LocalFrontier:
         del self._loaded[taken.number]
         return host
 
-    def _remove(self, batch: WriteBatch, host: Host, taken: Taken, state: int) -> bytes:
-        """Take a URL out of the waiting ones, give it another state, and return its key."""
+    def _remove(self, batch: WriteBatch, host: Host, taken: Taken, state: int, hint: int) -> bytes:
+        """Take a URL out of the waiting ones, give it another state and hint, and return its key."""
         key = to_key(taken.url)
         record = Record(state, taken.depth, taken.attempts, taken.number, taken.hint, taken.hops)
         self._waiting.remove(batch, host, key, record)
-        self.trie.update(batch, key, record)
+        self.trie.update(batch, key, record._replace(hint=hint))
         return key
 
     def _write(self, batch: WriteBatch, host: Host) -> None:

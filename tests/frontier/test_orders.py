@@ -13,6 +13,8 @@ from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.orders.harvest import HarvestOrder
 from rdfaspider.frontier.orders.profit import best, profit
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.topics import hint_of, topic_of
+from rdfaspider.frontier.topics.ranker import requests_of
 
 
 def take_all(frontier: Frontier) -> list[str]:
@@ -165,7 +167,7 @@ def test_profit_goes_by_depth_and_by_links(tmp_path: Path) -> None:
 
 
 def topic(number: int, score: int = 100) -> int:
-    return number << 8 | score
+    return hint_of(number, score)
 
 
 def test_topics_take_turns_however_many_urls_and_hosts_they_have(tmp_path: Path) -> None:
@@ -219,7 +221,7 @@ def test_every_pool_is_served_while_any_has_urls(steps: list[int | None]) -> Non
             assert (taken is None) == (not waiting.total())
             if taken is not None:
                 order.finish(taken, "done", 0.0)
-                served = taken.hint >> 8
+                served = topic_of(taken.hint)
                 assert waiting[served]
                 waiting[served] -= 1
                 since.pop(served)
@@ -236,6 +238,46 @@ def test_a_url_found_again_with_a_better_score_moves_up(tmp_path: Path) -> None:
         order.wait(0.0)
         order.put(["http://a.test/x"], contexts=[topic(1, 30)])
         assert take_all(order) == ["/x", "/y"]
+
+
+def test_many_links_move_a_url_up_in_its_pool(tmp_path: Path) -> None:
+    """However they come: many at once, or one after the other."""
+    with frontier(tmp_path, "topics") as order:
+        names = ("a", "b", "c")
+        order.put([f"http://a.test/{name}" for name in names], contexts=[topic(1, 60)] * 3)
+        order.wait(0.0)
+        for _ in range(100):
+            order.put(["http://a.test/b"], contexts=[topic(1, 40)])
+            order.wait(0.0)
+        for _ in range(100):
+            order.put(["http://a.test/c"] * 20, contexts=[topic(2, 50)] * 20)
+        assert take_all(order) == ["/c", "/b", "/a"]
+
+
+def test_each_request_moves_a_url_down_in_its_pool(tmp_path: Path) -> None:
+    with frontier(tmp_path, "topics") as order:
+        order.put(["http://a.test/x", "http://a.test/y"], contexts=[topic(1, 80), topic(1, 60)])
+        first = order.take(0.0)
+        assert first and first.url.endswith("/x")
+        order.retry(first, 0.0)
+        second = order.take(0.0)
+        assert second and second.url.endswith("/y")
+        order.retry(second, 0.0)
+        assert take_all(order) == ["/x", "/y"], "nothing is lost, and both were asked for once"
+        assert order.counts().done == 2
+        record = order.trie.record("http://a.test/x")
+        assert record and (record.attempts, requests_of(record.hint)) == (1, 2)
+
+
+def test_a_url_that_failed_comes_back_behind_what_was_never_asked_for(tmp_path: Path) -> None:
+    with frontier(tmp_path, "topics") as order:
+        order.put(["http://a.test/x"], contexts=[topic(1, 80)])
+        failed = order.take(0.0)
+        assert failed
+        order.finish(failed, "failed", 0.0)
+        order.put(["http://a.test/y"], contexts=[topic(1, 60)])
+        order.requeue("/x")
+        assert take_all(order) == ["/y", "/x"]
 
 
 # --- harvest ---

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
+from statistics import mean
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.frontier.topics import Classifier, parse_topics, read_topics, relevance
+from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.topics import Classifier, hint_of, parse_topics, read_topics, relevance
+from rdfaspider.frontier.topics.ranker import links_of, merge, requested, requests_of, topic_of
 
 TEXT = """\
 [food]
@@ -135,3 +139,41 @@ def test_relevance_grows_with_links_and_falls_with_requests() -> None:
     assert relevance(64, requests=1) < relevance(64)
     assert relevance(250, links=10**9) == 255
     assert relevance(1, requests=10**9) == 0
+
+
+def test_links_are_counted_however_they_are_put_together() -> None:
+    counts, sums = [], []
+    for seed in range(200):
+        chance = Random(seed)
+        hint = hint_of(3, 50)
+        for _ in range(500):
+            hint = merge(hint, hint_of(3, 50), chance)
+        counts.append(links_of(hint))
+        sums.append(links_of(merge(hint, hint, chance)))
+    assert mean(counts) == pytest.approx(501, rel=0.15)
+    assert mean(sums) == 2 * mean(counts)
+
+
+def test_a_merged_hint_has_the_better_judged_topic_and_all_requests() -> None:
+    chance = Random(0)
+    found = merge(requested(hint_of(3, 50)), hint_of(200, 51), chance)
+    assert (topic_of(found), requests_of(found), links_of(found)) == (200, 1, 2)
+    assert topic_of(merge(hint_of(3, 50), hint_of(4, 50), chance)) == 3
+
+
+@given(st.integers(0, 2**24 - 1), st.integers(0, 2**24 - 1))
+def test_no_hint_is_too_large_for_its_place(old: int, new: int) -> None:
+    merged = merge(old, new, Random(0))
+    assert 0 <= merged < 2**24
+    assert links_of(merged) >= max(links_of(old), links_of(new))
+    assert 0 <= requested(merged) < 2**24
+    assert requests_of(requested(merged)) == min(requests_of(merged) + 1, 7)
+
+
+def test_frontiers_of_earlier_versions_are_sorted_as_they_were(tmp_path: Path) -> None:
+    """Their ranks are on disk: topic and score, of hints that had nothing else."""
+    with LocalFrontier(str(tmp_path / "frontier"), order="topics") as frontier:
+        rank = frontier._order.rank
+        for topic in (0, 1, 255):
+            for score in range(256):
+                assert rank(b"test,a)/", 0, topic << 8 | score) == bytes((topic, 255 - score))

@@ -49,6 +49,10 @@ class Order:
         """Return the hint of a URL that was found once more."""
         return max(old, new)
 
+    def requested(self, hint: int) -> int:
+        """Return the hint of a URL that was asked for."""
+        return hint
+
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
         """Return the bytes by which a waiting URL is sorted among those of its host, before its number."""
         return b""

@@ -5,9 +5,19 @@ What a topic is, and which links belong to it, is said by whoever finds them (fr
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.orders.order import Order
+from rdfaspider.frontier.topics.ranker import (
+    links_of,
+    merge,
+    relevance,
+    requested,
+    requests_of,
+    score_of,
+    topic_of,
+)
 
 if TYPE_CHECKING:
     from rdfaspider.frontier import Taken
@@ -15,26 +25,41 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.hosts import Host
     from rdfaspider.frontier.orders.order import Picked, Waiting
 
+_TOPIC = 0xFF00  # its bits in a hint
+
 
 class Topics(Order):
-    """The hint is the topic (a byte) and the score (a byte, large is good).
+    """The hint is the topic and what its ranker goes by: score, links, requests (topics/ranker.py).
 
     The turns are those of fair queueing: a URL at hand gets the next tag of its topic, one more than the last
     of that topic but not less than what is served now. So a topic with a thousand ready hosts and one with
     a single host are served alternately, as long as both have any.
 
-    Invariant: the rank is topic and score, so a host's pool of a topic is a range, the best first.
+    Invariant: the rank is topic and relevance, so a host's pool of a topic is a range, the best first.
     """
 
     reads_hints = True
 
     def __init__(self, database: Database) -> None:
+        self._chance = Random(0)
+        self._relevance: dict[int, int] = {}  # by all of a hint but the topic: 65,536 at most
         self._now = 0
         self._last: dict[int, int] = {}
         self._tags: dict[int, int] = {}  # host → tag of the URL it has at hand
 
+    def combine(self, old: int, new: int) -> int:
+        return merge(old, new, self._chance)
+
+    def requested(self, hint: int) -> int:
+        return requested(hint)
+
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
-        return bytes((hint >> 8 & 255, 255 - (hint & 255)))
+        judged = hint & ~_TOPIC
+        found = self._relevance.get(judged)
+        if found is None:
+            found = relevance(score_of(hint), links_of(hint), requests_of(hint))
+            self._relevance[judged] = found
+        return bytes((topic_of(hint), 255 - found))
 
     def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
         """Go round the topics of the host, from the one after that it was last served of."""
@@ -73,11 +98,11 @@ class Topics(Order):
     def urgency(self, host: Host) -> int:
         if not host.queue:
             return self._now  # it is given URLs first, and a place among them after
-        topic = host.queue[-1][1].hint >> 8
+        topic = topic_of(host.queue[-1][1].hint)
         tag = max(self._now, self._last.get(topic, 0)) + 1
         self._last[topic] = self._tags[host.id] = tag
         return tag
 
     def taken(self, host: Host, taken: Taken) -> None:
         self._now = max(self._now, self._tags.pop(host.id, 0))
-        host.due = taken.hint >> 8
+        host.due = topic_of(taken.hint)

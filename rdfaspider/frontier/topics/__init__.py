@@ -2,6 +2,7 @@
 
     topics = read_topics(Path("topics.toml"))     names, words, types, seeds
     classifier = Classifier(topics)               page → (topic, score), link → (topic, score)
+    hint = hint_of(topic, score)                  what waits with a URL (ranker.py)
 
 The pools are in the frontier (orders/topics.py).
 
@@ -10,7 +11,16 @@ A topic is a number in order of the file, sub-topics after their parent; 0 is ev
 
 from __future__ import annotations
 
-from rdfaspider.frontier.topics.classifier import Classifier, relevance
+from rdfaspider.frontier.topics.classifier import Classifier
 from rdfaspider.frontier.topics.file import Topic, parse_topics, read_topics
+from rdfaspider.frontier.topics.ranker import hint_of, relevance, topic_of
 
-__all__ = ["Classifier", "Topic", "parse_topics", "read_topics", "relevance"]
+__all__ = [
+    "Classifier",
+    "Topic",
+    "hint_of",
+    "parse_topics",
+    "read_topics",
+    "relevance",
+    "topic_of",
+]

@@ -93,12 +93,6 @@ class Classifier:
         return topic, _score(totals.get(root, 0.0))
 
 
-def relevance(score: int, links: int = 1, requests: int = 0) -> int:
-    """Return the rank of a URL in its pool from 0 to 255: its score, more by each doubling of the links
-    to it, less by each request that was made for it."""
-    return min(max(round(score + 16 * log2(max(links, 1)) - 32 * requests), 0), 255)
-
-
 def _score(strength: float) -> int:
     """Return a sum of signs as a byte: it doubles for every 32, and 127 and more is beyond doubt."""
     return min(round(32 * log2(1.0 + strength)), 255)

@@ -1,0 +1,69 @@
+"""The ranker: where a URL stands in the pool of its topic (WebParF, section IV.A.2 and figure 5; row P2).
+
+What is known of a URL goes into its hint, 24 bits:
+
+    requests (3)   links (5)   topic (8)   score (8)
+
+Requests are those that were made for it, as far as seven. Links are those that were found to it as a power of
+two (Morris's counter), so that most links change nothing on disk. Topic and score are what the best judged
+of these links said. A link as its finder describes it has topic and score only, and so have the hints
+of frontiers that earlier versions began: one link, and no request.
+"""
+
+from __future__ import annotations
+
+from math import log2
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from random import Random
+
+_TOPIC, _LINKS, _REQUESTS = 8, 16, 21
+_MOST_DOUBLINGS, _MOST_REQUESTS = 31, 7
+_JUDGED = 0xFFFF  # topic and score
+
+
+def hint_of(topic: int, score: int) -> int:
+    """Return the hint of a URL that was found once."""
+    return topic << _TOPIC | score
+
+
+def topic_of(hint: int) -> int:
+    return hint >> _TOPIC & 255
+
+
+def score_of(hint: int) -> int:
+    return hint & 255
+
+
+def links_of(hint: int) -> int:
+    """Return about how many links to a URL were found."""
+    return 1 << (hint >> _LINKS & _MOST_DOUBLINGS)
+
+
+def requests_of(hint: int) -> int:
+    return hint >> _REQUESTS & _MOST_REQUESTS
+
+
+def merge(old: int, new: int, chance: Random) -> int:
+    """Return the hint of a URL that was found again: the better judged topic, and the links of both.
+
+    The power of two of the larger number is raised with the probability at which the mean is their sum.
+    """
+    judged = max(old, new, key=score_of) & _JUDGED
+    fewer, more = sorted((old >> _LINKS & _MOST_DOUBLINGS, new >> _LINKS & _MOST_DOUBLINGS))
+    if more < _MOST_DOUBLINGS and chance.random() < 2.0 ** (fewer - more):
+        more += 1
+    requests = max(old >> _REQUESTS, new >> _REQUESTS)
+    return requests << _REQUESTS | more << _LINKS | judged
+
+
+def requested(hint: int) -> int:
+    """Return the hint of a URL after one more request for it."""
+    return hint + (1 << _REQUESTS) if requests_of(hint) < _MOST_REQUESTS else hint
+
+
+def relevance(score: int, links: int = 1, requests: int = 0) -> int:
+    """Return the rank of a URL in its pool from 0 to 255: its score, more by each doubling of the links
+    to it, less by each request that was made for it."""
+    return min(max(round(score + 16 * log2(max(links, 1)) - 32 * requests), 0), 255)
