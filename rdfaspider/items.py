@@ -50,6 +50,8 @@ class Page:
     language: str = ""
     found: Mapping[str, int] = field(default_factory=dict)  # quads in the page, by format
     text: str = ""  # only where somebody wants to read it
+    topic: tuple[int, int] | None = None  # its number and score, None where nobody has judged it
+    topics: list[str] = field(default_factory=list)  # the names of all that it is about, best first
     nquads: bytes = b""
     # What the filter has to know of them, if they are as the extraction left them.
     predicates: list[str] | None = None

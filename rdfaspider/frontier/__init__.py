@@ -105,7 +105,8 @@ class UrlView:
     """One URL as people see it; what nobody knows is None.
 
     `attempts` is how often it was asked for. `reason`, `status` and `time` are of the last attempt, if it
-    failed, and `referrer` is the page on which the link was first found.
+    failed, and `referrer` is the page on which the link was first found. `topic` is that of the page, and
+    before it was read that which the links to it let expect, in a crawl with topics.
     """
 
     url: str
@@ -116,6 +117,7 @@ class UrlView:
     reason: str | None = None
     time: float | None = None
     referrer: str | None = None
+    topic: str | None = None
 
 
 class Frontier(Protocol):
@@ -156,8 +158,8 @@ class Frontier(Protocol):
         A redirect is a URL whose one link is no deeper, with the `hops` that led there, 31 at most.
         Of a URL that failed or was denied, `reason` and the `status` of the answer are kept for people.
 
-        For orders that want to know: `gain` is what the page was worth, and `contexts` has a number for
-        each link, what its page and its words say of it (advice.py).
+        For orders that want to know (advice.py): `gain` is what the page was worth, or is about, and
+        `contexts` has a number for each link, what its page and its words say of it.
         """
 
     def retry(

@@ -13,24 +13,28 @@ from rdfaspider.frontier.harvest import section_of
 from rdfaspider.frontier.keys import to_key
 from rdfaspider.frontier.objectives import objective
 from rdfaspider.frontier.topics import Classifier, hint_of, read_topics
+from rdfaspider.frontier.topics.names import keep_names
+from rdfaspider.frontier.topics.ranker import judgement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
 
+    from rdfaspider.frontier import Frontier
     from rdfaspider.frontier.objectives import Objective
     from rdfaspider.frontier.topics import Topic
     from rdfaspider.items import Page
-
-_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
 class Advice(Protocol):
     """Looks at a page for an order."""
 
+    def begin(self, frontier: Frontier) -> None:
+        """Note with a frontier what must stay as it is; ValueError in a sentence if it has not."""
+
     def gain(self, page: Page) -> float:
-        """Return what a page was worth."""
+        """Return what a page was worth, in whatever way the order counts."""
 
     def contexts(self, page: Page, links: Sequence[str], places: Sequence[int]) -> list[int]:
         """Return a number for each link to be followed, whose `places` among the page's links are given.
@@ -44,6 +48,9 @@ class Advice(Protocol):
 
 class NoAdvice:
     """For orders that go by the URL alone."""
+
+    def begin(self, frontier: Frontier) -> None:
+        pass
 
     def gain(self, page: Page) -> float:
         return 0.0
@@ -106,19 +113,20 @@ class HarvestAdvice(NoAdvice):
 
 
 class TopicsAdvice(NoAdvice):
-    """The topic of each link, as its page, its text and its URL let expect, and how sure that is."""
+    """The topic of each page that was read, and of each link as its page, text and URL let expect it."""
 
     def __init__(self, topics: list[Topic]) -> None:
         self._topics = topics
         self._classifier = Classifier(topics)
 
+    def begin(self, frontier: Frontier) -> None:
+        keep_names(frontier, self._topics)
+
+    def gain(self, page: Page) -> float:
+        return 0.0 if page.topic is None else judgement(*page.topic)
+
     def contexts(self, page: Page, links: Sequence[str], places: Sequence[int]) -> list[int]:
-        types = {
-            quad.object.value
-            for quad in page.quads
-            if quad.predicate.value == _TYPE and hasattr(quad.object, "value")
-        }
-        own = self._classifier.page(page.text, page.title, types)
+        own = page.topic or (0, 0)
         texts = page.texts if len(page.texts) == len(page.links) else [""] * len(page.links)
         judged = (
             self._classifier.link(own, link, texts[place])

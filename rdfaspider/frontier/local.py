@@ -255,6 +255,8 @@ class LocalFrontier:
         batch = self._database.batch()
         host = self._land(taken, now, asked=state != "denied")
         hint = taken.hint if state == "denied" else self._order.requested(taken.hint)
+        if state == "done":
+            hint = self._order.done(hint, gain)
         key = self._remove(batch, host, taken, _STATES[state], hint)
         self._count(host, taken, state)
         if state == "done":

@@ -176,7 +176,9 @@ class Sieve:
     ) -> tuple[Host, ...]:
         """Give a known URL a smaller depth or another hint; return its host if that gets work by it."""
         depth = min(record.depth, finding & 255)
-        hint = self._order.combine(record.hint, finding >> 8) if self._order.reads_hints else 0
+        hint = record.hint
+        if self._order.reads_hints and record.state != DONE:  # then there is nothing left to expect
+            hint = self._order.combine(hint, finding >> 8)
         better = record._replace(depth=depth, hint=hint)
         if better == record:
             return ()

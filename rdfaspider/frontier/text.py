@@ -63,6 +63,7 @@ def url_lines(view: UrlView) -> Iterator[str]:
         "status": view.status,
         "reason": view.reason,
         "time": None if view.time is None else moment(view.time),
+        "topic": view.topic,
         "found on": None if view.referrer is None else without_userinfo(view.referrer),
     }
     for name, value in known.items():

@@ -11,6 +11,8 @@ from rdfaspider.frontier.failures import Failures
 from rdfaspider.frontier.keys import to_key, to_url
 from rdfaspider.frontier.pages import Inbox
 from rdfaspider.frontier.referrers import Referrers
+from rdfaspider.frontier.topics import topic_of
+from rdfaspider.frontier.topics.names import NOTE, read_names
 from rdfaspider.frontier.trie import (
     DENIED,
     DONE,
@@ -46,6 +48,7 @@ class UrlViews:
         self._trie = Trie(database)
         self._failures = Failures(database)
         self._referrers = Referrers(database)
+        self._topics = read_names(database.notes.get(NOTE.encode()))
 
     def of(self, url: str) -> UrlView | None:
         """Return what is known of a normalised URL, None if nothing is."""
@@ -74,4 +77,7 @@ class UrlViews:
             view.status = failure.status or None
         if referrer is not None:
             view.referrer = self._trie.url(referrer)
+        if self._topics:
+            topic = topic_of(record.hint)
+            view.topic = self._topics[topic] if 0 < topic < len(self._topics) else "none"
         return view

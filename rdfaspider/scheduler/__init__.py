@@ -138,6 +138,7 @@ class Scheduler(BaseScheduler):
             lease=settings.getfloat("FRONTIER_LEASE"),
         )
         try:
+            advice.begin(frontier)
             scheduler._memory.recall(crawler.spider)
             _refuse_to_begin_without_seeds(
                 frontier,
@@ -148,6 +149,9 @@ class Scheduler(BaseScheduler):
         except UsageError:
             frontier.close()
             raise
+        except ValueError as error:
+            frontier.close()
+            raise UsageError(str(error)) from error
         connect = crawler.signals.connect
         connect(scheduler.item_scraped, signals.item_scraped)
         connect(scheduler.item_dropped, signals.item_dropped)

@@ -88,6 +88,7 @@ SPIDER_MIDDLEWARES_BASE: dict[str, int | None] = dict.fromkeys(scrapys.SPIDER_MI
 
 ITEM_PIPELINES_BASE = {
     "rdfaspider.pipelines.extract.ExtractPipeline": 100,
+    "rdfaspider.pipelines.topics.TopicsPipeline": 200,
     "rdfaspider.pipelines.filter.FilterPipeline": 500,
     "rdfaspider.pipelines.quota.QuotaPipeline": 800,
     "rdfaspider.pipelines.store.StorePipeline": 900,

@@ -6,7 +6,8 @@ fetched again, and writing the same fetch twice changes nothing:
     <urn:rdfaspider:fetch:HASH> a prov:Activity ;
         prov:generated <page graph> ; prov:used <urn:sha256:DIGEST OF THE BODY> ;
         prov:endedAtTime "…" ; http:statusCodeValue 200 ; dcterms:extent 2 (quads) ;
-        prov:wasAssociatedWith <urn:rdfaspider:VERSION> ; dcterms:isPartOf <the crawl's graph> .
+        prov:wasAssociatedWith <urn:rdfaspider:VERSION> ; dcterms:isPartOf <the crawl's graph> ;
+        dc:subject "food/baking" (each topic of the page, where there is a topics file) .
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 CRAWL = "urn:rdfaspider:crawl:"
 PROV = "http://www.w3.org/ns/prov#"
 DCTERMS = "http://purl.org/dc/terms/"
+_SUBJECT = NamedNode("http://purl.org/dc/elements/1.1/subject")
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _STATUS = NamedNode("http://www.w3.org/2011/http#statusCodeValue")
 _TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
@@ -62,6 +64,7 @@ def provenance(page: Page, graph: str, crawl: str, now: float) -> list[Quad]:
     ]
     if page.status:
         facts.append((_STATUS, Literal(str(page.status), datatype=_INTEGER)))
+    facts += [(_SUBJECT, Literal(name)) for name in page.topics]
     return [Quad(fetch, predicate, value, context) for predicate, value in facts]
 
 

@@ -14,7 +14,7 @@ from rdfaspider.frontier.orders.harvest import HarvestOrder
 from rdfaspider.frontier.orders.profit import best, profit
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.topics import hint_of, topic_of
-from rdfaspider.frontier.topics.ranker import requests_of
+from rdfaspider.frontier.topics.ranker import judgement, requests_of, score_of
 
 
 def take_all(frontier: Frontier) -> list[str]:
@@ -278,6 +278,21 @@ def test_a_url_that_failed_comes_back_behind_what_was_never_asked_for(tmp_path: 
         order.put(["http://a.test/y"], contexts=[topic(1, 60)])
         order.requeue("/x")
         assert take_all(order) == ["/y", "/x"]
+
+
+def test_a_page_that_was_read_keeps_its_own_topic(tmp_path: Path) -> None:
+    with frontier(tmp_path, "topics") as order:
+        order.put(["http://a.test/x", "http://a.test/moved"], contexts=[topic(1, 60)] * 2)
+        for gain in (0.0, judgement(2, 20)):
+            taken = order.take(0.0)
+            assert taken
+            order.finish(
+                taken, "done", 0.0, ["http://a.test/x"], gain=gain, contexts=[topic(3, 90)]
+            )
+            order.wait(0.0)
+        moved, read = (order.trie.record(f"http://a.test/{name}") for name in ("moved", "x"))
+        assert moved and topic_of(moved.hint) == 1, "of a redirect only what was expected is known"
+        assert read and (topic_of(read.hint), score_of(read.hint)) == (2, 20)
 
 
 # --- harvest ---

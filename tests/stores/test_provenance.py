@@ -50,5 +50,13 @@ def test_what_is_not_known_is_not_told() -> None:
     assert any("1970-01-01" in str(quad.object) for quad in facts)
 
 
+def test_a_fetch_tells_the_topics_of_its_page() -> None:
+    fetched = page()
+    fetched.topics = ["food/baking", "music"]
+    facts = provenance(fetched, URL, crawl_graph("x"), now=0.0)
+    subjects = [quad.object for quad in facts if quad.predicate.value.endswith("/subject")]
+    assert subjects == [Literal("food/baking"), Literal("music")]
+
+
 def test_crawls_have_graphs_of_their_own() -> None:
     assert crawl_graph("a") != crawl_graph("b")

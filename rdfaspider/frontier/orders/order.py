@@ -53,6 +53,10 @@ class Order:
         """Return the hint of a URL that was asked for."""
         return hint
 
+    def done(self, hint: int, gain: float) -> int:
+        """Return the hint of a URL that is done, by what its page was worth."""
+        return hint
+
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
         """Return the bytes by which a waiting URL is sorted among those of its host, before its number."""
         return b""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.orders.order import Order
 from rdfaspider.frontier.topics.ranker import (
+    judged,
     links_of,
     merge,
     relevance,
@@ -53,12 +54,15 @@ class Topics(Order):
     def requested(self, hint: int) -> int:
         return requested(hint)
 
+    def done(self, hint: int, gain: float) -> int:
+        return judged(hint, gain)
+
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
-        judged = hint & ~_TOPIC
-        found = self._relevance.get(judged)
+        standing = hint & ~_TOPIC
+        found = self._relevance.get(standing)
         if found is None:
             found = relevance(score_of(hint), links_of(hint), requests_of(hint))
-            self._relevance[judged] = found
+            self._relevance[standing] = found
         return bytes((topic_of(hint), 255 - found))
 
     def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:

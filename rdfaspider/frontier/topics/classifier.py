@@ -24,6 +24,7 @@ _LONGEST_TEXT = 50_000  # characters that are read of a page
 _TITLE, _ANCHOR, _TYPE, _VOCABULARY = 3.0, 3.0, 5.0, 2.0
 _MOST_OF_A_WORD = 3.0  # however often a page says it
 _INHERITED = 0.5  # of its page's score that a link gets
+_BESIDE = 0.5  # of the signs for its best topic that a page must have to be about another one too
 
 
 class Classifier:
@@ -40,12 +41,28 @@ class Classifier:
 
     def page(self, text: str, title: str = "", types: Iterable[str] = ()) -> tuple[int, int]:
         """Return the topic of a page, 0 if of none, and how sure that is, from 0 to 255."""
+        return next(iter(self.topics(text, title, types)), (0, 0))
+
+    def topics(
+        self, text: str, title: str = "", types: Iterable[str] = ()
+    ) -> list[tuple[int, int]]:
+        """Return all topics that a page is about, the best first, and how sure each is.
+
+        Of a topic and its sub-topics there is one.
+        """
         signs: dict[int, float] = defaultdict(float)
         self._read(signs, text, 1.0)
         self._read(signs, title, _TITLE)
         for iri in set(types):
             self._note_type(signs, without_scheme(iri))
-        return self._decide(signs)
+        totals = self._totals(signs)
+        roots = [root for root in self._children[0] if totals.get(root, 0.0) > 0.0]
+        roots.sort(key=lambda root: -totals[root])
+        return [
+            (self._descend(totals, root), _score(totals[root]))
+            for root in roots
+            if totals[root] >= _BESIDE * totals[roots[0]]
+        ]
 
     def link(self, page: tuple[int, int], url: str, anchor: str = "") -> tuple[int, int]:
         """Predict the topic of what a link leads to, from its page's, its text and its URL."""
@@ -75,22 +92,30 @@ class Classifier:
                 signs[number] += _VOCABULARY
 
     def _decide(self, signs: Mapping[int, float]) -> tuple[int, int]:
+        """Return the topic for which most speaks, 0 if none, and how sure that is."""
+        totals = self._totals(signs)
+        root = max(self._children[0], key=lambda root: totals.get(root, 0.0))
+        if not totals.get(root):
+            return 0, 0
+        return self._descend(totals, root), _score(totals[root])
+
+    def _totals(self, signs: Mapping[int, float]) -> dict[int, float]:
+        """Return what speaks for each topic or for one of its sub-topics."""
         totals = dict(signs)
         for number in range(len(self._topics) - 1, 0, -1):  # sub-topics come after their parent
             parent = self._topics[number].parent
             if parent and number in totals:
                 totals[parent] = totals.get(parent, 0.0) + totals[number]
-        topic = 0
-        least = 0.0
-        while likely := [
-            child for child in self._children[topic] if totals.get(child, 0.0) > least
-        ]:
-            topic = max(likely, key=lambda child: totals[child])
+        return totals
+
+    def _descend(self, totals: Mapping[int, float], topic: int) -> int:
+        """Return the sub-topic that a page of a topic is about, or the topic itself."""
+        while True:
             least = totals[topic] / 3  # of a topic's signs must be those of its sub-topic
-        root = topic
-        while self._topics[root].parent:
-            root = self._topics[root].parent
-        return topic, _score(totals.get(root, 0.0))
+            likely = [child for child in self._children[topic] if totals.get(child, 0.0) > least]
+            if not likely:
+                return topic
+            topic = max(likely, key=lambda child: totals[child])
 
 
 def _score(strength: float) -> int:

@@ -6,8 +6,8 @@ What is known of a URL goes into its hint, 24 bits:
 
 Requests are those that were made for it, as far as seven. Links are those that were found to it as a power of
 two (Morris's counter), so that most links change nothing on disk. Topic and score are what the best judged
-of these links said. A link as its finder describes it has topic and score only, and so have the hints
-of frontiers that earlier versions began: one link, and no request.
+of these links said, and once the page was read, its own. A link as its finder describes it has topic and
+score only, and so have the hints of frontiers that earlier versions began: one link, and no request.
 """
 
 from __future__ import annotations
@@ -50,17 +50,27 @@ def merge(old: int, new: int, chance: Random) -> int:
 
     The power of two of the larger number is raised with the probability at which the mean is their sum.
     """
-    judged = max(old, new, key=score_of) & _JUDGED
+    best = max(old, new, key=score_of) & _JUDGED
     fewer, more = sorted((old >> _LINKS & _MOST_DOUBLINGS, new >> _LINKS & _MOST_DOUBLINGS))
     if more < _MOST_DOUBLINGS and chance.random() < 2.0 ** (fewer - more):
         more += 1
     requests = max(old >> _REQUESTS, new >> _REQUESTS)
-    return requests << _REQUESTS | more << _LINKS | judged
+    return requests << _REQUESTS | more << _LINKS | best
 
 
 def requested(hint: int) -> int:
     """Return the hint of a URL after one more request for it."""
     return hint + (1 << _REQUESTS) if requests_of(hint) < _MOST_REQUESTS else hint
+
+
+def judgement(topic: int, score: int) -> float:
+    """Return the gain by which the frontier is told what a page that was read is about; it is never 0."""
+    return float(1 << _LINKS | hint_of(topic, score))
+
+
+def judged(hint: int, gain: float) -> int:
+    """Return the hint of a URL whose page was read, with what that is about; see `judgement`."""
+    return hint & ~_JUDGED | int(gain) & _JUDGED if gain else hint
 
 
 def relevance(score: int, links: int = 1, requests: int = 0) -> int:

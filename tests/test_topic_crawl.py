@@ -1,0 +1,92 @@
+"""A crawl by topics, from the page to the frontier and the store (rows P4 and P8)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.manyhosts import Answer, Serve, serve
+
+if TYPE_CHECKING:
+    from tests.conftest import Crawler, Scrapy
+
+__all__ = ["serve"]
+
+FILE = """\
+[food]
+keywords = ["recipe", "kitchen"]
+[food.baking]
+keywords = ["bread"]
+[music]
+keywords = ["song", "concert"]
+"""
+
+
+def page(words: str, *links: str) -> Answer:
+    anchors = "".join(f'<a href="{link}">next</a>' for link in links)
+    body = f'<title>{words}</title><p property="http://schema.org/name">{words}</p>{anchors}'
+    return 200, {"Content-Type": "text/html"}, body
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_the_topic_of_a_page_is_kept_with_its_url_and_its_fetch(
+    crawl: Crawler, scrapy: Scrapy, serve: Serve, tmp_path: Path, workers: int | None
+) -> None:
+    serve(
+        {
+            "http://a.test/": page("recipe kitchen", "/1", "/2", "/3"),
+            "http://a.test/1": page("a song and a concert, not what the link said"),
+            "http://a.test/2": page("bread and a song"),
+            "http://a.test/3": page("nothing of interest"),
+        }
+    )
+    (tmp_path / "topics.toml").write_text(FILE)
+    options = {"FRONTIER_ORDER": "topics", "FRONTIER_TOPICS": "topics.toml"}
+    if workers:
+        options |= {"WORKERS": str(workers), "FEEDS": "{}"}
+        result = scrapy(
+            *("crawl", "rdfa", "-a", "seeds=http://a.test/"),
+            **options,
+            STORE_PROVENANCE=1,
+            POLITENESS_DELAY=0,
+            JOBDIR="crawl",
+        )
+        assert result.returncode == 0, result.stderr
+    else:
+        found = crawl("http://a.test/", STORE_PROVENANCE=1, **options)
+        assert len(found.pages) == 4
+
+    def topic_of(url: str) -> str:
+        lines = scrapy("frontier", "--url", url).stdout.splitlines()
+        return next(line.split()[1] for line in lines if line.startswith("  topic"))
+
+    topics = [topic_of(f"http://a.test/{path}") for path in ("", "1", "2", "3")]
+    assert topics == ["food", "music", "food/baking", "none"]
+    query = """SELECT ?page ?topic { GRAPH ?crawl {
+        ?fetch <http://www.w3.org/ns/prov#generated> ?page ;
+            <http://purl.org/dc/elements/1.1/subject> ?topic } }"""
+    rows = sorted(scrapy("sparql", query, "--format", "csv").stdout.split()[1:])
+    assert rows == [
+        "http://a.test/,food",
+        "http://a.test/1,music",
+        "http://a.test/2,food/baking",
+        "http://a.test/2,music",
+    ]
+
+
+def test_a_crawl_keeps_its_topics(
+    crawl: Crawler, scrapy: Scrapy, serve: Serve, tmp_path: Path
+) -> None:
+    serve({"http://a.test/": page("recipe")})
+    file = tmp_path / "topics.toml"
+    file.write_text(FILE)
+    options = {"FRONTIER_ORDER": "topics", "FRONTIER_TOPICS": "topics.toml", "JOBDIR": "crawl"}
+    crawl("http://a.test/", **options)
+    file.write_text(FILE + '[art]\nkeywords = ["painting"]\n')
+    assert scrapy("crawl", "rdfa", **options).returncode == 0, "new ones may come after the others"
+    file.write_text('[art]\nkeywords = ["painting"]\n' + FILE)
+    refused = scrapy("crawl", "rdfa", **options)
+    assert refused.returncode != 0
+    assert "begun with the topics food, food/baking, music, art, in this order" in refused.stderr
