@@ -5,6 +5,7 @@ worker says first who it is and what it holds. Then each message has what the wo
 many URLs it wants; the reply has the URLs. Whatever is in a message was done when the reply comes.
 
 desk.py    what the service does for its workers, without any network
+allocator.py  which of them gets which URL
 server.py  the network before it
 client.py  `ServedFrontier`, the frontier that a worker sees
 line.py    the worker's connection, kept by a thread of its own

@@ -1,8 +1,8 @@
 """What the service does for its workers: it keeps who holds what, and hands out the frontier's URLs.
 
 Layout. A URL that is handed out has a grant, a number that its worker knows it by; these numbers go up.
-Invariant: what is in flight in the frontier is held by exactly one worker. All of this is in memory: after a
-kill it comes back with the workers, whose names are in the note `workers`.
+Invariant: what is in flight in the frontier is held by exactly one worker, or kept for one (allocator.py).
+All of this is in memory: after a kill it comes back with the workers, whose names are in the note `workers`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import FrontierUnavailable, UrlView, is_page
 from rdfaspider.frontier.service import BEAT, DEAD_AFTER
+from rdfaspider.frontier.service.allocator import Allocator
 from rdfaspider.frontier.service.logbook import Logbook
 from rdfaspider.frontier.service.notices import Notices
 from rdfaspider.frontier.service.wire import WireError
@@ -74,6 +75,7 @@ class Desk:
         self.workers: dict[str, Worker] = {}
         self._clock = clock
         self._counted: tuple[float, Counts] | None = None
+        self._allocator = Allocator(frontier)
         self.notices = Notices(frontier)
         self.logbook = Logbook(frontier.path)
         self._politeness = frontier.politeness
@@ -157,6 +159,7 @@ class Desk:
         """Put back what workers held who were not heard of for too long."""
         assert self._clock is not None
         now = self._clock()
+        self._allocator.tidy(now)
         for worker in [each for each in self.workers.values() if now - each.heard > DEAD_AFTER]:
             logger.warning("The worker %s is gone: its URLs are handed out again.", worker.name)
             self._bury(worker, now)
@@ -178,6 +181,7 @@ class Desk:
         self._note_workers()
 
     def _put_back(self, worker: Worker, now: float) -> None:
+        self._allocator.leave(worker.name, now)
         for taken in worker.held.values():
             self.frontier.release(taken, now)
         worker.held.clear()
@@ -223,9 +227,10 @@ class Desk:
             reply["wait"] = BEAT
             return
         if self.page_limit:  # those in flight may be the last
-            want = min(want, self.page_limit - self._pages - self.frontier.in_flight)
+            held = self.frontier.in_flight - self._allocator.kept
+            want = min(want, self.page_limit - self._pages - held)
         rows: list[tuple[object, ...]] = []
-        while len(rows) < want and (taken := self.frontier.take(now)) is not None:
+        for taken in self._allocator.take(worker.name, want, now, is_idle=not worker.held):
             worker.grants += 1
             worker.held[worker.grants] = taken
             place = (taken.number, taken.host, taken.hint, taken.hops)
@@ -233,6 +238,8 @@ class Desk:
         reply["taken"] = rows
         if len(rows) < want or not want:
             wait = self.frontier.wait(now)
+            if self._allocator.kept:
+                wait = BEAT if wait is None else wait
             if wait is not None and self.frontier.in_flight > len(worker.held):
                 wait = min(wait, BEAT)  # the others may find links at any moment
             reply["wait"] = wait
