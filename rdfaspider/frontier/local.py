@@ -29,7 +29,7 @@ from rdfaspider.frontier.outlinks import Outlinks
 from rdfaspider.frontier.pages import INBOX_PAGE, MOST_AT_HAND, QUEUE_PAGE, Diversity, Inbox, spread
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.sieve import Sieve
-from rdfaspider.frontier.terms import keep_terms
+from rdfaspider.frontier.terms import keep_terms, keep_window
 from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie, unpack
 from rdfaspider.frontier.turns import Turns
 from rdfaspider.frontier.urlviews import UrlViews
@@ -53,6 +53,8 @@ class LocalFrontier:
     lease       seconds after which a URL in flight is taken for lost and handed out again
     order       name of an order (orders.py); a crawl keeps the one it began with
     limits      how much is taken in; a crawl cannot go deeper than it began
+    window      how wide the window of the order is, if it has one, and what comes first in it (ranking);
+                a crawl keeps what it began with, which is None
     now         the time of opening
     """
 
@@ -64,6 +66,8 @@ class LocalFrontier:
         lease: float = 600.0,
         order: str = "breadth",
         limits: FrontierLimits | None = None,
+        window: int | None = None,
+        ranking: str | None = None,
         now: float = 0.0,
     ) -> None:
         if order not in ORDERS:
@@ -74,6 +78,7 @@ class LocalFrontier:
         self._lease = lease
         self._now = now
         try:
+            keep_window(self._database, order, window, ranking)
             self._load(order, politeness or Politeness(), limits or FrontierLimits())
         except (OSError, ValueError):  # it was begun otherwise, or is damaged
             self._database.close()

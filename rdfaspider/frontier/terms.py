@@ -1,15 +1,65 @@
-"""How a crawl was begun, which it keeps: its order, its depth, and the limits of its last run."""
+"""How a crawl was begun, which it keeps: its order, its window, its depth, and the limits of its last run."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.frontier.limits import FrontierLimits
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.database import Database
+
+
+class Window(NamedTuple):
+    """How wide the window of an order is, 0 for as wide as it comes, and what comes first in it."""
+
+    size: int = 0
+    ranking: str = "none"
+
+    def __str__(self) -> str:
+        return f"FRONTIER_WINDOW={self.size} and FRONTIER_RANKING={self.ranking}"
+
+
+# The orders that have a window, and what may come first in it.
+WITH_WINDOW = ("topwindow", "leafwindow")
+RANKINGS = ("none", "profit")
+
+
+def keep_window(database: Database, order: str, size: int | None, ranking: str | None) -> None:
+    """Note the window of a crawl, or what is asked for of it; None is as begun.
+
+    Raise ValueError if it was begun with another one, or has none.
+    """
+    if size is None and ranking is None:
+        return
+    if order not in WITH_WINDOW:
+        raise ValueError(
+            f"The order {order} has no window: FRONTIER_WINDOW and FRONTIER_RANKING are for the orders"
+            f" {' and '.join(WITH_WINDOW)}."
+        )
+    if ranking not in (None, *RANKINGS):
+        raise ValueError(f"There is no ranking {ranking}: choose {' or '.join(RANKINGS)}.")
+    if size is not None and size < 0:
+        raise ValueError(f"FRONTIER_WINDOW must be 0 or more, not {size}.")
+    begun = window_of(database)
+    wanted = Window(
+        begun.size if size is None else size, begun.ranking if ranking is None else ranking
+    )
+    if database.meta.get(b"order") is None:
+        database.meta[b"window"] = json.dumps(wanted).encode()
+    elif wanted != begun:
+        raise ValueError(
+            f"This crawl was begun with {begun} and cannot go on with {wanted}: begin a new one with -s"
+            " JOBDIR=DIRECTORY."
+        )
+
+
+def window_of(database: Database) -> Window:
+    """Return the window of a crawl."""
+    noted = database.meta.get(b"window")
+    return Window() if noted is None else Window(*json.loads(noted))
 
 
 def keep_terms(database: Database, order: str, limits: FrontierLimits) -> FrontierLimits:

@@ -13,6 +13,7 @@ from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.reader import FrontierReader
 from rdfaspider.frontier.service.client import ServedFrontier
 from rdfaspider.frontier.service.wire import Security
+from rdfaspider.frontier.terms import WITH_WINDOW
 from rdfaspider.scheduler.lanes import Lanes
 from rdfaspider.settings.check import check
 from rdfaspider.urls.own import OwnServers
@@ -83,14 +84,28 @@ def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str,
             "POLITENESS_OFF_FOR_OWN_SERVERS has no effect on a crawl that workers share: if all its servers"
             " are your own, set POLITENESS_DELAY=0 and POLITENESS_AT_ONCE."
         )
-    shared = _shared(settings) if is_shared(frontier_url(settings)) else {}
+    is_many = is_shared(frontier_url(settings))
     return {
-        **shared,
+        **(_shared(settings) if is_many else _window(settings)),
         "order": settings["FRONTIER_ORDER"],
         "politeness": politeness_of(settings),
         "lease": settings.getfloat("FRONTIER_LEASE"),
         "limits": frontier_limits(settings, spider),
         "now": clock.now(),
+    }
+
+
+def _window(settings: BaseSettings) -> dict[str, Any]:
+    """Return the window that was asked for; what was not is as the crawl was begun."""
+    options = {
+        "window": settings.getint("FRONTIER_WINDOW"),
+        "ranking": settings["FRONTIER_RANKING"],
+    }
+    if settings["FRONTIER_ORDER"] in WITH_WINDOW and not is_begun(frontier_url(settings)):
+        return options
+    priority = settings.getpriority
+    return {
+        name: options[name] for name in options if priority(f"FRONTIER_{name.upper()}") != _PROJECT
     }
 
 

@@ -140,6 +140,98 @@ def test_figure_6_the_leaf_window_moves_to_and_fro_and_tables_are_read_by_row(
     assert [url[7] for url in taken] == ["a", "b"] * 5, "a row after the other"
 
 
+def windowed(path: Path, order: str, window: int | None, ranking: str | None) -> LocalFrontier:
+    manners = Politeness(delay=0.0)
+    directory = str(path / "frontier")
+    return LocalFrontier(directory, order=order, politeness=manners, window=window, ranking=ranking)
+
+
+def link_often(frontier: LocalFrontier, *urls: str) -> None:
+    """Have URLs found again, from as deep as they are."""
+    for _ in range(60):
+        frontier.put(urls, depth=1)
+        frontier.wait(0.0)
+
+
+def take_urls(frontier: LocalFrontier) -> list[str]:
+    taken = []
+    while (url := frontier.take(0.0)) is not None:
+        frontier.finish(url, "done", 0.0)
+        taken.append(url.url.removeprefix("http://"))
+    return taken
+
+
+def test_within_the_top_window_the_best_host_comes_first(tmp_path: Path) -> None:
+    """Crawl 1 of Figure 5 is of the hosts 1 and 2, crawl 2 of 3 and 4, whatever is better."""
+    with windowed(tmp_path, "topwindow", 2, "profit") as order:
+        order.put([f"http://{n}.com/{page}" for n in "abcd" for page in "12"], depth=1)
+        link_often(order, "http://b.com/1", "http://d.com/1", "http://d.com/2")
+        taken = take_urls(order)
+    assert taken[:4] == ["b.com/1", "a.com/1", "d.com/1", "c.com/1"]
+    assert taken[4:] == ["a.com/2", "b.com/2", "d.com/2", "c.com/2"]
+
+
+def test_without_a_ranking_a_wider_top_window_changes_nothing(tmp_path: Path) -> None:
+    hosts = [f"http://www.example{number}.com" for number in range(1, 5)]
+    served = []
+    for number, size in enumerate((None, 2)):
+        with windowed(tmp_path / str(number), "topwindow", size, None) as order:
+            order.put([host + path for host in hosts for path in ("/", "/a/", "/a/1", "/b")])
+            served.append(take_urls(order))
+    assert served[0] == served[1]
+
+
+def test_within_the_leaf_window_the_best_leaf_comes_first(tmp_path: Path) -> None:
+    with windowed(tmp_path, "leafwindow", 3, "profit") as order:
+        order.put([f"http://a.com/{n}" for n in range(7)], depth=1)
+        link_often(order, "http://a.com/2", "http://a.com/4", "http://a.com/6")
+        assert [url[-1] for url in take_urls(order)] == ["2", "0", "1", "4", "3", "5", "6"]
+
+
+@pytest.mark.parametrize("way", [b">", b"<"])
+def test_a_leaf_window_stays_until_all_its_leaves_were_served(tmp_path: Path, way: bytes) -> None:
+    """Though one URL of the host is taken at a time, and the crawl is stopped after each."""
+    with windowed(tmp_path, "leafwindow", 3, "profit") as order:
+        order.put([f"http://a.com/{n}" for n in range(7)], depth=1)
+        link_often(order, "http://a.com/2", "http://a.com/4")
+        order._database.meta[b"window " + order._hosts.known(b"com,a:80)/").prefix] = (
+            b">" if way == b">" else b"<\xff"
+        )
+    taken = []
+    for _ in range(7):
+        with windowed(tmp_path, "leafwindow", None, None) as order:
+            order._order.most_at_hand = 1
+            url = order.take(0.0)
+            assert url
+            order.finish(url, "done", 0.0)
+            taken.append(url.url[-1])
+    forth, back = ["2", "0", "1", "4", "3", "5", "6"], ["4", "6", "5", "2", "3", "1", "0"]
+    assert taken == (forth if way == b">" else back)
+
+
+def test_a_crawl_keeps_its_window(tmp_path: Path) -> None:
+    windowed(tmp_path, "leafwindow", 5, "profit").close()
+    windowed(tmp_path, "leafwindow", None, None).close()
+    windowed(tmp_path, "leafwindow", 5, None).close()
+    with pytest.raises(
+        ValueError, match="begun with FRONTIER_WINDOW=5 and FRONTIER_RANKING=profit"
+    ):
+        windowed(tmp_path, "leafwindow", 6, None)
+    with pytest.raises(ValueError, match=r"cannot go on with .*FRONTIER_RANKING=none"):
+        windowed(tmp_path, "leafwindow", None, "none")
+    with pytest.raises(ValueError, match="The order breadth has no window"):
+        windowed(tmp_path / "new", "breadth", 5, None)
+    with pytest.raises(ValueError, match="There is no ranking best"):
+        windowed(tmp_path / "new", "topwindow", None, "best")
+
+
+def test_windows_of_earlier_versions_go_on(tmp_path: Path) -> None:
+    frontier(tmp_path, "topwindow").close()
+    windowed(tmp_path, "topwindow", 0, "none").close()
+    with pytest.raises(ValueError, match="begun with FRONTIER_WINDOW=0"):
+        windowed(tmp_path, "topwindow", 2, "none")
+
+
 # --- WIRE's profit ---
 
 

@@ -3,15 +3,21 @@
 A leaf is a waiting URL that the next one of its host, in order of keys, is not below: /a/b is below /a/, /a/
 below /. The rank is the path, so leaves are found by walking. (Where /a-b stands between /a and /a/b, /a
 is taken for a leaf: `-` sorts before `/`.)
+
+A window has a size, and within it a ranking may say what comes first ("used in conjunction with the URL
+prioritization and ranking schemes", section 5.2; row T11). Both are kept with the crawl (terms.py).
 """
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import TYPE_CHECKING
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.orders.order import Order
+from rdfaspider.frontier.orders.profit import Profit, quality
+from rdfaspider.frontier.terms import window_of
 from rdfaspider.frontier.trie import is_below
+from rdfaspider.frontier.waiting import split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,67 +32,115 @@ if TYPE_CHECKING:
 # Of a chain of URLs each below the last, so many are walked through; deeper ones count as leaves.
 _LONGEST_CHAIN = 64
 
+# Comes before every host that is not in the window.
+_IN_WINDOW = -1.0
+
 Found = tuple[bytes, int, bytes]
 
 
-class TopWindow(Order):
+class _Windowed(Order):
+    """What both windows have: a size, and a ranking by the profit of pages if one was asked for."""
+
+    def __init__(self, database: Database) -> None:
+        self._size, ranking = window_of(database)
+        self._ranking = Profit(database) if ranking == "profit" else None
+        self.reads_hints = self._ranking is not None
+
+    def hint(self, context: int) -> int:
+        return 0
+
+    def combine(self, old: int, new: int) -> int:
+        return old if self._ranking is None else self._ranking.combine(old, new)
+
+    def rank(self, key: bytes, depth: int, hint: int) -> bytes:
+        return key[key.index(b"/") :]
+
+    def _worth(self, depth: int, hint: int) -> float:
+        return 0.0 if self._ranking is None else quality(depth, hint)
+
+
+class TopWindow(_Windowed):
     """The leftmost leaf of each host, and the window slides over the hosts from left to right.
 
     So one host after the other is served in order of their keys; after the last, the next round begins.
     What is left of a host is served leaf by leaf too: a folder after what is in it.
 
-    Invariant: the window stands at (`_round`, `_key`), and a host's `due` is the round of its next turn.
+    A window of several hosts is the queue page: it has one URL of each of the next hosts, those are compared
+    by their worth, and when none of them is ready any more, the next page is made.
+
+    Invariant: the window stands at (`_round`, `_key`), and a host's `due` is the round of its next turn. The
+    hosts in a window of several are those that have a URL at hand.
     """
 
     def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self._round: float = 1
         self._key = b""
-
-    def rank(self, key: bytes, depth: int, hint: int) -> bytes:
-        return key[key.index(b"/") :]
+        if self._size:
+            self.most_at_hand, self.fed_at_once = 1, self._size
 
     def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
+        if self._size:  # its turn, whoever of the window comes first
+            host.due, _ = self._position(host)
         return [
             (number, value) for _, number, value in islice(_leaves_first(waiting.of(host)), count)
         ]
 
-    def urgency(self, host: Host) -> tuple[float, bytes]:
+    def urgency(self, host: Host) -> tuple[Any, ...]:
+        if self._size and host.queue:
+            taken = host.queue[-1][1]
+            return (_IN_WINDOW, -self._worth(taken.depth, taken.hint), host.key)
+        return self._position(host)
+
+    def _position(self, host: Host) -> tuple[float, bytes]:
         passed = host.key <= self._key
         return (host.due or self._round + passed, host.key)
 
     def taken(self, host: Host, taken: Taken) -> None:
-        self._round, self._key = max((self._round, self._key), self.urgency(host))
+        self._round, self._key = max((self._round, self._key), self._position(host))
         host.due = self._round + 1
 
 
-class LeafWindow(Order):
+class LeafWindow(_Windowed):
     """A window over the leaves of each host that moves to and fro; the windows are read by row.
 
     Each queue page is the table: a column is the window of a host, and its rows are served one after
     the other, for the host that was served longest ago comes first.
 
+    A window of a size stays where it is until all its leaves were served, however few are taken at once.
+
     Invariant: where the window of a host stands, and which way it moves, is on disk as of the last
-    queue page.
+    queue page: the way, the path it begins at and, as long as it stays, a line feed and the last path in it.
     """
 
     def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self._meta = database.meta
         self._moved: dict[bytes, bytes] = {}
-
-    def rank(self, key: bytes, depth: int, hint: int) -> bytes:
-        return key[key.index(b"/") :]
 
     def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
         name = b"window " + host.prefix
         state = self._moved.get(name) or self._meta.get(name) or b">"
-        way, place = state[:1], state[1:]
-        for _ in range(3):  # to the end, back, and once more if it stood at the end
-            found = list(islice(_window(waiting, host, way, place), count))
+        way = state[:1]
+        place, _, end = state[1:].partition(b"\n")
+        for _ in range(4):  # what is left of the window, to the end, back, and once more
+            found = list(islice(_window(waiting, host, way, place, end), self._size or count))
             if found:
-                self._moved[name] = way + found[-1][0]
-                return [(number, value) for _, number, value in found]
-            way, place = (b"<", b"\xff") if way == b">" else (b">", b"")
+                chosen = self._ranked(found)[:count]
+                stays = len(chosen) < len(found)
+                self._moved[name] = way + (place + b"\n" if stays else b"") + found[-1][0]
+                return [(number, value) for _, number, value in chosen]
+            if end:
+                place, end = end, b""
+            else:
+                way, place = (b"<", b"\xff") if way == b">" else (b">", b"")
         return super().pick(waiting, host, count)
+
+    def _ranked(self, found: list[Found]) -> list[Found]:
+        """Return the leaves in a window, the best first if there is a ranking."""
+        if self._ranking is None:
+            return found
+        return sorted(found, key=lambda each: -self._worth(each[2][0], split(each[2])[0]))
 
     def save(self, batch: WriteBatch) -> None:
         for name, state in self._moved.items():
@@ -94,11 +148,13 @@ class LeafWindow(Order):
         self._moved.clear()
 
 
-def _window(waiting: Waiting, host: Host, way: bytes, place: bytes) -> Iterator[Found]:
-    """Yield the leaves of a host from a place on, to the right or to the left."""
+def _window(waiting: Waiting, host: Host, way: bytes, place: bytes, end: bytes) -> Iterator[Found]:
+    """Yield the leaves of a host from a place on, to the right or to the left, to an end if there is one."""
     if way == b">":
-        return _leaves(waiting.of(host, place))
-    return _leaves_backwards(waiting.before(host, place))
+        leaves = _leaves(waiting.of(host, place))
+        return takewhile(lambda found: found[0] <= end, leaves) if end else leaves
+    leaves = _leaves_backwards(waiting.before(host, place))
+    return takewhile(lambda found: found[0] >= end, leaves) if end else leaves
 
 
 def _leaves(urls: Iterator[Found]) -> Iterator[Found]:

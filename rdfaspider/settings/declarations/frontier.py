@@ -29,6 +29,23 @@ SETTINGS = (
         ),
     ),
     Setting(
+        "FRONTIER_WINDOW",
+        "int",
+        0,
+        "How wide the window of the order `topwindow` or `leafwindow` is; 0: one host, or as many leaves of a"
+        " host as are at hand. A crawl keeps the window it began with.",
+        unit="hosts or leaves",
+        least=0,
+        most=1000,
+    ),
+    Setting(
+        "FRONTIER_RANKING",
+        "choice",
+        "none",
+        "What comes first within that window: what is left, or the page of highest `profit`.",
+        choices=("none", "profit"),
+    ),
+    Setting(
         "FRONTIER_OBJECTIVE",
         "text",
         "any",
