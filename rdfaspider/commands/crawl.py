@@ -27,7 +27,7 @@ class Command(CrawlCommand):
     def long_desc(self) -> str:
         return (
             "Crawl from the seeds and store the triples found: scrapy crawl rdfa"
-            " -a seeds=URL[,URL…]|FILE|- [-a depth=N] [-a scope=host|domain|all]"
+            " -a seeds=URL[,URL…]|FILE|-|crawl:DIRECTORY [-a depth=N] [-a scope=host|domain|all]"
             " [-s JOBDIR=DIRECTORY]. The same command again resumes a stopped crawl."
         )
 

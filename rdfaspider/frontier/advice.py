@@ -17,7 +17,7 @@ from rdfaspider.frontier.topics.names import keep_names
 from rdfaspider.frontier.topics.ranker import judgement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pyoxigraph import Quad
 
@@ -45,6 +45,9 @@ class Advice(Protocol):
     def seeds(self) -> Iterator[tuple[str, int]]:
         """Yield further seeds, with their contexts."""
 
+    def contexts_of_seeds(self, urls: Sequence[str], topics: Mapping[str, str]) -> list[int]:
+        """Return a number for each seed, of some of which the names of their topics are known."""
+
 
 class NoAdvice:
     """For orders that go by the URL alone."""
@@ -60,6 +63,9 @@ class NoAdvice:
 
     def seeds(self) -> Iterator[tuple[str, int]]:
         return iter(())
+
+    def contexts_of_seeds(self, urls: Sequence[str], topics: Mapping[str, str]) -> list[int]:
+        return []
 
 
 class Novelty:
@@ -138,6 +144,14 @@ class TopicsAdvice(NoAdvice):
         for number, topic in enumerate(self._topics):
             for url in topic.seeds:
                 yield url, hint_of(number, 255)
+
+    def contexts_of_seeds(self, urls: Sequence[str], topics: Mapping[str, str]) -> list[int]:
+        numbers = {topic.name: number for number, topic in enumerate(self._topics)}
+        known = (numbers.get(topics.get(url, "")) for url in urls)
+        return [
+            hint_of(number, 255) if number else hint_of(*self._classifier.link((0, 0), url))
+            for url, number in zip(urls, known, strict=True)
+        ]
 
 
 def advice_for(order: str, objective_: str, topics: str) -> Advice:

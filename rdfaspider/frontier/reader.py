@@ -11,6 +11,7 @@ from rdfaspider.frontier.admission import count_admitted
 from rdfaspider.frontier.counters import Counters
 from rdfaspider.frontier.database import Database, explain
 from rdfaspider.frontier.hosts import Host, Hosts
+from rdfaspider.frontier.hubs import hubs_of
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.terms import limits_of, order_of
@@ -74,6 +75,10 @@ class FrontierReader:
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         """Yield the URLs that ended in a state in which a regular expression is found."""
         return (view for view in self._views.scan(state, pattern) if view is not None)
+
+    def hubs(self, most: int) -> dict[str, list[str]]:
+        """Return up to so many hub pages of each topic; "" stands for none."""
+        return hubs_of(self._database, most)
 
     def close(self) -> None:
         self._database.close()

@@ -106,7 +106,7 @@ class Scheduler(BaseScheduler):
         # A URL may be granted a second time while the first fetch is still on its way; each fetch answers
         # for its own grant.
         self._grants = 0
-        self._intake = Intake(frontier)
+        self._intake = Intake(frontier, self._contexts_of_seeds)
         self._log_lines: LogLines | None = None
         self._closed = False
         self._is_stopping = False
@@ -234,6 +234,10 @@ class Scheduler(BaseScheduler):
                 self._wake_engine()
         except FrontierUnavailable as error:
             self._stop("frontier_error", error)
+
+    def _contexts_of_seeds(self, urls: Sequence[str]) -> Sequence[int]:
+        topics = getattr(getattr(self.spider, "seeds", None), "topics", {})
+        return self.advice.contexts_of_seeds(urls, topics)
 
     async def add_pushed(self, urls: Sequence[str], depth: int) -> None:
         """Take in seeds that came after the start, and let the other workers know their scope; return when

@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from rdfaspider.frontier import Frontier
 
@@ -28,8 +28,13 @@ _TOLD = 20_000
 class Intake:
     """Hands seeds over to a frontier, some at a time."""
 
-    def __init__(self, frontier: Frontier) -> None:
+    def __init__(
+        self,
+        frontier: Frontier,
+        contexts_of: Callable[[Sequence[str]], Sequence[int]] = lambda urls: (),
+    ) -> None:
         self._frontier = frontier
+        self._contexts_of = contexts_of  # what the order is told of seeds
         self._left: Sequence[str] = ()
         self._is_noted = False
 
@@ -69,7 +74,8 @@ class Intake:
             self._complete()
 
     def _take_some(self) -> None:
-        self._frontier.put(self._left[:_AT_ONCE])
+        some = self._left[:_AT_ONCE]
+        self._frontier.put(some, contexts=self._contexts_of(some))
         self._left = self._left[_AT_ONCE:]
         if not self._left:
             self._complete()

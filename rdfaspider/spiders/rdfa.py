@@ -45,7 +45,8 @@ _TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 5
 class RdfaSpider(Spider):
     """Crawls from `seeds` to `depth` links away, within `scope`.
 
-    seeds  URL[,URL…], a file with a URL a line, or - for standard input; may be left out to resume
+    seeds  URL[,URL…], a file with a URL a line, - for standard input, or crawl:DIRECTORY for the pages of
+           an earlier crawl; may be left out to resume
     depth  how many links away from a seed a page may be; FRONTIER_DEPTH when left out
     scope  host: the hosts of the seeds (default); domain: their registered domains; all: the web
 

@@ -52,11 +52,11 @@ class FailsOnce:
         self._frontier = frontier
         self._writes = 0
 
-    def put(self, urls: Any) -> None:
+    def put(self, urls: Any, contexts: Any) -> None:
         self._writes += 1
         if self._writes == 2:
             raise FrontierUnavailable("no room")
-        self._frontier.put(urls)
+        self._frontier.put(urls, contexts=contexts)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._frontier, name)

@@ -40,6 +40,11 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ("/", "neither a URL .* nor a file"),
         ("http://[bad", "No usable seed"),
         ("example.org", "begins with http"),
+        ("crawl:", "names no directory: write crawl:DIRECTORY"),
+        ("crawl:nowhere", "There is no crawl in nowhere: it has neither a frontier nor a store"),
+        ("crawl:nowhere?most=0", "wrong after the question mark"),
+        ("crawl:nowhere?most=many", "wrong after the question mark"),
+        ("crawl:nowhere?least=3", "wrong after the question mark"),
     ],
 )
 def test_what_is_wrong_is_said(argument: str | None, sentence: str) -> None:
