@@ -53,8 +53,8 @@ class LocalFrontier:
     lease       seconds after which a URL in flight is taken for lost and handed out again
     order       name of an order (orders.py); a crawl keeps the one it began with
     limits      how much is taken in; a crawl cannot go deeper than it began
-    window      how wide the window of the order is, if it has one, and what comes first in it (ranking);
-                a crawl keeps what it began with, which is None
+    window      how wide the window of the order is, if it has one; None is as the crawl began
+    ranking     what comes first in that window; None is as the crawl began
     now         the time of opening
     """
 
@@ -78,11 +78,15 @@ class LocalFrontier:
         self._lease = lease
         self._now = now
         try:
-            keep_window(self._database, order, window, ranking)
+            self._keep_window(window, ranking)
             self._load(order, politeness or Politeness(), limits or FrontierLimits())
         except (OSError, ValueError):  # it was begun otherwise, or is damaged
             self._database.close()
             raise
+
+    @guarded
+    def _keep_window(self, size: int | None, ranking: str | None) -> None:
+        keep_window(self._database, self.order, size, ranking)
 
     @guarded
     def _load(self, order: str, politeness: Politeness, limits: FrontierLimits) -> None:

@@ -4,11 +4,11 @@ A worker and the service talk by frames (wire.py) over a unix socket or TCP, one
 worker says first who it is and what it holds. Then each message has what the worker did, in order, and how
 many URLs it wants; the reply has the URLs. Whatever is in a message was done when the reply comes.
 
-desk.py    what the service does for its workers, without any network
+desk.py       what the service does for its workers, without any network
 allocator.py  which of them gets which URL
-server.py  the network before it
-client.py  `ServedFrontier`, the frontier that a worker sees
-line.py    the worker's connection, kept by a thread of its own
+server.py     the network before it
+client.py     `ServedFrontier`, the frontier that a worker sees
+line.py       the worker's connection, kept by a thread of its own
 
 Times. A host rests from the moment at which the service reads that a fetch has ended until it writes that
 the next may begin, by its own clock, so no two clocks are compared.

@@ -138,9 +138,8 @@ class Allocator:
         self._most = _MOST_OF_LEARNERS if ORDERS[frontier.order].fed_at_once == 1 else _MOST
         self._kept: dict[str, deque[tuple[float, Taken]]] = {}
         self._spare: deque[tuple[float, Taken]] = deque()
-        self._asked: dict[
-            str, tuple[float, int]
-        ] = {}  # when each worker asked last, and for how many
+        # When each worker asked last, and for how many.
+        self._asked: dict[str, tuple[float, int]] = {}
         self._owners: list[str] = []
         self._version = -1  # of the keys, for which the owners are
 

@@ -93,10 +93,10 @@ class Classifier:
 
     def _decide(self, signs: Mapping[int, float]) -> tuple[int, int]:
         """Return the topic for which most speaks, 0 if none, and how sure that is."""
+        if not signs:  # as of most links
+            return 0, 0
         totals = self._totals(signs)
         root = max(self._children[0], key=lambda root: totals.get(root, 0.0))
-        if not totals.get(root):
-            return 0, 0
         return self._descend(totals, root), _score(totals[root])
 
     def _totals(self, signs: Mapping[int, float]) -> dict[int, float]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _TOPIC, _LINKS, _REQUESTS = 8, 16, 21
 _MOST_DOUBLINGS, _MOST_REQUESTS = 31, 7
 _JUDGED = 0xFFFF  # topic and score
+_HALVED = [2.0**-times for times in range(_MOST_DOUBLINGS + 1)]
 
 
 def hint_of(topic: int, score: int) -> int:
@@ -50,11 +51,14 @@ def merge(old: int, new: int, chance: Random) -> int:
 
     The power of two of the larger number is raised with the probability at which the mean is their sum.
     """
-    best = max(old, new, key=score_of) & _JUDGED
-    fewer, more = sorted((old >> _LINKS & _MOST_DOUBLINGS, new >> _LINKS & _MOST_DOUBLINGS))
-    if more < _MOST_DOUBLINGS and chance.random() < 2.0 ** (fewer - more):
+    # It is asked for each link, so nothing else is called.
+    best = (new if new & 255 > old & 255 else old) & _JUDGED
+    more, fewer = old >> _LINKS & _MOST_DOUBLINGS, new >> _LINKS & _MOST_DOUBLINGS
+    if more < fewer:
+        more, fewer = fewer, more
+    if more < _MOST_DOUBLINGS and chance.random() < _HALVED[more - fewer]:
         more += 1
-    requests = max(old >> _REQUESTS, new >> _REQUESTS)
+    requests = max(old, new) >> _REQUESTS
     return requests << _REQUESTS | more << _LINKS | best
 
 
