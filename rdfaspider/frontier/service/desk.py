@@ -157,7 +157,8 @@ class Desk:
 
     def bury_the_dead(self) -> None:
         """Put back what workers held who were not heard of for too long."""
-        assert self._clock is not None
+        if self._clock is None:
+            return  # nobody can tell
         now = self._clock()
         self._allocator.tidy(now)
         for worker in [each for each in self.workers.values() if now - each.heard > DEAD_AFTER]:
