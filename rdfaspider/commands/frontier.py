@@ -97,13 +97,16 @@ class Command(CheckedCommand):
     def _serve(self, path: str, opts: argparse.Namespace) -> None:
         from scrapy.utils.log import configure_logging
 
-        from rdfaspider.frontier import is_shared
+        from rdfaspider.frontier import is_replicated, is_shared
         from rdfaspider.frontier.local import LocalFrontier
         from rdfaspider.frontier.service.serving import serve
         from rdfaspider.frontier.service.wire import Address
         from rdfaspider.scheduler.options import frontier_options, security_of
 
         assert self.settings is not None
+        if is_replicated(path):
+            self._be_node(path, opts)
+            return
         if is_shared(path):
             raise ValueError(
                 "FRONTIER_URL must be the path of a directory: that is what is served."
@@ -113,18 +116,30 @@ class Command(CheckedCommand):
         with LocalFrontier(path, **frontier_options(self.settings, None)) as frontier:
             serve(frontier, address, security_of(self.settings))
 
+    def _be_node(self, url: str, opts: argparse.Namespace) -> None:
+        from scrapy.utils.log import configure_logging
+
+        from rdfaspider.frontier.replica.process import serve
+        from rdfaspider.frontier.service.wire import Address
+        from rdfaspider.scheduler.options import frontier_order, node_options, security_of
+
+        assert self.settings is not None
+        options = node_options(self.settings, None) | {"order": frontier_order(self.settings)}
+        path, _ = options.pop("path"), options.pop("nodes")
+        configure_logging({**self.settings, "LOG_ENABLED": True})
+        listen = Address.parse(opts.listen) if opts.listen else None
+        serve(url, path, listen, security_of(self.settings), options)
+
     def _run_served(self, url: str, opts: argparse.Namespace) -> None:
-        from rdfaspider.frontier import text
+        from rdfaspider.frontier import open_frontier, text
         from rdfaspider.frontier.service import report
-        from rdfaspider.frontier.service.client import ServedFrontier
         from rdfaspider.scheduler.options import security_of
         from rdfaspider.terminal import escaped
 
         assert self.settings is not None
         now, security = time.time(), security_of(self.settings)
-        with ServedFrontier(
-            url, security=security, onlooks=True, read_ahead=0, now=now
-        ) as frontier:
+        served: Any = open_frontier(url, security=security, onlooks=True, read_ahead=0, now=now)
+        with served as frontier:
             if opts.url is not None:
                 _show_url(frontier.url(_normalised(opts.url)), opts.url)
             elif opts.failed is not None:

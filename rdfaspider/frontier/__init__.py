@@ -40,6 +40,7 @@ __all__ = [
     "UrlView",
     "is_begun",
     "is_page",
+    "is_replicated",
     "is_served",
     "is_shared",
     "open_frontier",
@@ -244,9 +245,14 @@ def is_page(status: int, reason: str) -> bool:
     return status > 0 and reason not in ("redirect", "redirects", "sitemap")
 
 
+def is_replicated(url: str) -> bool:
+    """Tell whether a URL names a frontier of which several nodes have copies."""
+    return url.startswith(("redis+log://", "rediss+log://"))
+
+
 def is_served(url: str) -> bool:
     """Tell whether a URL names a frontier that a service hands out."""
-    return url.startswith(("unix:", "frontier:"))
+    return url.startswith(("unix:", "frontier:")) or is_replicated(url)
 
 
 def is_shared(url: str) -> bool:
@@ -266,9 +272,14 @@ def open_frontier(url: str, **options: Any) -> Frontier:
     """Open the frontier that `url` names.
 
     A path is a directory with a local one on RocksDB; unix:PATH and frontier://HOST:PORT is one that a
-    service hands out to its workers; redis://HOST:PORT/0?crawl=NAME (or rediss://, redis+unix://, or any
-    node of a Redis Cluster) is one that many workers share by way of Redis.
+    service hands out to its workers; redis+log://HOST:PORT/0?crawl=NAME is one that the leader of several
+    nodes hands out, which find each other by way of Redis; redis://HOST:PORT/0?crawl=NAME (or rediss://,
+    redis+unix://, or any node of a Redis Cluster) is one that many workers share by way of Redis.
     """
+    if is_replicated(url):
+        from rdfaspider.frontier.replica.client import ReplicatedFrontier
+
+        return ReplicatedFrontier(url, **options)
     if is_served(url):
         from rdfaspider.frontier.service.client import ServedFrontier
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, ParamSpec, TypeVar
 
-from rocksdict import AccessType, Rdict, RdictIter, WriteBatch
+from rocksdict import AccessType, Checkpoint, Rdict, RdictIter, WriteBatch
 
 from rdfaspider import rocksdb
 from rdfaspider.frontier import FrontierUnavailable
@@ -184,6 +184,10 @@ class Database:
         """Write nothing more, because RocksDB has failed; return what is to be raised."""
         self.is_broken = True
         return FrontierUnavailable(explain(self._path, error))
+
+    def copy_to(self, path: Path) -> None:
+        """Make a copy of what is written, which shares its files on the same disk."""
+        Checkpoint(self._database).create_checkpoint(str(path))
 
     def close(self) -> None:
         """Let go of the database; what was written is safe then from the death of the machine too."""

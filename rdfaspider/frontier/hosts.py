@@ -150,6 +150,7 @@ class Hosts:
         self.strangers = Clocks()
         # Returns a host that is in memory, None if it has no work any more.
         self.by_id: Callable[[int], Host | None] = self._by_id.get
+        self.in_memory: Callable[[bytes], Host | None] = self._by_key.get
 
     def all(self) -> Iterator[Host]:
         """Yield every host that was ever known."""

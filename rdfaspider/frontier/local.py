@@ -465,6 +465,12 @@ class LocalFrontier:
         for host in hosts.values():
             self._turns.schedule(host)
 
+    @guarded
+    def advance(self, now: float) -> None:
+        """Let URLs wait again that were put off until now, though nobody takes any."""
+        self._now = now
+        self._put_back_overdue(now)
+
     # --- looking ---
 
     @guarded
@@ -524,6 +530,19 @@ class LocalFrontier:
     def _run_sieve(self) -> None:
         self._sieve.run()
 
+    def host_key(self, number: int) -> str | None:
+        """Return the key of a host that has work; numbers are of this directory, keys of every copy."""
+        host = self._hosts.by_id(number)
+        return None if host is None else host.key.decode("ascii")
+
+    def host_number(self, key: str) -> int | None:
+        """Return the number of a host that has work; links that were found are looked up first."""
+        host = self._hosts.in_memory(key.encode("ascii"))
+        if host is None:
+            self._sieve_to_look()
+            host = self._hosts.in_memory(key.encode("ascii"))
+        return None if host is None else host.id
+
     @guarded
     def note(self, name: str) -> bytes | None:
         return self._database.notes.get(name.encode())
@@ -531,6 +550,15 @@ class LocalFrontier:
     @guarded
     def set_note(self, name: str, value: bytes) -> None:
         self._database.notes[name.encode()] = value
+
+    @guarded
+    def copy_to(self, path: Path) -> None:
+        """Make a copy in a directory that is not there yet, on the same disk; what is written goes on."""
+        self._database.copy_to(path)
+
+    def abandon(self) -> None:
+        """Let go of the directory as a kill does: whoever opens it next does not know what was in flight."""
+        self._database.close()
 
     @guarded
     def close(self) -> None:

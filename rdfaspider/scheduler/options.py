@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import resource
 from logging import getLogger
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider import clock
-from rdfaspider.frontier import is_begun, is_served, is_shared
+from rdfaspider.frontier import is_begun, is_replicated, is_served, is_shared
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.frontier.replica.registry import begun_order
 from rdfaspider.frontier.service.client import ServedFrontier
 from rdfaspider.frontier.service.wire import Security
 from rdfaspider.frontier.terms import WITH_WINDOW
 from rdfaspider.scheduler.lanes import Lanes
+from rdfaspider.secrets import without_secrets
 from rdfaspider.settings.check import check
 from rdfaspider.urls.own import OwnServers
 
@@ -44,6 +47,9 @@ def frontier_order(settings: BaseSettings) -> str:
     """Return the order that was asked for, or else the one that the crawl was begun with."""
     url, order = frontier_url(settings), str(settings["FRONTIER_ORDER"])
     is_asked = settings.getpriority("FRONTIER_ORDER") != _PROJECT
+    if is_replicated(url):
+        begun = begun_order(url) or order
+        return _same_order(url, begun, order if is_asked else "")
     if is_served(url):
         return _served_order(settings, order if is_asked else "")
     if is_asked or is_shared(url) or not is_begun(url):
@@ -57,10 +63,14 @@ def _served_order(settings: BaseSettings, asked: str) -> str:
     url = frontier_url(settings)
     with ServedFrontier(url, security=security_of(settings), onlooks=True, read_ahead=0) as service:
         order = service.order
+    return _same_order(url, order, asked)
+
+
+def _same_order(url: str, order: str, asked: str) -> str:
     if asked not in ("", order):
         raise ValueError(
-            f"The service at {url} hands out URLs in the order {order}, not {asked}: which one it is, is"
-            " said where the service is started."
+            f"The service at {without_secrets(url)} hands out URLs in the order {order}, not {asked}: which"
+            " one it is, is said where the service is started, or the crawl was begun."
         )
     return order
 
@@ -77,8 +87,10 @@ def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str,
     The settings are checked here too: another project may use the scheduler without the add-on.
     """
     check(settings)
-    if is_served(frontier_url(settings)):
-        return {**_worker(settings), "security": security_of(settings), "now": clock.now()}
+    url = frontier_url(settings)
+    if is_served(url):
+        worker = {**_worker(settings), "security": security_of(settings), "now": clock.now()}
+        return worker | (node_options(settings, spider) if is_replicated(url) else {})
     if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS") and is_shared(frontier_url(settings)):
         logger.warning(
             "POLITENESS_OFF_FOR_OWN_SERVERS has no effect on a crawl that workers share: if all its servers"
@@ -106,6 +118,18 @@ def _window(settings: BaseSettings) -> dict[str, Any]:
     priority = settings.getpriority
     return {
         name: options[name] for name in options if priority(f"FRONTIER_{name.upper()}") != _PROJECT
+    }
+
+
+def node_options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
+    """Return the options of the nodes of a replicated frontier."""
+    return {
+        "path": str(Path(settings["JOBDIR"] or ".") / "frontier"),
+        "nodes": settings.getint("FRONTIER_NODES"),
+        "order": settings["FRONTIER_ORDER"],
+        "politeness": politeness_of(settings),
+        "lease": settings.getfloat("FRONTIER_LEASE"),
+        "limits": frontier_limits(settings, spider),
     }
 
 

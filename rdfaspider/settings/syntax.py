@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rdfaspider.frontier import is_served, is_shared
+from rdfaspider.frontier import is_replicated, is_served, is_shared
 from rdfaspider.frontier.service.wire import Address
 from rdfaspider.urls import Filters, Traps
 
@@ -48,7 +48,9 @@ def file(name: str) -> None:
 
 def frontier_url(url: str) -> None:
     """Accept the URL of a frontier that can be opened."""
-    if is_served(url):
+    if is_replicated(url):
+        _address(url)
+    elif is_served(url):
         Address.parse(url)
     elif is_shared(url):
         _address(url)

@@ -18,6 +18,7 @@ from rdfaspider.frontier.reader import FrontierReader
 from rdfaspider.frontier.redis import failures
 from rdfaspider.frontier.shared import SharedFrontier
 from tests.frontier import redis_servers
+from tests.frontier.replicas import ReplicatedAlone, replicate_alone, url_of
 from tests.frontier.served import ServedAlone, serve_alone
 
 Opener = Callable[..., Frontier]
@@ -41,7 +42,7 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
     """Return what people are told of a URL of a frontier that is open."""
     if isinstance(frontier, SharedFrontier):
         return failures.url_view(frontier, url)
-    if isinstance(frontier, ServedAlone):
+    if isinstance(frontier, ServedAlone | ReplicatedAlone):
         frontier = frontier.engine
     assert isinstance(frontier, LocalFrontier)
     with FrontierReader(frontier._database._database.path(), delay=0.0) as reader:
@@ -59,6 +60,9 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
         "local-harvest",
         *(f"unix-{order}" for order in ORDERS),
         "tcp-breadth",
+        "replica-breadth",
+        "replica-harvest",
+        "replica-topwindow",
         "redis-breadth",
         "cluster-breadth",
     ]
@@ -68,6 +72,12 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
     kind, order = request.param.split("-")
     if kind in ("unix", "tcp"):
         yield partial(serve_alone, tmp_path, order, is_tcp=kind == "tcp")
+        return
+    if kind == "replica":
+        server = request.getfixturevalue("redis_server")
+        with redis.Redis(port=server.port) as client:
+            client.flushall()
+        yield partial(replicate_alone, url_of(server), tmp_path, order)
         return
     url, shared = str(tmp_path / "frontier"), {}
     if kind != "local":

@@ -403,12 +403,11 @@ def test_nothing_listens_beyond_this_machine_without_a_secret(served: Served) ->
         Service(desk, Address(path="/tmp/" + "x" * 200), Security())
 
 
-def test_no_service_is_said_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rdfaspider.frontier.service.talk._BEGINNING", 0.3)
+def test_no_service_is_said_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(
         FrontierUnavailable, match=r"no frontier service at unix:.*scrapy frontier serve"
     ):
-        ServedFrontier(f"unix:{tmp_path}/none.sock")
+        ServedFrontier(f"unix:{tmp_path}/none.sock", patience=0.3)
 
 
 def test_workers_and_service_can_talk_by_tls(tmp_path: Path) -> None:

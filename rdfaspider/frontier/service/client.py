@@ -46,6 +46,8 @@ class ServedFrontier:
     read_ahead  URLs at hand, at most; 0 is for onlookers and for tests
     waits       whether to wait for seeds when nothing is left
     onlooks     whether only to look: the workers do not see it
+    line        the way to the service, if it is another than that to the URL
+    patience    seconds for which the service is sought at first
     """
 
     def __init__(
@@ -58,10 +60,12 @@ class ServedFrontier:
         waits: bool = False,
         onlooks: bool = False,
         now: float = 0.0,
+        line: Line | None = None,
+        patience: float = 10.0,
     ) -> None:
         made_up = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
-        self._line = Line(Address.parse(url), security or Security())
-        self._talk = Talk(self._line, "" if onlooks else worker or made_up, now)
+        self._line = line or Line(Address.parse(url), security or Security())
+        self._talk = Talk(self._line, "" if onlooks else worker or made_up, now, patience)
         self._waits = waits
         # Returns what the counters of this worker have grown by; to be set.
         self.growth: Callable[[], dict[str, int]] = dict

@@ -37,6 +37,9 @@ _URLS = 20_000
 # The numbers of all are counted anew when they are so old, in seconds.
 _COUNTED = 0.5
 
+# Numbers of hosts are smaller than two to this power.
+_COPY = 32
+
 Message = dict[str, Any]
 
 
@@ -51,6 +54,9 @@ class Worker:
         self.run = run
         self.about: Message = {}
         self.held: dict[int, Taken] = {}
+        self.hosts: dict[
+            int, int
+        ] = {}  # of what it held when it came: their numbers, as it knows them
         self.lent: set[str] = set()
         self.grants = 0
         self.ended = 0
@@ -59,18 +65,22 @@ class Worker:
         self.number = -1
         self.reply: Message = {}
         self.seen: dict[str, int] = {}  # the versions of notes that it knows
-        self.hosts: Iterator[HostView] = iter(())
+        self.views: Iterator[HostView] = iter(())
         self.rows: Iterator[UrlView | bool | None] = iter(())
 
 
 class Desk:
     """Serves workers from a frontier that nobody else uses.
 
-    `clock` is the time; None if the workers tell it, as tests do.
+    `clock` is the time; None if the workers tell it, as tests do. `copy` is the number of this copy of the
+    frontier, if there are several: hosts have other numbers in each, so workers get both in one number.
     """
 
-    def __init__(self, frontier: LocalFrontier, clock: Callable[[], float] | None) -> None:
+    def __init__(
+        self, frontier: LocalFrontier, clock: Callable[[], float] | None, copy: int = 0
+    ) -> None:
         self.frontier = frontier
+        self._copy = copy << _COPY
         self.run = os.urandom(8).hex()
         self.workers: dict[str, Worker] = {}
         self._clock = clock
@@ -140,10 +150,17 @@ class Desk:
 
     def _take_back(self, worker: Worker, holds: list[Any], now: float) -> list[int]:
         """Take what a worker holds into flight again; return its grants of what is not with others."""
-        for grant, url in holds:
+        for grant, url, host in holds:
             if (taken := self.frontier.adopt(url, now)) is not None:
                 worker.held[int(grant)] = taken
+                worker.hosts[int(host)] = taken.host
         return list(worker.held)
+
+    def _host(self, worker: Worker, number: int) -> int:
+        """Return the number of a host that a worker names; -1, which no host has, if nobody knows it."""
+        if number >> _COPY << _COPY == self._copy:
+            return number - self._copy
+        return worker.hosts.get(number, -1)
 
     def _note_workers(self) -> None:
         names = sorted({*self.workers, *self._expected})
@@ -211,7 +228,8 @@ class Desk:
         if "borrow" in message:
             reply["lent"] = [self._borrow(worker, now, *words) for words in message["borrow"]]
         if "unplaced" in message:
-            reply["unplaced"] = self.frontier.unplaced(int(message["unplaced"]))
+            hosts = self.frontier.unplaced(int(message["unplaced"]))
+            reply["unplaced"] = [(self._copy + host, name) for host, name in hosts]
         if "stats" in message:
             self.heard(message["stats"])
         if message.get("log"):
@@ -234,7 +252,7 @@ class Desk:
         for taken in self._allocator.take(worker.name, want, now, is_idle=not worker.held):
             worker.grants += 1
             worker.held[worker.grants] = taken
-            place = (taken.number, taken.host, taken.hint, taken.hops)
+            place = (taken.number, self._copy + taken.host, taken.hint, taken.hops)
             rows.append((worker.grants, taken.url, taken.depth, taken.attempts, *place))
         reply["taken"] = rows
         if len(rows) < want or not want:
@@ -276,8 +294,8 @@ class Desk:
                 return {"knows": self.frontier.knows(str(message["url"]))}
             case "hosts":
                 if message["begin"]:
-                    worker.hosts = self.frontier.hosts(now)
-                return {"hosts": [_list(view) for view in islice(worker.hosts, _HOSTS)]}
+                    worker.views = self.frontier.hosts(now)
+                return {"hosts": [_list(view) for view in islice(worker.views, _HOSTS)]}
             case "leave":
                 self.leave(worker, now)
                 return {}
@@ -364,23 +382,24 @@ class Desk:
             self.frontier.release(taken, now)
 
     def _report(self, worker: Worker, now: float, host: int, said: Message) -> None:
-        self.frontier.report(host, now, **said)
+        self.frontier.report(self._host(worker, host), now, **said)
 
     def _slow(
         self, worker: Worker, now: float, host: int, delay: float | None, seconds: float | None
     ) -> None:
         until = None if seconds is None else now + seconds
-        self.frontier.slow_down(host, crawl_delay=delay, until=until)
+        self.frontier.slow_down(self._host(worker, host), crawl_delay=delay, until=until)
 
     def _place(self, worker: Worker, now: float, host: int, address: str) -> None:
-        self.frontier.place(host, address)
+        self.frontier.place(self._host(worker, host), address)
 
     def _borrow(
         self, worker: Worker, now: float, host: int | None, url: str, address: str
     ) -> float:
         if url in worker.lent:
             return 0.0
-        seconds = self.frontier.borrow(host, url, address, now)
+        own = None if host is None else self._host(worker, host)
+        seconds = self.frontier.borrow(own, url, address, now)
         if seconds == 0.0:
             worker.lent.add(url)
         return seconds

@@ -12,7 +12,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.service.wire import (
@@ -31,12 +31,11 @@ from rdfaspider.frontier.service.wire import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# A service that does not answer for so many seconds is taken for gone.
-_TIMEOUT = 30.0
 # Seconds between two attempts to connect, at first and in the end.
 _SOON, _LATER = 0.05, 1.0
 
 Message = dict[str, Any]
+Seek: TypeAlias = "Callable[[], tuple[Address, Security]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +47,28 @@ class Answer:
 
 
 class Line:
-    """Carries messages to a service. `notify` is called, in another thread, when an answer is there."""
+    """Carries messages to a service. `notify` is called, in another thread, when an answer is there.
 
-    def __init__(self, address: Address, security: Security) -> None:
+    `seek` says before each attempt where the service is and how to trust it; OSError if nobody knows.
+    `name` is what people are told of where it is. A service that does not answer for `timeout` seconds is
+    taken for gone.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        security: Security,
+        seek: Seek | None = None,
+        name: str = "",
+        timeout: float = 30.0,
+    ) -> None:
         self.address = address
+        self.name = name or str(address)
         self.notify: Callable[[], None] = lambda: None
         self._security = security
+        self._timeout = timeout
         self._tls = None if address.path else security.of_worker()
+        self._seek = seek
         self._socket: socket.socket | None = None
         self._frames = Frames(LARGE)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="frontier")
@@ -115,7 +129,7 @@ class Line:
                 self._hang_up()
                 if time.monotonic() + pause > end or self._is_closed:
                     raise FrontierUnavailable(
-                        f"There is no frontier service at {self.address} ({_words(error)}): start it with"
+                        f"There is no frontier service at {self.name} ({_words(error)}): start it with"
                         " scrapy frontier serve, or name another with -s FRONTIER_URL=…"
                     ) from error
             time.sleep(pause)
@@ -124,6 +138,8 @@ class Line:
     def _greet(self, greeting: Message) -> Message:
         self._hang_up()
         self._frames = Frames(LARGE)
+        if self._seek is not None:
+            self.address, self._security = self._seek()
         self._socket = self._open()
         hello = self._read()
         if hello.get("version") != VERSION:
@@ -144,14 +160,14 @@ class Line:
     def _open(self) -> socket.socket:
         if self.address.path:
             plain = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            plain.settimeout(_TIMEOUT)
+            plain.settimeout(self._timeout)
             try:
                 plain.connect(self.address.path)
             except OSError:
                 plain.close()
                 raise
             return plain
-        plain = socket.create_connection((self.address.host, self.address.port), _TIMEOUT)
+        plain = socket.create_connection((self.address.host, self.address.port), self._timeout)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self._tls is None:
             return plain

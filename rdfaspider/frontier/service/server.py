@@ -13,6 +13,7 @@ import os
 import socket
 import stat
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -58,6 +59,8 @@ class Service:
         self._sessions: set[Session] = set()
         # Answers to questions about other things than the frontier, by their names.
         self.others: dict[str, Callable[[Message], Awaitable[Message]]] = {}
+        # Is given what sends a reply, and calls it when what the reply says may be said.
+        self.commit: Callable[[Callable[[], None]], None] = lambda send: send()
         # Is called when the frontier has failed.
         self.failed: Callable[[FrontierUnavailable], None] = self._fail
         self._failure: FrontierUnavailable | None = None
@@ -222,13 +225,18 @@ class Session(asyncio.Protocol):
                     self._task = asyncio.ensure_future(self._send(later))
                     continue
                 reply = self._service.answer(self, message)
-                self._transport.write(pack(reply))
-                if "error" in reply and self.worker is None:
-                    self.hang_up()
+                self._service.commit(partial(self._reply, reply))
         except ConnectionResetError:
             self.hang_up()
         except WireError as error:
             self._refuse(error)
+
+    def _reply(self, reply: Message) -> None:
+        assert self._transport is not None
+        if not self._transport.is_closing():
+            self._transport.write(pack(reply))
+        if "error" in reply and self.worker is None:
+            self.hang_up()
 
     def _refuse(self, error: Exception) -> None:
         """Hang up on somebody who makes no sense; a worker is told, or it would say the same again."""

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # Messages are so far apart at least, when there is something at hand, and at most, when something is wanted.
 SHORTEST, LONGEST = 0.01, 0.2
-# Seconds that a worker seeks its service: when it begins, and once it has begun.
-_BEGINNING, _GOING_ON = 10.0, 600.0
+# Seconds that a worker seeks its service once it has begun.
+_GOING_ON = 600.0
 
 Message = dict[str, Any]
 
@@ -37,7 +37,7 @@ Message = dict[str, Any]
 class Talk:
     """`now` is the time that is told to a service without a clock. `failure` says why nothing can go on."""
 
-    def __init__(self, line: Line, name: str, now: float) -> None:
+    def __init__(self, line: Line, name: str, now: float, patience: float) -> None:
         self.name = name
         self.now = now
         self.did: list[tuple[Any, ...]] = []
@@ -56,9 +56,10 @@ class Talk:
         self.next_want = self.last_look = self._last_sent = 0.0
         self._last_contact = clock.now()
         self._line = line
+        self._patience = patience
         self._run = os.urandom(8).hex()
-        self._ended: dict[int, str] = {}
-        self._ending: dict[int, str] = {}
+        self._ended: dict[int, tuple[str, int]] = {}
+        self._ending: dict[int, tuple[str, int]] = {}
         self._last_grant = 0
         self._number = 0
         self._message: Message = {}
@@ -91,7 +92,7 @@ class Talk:
         grant = self.held.pop(taken, None)
         if grant is None:
             return False
-        self._ended[grant] = taken.url
+        self._ended[grant] = (taken.url, taken.host)
         self.did.append((what, grant, *words))
         return True
 
@@ -99,13 +100,14 @@ class Talk:
 
     def greet(self) -> None:
         """Say who is here, and wait for the answer."""
-        self.settle(_BEGINNING)
+        self.settle(self._patience)
         self._compose({"look": True})
-        self._line.submit(self._message, self._greeting(), _BEGINNING)
-        self.settle(2 * _BEGINNING)
+        self._line.submit(self._message, self._greeting(), self._patience)
+        self.settle(2 * self._patience)
 
     def _greeting(self) -> Message:
-        holds = [(grant, taken.url) for taken, grant in self.held.items()]
+        holds = [(grant, taken.url, taken.host) for taken, grant in self.held.items()]
+        ended = [(grant, *words) for grant, words in {**self._ended, **self._ending}.items()]
         return {
             "name": self.name,
             "run": self._run,
@@ -113,7 +115,7 @@ class Talk:
             "about": {"host": socket.gethostname(), "pid": os.getpid()},
             "watch": list(self.watched),
             "grants": self._last_grant,
-            "holds": [*holds, *self._ended.items(), *self._ending.items()],
+            "holds": [*holds, *ended],
         }
 
     def begin(self, wishes: Message) -> None:
@@ -168,7 +170,7 @@ class Talk:
                 raise
             if answer is None:
                 raise FrontierUnavailable(
-                    f"The frontier service at {self._line.address} does not answer."
+                    f"The frontier service at {self._line.name} does not answer."
                 )
             self._arrived(answer)
 

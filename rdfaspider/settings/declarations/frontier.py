@@ -7,7 +7,8 @@ SETTINGS = (
         "FRONTIER_URL",
         "url",
         "{jobdir}/frontier",
-        "Where the frontier is: a directory; `unix:PATH` or `frontier://HOST:PORT` for a worker of a service"
+        "Where the frontier is: a directory; `unix:PATH` or `frontier://HOST:PORT` for a worker of a service,"
+        " `redis+log://HOST:PORT/0?crawl=NAME` for one whose frontier is replicated"
         " ([service.md](service.md)); or `redis://HOST:PORT/0?crawl=NAME` to share a crawl by way of Redis"
         " ([shared.md](shared.md)). `{jobdir}` stands for `JOBDIR`.",
         secret=True,
@@ -230,6 +231,16 @@ SETTINGS = (
         "What a worker logs at this level or above is kept by its service too, where `scrapy frontier --log`"
         " shows it; NONE keeps nothing.",
         choices=("DEBUG", "INFO", "WARNING", "ERROR", "NONE"),
+    ),
+    Setting(
+        "FRONTIER_NODES",
+        "int",
+        2,
+        "Of a crawl with `FRONTIER_URL=redis+log://…`, how many copies of the frontier there are to be,"
+        " each on the disk of a worker ([service.md](service.md)); the loss of all but one is survived.",
+        unit="copies",
+        least=1,
+        most=16,
     ),
     Setting("FRONTIER_WAIT", "bool", False, "Wait for more seeds when nothing is left to crawl."),
     Setting(

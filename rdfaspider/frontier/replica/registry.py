@@ -1,0 +1,335 @@
+"""What is in Redis of a crawl whose frontier is replicated: lease, nodes, secret and log.
+
+    {NAME}:crawl   kind (log), id, secret, order; number: that of the last leader; mark: its number and how
+                   many entries it has added; trimmed: where the log begins
+    {NAME}:lease   the name of the node that leads, for LEASE seconds
+    {NAME}:nodes   the names of nodes by when they were last heard of
+    {NAME}:about   what is known of each, as JSON
+    {NAME}:log     a stream of entries
+
+Everything that decides who leads is a script, and so done at once or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import redis
+import redis.asyncio
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.frontier.redis.address import Address
+from rdfaspider.frontier.replica import AWAY_AFTER, LEASE
+from rdfaspider.secrets import without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BEGINNING = "0-0"
+# Entries that are kept at most, and that a standby reads at a time.
+_KEPT = 50_000
+_READ = 200
+# Seconds after which a call of Redis has failed, and that a standby waits for entries.
+_TIMEOUT = 5.0
+_BLOCK = 0.3
+
+_OPEN = """
+local kind = redis.call('HGET', KEYS[1], 'kind')
+if kind ~= 'log' and redis.call('EXISTS', KEYS[1]) == 1 then return {} end
+redis.call('HSET', KEYS[1], 'kind', 'log')
+for i = 1, #ARGV, 2 do redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
+local time = redis.call('TIME')
+local crawl = redis.call('HMGET', KEYS[1], 'id', 'secret', 'order')
+return {crawl[1], crawl[2], crawl[3], time[1], time[2]}
+"""
+# Take the lease if nobody else has it; the number is higher than all that Redis or the node knows of.
+_TAKE = """
+local holder = redis.call('GET', KEYS[2])
+if holder and holder ~= ARGV[1] then return 0 end
+local last = tonumber(redis.call('HGET', KEYS[1], 'number') or '0')
+local number = math.max(last, tonumber(ARGV[2])) + 1
+redis.call('HSET', KEYS[1], 'kind', 'log', 'number', number, 'mark', number .. ':0')
+for i = 4, #ARGV, 2 do redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[3])
+return number
+"""
+# Renew the lease and add an entry, unless another node has led since. An entry that was added already, by
+# a call whose answer was lost, is not added twice; if what this leader has added is gone, that is said.
+_KEEP = """
+local crawl = redis.call('HMGET', KEYS[1], 'number', 'mark')
+if not crawl[1] or tonumber(crawl[1]) < tonumber(ARGV[2]) then return 'lost' end
+if crawl[1] ~= ARGV[2] then return 'gone' end
+local before, mark = ARGV[2] .. ':' .. (ARGV[4] - 1), ARGV[2] .. ':' .. ARGV[4]
+if ARGV[5] == '' then before = mark end
+if crawl[2] ~= before and crawl[2] ~= mark then return 'lost' end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[3])
+if ARGV[5] == '' then return '' end
+if crawl[2] == mark then return redis.call('XREVRANGE', KEYS[3], '+', '-', 'COUNT', 1)[1][1] end
+local id = redis.call('XADD', KEYS[3], '*', 'z', ARGV[5])
+redis.call('HSET', KEYS[1], 'mark', mark)
+if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'trimmed', id) end
+return id
+"""
+_TRIM = """
+if redis.call('HGET', KEYS[1], 'number') ~= ARGV[1] then return 0 end
+local cut = 0
+if ARGV[2] ~= '' then cut = redis.call('XTRIM', KEYS[2], 'MINID', ARGV[2]) end
+cut = cut + redis.call('XTRIM', KEYS[2], 'MAXLEN', '~', ARGV[3])
+if cut > 0 then
+  local first = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)
+  redis.call('HSET', KEYS[1], 'trimmed', first[1] and first[1][1] or ARGV[2])
+end
+return cut
+"""
+_BEAT = """
+local time = redis.call('TIME')
+redis.call('ZADD', KEYS[1], time[1] + time[2] / 1000000, ARGV[1])
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+return 1
+"""
+_CLAIM = """
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1000000
+if redis.call('ZCOUNT', KEYS[1], now - ARGV[3], '+inf') >= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+return 1
+"""
+_LEAVE = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('HDEL', KEYS[3], ARGV[1])
+return 1
+"""
+_LOOK = """
+local crawl = redis.call('HMGET', KEYS[1], 'number', 'trimmed', 'secret', 'order')
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1000000
+local names = redis.call('ZRANGEBYSCORE', KEYS[3], now - ARGV[1], '+inf')
+local about = {}
+for i, name in ipairs(names) do about[i] = redis.call('HGET', KEYS[4], name) or '{}' end
+return {crawl[1] or '0', crawl[2] or '0-0', crawl[3] or '', crawl[4] or '',
+        redis.call('GET', KEYS[2]) or '', names, about}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What Redis knows: the number of the last leader, where the log begins, who leads, and who is there."""
+
+    number: int
+    trimmed: str
+    secret: str
+    order: str
+    leader: str
+    nodes: dict[str, dict[str, Any]]
+
+    @classmethod
+    def read(cls, row: list[Any]) -> View:
+        number, trimmed, secret, order, leader = (each.decode() for each in row[:5])
+        names = [name.decode() for name in row[5]]
+        about = [json.loads(each) for each in row[6]]
+        nodes = dict(zip(names, about, strict=True))
+        return cls(int(number), trimmed, secret, order, leader, nodes)
+
+    def is_whole_from(self, position: str) -> bool:
+        """Tell whether the log has all that came after a position."""
+        return place_of(position) >= place_of(self.trimmed) or self.trimmed == BEGINNING
+
+
+def place_of(position: str) -> tuple[int, int]:
+    """Return a position as what can be compared."""
+    time, _, count = position.partition("-")
+    return int(time), int(count)
+
+
+class Keys:
+    """The keys of a crawl, and where its Redis is."""
+
+    def __init__(self, url: str) -> None:
+        self.shown = without_secrets(url)
+        scheme, _, rest = url.partition("+log://")
+        address = Address.parse(f"{scheme}://{rest}")
+        self.url, self.name = address.url, address.crawl
+        tag = f"{{{self.name}}}"
+        self.crawl, self.lease = f"{tag}:crawl", f"{tag}:lease"
+        self.nodes, self.about, self.log = f"{tag}:nodes", f"{tag}:about", f"{tag}:log"
+
+    def own_address(self) -> str:
+        """Return the address by which this machine reaches Redis, and so may be reached."""
+        parts = urlsplit(self.url)
+        try:
+            found = socket.getaddrinfo(parts.hostname, parts.port or 6379, type=socket.SOCK_DGRAM)
+            family, kind, protocol, _, there = found[0]
+            with socket.socket(family, kind, protocol) as probe:
+                probe.connect(there)  # nothing is sent
+                return str(probe.getsockname()[0])
+        except OSError as error:
+            raise FrontierUnavailable(absent(self, error)) from error
+
+
+def absent(keys: Keys, error: object) -> str:
+    """Return the sentence about a Redis that does not answer."""
+    return (
+        f"Redis at {keys.shown} does not answer ({error}): start it, or name another with"
+        " -s FRONTIER_URL=…"
+    )
+
+
+def new_terms(order: str) -> list[str]:
+    """Return how a crawl is begun: its identity, its secret and its order."""
+    return ["id", os.urandom(8).hex(), "secret", os.urandom(16).hex(), "order", order]
+
+
+def of_open(keys: Keys, row: list[Any]) -> tuple[list[str], float]:
+    """Return the terms of a crawl, and the time of Redis, that opening it has told."""
+    if not row:
+        raise FrontierUnavailable(
+            f"The crawl {keys.name} in {keys.shown} was begun without a log (redis://): go on with it as it"
+            " was begun, or give this one another name with crawl=NAME in FRONTIER_URL."
+        )
+    identity, secret, order = (each.decode() for each in row[:3])
+    terms = ["id", identity, "secret", secret, "order", order]
+    return terms, int(row[3]) + int(row[4]) / 1e6
+
+
+class Registry:
+    """A node's view of Redis. Each method raises redis.RedisError when Redis is away.
+
+    `terms` is how the crawl was begun, and `offset` what to add to this machine's clock for that of Redis.
+    """
+
+    def __init__(self, keys: Keys, name: str) -> None:
+        self.keys = keys
+        self.name = name
+        self.terms: list[str] = []
+        self.offset = 0.0
+        options: dict[str, Any] = {"socket_timeout": _TIMEOUT, "socket_connect_timeout": _TIMEOUT}
+        self._redis: Any = redis.asyncio.Redis.from_url(
+            keys.url, protocol=2, retry=Retry(NoBackoff(), 0), **options
+        )
+        script = self._redis.register_script
+        self._open, self._take, self._keep = script(_OPEN), script(_TAKE), script(_KEEP)
+        self._trim, self._beat, self._leave = script(_TRIM), script(_BEAT), script(_LEAVE)
+        self._look = script(_LOOK)
+
+    @property
+    def identity(self) -> str:
+        return self.terms[1]
+
+    @property
+    def secret(self) -> str:
+        return self.terms[3]
+
+    async def open(self, order: str, clock: Callable[[], float]) -> str:
+        """Begin the crawl, or go on with it; return its order. FrontierUnavailable if it cannot be."""
+        row = await self._open([self.keys.crawl], new_terms(order))
+        self.terms, now = of_open(self.keys, row)
+        self.offset = now - clock()
+        return self.terms[5]
+
+    async def evicts(self) -> str:
+        """Return the policy by which this Redis throws keys away, "" if it does not."""
+        try:
+            memory = await self._redis.info("memory")
+        except redis.ResponseError:  # it may not be asked
+            return ""
+        policy = str(memory.get("maxmemory_policy", ""))
+        return policy if memory.get("maxmemory") and policy != "noeviction" else ""
+
+    async def look(self) -> View:
+        keys = self.keys
+        row = await self._look([keys.crawl, keys.lease, keys.nodes, keys.about], [AWAY_AFTER])
+        return View.read(row)
+
+    async def beat(self, **about: Any) -> None:
+        """Say that this node is here."""
+        said = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), **about})
+        await self._beat([self.keys.nodes, self.keys.about], [self.name, said])
+
+    async def leave(self) -> None:
+        """Say that this node ends; if it leads, another may at once."""
+        await self._leave([self.keys.lease, self.keys.nodes, self.keys.about], [self.name])
+
+    async def take(self, least: int) -> int:
+        """Take the lease; return this leader's number, 0 if another has it."""
+        arguments: list[Any] = [self.name, least, _milliseconds(LEASE), *self.terms]
+        return int(await self._take([self.keys.crawl, self.keys.lease], arguments))
+
+    async def keep(self, number: int, count: int, entry: bytes, *, begins: bool = False) -> str:
+        """Renew the lease, and add an entry if there is one, as the so-maniest; return its position.
+
+        It is "gone" if another node has led since, and "lost" if Redis has lost what was added. With
+        `begins` whoever follows needs a copy that was made after it.
+        """
+        keys = [self.keys.crawl, self.keys.lease, self.keys.log]
+        flag = "yes" if begins else ""
+        arguments: list[Any] = [self.name, number, _milliseconds(LEASE), count, entry, flag]
+        return str((await self._keep(keys, arguments)).decode())
+
+    async def trim(self, number: int, position: str) -> None:
+        """Drop what comes before a position, and what is too much."""
+        await self._trim([self.keys.crawl, self.keys.log], [number, position, _KEPT])
+
+    async def read(self, position: str, *, waits: bool) -> list[tuple[str, bytes]]:
+        """Return the next entries after a position, with theirs."""
+        block = _milliseconds(_BLOCK) if waits else None
+        streams = await self._redis.xread({self.keys.log: position}, count=_READ, block=block)
+        entries = streams[0][1] if streams else []
+        return [(place.decode(), fields[b"z"]) for place, fields in entries]
+
+    async def close(self) -> None:
+        await self._redis.aclose()
+
+
+class Onlooker:
+    """A worker's view of Redis, without a loop."""
+
+    def __init__(self, keys: Keys) -> None:
+        self.keys = keys
+        self._redis: Any = redis.Redis.from_url(
+            keys.url, protocol=2, socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT
+        )
+        self._look = self._redis.register_script(_LOOK)
+        self._claim = self._redis.register_script(_CLAIM)
+
+    def look(self) -> View:
+        """Return what Redis knows; ConnectionError if it is away."""
+        keys = self.keys
+        try:
+            return View.read(
+                self._look([keys.crawl, keys.lease, keys.nodes, keys.about], [AWAY_AFTER])
+            )
+        except redis.RedisError as error:
+            raise ConnectionError(f"Redis does not answer: {error}") from error
+
+    def claim(self, name: str, most: int) -> bool:
+        """Take a place among the nodes, unless there are so many already."""
+        try:
+            return bool(self._claim([self.keys.nodes], [name, most, AWAY_AFTER]))
+        except redis.RedisError:
+            return False
+
+    def close(self) -> None:
+        self._redis.close()
+
+
+def begun_order(url: str) -> str:
+    """Return the order that a crawl was begun with, "" if it was not; FrontierUnavailable without Redis."""
+    onlooker = Onlooker(Keys(url))
+    try:
+        return onlooker.look().order
+    except ConnectionError as error:
+        raise FrontierUnavailable(absent(onlooker.keys, error)) from error
+    finally:
+        onlooker.close()
+
+
+def _milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)

@@ -1,0 +1,464 @@
+"""A replicated frontier: who may lead, what is in the log, and what survives the loss of a leader."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from rdfaspider.frontier import FrontierUnavailable, Taken
+from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.replica import Gone
+from rdfaspider.frontier.replica.client import ReplicatedFrontier
+from rdfaspider.frontier.replica.journal import Journal, unpack
+from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing
+from rdfaspider.frontier.replica.registry import BEGINNING, Keys, Registry
+from tests.frontier import redis_servers
+from tests.frontier.replicas import NodeProcess, await_leader, await_standby, url_of, view_of
+
+URLS = [f"http://h{number}.test/" for number in range(40)]
+
+
+@pytest.fixture
+def url(redis_server: redis_servers.Server) -> str:
+    with redis_server.client() as client:
+        client.flushall()
+    return url_of(redis_server)
+
+
+@asynccontextmanager
+async def registry_of(url: str, name: str) -> AsyncIterator[Registry]:
+    registry = Registry(Keys(url), name)
+    try:
+        await registry.open("breadth", time.time)
+        yield registry
+    finally:
+        await registry.close()
+
+
+# --- lease and log ---
+
+
+def test_one_node_at_a_time_has_the_lease(url: str) -> None:
+    async def run() -> None:
+        async with registry_of(url, "one") as one, registry_of(url, "other") as other:
+            assert one.terms == other.terms, "the crawl is begun once"
+            assert await one.take(0) == 1
+            assert await other.take(0) == 0
+            await one.leave()
+            assert await other.take(0) == 2
+            assert (await one.look()).leader == "other"
+            assert await one.keep(1, 1, b"late") == "gone"
+            assert await one.read(BEGINNING, waits=False) == []
+
+    asyncio.run(run())
+
+
+def test_a_lease_runs_out_unless_it_is_renewed(
+    url: str, redis_server: redis_servers.Server
+) -> None:
+    async def run() -> None:
+        async with registry_of(url, "one") as one:
+            await one.take(0)
+            with redis_server.client() as client:
+                assert 5_000 < client.pttl(one.keys.lease) <= 6_000
+                client.pexpire(one.keys.lease, 1_000)
+                assert await one.keep(1, 0, b"") == ""
+                assert client.pttl(one.keys.lease) > 5_000
+                client.delete(one.keys.lease)
+            assert await one.keep(1, 0, b"") == "", "nobody has led since"
+            assert (await one.look()).leader == "one"
+
+    asyncio.run(run())
+
+
+def test_an_entry_is_added_once_though_its_answer_was_lost(url: str) -> None:
+    async def run() -> None:
+        async with registry_of(url, "one") as one:
+            await one.take(0)
+            first = await one.keep(1, 1, b"first")
+            assert await one.keep(1, 1, b"first") == first
+            second = await one.keep(1, 2, b"second")
+            assert await one.read(BEGINNING, waits=False) == [
+                (first, b"first"),
+                (second, b"second"),
+            ]
+            assert await one.keep(1, 4, b"fourth") == "lost", "the third is not there"
+
+    asyncio.run(run())
+
+
+def test_the_log_is_cut_and_whoever_is_behind_knows(url: str) -> None:
+    async def run() -> None:
+        async with registry_of(url, "one") as one:
+            await one.take(0)
+            places = [await one.keep(1, count, b"entry") for count in range(1, 6)]
+            assert (await one.look()).is_whole_from(BEGINNING)
+            await one.trim(1, places[2])
+            view = await one.look()
+            assert not view.is_whole_from(BEGINNING)
+            assert not view.is_whole_from(places[1])
+            assert view.is_whole_from(places[2])
+            assert [place for place, _ in await one.read(places[2], waits=False)] == places[3:]
+
+    asyncio.run(run())
+
+
+def test_a_reply_leaves_when_what_was_done_is_in_the_log(url: str) -> None:
+    async def run() -> None:
+        async with registry_of(url, "one") as one:
+            number = await one.take(0)
+            journal = Journal(one, number, BEGINNING)
+            await journal.begin(is_whole=True)
+            sent: list[list[str]] = []
+
+            def send() -> None:
+                assert not journal._pending
+                sent.append([])
+
+            for name in ("a", "b", "c"):
+                journal.record("note", name, "value")
+                journal.commit(send)
+            assert not sent
+            keeping = asyncio.create_task(journal.run())
+            await journal.flush()
+            assert len(sent) == 3
+            entries = await one.read(BEGINNING, waits=False)
+            assert [unpack(entry) for _, entry in entries] == [
+                [["lead", 1, True]],
+                [["note", name, "value"] for name in ("a", "b", "c")],
+            ]
+            keeping.cancel()
+
+    asyncio.run(run())
+
+
+def test_a_leader_that_was_replaced_sends_nothing(
+    url: str, redis_server: redis_servers.Server
+) -> None:
+    async def run() -> None:
+        async with registry_of(url, "one") as one, registry_of(url, "other") as other:
+            journal = Journal(one, await one.take(0), BEGINNING)
+            await journal.begin(is_whole=True)
+            with redis_server.client() as client:
+                client.delete(one.keys.lease)
+            await other.take(0)
+            sent: list[str] = []
+            journal.record("note", "a", "value")
+            journal.commit(lambda: sent.append("reply"))
+            with pytest.raises(Gone):
+                await journal.run()
+            assert not sent
+            assert len(await one.read(BEGINNING, waits=False)) == 1
+
+    asyncio.run(run())
+
+
+def test_replies_wait_while_redis_is_away(tmp_path: Path) -> None:
+    async def run(server: redis_servers.Server) -> None:
+        async with registry_of(url_of(server), "one") as one:
+            journal = Journal(one, await one.take(0), BEGINNING)
+            await journal.begin(is_whole=True)
+            keeping = asyncio.create_task(journal.run())
+            await journal.flush()
+            server.kill()
+            journal.record("note", "a", "value")
+            flushing = asyncio.create_task(journal.flush())
+            await asyncio.sleep(1.0)
+            assert not flushing.done()
+            server.start()
+            await asyncio.wait_for(flushing, 10)
+            assert len(await one.read(BEGINNING, waits=False)) == 2
+            keeping.cancel()
+
+    with redis_servers.server(tmp_path, "--appendonly", "yes", "--appendfsync", "always") as server:
+        asyncio.run(run(server))
+
+
+def test_a_redis_that_has_lost_all_is_told_to_begin_anew(
+    url: str, redis_server: redis_servers.Server
+) -> None:
+    async def run() -> None:
+        async with registry_of(url, "one") as one:
+            journal = Journal(one, await one.take(6), BEGINNING)
+            await journal.begin(is_whole=True)
+            keeping = asyncio.create_task(journal.run())
+            await journal.flush()
+            terms = one.terms
+            with redis_server.client() as client:
+                client.flushall()
+            journal.record("note", "a", "value")
+            await journal.flush()
+            assert journal.number == 8
+            assert [unpack(entry) for _, entry in await one.read(BEGINNING, waits=False)] == [
+                [["lead", 8, False]],
+                [["note", "a", "value"]],
+            ]
+            assert not (await one.look()).is_whole_from("1-0"), "all others need a copy"
+            await one.open("breadth", time.time)
+            assert one.terms == terms, "it is the same crawl"
+            keeping.cancel()
+
+    asyncio.run(run())
+
+
+def test_a_crawl_of_the_old_kind_is_refused(url: str, redis_server: redis_servers.Server) -> None:
+    async def run() -> None:
+        with redis_server.client() as client:
+            client.hset("{test}:crawl", "epoch", "1")
+        async with registry_of(url, "one"):
+            pass
+
+    with pytest.raises(FrontierUnavailable, match="begun without a log"):
+        asyncio.run(run())
+
+
+# --- copies ---
+
+
+@pytest.fixture
+def pair(
+    tmp_path: Path,
+) -> Iterator[tuple[LoggedFrontier, LoggedFrontier, list[tuple[object, ...]]]]:
+    """Return a frontier that records, another that does what was recorded, and the record."""
+    record: list[tuple[object, ...]] = []
+    one, other = LoggedFrontier(str(tmp_path / "one")), LoggedFrontier(str(tmp_path / "other"))
+    one.record = lambda *operation: record.append(operation)
+    yield one, other, record
+    one.close()
+    other.close()
+
+
+def take(frontier: LocalFrontier, now: float) -> Taken:
+    taken = frontier.take(now)
+    assert taken is not None
+    return taken
+
+
+Pair = tuple[LoggedFrontier, LoggedFrontier, list[tuple[str, object]]]
+
+
+def test_a_copy_does_what_was_done_and_twice_does_no_harm(pair: Pair) -> None:
+    one, other, record = pair
+    one.put([*URLS, "http://h0.test/more"])
+    now = 0.0
+    for number, state in enumerate(("done", "failed", "denied", "done") * 5):
+        taken = take(one, now)
+        one.report(taken.host, now, latency=0.5)
+        if number % 7 == 3:
+            one.retry(taken, now, 5.0, reason="503", status=503)
+        else:
+            links = [f"{taken.url}{link}" for link in range(3)]
+            one.finish(taken, state, now, links if state == "done" else [], reason="why", status=9)  # type: ignore[arg-type]
+        now += 1.0
+    taken = take(one, now)
+    one.slow_down(taken.host, crawl_delay=9.0)
+    one.set_note("scope", bytes(range(256)))
+    one.requeue("h1.test")
+    one.release(taken, now)
+    hosts = {view.name: (view.done, view.failed, view.delay) for view in one.hosts(now)}
+    for _ in range(2):
+        for name, *words in record:
+            other.do(name, *words)
+        counts, copied = one.counts(), other.counts()
+        assert counts.done and counts.failed and counts.denied
+        assert (copied.seen, copied.done, copied.failed, copied.denied) == (
+            counts.seen,
+            counts.done,
+            counts.failed,
+            counts.denied,
+        )
+        assert {v.name: (v.done, v.failed, v.delay) for v in other.hosts(now)} == hosts
+    assert other.note("scope") == bytes(range(256))
+
+
+def test_an_end_of_a_url_that_a_copy_does_not_know_leads_to_its_links_still(pair: Pair) -> None:
+    _, other, _ = pair
+    other.do("end", "http://new.test/", 3, "done", 1.0, ["http://b.test/"], {"deeper": 1})
+    assert take(other, 1.0).url == "http://b.test/"
+    other.do("end", "http://new.test/", 15, "done", 1.0, ["http://c.test/"], {"deeper": 1})
+    assert other.counts().seen == 1, "that is beyond the depth"
+
+
+def test_an_operation_that_nobody_knows_is_refused(pair: Pair) -> None:
+    with pytest.raises(ValueError, match="does not know"):
+        pair[1].do("explode")
+
+
+# --- nodes ---
+
+
+def worker_of(url: str, name: str = "worker") -> ReplicatedFrontier:
+    """Return a worker that starts no node."""
+    return ReplicatedFrontier(url, nodes=0, worker=name, read_ahead=0)
+
+
+def finish(frontier: ReplicatedFrontier, count: int) -> list[str]:
+    """Take and finish so many URLs, each with a new link."""
+    found: list[str] = []
+    end = time.monotonic() + 60
+    while len(found) < count:
+        assert time.monotonic() < end
+        if (taken := frontier.take(0.0)) is None:
+            time.sleep(0.02)
+            continue
+        frontier.finish(taken, "done", 0.0, [f"{taken.url}next"] if taken.depth == 0 else [])
+        found.append(taken.url)
+    return found
+
+
+@pytest.mark.parametrize("is_wiped", [False, True])
+def test_a_leader_that_is_killed_is_replaced(url: str, tmp_path: Path, is_wiped: bool) -> None:
+    with NodeProcess(url, tmp_path / "one") as one, worker_of(url) as worker:
+        worker.put(URLS)
+        done = finish(worker, 10)
+        held = worker.take(0.0)
+        assert held is not None
+        with NodeProcess(url, tmp_path / "two") as two:
+            await_standby(url, two)
+            done += finish(worker, 5)
+            began = time.monotonic()
+            one.kill(wiped=is_wiped)
+            worker.finish(held, "done", 0.0, ["http://found.test/"])
+            print(f"\n{time.monotonic() - began:.1f} s to take over")
+            assert await_leader(url, two, one) is two
+            counts = worker.counts()
+            assert (counts.done, counts.in_flight) == (16, 0)
+            one.start()
+            await_standby(url, one)
+            assert (one.path / "CURRENT").exists()
+            done += finish(worker, 5)
+            two.kill(wiped=is_wiped)
+            done += finish(worker, 2 * len(URLS) - 1 - len(done))
+            assert len({*done, held.url}) == len(done) + 1 == 2 * len(URLS)
+            assert worker.wait(0.0) is None
+            assert worker.counts().done == worker.counts().seen == 2 * len(URLS)
+
+
+def test_a_leader_that_ends_hands_over_at_once(url: str, tmp_path: Path) -> None:
+    with NodeProcess(url, tmp_path / "one") as one, worker_of(url) as worker:
+        worker.put(URLS)
+        with NodeProcess(url, tmp_path / "two") as two:
+            await_standby(url, two)
+            one.end()
+            began = time.monotonic()
+            finish(worker, 10)
+            assert time.monotonic() - began < 5, "nobody waits for the lease"
+            assert await_leader(url, two) is two
+
+
+def test_a_paused_leader_that_wakes_too_late_acknowledges_nothing(url: str, tmp_path: Path) -> None:
+    with NodeProcess(url, tmp_path / "one") as one, worker_of(url) as worker:
+        worker.put(URLS)
+        finish(worker, 5)
+        with NodeProcess(url, tmp_path / "two") as two:
+            await_standby(url, two)
+            one.pause()
+            held = worker._talk
+            held.do("put", ["http://late.test/"], 0, [])
+            held.begin({})  # it is in the buffers of the leader, which sleeps
+            assert await_leader(url, two) is two
+            one.resume()
+            held.settle(60)
+            assert worker.knows("http://late.test/")
+            assert worker.counts().seen == len(URLS) + 5 + 1
+            await_standby(url, one)
+            assert "Another node leads now" in one.log
+            two.kill()
+            assert worker.counts().seen == len(URLS) + 5 + 1
+            finish(worker, 2 * len(URLS) - 5 + 2)
+
+
+def test_a_node_that_was_alone_goes_on_with_its_disk(url: str, tmp_path: Path) -> None:
+    with NodeProcess(url, tmp_path / "one") as one, worker_of(url) as worker:
+        worker.put(URLS)
+        finish(worker, 10)
+        one.kill()
+        one.start()
+        assert len(finish(worker, 70)) == 70
+        assert worker.wait(0.0) is None
+
+
+def test_the_log_alone_is_enough_if_it_was_never_cut(url: str, tmp_path: Path) -> None:
+    with NodeProcess(url, tmp_path / "one") as one, worker_of(url) as worker:
+        worker.put(URLS)
+        finish(worker, 10)
+        one.kill(wiped=True)
+        one.start()
+        finish(worker, 70)
+        assert worker.counts().done == worker.counts().seen == 80
+
+
+def test_a_redis_that_loses_everything_costs_nothing_while_the_leader_lives(
+    url: str, tmp_path: Path, redis_server: redis_servers.Server
+) -> None:
+    with NodeProcess(url, tmp_path / "one"), worker_of(url) as worker:
+        worker.put(URLS)
+        finish(worker, 10)
+        with NodeProcess(url, tmp_path / "two") as two:
+            await_standby(url, two)
+            with redis_server.client() as client:
+                client.flushall()
+            finish(worker, 10)
+            await_standby(url, two)
+            assert "is not that of the leader" in two.log
+            assert worker.counts().done == 20
+
+
+def test_a_directory_with_another_crawl_is_left_as_it_is(url: str, tmp_path: Path) -> None:
+    with LocalFrontier(str(tmp_path / "local")) as local:
+        local.put(URLS)
+    said = NodeProcess(url, tmp_path / "local")._reap()
+    assert "is that of a crawl that is not in Redis" in said
+    with LoggedFrontier(str(tmp_path / "other")) as other:
+        other.put(URLS)
+        other.stand(Standing("another", 3, "5-0"))
+    said = NodeProcess(url, tmp_path / "other")._reap()
+    assert "is that of another crawl" in said
+    with LocalFrontier(str(tmp_path / "other")) as local:
+        assert local.counts().seen == len(URLS)
+
+
+def test_no_redis_is_said_in_a_sentence(tmp_path: Path) -> None:
+    port = redis_servers.free_port()
+    with pytest.raises(FrontierUnavailable, match=r"Redis at .* does not answer"):
+        worker_of(f"redis+log://127.0.0.1:{port}/0")
+    said = NodeProcess(f"redis+log://127.0.0.1:{port}/0", tmp_path / "one")._reap()
+    assert "does not answer" in said
+
+
+def test_a_redis_that_evicts_keys_is_named(tmp_path: Path) -> None:
+    options = ("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+    with redis_servers.server(tmp_path / "redis", *options) as server:
+        url = url_of(server)
+        with NodeProcess(url, tmp_path / "one") as one:
+            await_leader(url, one)
+            assert "maxmemory-policy allkeys-lru" in one.log
+
+
+def test_a_node_without_a_copy_says_that_it_waits_for_one(url: str, tmp_path: Path) -> None:
+    with NodeProcess(url, tmp_path / "one") as one, worker_of(url) as worker:
+        worker.put(URLS)
+        with NodeProcess(url, tmp_path / "two") as two:
+            await_standby(url, two)
+            end = time.monotonic() + 20
+            while view_of(url).trimmed == BEGINNING:
+                finish(worker, 1)
+                assert time.monotonic() < end
+            two.kill(wiped=True)
+        one.kill()
+        shutil.move(one.path, tmp_path / "away")
+        one.start()
+        end = time.monotonic() + 30
+        while "waits for a machine" not in one.log:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        one.kill()
+        shutil.move(tmp_path / "away", one.path)
+        one.start()
+        finish(worker, 10)
