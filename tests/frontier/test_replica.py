@@ -298,6 +298,12 @@ def worker_of(url: str, name: str = "worker") -> ReplicatedFrontier:
     return ReplicatedFrontier(url, nodes=0, worker=name, read_ahead=0)
 
 
+def ordered(url: str, *nodes: NodeProcess) -> tuple[NodeProcess, NodeProcess]:
+    """Return the leader and the other one."""
+    leader = await_leader(url, *nodes)
+    return leader, next(node for node in nodes if node is not leader)
+
+
 def finish(frontier: ReplicatedFrontier, count: int) -> list[str]:
     """Take and finish so many URLs, each with a new link."""
     found: list[str] = []
@@ -314,12 +320,13 @@ def finish(frontier: ReplicatedFrontier, count: int) -> list[str]:
 
 @pytest.mark.parametrize("is_wiped", [False, True])
 def test_a_leader_that_is_killed_is_replaced(url: str, tmp_path: Path, is_wiped: bool) -> None:
-    with NodeProcess(url, tmp_path / "one") as one, worker_of(url) as worker:
-        worker.put(URLS)
-        done = finish(worker, 10)
-        held = worker.take(0.0)
-        assert held is not None
-        with NodeProcess(url, tmp_path / "two") as two:
+    with NodeProcess(url, tmp_path / "one") as one, NodeProcess(url, tmp_path / "two") as two:
+        one, two = ordered(url, one, two)
+        with worker_of(url) as worker:
+            worker.put(URLS)
+            done = finish(worker, 10)
+            held = worker.take(0.0)
+            assert held is not None
             await_standby(url, two)
             done += finish(worker, 5)
             began = time.monotonic()
@@ -341,9 +348,10 @@ def test_a_leader_that_is_killed_is_replaced(url: str, tmp_path: Path, is_wiped:
 
 
 def test_a_leader_that_ends_hands_over_at_once(url: str, tmp_path: Path) -> None:
-    with NodeProcess(url, tmp_path / "one") as one, worker_of(url) as worker:
-        worker.put(URLS)
-        with NodeProcess(url, tmp_path / "two") as two:
+    with NodeProcess(url, tmp_path / "one") as one, NodeProcess(url, tmp_path / "two") as two:
+        one, two = ordered(url, one, two)
+        with worker_of(url) as worker:
+            worker.put(URLS)
             await_standby(url, two)
             one.end()
             began = time.monotonic()
@@ -353,10 +361,11 @@ def test_a_leader_that_ends_hands_over_at_once(url: str, tmp_path: Path) -> None
 
 
 def test_a_paused_leader_that_wakes_too_late_acknowledges_nothing(url: str, tmp_path: Path) -> None:
-    with NodeProcess(url, tmp_path / "one") as one, worker_of(url) as worker:
-        worker.put(URLS)
-        finish(worker, 5)
-        with NodeProcess(url, tmp_path / "two") as two:
+    with NodeProcess(url, tmp_path / "one") as one, NodeProcess(url, tmp_path / "two") as two:
+        one, two = ordered(url, one, two)
+        with worker_of(url) as worker:
+            worker.put(URLS)
+            finish(worker, 5)
             await_standby(url, two)
             one.pause()
             held = worker._talk
@@ -397,10 +406,11 @@ def test_the_log_alone_is_enough_if_it_was_never_cut(url: str, tmp_path: Path) -
 def test_a_redis_that_loses_everything_costs_nothing_while_the_leader_lives(
     url: str, tmp_path: Path, redis_server: redis_servers.Server
 ) -> None:
-    with NodeProcess(url, tmp_path / "one"), worker_of(url) as worker:
-        worker.put(URLS)
-        finish(worker, 10)
-        with NodeProcess(url, tmp_path / "two") as two:
+    with NodeProcess(url, tmp_path / "one") as one, NodeProcess(url, tmp_path / "two") as two:
+        _, two = ordered(url, one, two)
+        with worker_of(url) as worker:
+            worker.put(URLS)
+            finish(worker, 10)
             await_standby(url, two)
             with redis_server.client() as client:
                 client.flushall()

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 QUESTION = "copy"
 _PART = 4 << 20
-_PATIENCE = 60.0
+# Seconds for which the leader is sought, and that one answer may take.
+_SEEKING, _PATIENCE = 2.0, 60.0
 
 Message = dict[str, Any]
 
@@ -80,7 +81,7 @@ def fetch(address: Address, security: Security, directory: Path) -> tuple[str, i
     new = directory.with_name(f"{directory.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    talk = Talk(Line(address, security), "", 0.0, _PATIENCE)
+    talk = Talk(Line(address, security), "", 0.0, _SEEKING)
     try:
         talk.greet()
         made = talk.ask(QUESTION, _PATIENCE, do="make")

@@ -148,8 +148,8 @@ class LoggedFrontier(LocalFrontier):
         """Take a URL that a leader had in flight; None if it has ended, or is not known."""
         self.advance(now)
         taken = self.adopt(url, now)
-        if taken is None and not self.knows(url):
-            self.counts()  # it may be among the links that were not looked up yet
+        if taken is None:
+            self.counts()  # it may be among the links that were not looked up yet, or be opened again by them
             taken = self.adopt(url, now)
         return taken
 
