@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyoxigraph import Quad
 
-from rdfaspider.frontier import is_served, open_frontier
+from rdfaspider.frontier import Counts, is_served, open_frontier
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
@@ -82,12 +82,18 @@ class Workers:
         alive = [process for process in self.running if process.poll() is None]
         if not alive:
             return False
-        victim = chance.choice(alive)
+        self.kill(chance.choice(alive))
+        return True
+
+    def of_job(self, name: str) -> subprocess.Popen[bytes]:
+        """Return the worker with a directory of this name."""
+        return next(each for each in self.running if f"worker{self._numbers[each.pid]}" == name)
+
+    def kill(self, victim: subprocess.Popen[bytes]) -> None:
         victim.send_signal(signal.SIGKILL)
         self.ends[self._numbers[victim.pid]] = time.time()
         victim.wait()
         self.running.remove(victim)
-        return True
 
     def finish(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -144,10 +150,12 @@ def crawl_through(
     *,
     workers: int = 4,
     delay: float = DELAY,
+    count: Callable[[], Counts] | None = None,
 ) -> list[tuple[int, float]]:
     """Have workers crawl a web, make trouble, let them end; compare with the oracle.
 
-    Returns the pages of each worker, and what would have been its even share.
+    Returns the pages of each worker, and what would have been its even share. `count` tells the counts in
+    the end, if that is more than to open the frontier.
     """
     log = directory / "access.log"
     log.touch()
@@ -164,9 +172,7 @@ def crawl_through(
             crew.finish(250)
         finally:
             crew.end()
-    limits = {} if is_served(url) else {"limits": FrontierLimits(depth=0, dynamic_depth=0)}
-    with open_frontier(url, read_ahead=0, now=time.time(), **limits) as frontier:
-        counts = frontier.counts()
+    counts = _counts(url) if count is None else count()
     found = losses(web, log, set().union(*crew.quads()), delay)
     print(f"\n{found}, {len(crew.ends)} kills; {counts}")
     assert not (found.lost_pages or found.lost_triples or found.strange)
@@ -174,6 +180,12 @@ def crawl_through(
     assert counts.done + counts.failed == counts.seen == found.urls
     assert found.breaches == 0
     return loads(log, crew)
+
+
+def _counts(url: str) -> Counts:
+    limits = {} if is_served(url) else {"limits": FrontierLimits(depth=0, dynamic_depth=0)}
+    with open_frontier(url, read_ahead=0, now=time.time(), **limits) as frontier:
+        return frontier.counts()
 
 
 def kill_workers(kills: int, pause: float, seed: int) -> Callable[[Workers, Path], None]:

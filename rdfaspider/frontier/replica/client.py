@@ -22,7 +22,7 @@ from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.replica import LEASE
 from rdfaspider.frontier.replica.process import PROGRAM, ROOT, task_of
 from rdfaspider.frontier.replica.registry import Keys, Onlooker, absent
-from rdfaspider.frontier.service.client import ServedFrontier
+from rdfaspider.frontier.service.client import ServedFrontier, made_up_name
 from rdfaspider.frontier.service.line import Line
 from rdfaspider.frontier.service.wire import Address, Security
 
@@ -62,10 +62,12 @@ class ReplicatedFrontier(ServedFrontier):
         politeness: Politeness | None = None,
         lease: float = 600.0,
         limits: FrontierLimits | None = None,
+        worker: str = "",
         onlooks: bool = False,
         **options: Any,
     ) -> None:
         trust, keys = security or Security(), Keys(url)
+        worker = worker or made_up_name()
         self._onlooker = Onlooker(keys)
         self._node = _NodeProcess(self._onlooker, nodes)
         try:
@@ -77,7 +79,7 @@ class ReplicatedFrontier(ServedFrontier):
             engine: dict[str, Any] = {"order": order, "lease": lease}
             engine["politeness"] = politeness or Politeness()
             engine["limits"] = limits or FrontierLimits()
-            return task_of(url, path, name, trust, engine)
+            return task_of(url, path, name, trust, engine, worker)
 
         if not onlooks:
             self._node.start(task)
@@ -86,7 +88,8 @@ class ReplicatedFrontier(ServedFrontier):
         patience = _ONLOOKING if onlooks else _PATIENCE
         self._trust = trust
         try:
-            super().__init__(url, line=line, onlooks=onlooks, patience=patience, **options)
+            served = {"worker": worker, "onlooks": onlooks, "patience": patience, **options}
+            super().__init__(url, line=line, **served)
         except BaseException:
             self._node.end()
             self._onlooker.close()

@@ -55,6 +55,7 @@ class _Unfit(Exception):
 class Node:
     """One copy of a frontier, in a directory.
 
+    worker    the name of the worker that ends when this node is stopped, if it has one
     listen    where to serve; if None, at a free port of the address by which Redis is reached
     security  certificate and key for TLS; the secret is that of the crawl
     options   those of the local frontier
@@ -66,6 +67,7 @@ class Node:
         path: Path,
         name: str,
         *,
+        worker: str = "",
         listen: Address | None = None,
         security: Security | None = None,
         **options: Any,
@@ -73,6 +75,7 @@ class Node:
         keys = Keys(url)
         self._path = path
         self._registry = Registry(keys, name)
+        self._worker = worker
         self._listen = listen or Address(host=keys.own_address())
         self._security = security or Security()
         self._options = options
@@ -312,11 +315,12 @@ class Node:
         journal.renumbered = lambda number: self._mark(journal, has_led=True)
         copies = Copies(frontier, journal, self._path)
         security = replace(self._security, secret=self._registry.secret)
-        service = Service(Desk(frontier, self._now, journal.number), self._listen, security)
+        desk = Desk(frontier, self._now, journal.number)
+        service = Service(desk, self._listen, security)
         service.commit = journal.commit
         service.others[QUESTION] = copies.answer
         trimming = asyncio.create_task(self._trim(journal))
-        serving = asyncio.create_task(self._until(service, journal, stopped))
+        serving = asyncio.create_task(self._until(service, desk, journal, stopped))
         try:
             done, _ = await asyncio.wait((keeping, serving), return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -328,13 +332,16 @@ class Node:
             await service.close()
             copies.close()
 
-    async def _until(self, service: Service, journal: Journal, stopped: asyncio.Event) -> None:
+    async def _until(
+        self, service: Service, desk: Desk, journal: Journal, stopped: asyncio.Event
+    ) -> None:
         await service.start()
         self._about |= {"role": "leader", "address": str(service.address)}
         with suppress(redis.RedisError):
             await self._registry.beat(**self._about)
         logger.info("This node leads as number %d, at %s.", journal.number, service.address)
         await service.until(stopped)
+        desk.bury(self._worker)  # if it has not said goodbye it was killed
         await self._hand_over(service, journal)
 
     def _mark(self, journal: Journal, *, has_led: bool) -> None:

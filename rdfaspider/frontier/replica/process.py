@@ -35,7 +35,14 @@ PROGRAM = (
 )
 
 
-def task_of(url: str, path: str, name: str, security: Security, options: dict[str, Any]) -> str:
+def task_of(
+    url: str,
+    path: str,
+    name: str,
+    security: Security,
+    options: dict[str, Any],
+    worker: str = "",
+) -> str:
     """Return what a node is to do, as a line."""
     plain = {key: value for key, value in options.items() if key not in ("politeness", "limits")}
     manners = {**asdict(options["politeness"]), "own": None}
@@ -44,6 +51,7 @@ def task_of(url: str, path: str, name: str, security: Security, options: dict[st
             "url": url,
             "path": path,
             "name": name,
+            "worker": worker,
             "security": asdict(security),
             "options": plain,
             "politeness": manners,
@@ -68,7 +76,8 @@ def main() -> None:
         }
         security = Security(**given["security"])
         path = Path(given["path"])
-        node = Node(given["url"], path, given["name"], security=security, **options)
+        names = {"name": given["name"], "worker": given["worker"]}
+        node = Node(given["url"], path, security=security, **names, **options)
         asyncio.run(_run_with_parent(node))
     except (OSError, ValueError) as error:
         print(json.dumps(str(error)), flush=True)

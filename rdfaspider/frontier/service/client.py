@@ -38,6 +38,11 @@ _IMPATIENT, _PATIENT, _LEAVING = 1.0, 60.0, 10.0
 _PLACES = 100
 
 
+def made_up_name() -> str:
+    """Return a name for a worker that no other has."""
+    return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
+
+
 class ServedFrontier:
     """A Frontier (see the package) that a service hands out to any number of workers.
 
@@ -63,9 +68,8 @@ class ServedFrontier:
         line: Line | None = None,
         patience: float = 10.0,
     ) -> None:
-        made_up = f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
         self._line = line or Line(Address.parse(url), security or Security())
-        self._talk = Talk(self._line, "" if onlooks else worker or made_up, now, patience)
+        self._talk = Talk(self._line, "" if onlooks else worker or made_up_name(), now, patience)
         self._waits = waits
         # Returns what the counters of this worker have grown by; to be set.
         self.growth: Callable[[], dict[str, int]] = dict
