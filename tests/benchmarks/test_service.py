@@ -18,6 +18,7 @@ import pytest
 
 from rdfaspider.frontier import Taken
 from rdfaspider.frontier.service.client import ServedFrontier
+from rdfaspider.frontier.service.wire import Security
 from tests.frontier.served import PROJECT, ServiceProcess
 
 PAGES = int(os.environ.get("SERVICE_PAGES", "20_000"))
@@ -44,7 +45,8 @@ def links(number: int, chance: random.Random) -> list[str]:
 def work(url: str, pages: int, seed: int) -> None:
     """Take and finish so many pages; print the CPU seconds."""
     chance = random.Random(seed)
-    with ServedFrontier(url, worker=f"worker{seed}", read_ahead=64) as frontier:
+    security = Security(os.environ.get("FRONTIER_SECRET", ""))
+    with ServedFrontier(url, security=security, worker=f"worker{seed}", read_ahead=64) as frontier:
         flying: list[Taken] = []
         done = 0
         began = time.process_time()

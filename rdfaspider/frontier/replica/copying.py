@@ -76,22 +76,19 @@ class Copies:
 def fetch(address: Address, security: Security, directory: Path) -> tuple[str, int]:
     """Fetch a copy from a leader into a directory; return its position in the log and the leader's number.
 
-    OSError if that fails; then the directory is not there.
+    OSError if that fails.
     """
-    new = directory.with_name(f"{directory.name}.new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
     talk = Talk(Line(address, security), "", 0.0, _SEEKING)
     try:
         talk.greet()
         made = talk.ask(QUESTION, _PATIENCE, do="make")
         for name, size in made["files"].items():
-            _fetch_file(talk, int(made["copy"]), new / Path(str(name)).name, int(size))
+            _fetch_file(talk, int(made["copy"]), directory / Path(str(name)).name, int(size))
     finally:
         talk.shut()
-    rocksdb.seal(new)
-    shutil.rmtree(directory, ignore_errors=True)
-    new.rename(directory)
+    rocksdb.seal(directory)
     return str(made["position"]), int(made["number"])
 
 

@@ -12,6 +12,7 @@ import asyncio
 import json
 import logging
 import zlib
+from collections import deque
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import redis
 
 from rdfaspider.frontier.replica import LEASE, RENEWED, Gone
+from rdfaspider.frontier.replica.registry import BEGINNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +34,9 @@ _MARGIN = 1.0
 _AGAIN = 0.2
 # An entry may not grow without end: that much is room for many pages.
 _MOST = 1_000
+
+# Bytes of its entries that a leader keeps in the log, for standbys that are behind.
+_KEPT = 64 << 20
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
@@ -52,8 +57,8 @@ def unpack(entry: bytes) -> list[list[Any]]:
 class Journal:
     """Writes down what is done under a lease. `run` raises Gone when another node leads.
 
-    `position` is that of the last entry. `renumbered` is called with this leader's number when Redis had lost
-    what was added, and the log begins anew.
+    `position` is that of the last entry, `first_to_keep` that of the first which is not too much. `renumbered`
+    is called with this leader's number when Redis had lost what was added, and the log begins anew.
     """
 
     def __init__(self, registry: Registry, number: int, position: str) -> None:
@@ -67,6 +72,9 @@ class Journal:
         self._is_adding = False
         self._wake = asyncio.Event()
         self._good_until = 0.0
+        self._sizes: deque[tuple[str, int]] = deque()
+        self._size = 0
+        self.first_to_keep = BEGINNING
         self._is_away = False
 
     async def begin(self, *, is_whole: bool) -> None:
@@ -85,11 +93,15 @@ class Journal:
 
     def commit(self, send: Callable[[], None]) -> None:
         """Send a reply when all that was done until now is in the log, and the lease holds."""
-        if not (self._pending or self._is_adding) and monotonic() < self._good_until:
+        if not (self._pending or self._is_adding or self.is_cut_off()):
             send()
         else:
             self._replies.append(send)
             self._wake.set()
+
+    def is_cut_off(self) -> bool:
+        """Tell whether nobody can be answered, because the lease may have run out."""
+        return monotonic() >= self._good_until
 
     async def flush(self) -> None:
         """Wait until all that was done until now is in the log."""
@@ -143,6 +155,15 @@ class Journal:
         self._good_until = began + LEASE - _MARGIN
         if entry:
             self.position = said
+            self._measure(len(entry))
+
+    def _measure(self, size: int) -> None:
+        """Find from which entry on the log is not too large."""
+        self._sizes.append((self.position, size))
+        self._size += size
+        while self._size > _KEPT:
+            self._size -= self._sizes.popleft()[1]
+            self.first_to_keep = self._sizes[0][0] if self._sizes else self.position
 
     async def _begin_anew(self) -> None:
         """Lead under another number, because Redis has lost entries: the others need a new copy."""

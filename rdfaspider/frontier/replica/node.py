@@ -41,6 +41,8 @@ logger = logging.getLogger(__name__)
 
 # Seconds between two looks at what cannot be waited for.
 _LOOK = 0.3
+# Redis may be away for so long when a node is started.
+_OPENING = 5.0
 # A leader that ends waits so long for a standby that has not got its copy yet.
 _HANDING_OVER = 15.0
 _FLUSHING = 5.0
@@ -113,12 +115,15 @@ class Node:
             await self._registry.close()
 
     async def _open(self) -> None:
-        registry = self._registry
-        try:
-            self._options["order"] = await registry.open(self._options["order"], clock.now)
-            policy = await registry.evicts()
-        except redis.RedisError as error:
-            raise FrontierUnavailable(absent(registry.keys, error)) from error
+        registry, end = self._registry, monotonic() + _OPENING
+        while not registry.terms:
+            try:
+                self._options["order"] = await registry.open(self._options["order"], clock.now)
+                policy = await registry.evicts()
+            except redis.RedisError as error:
+                if monotonic() > end:
+                    raise FrontierUnavailable(absent(registry.keys, error)) from error
+                await asyncio.sleep(_LOOK)
         if policy:
             logger.warning(
                 "Redis at %s evicts keys when its memory is full (maxmemory-policy %s): a crawl would lose"
@@ -257,7 +262,8 @@ class Node:
             else:
                 await asyncio.sleep(_LOOK)
         elif view.trimmed == BEGINNING and not self._others_have_copies(view):
-            self._stand(Standing(self._registry.identity, 0, BEGINNING))
+            self._standing = Standing(self._registry.identity, 0, BEGINNING)
+            self._open_copy().stand(self._standing)
         else:
             if not (self._has_warned or self._others_have_copies(view)):
                 self._has_warned = True
@@ -270,18 +276,21 @@ class Node:
 
     async def _fetch(self, address: Address) -> None:
         security = replace(self._security, secret=self._registry.secret)
+        new = self._path.with_name(f"{self._path.name}.new")
         try:
-            position, number = await asyncio.to_thread(fetch, address, security, self._path)
+            position, number = await asyncio.to_thread(fetch, address, security, new)
         except OSError as error:
             logger.info("No copy could be fetched: %s", error)
             await asyncio.sleep(RENEWED)
             return
+        # It gets its name when it knows how far it is: until then it says that it has led.
+        self._standing = Standing(self._registry.identity, number, position)
+        with LoggedFrontier(str(new), now=self._now(), **self._options) as copy:
+            copy.stand(self._standing)
+        shutil.rmtree(self._path, ignore_errors=True)
+        new.rename(self._path)
         shutil.rmtree(self._aside, ignore_errors=True)
-        self._stand(Standing(self._registry.identity, number, position))
-
-    def _stand(self, standing: Standing) -> None:
-        self._open_copy().stand(standing)
-        self._standing = standing
+        self._open_copy()
 
     # --- leading ---
 
@@ -318,6 +327,7 @@ class Node:
         desk = Desk(frontier, self._now, journal.number)
         service = Service(desk, self._listen, security)
         service.commit = journal.commit
+        service.is_cut_off = journal.is_cut_off
         service.others[QUESTION] = copies.answer
         trimming = asyncio.create_task(self._trim(journal))
         serving = asyncio.create_task(self._until(service, desk, journal, stopped))
@@ -360,7 +370,8 @@ class Node:
                 known = [each for each in positions if each]
                 slowest = min(known, key=place_of) if known and len(known) == len(positions) else ""
                 self._about["position"] = journal.position
-                await self._registry.trim(journal.number, slowest)
+                first = max(slowest or BEGINNING, journal.first_to_keep, key=place_of)
+                await self._registry.trim(journal.number, first)
 
     async def _positions(self) -> list[str]:
         """Return how far the others are, "" for one that has no copy yet."""

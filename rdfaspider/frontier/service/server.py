@@ -61,6 +61,8 @@ class Service:
         self.others: dict[str, Callable[[Message], Awaitable[Message]]] = {}
         # Is given what sends a reply, and calls it when what the reply says may be said.
         self.commit: Callable[[Callable[[], None]], None] = lambda send: send()
+        # Tells whether nobody can be answered now: then nobody is taken for dead.
+        self.is_cut_off: Callable[[], bool] = lambda: False
         # Is called when the frontier has failed.
         self.failed: Callable[[FrontierUnavailable], None] = self._fail
         self._failure: FrontierUnavailable | None = None
@@ -105,7 +107,10 @@ class Service:
         while True:
             await asyncio.sleep(BEAT)
             try:
-                self._desk.bury_the_dead()
+                if self.is_cut_off():
+                    self._desk.hear_all()
+                else:
+                    self._desk.bury_the_dead()
             except FrontierUnavailable as error:
                 self.failed(error)
                 return
