@@ -6,6 +6,8 @@ import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,12 +16,13 @@ from pathlib import Path
 
 from rdfaspider.frontier import Counts
 from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.replica.client import ReplicatedFrontier
 from rdfaspider.frontier.replica.logged import LoggedFrontier
 from rdfaspider.frontier.replica.registry import View, place_of
 from rdfaspider.site.parameters import Parameters
 from tests.frontier import redis_servers
 from tests.frontier.replicas import url_of, view_of
-from tests.test_workers import Workers, crawl_through
+from tests.test_workers import PROJECT, Workers, crawl_through
 
 PARAMETERS = Parameters(
     seed=11, hosts=24, addresses=8, levels=2, pages=4, links_across=3, missing=0.05, latency=0.1
@@ -37,10 +40,11 @@ def kill_host_of_leader(crew: Workers, *, wiped: bool) -> bool:
     victim = crew.of_job(job.name)
     with suppress(ProcessLookupError):
         os.kill(about["pid"], signal.SIGKILL)
-    crew.kill(victim)
+    if victim is not None:
+        crew.kill(victim)
+        crew.start()
     if wiped:
-        shutil.rmtree(job / "frontier")
-    crew.start()
+        shutil.rmtree(job / "frontier", ignore_errors=True)
     return True
 
 
@@ -107,3 +111,37 @@ def test_nothing_is_lost_with_the_machine_of_the_leader(tmp_path: Path) -> None:
         url = url_of(server, "crawl")
         makes = trouble(server, leaders=1, workers=1, seed=3, pause=1.0)
         crawl_through(tmp_path, PARAMETERS, url, makes, count=partial(count_best_copy, tmp_path))
+
+
+def scrapy(directory: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "rdfaspider", *arguments],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_a_node_needs_no_worker_and_people_can_look(tmp_path: Path) -> None:
+    with redis_servers.server(tmp_path / "redis") as server:
+        url = url_of(server, "crawl")
+        given = ("-s", f"FRONTIER_URL={url}", "-s", "JOBDIR=node")
+        node = scrapy(tmp_path, "frontier", "serve", *given, "-s", "FRONTIER_ORDER=harvest")
+        try:
+            with ReplicatedFrontier(url, nodes=0, worker="worker", read_ahead=0) as frontier:
+                frontier.put(["http://a.test/", "http://b.test/"])
+                assert frontier.order == "harvest"
+                shown, _ = scrapy(tmp_path, "frontier", *given).communicate(timeout=60)
+                assert "2 waiting" in " ".join(shown.split()), shown
+                assert "harvest" in shown
+                assert [each["name"] for each in frontier.workers()] == ["worker"]
+            other = (*given, "-s", "FRONTIER_ORDER=breadth", "-a", "seeds=http://c.test/")
+            said, _ = scrapy(tmp_path, "crawl", "rdfa", *other).communicate(timeout=60)
+            assert "in the order harvest, not breadth" in said
+        finally:
+            node.send_signal(signal.SIGINT)
+            said, _ = node.communicate(timeout=60)
+        assert node.returncode == 0, said
+        assert (tmp_path / "node" / "frontier" / "CURRENT").exists()

@@ -85,9 +85,10 @@ class Workers:
         self.kill(chance.choice(alive))
         return True
 
-    def of_job(self, name: str) -> subprocess.Popen[bytes]:
-        """Return the worker with a directory of this name."""
-        return next(each for each in self.running if f"worker{self._numbers[each.pid]}" == name)
+    def of_job(self, name: str) -> subprocess.Popen[bytes] | None:
+        """Return the worker with a directory of this name, None if it has been killed."""
+        named = {f"worker{self._numbers[each.pid]}": each for each in self.running}
+        return named.get(name)
 
     def kill(self, victim: subprocess.Popen[bytes]) -> None:
         victim.send_signal(signal.SIGKILL)

@@ -18,6 +18,7 @@ from rdfaspider.frontier.replica.client import ReplicatedFrontier
 from rdfaspider.frontier.replica.journal import Journal, unpack
 from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing
 from rdfaspider.frontier.replica.registry import BEGINNING, Keys, Registry
+from rdfaspider.frontier.service.desk import Desk
 from tests.frontier import redis_servers
 from tests.frontier.replicas import NodeProcess, await_leader, await_standby, url_of, view_of
 
@@ -288,6 +289,44 @@ def test_an_end_of_a_url_that_a_copy_does_not_know_leads_to_its_links_still(pair
 def test_an_operation_that_nobody_knows_is_refused(pair: Pair) -> None:
     with pytest.raises(ValueError, match="does not know"):
         pair[1].do("explode")
+
+
+def greeting(name: str, holds: list[tuple[int, str, int]]) -> dict[str, object]:
+    return {
+        "name": name,
+        "run": "1",
+        "now": 1.0,
+        "about": {},
+        "watch": [],
+        "grants": 9,
+        "holds": holds,
+    }
+
+
+def test_hosts_have_other_numbers_in_each_copy_and_workers_need_not_know(tmp_path: Path) -> None:
+    urls = ["http://a.test/", "http://b.test/"]
+    with (
+        LocalFrontier(str(tmp_path / "one")) as one,
+        LocalFrontier(str(tmp_path / "other")) as other,
+    ):
+        for frontier, known in ((one, urls), (other, urls[::-1])):
+            for url in known:
+                frontier.put([url])
+                frontier.counts()
+        desk = Desk(one, None, 1)
+        worker, _ = desk.greet(greeting("worker", []))
+        message = {"number": 1, "now": 1.0, "did": [], "want": 1}
+        grant, url, _, _, _, host, *_ = desk.exchange(worker, message)["taken"][0]
+        desk = Desk(other, None, 2)
+        worker, told = desk.greet(greeting("worker", [(grant, url, host)]))
+        assert told["kept"] == [grant]
+        unknown = [["slow", (1 << 32) + 77, 99.0, None], ["place", 5, "192.0.2.1"]]
+        did = [["slow", host, 7.0, None], *unknown]
+        desk.exchange(worker, {"number": 2, "now": 2.0, "did": did})
+        delays = {view.name: view.delay for view in other.hosts(2.0)}
+        name = url.split("/")[2]
+        assert delays == {"a.test": 1.0, "b.test": 1.0, name: 7.0}
+        assert one.host_key(host - (1 << 32)) != other.host_key(host - (1 << 32))
 
 
 # --- nodes ---

@@ -16,7 +16,7 @@ import pytest
 from rdfaspider.frontier import FrontierUnavailable, Taken
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.service import DEAD_AFTER
+from rdfaspider.frontier.service import BEAT, DEAD_AFTER
 from rdfaspider.frontier.service.client import ServedFrontier
 from rdfaspider.frontier.service.logbook import Logbook
 from rdfaspider.frontier.service.server import Service
@@ -234,6 +234,22 @@ def test_a_worker_that_is_not_heard_of_is_taken_for_dead(served: Served) -> None
         one.finish(lost, "failed", 0.0)
         settle(one)  # it is let in again, but holds nothing
         assert one.counts().in_flight == 1
+    one.close()
+
+
+def test_nobody_is_taken_for_dead_while_nobody_can_be_answered(served: Served) -> None:
+    one = served.worker("one")
+    one.put(URLS[:1])
+    take(one)
+    settle(one)
+    served.threaded.service.is_cut_off = lambda: True
+    served.clock.now += DEAD_AFTER + 1
+    worker = served.threaded.desk.workers["one"]
+    eventually(lambda: worker.heard == served.clock.now)
+    served.threaded.service.is_cut_off = lambda: False
+    time.sleep(BEAT + 0.2)
+    assert list(served.threaded.desk.workers) == ["one"]
+    assert served.engine.in_flight == 1
     one.close()
 
 

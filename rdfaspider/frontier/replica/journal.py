@@ -57,8 +57,8 @@ def unpack(entry: bytes) -> list[list[Any]]:
 class Journal:
     """Writes down what is done under a lease. `run` raises Gone when another node leads.
 
-    `position` is that of the last entry, `first_to_keep` that of the first which is not too much. `renumbered`
-    is called with this leader's number when Redis had lost what was added, and the log begins anew.
+    `position` is that of the last entry, `first_to_keep` that of the first which is not too much.
+    `renumbered` is called with this leader's number when Redis had lost entries and the log begins anew.
     """
 
     def __init__(self, registry: Registry, number: int, position: str) -> None:
