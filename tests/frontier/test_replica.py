@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rdfaspider.frontier import FrontierUnavailable, Taken
+from rdfaspider.frontier import FrontierUnavailable, Taken, open_frontier
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.replica import Gone
 from rdfaspider.frontier.replica.client import ReplicatedFrontier
@@ -217,6 +217,18 @@ def test_a_crawl_of_the_old_kind_is_refused(url: str, redis_server: redis_server
 
     with pytest.raises(FrontierUnavailable, match="begun without a log"):
         asyncio.run(run())
+
+
+def test_a_crawl_with_a_log_is_refused_by_the_old_kind(
+    url: str, redis_server: redis_servers.Server
+) -> None:
+    async def run() -> None:
+        async with registry_of(url, "one"):
+            pass
+
+    asyncio.run(run())
+    with pytest.raises(ValueError, match="begun with redis\\+log://"):
+        open_frontier(f"{redis_server.url}?crawl=test", read_ahead=0)
 
 
 # --- copies ---

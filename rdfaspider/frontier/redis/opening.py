@@ -55,6 +55,11 @@ def begin(
             "partitioning": partitioning,
         }
     )
+    if kept.get("kind") == "log":
+        raise ValueError(
+            "This crawl was begun with redis+log://: go on with it as it was begun, or begin another with"
+            " crawl=NAME in FRONTIER_URL."
+        )
     if limits.depth > int(kept["depth"]):
         raise ValueError(
             f"This crawl was begun with depth {kept['depth']}, and what lies deeper was not kept: to go"
