@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rdfaspider.frontier import Counts
 from rdfaspider.frontier.limits import FrontierLimits
@@ -55,12 +56,23 @@ def await_pair(url: str, seconds: float = 40.0) -> View | None:
     while time.monotonic() < end:
         view = view_of(url)
         leads = view.nodes.get(view.leader, {}).get("address")
-        if leads and any(
-            node.get("role") == "standby" and "position" in node for node in view.nodes.values()
-        ):
+        if leads and any(is_alive(node) and "position" in node for node in standbys(view)):
             return view
         time.sleep(0.05)
     return None
+
+
+def standbys(view: View) -> list[dict[str, Any]]:
+    return [node for node in view.nodes.values() if node.get("role") == "standby"]
+
+
+def is_alive(node: dict[str, Any]) -> bool:
+    """Tell whether the process of a node is there, and not about to end with its worker."""
+    try:
+        status = Path(f"/proc/{node['pid']}/status").read_text()
+    except OSError:
+        return False
+    return "PPid:\t1\n" not in status and "State:\tZ" not in status
 
 
 def stop_redis(server: redis_servers.Server, seconds: float) -> None:

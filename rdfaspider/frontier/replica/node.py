@@ -21,7 +21,7 @@ import redis
 
 from rdfaspider import clock, rocksdb
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.replica import LEASE, RENEWED, Gone
+from rdfaspider.frontier.replica import AWAY_AFTER, LEASE, RENEWED, Gone
 from rdfaspider.frontier.replica.copying import QUESTION, Copies, fetch
 from rdfaspider.frontier.replica.journal import Journal, unpack
 from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing
@@ -44,7 +44,9 @@ _LOOK = 0.3
 # Redis may be away for so long when a node is started.
 _OPENING = 5.0
 # A leader that ends waits so long for a standby that has not got its copy yet.
-_HANDING_OVER = 15.0
+_HANDING_OVER = 25.0
+# One that was not heard of for longer may be dead.
+_LATELY = 3.0
 _FLUSHING = 5.0
 # After so many operations a standby opens its copy anew: nobody takes from it, so its heaps only grow.
 _OPERATIONS = 100_000
@@ -366,26 +368,25 @@ class Node:
         while True:
             await asyncio.sleep(RENEWED)
             with suppress(redis.RedisError):
-                positions = await self._positions()
+                positions = await self._positions(AWAY_AFTER)
                 known = [each for each in positions if each]
                 slowest = min(known, key=place_of) if known and len(known) == len(positions) else ""
                 self._about["position"] = journal.position
                 first = max(slowest or BEGINNING, journal.first_to_keep, key=place_of)
                 await self._registry.trim(journal.number, first)
 
-    async def _positions(self) -> list[str]:
-        """Return how far the others are, "" for one that has no copy yet."""
-        nodes = (await self._registry.look()).nodes
-        return [
-            each.get("position", "") for name, each in nodes.items() if name != self._registry.name
-        ]
+    async def _positions(self, within: float) -> list[str]:
+        """Return how far the standbys are that were heard of lately, "" for one that has no copy yet."""
+        nodes = (await self._registry.look(within)).nodes
+        nodes.pop(self._registry.name, None)
+        return [each.get("position", "") for each in nodes.values() if each.get("role") != "leader"]
 
     async def _hand_over(self, service: Service, journal: Journal) -> None:
         """End so that another node can go on: it has a copy, and the log has everything."""
         assert self._frontier is not None
         end = monotonic() + _HANDING_OVER
         with suppress(redis.RedisError):
-            while (positions := await self._positions()) and not any(positions):
+            while (positions := await self._positions(_LATELY)) and not any(positions):
                 if monotonic() > end:
                     break
                 await asyncio.sleep(_LOOK)

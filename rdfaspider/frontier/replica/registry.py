@@ -243,9 +243,10 @@ class Registry:
         policy = str(memory.get("maxmemory_policy", ""))
         return policy if memory.get("maxmemory") and policy != "noeviction" else ""
 
-    async def look(self) -> View:
+    async def look(self, within: float = AWAY_AFTER) -> View:
+        """Return what Redis knows, with the nodes that were heard of within so many seconds."""
         keys = self.keys
-        row = await self._look([keys.crawl, keys.lease, keys.nodes, keys.about], [AWAY_AFTER])
+        row = await self._look([keys.crawl, keys.lease, keys.nodes, keys.about], [within])
         return View.read(row)
 
     async def beat(self, **about: Any) -> None:
