@@ -142,8 +142,9 @@ def test_a_node_needs_no_worker_and_people_can_look(tmp_path: Path) -> None:
         given = ("-s", f"FRONTIER_URL={url}", "-s", "JOBDIR=node")
         node = scrapy(tmp_path, "frontier", "serve", *given, "-s", "FRONTIER_ORDER=harvest")
         try:
-            with ReplicatedFrontier(url, nodes=0, worker="worker", read_ahead=0) as frontier:
+            with ReplicatedFrontier(url, nodes=0, worker="worker", read_ahead=4) as frontier:
                 frontier.put(["http://a.test/", "http://b.test/"])
+                frontier.watch("scope", lambda value: None)  # so that it is told
                 assert frontier.order == "harvest"
                 shown, _ = scrapy(tmp_path, "frontier", *given).communicate(timeout=60)
                 assert "2 waiting" in " ".join(shown.split()), shown

@@ -46,7 +46,7 @@ def test_what_the_log_costs(tmp_path: Path, order: str) -> None:
         with one, two:
             leader = await_leader(url, one, two)
             standby = two if leader is one else one
-            with ReplicatedFrontier(url, nodes=0, worker="seeds", read_ahead=0) as frontier:
+            with ReplicatedFrontier(url, nodes=0, worker="seeds") as frontier:
                 frontier.put(links(0, random.Random(0)))
             await_standby(url, standby)
             pids = (leader.process.pid, standby.process.pid, server.process.pid)

@@ -344,9 +344,15 @@ def test_hosts_have_other_numbers_in_each_copy_and_workers_need_not_know(tmp_pat
 # --- nodes ---
 
 
-def worker_of(url: str, name: str = "worker") -> ReplicatedFrontier:
-    """Return a worker that starts no node."""
-    return ReplicatedFrontier(url, nodes=0, worker=name, read_ahead=0)
+class Worker(ReplicatedFrontier):
+    """A worker that starts no node, asks at once, and says goodbye nevertheless."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, nodes=0, worker="worker", read_ahead=0)
+
+    def _leave(self) -> None:
+        super()._leave()
+        self._talk.ask("leave", 10)
 
 
 def ordered(url: str, *nodes: NodeProcess) -> tuple[NodeProcess, NodeProcess]:
@@ -355,7 +361,7 @@ def ordered(url: str, *nodes: NodeProcess) -> tuple[NodeProcess, NodeProcess]:
     return leader, next(node for node in nodes if node is not leader)
 
 
-def finish(frontier: ReplicatedFrontier, count: int) -> list[str]:
+def finish(frontier: Worker, count: int) -> list[str]:
     """Take and finish so many URLs, each with a new link."""
     found: list[str] = []
     end = time.monotonic() + 60
@@ -373,7 +379,7 @@ def finish(frontier: ReplicatedFrontier, count: int) -> list[str]:
 def test_a_leader_that_is_killed_is_replaced(url: str, tmp_path: Path, is_wiped: bool) -> None:
     with NodeProcess(url, tmp_path / "one") as one, NodeProcess(url, tmp_path / "two") as two:
         one, two = ordered(url, one, two)
-        with worker_of(url) as worker:
+        with Worker(url) as worker:
             worker.put(URLS)
             done = finish(worker, 10)
             held = worker.take(0.0)
@@ -401,7 +407,7 @@ def test_a_leader_that_is_killed_is_replaced(url: str, tmp_path: Path, is_wiped:
 def test_a_leader_that_ends_hands_over_at_once(url: str, tmp_path: Path) -> None:
     with NodeProcess(url, tmp_path / "one") as one, NodeProcess(url, tmp_path / "two") as two:
         one, two = ordered(url, one, two)
-        with worker_of(url) as worker:
+        with Worker(url) as worker:
             worker.put(URLS)
             await_standby(url, two)
             one.end()
@@ -414,7 +420,7 @@ def test_a_leader_that_ends_hands_over_at_once(url: str, tmp_path: Path) -> None
 def test_a_paused_leader_that_wakes_too_late_acknowledges_nothing(url: str, tmp_path: Path) -> None:
     with NodeProcess(url, tmp_path / "one") as one, NodeProcess(url, tmp_path / "two") as two:
         one, two = ordered(url, one, two)
-        with worker_of(url) as worker:
+        with Worker(url) as worker:
             worker.put(URLS)
             finish(worker, 5)
             await_standby(url, two)
@@ -435,7 +441,7 @@ def test_a_paused_leader_that_wakes_too_late_acknowledges_nothing(url: str, tmp_
 
 
 def test_a_node_that_was_alone_goes_on_with_its_disk(url: str, tmp_path: Path) -> None:
-    with NodeProcess(url, tmp_path / "one") as one, worker_of(url) as worker:
+    with NodeProcess(url, tmp_path / "one") as one, Worker(url) as worker:
         worker.put(URLS)
         finish(worker, 10)
         one.kill()
@@ -445,7 +451,7 @@ def test_a_node_that_was_alone_goes_on_with_its_disk(url: str, tmp_path: Path) -
 
 
 def test_the_log_alone_is_enough_if_it_was_never_cut(url: str, tmp_path: Path) -> None:
-    with NodeProcess(url, tmp_path / "one") as one, worker_of(url) as worker:
+    with NodeProcess(url, tmp_path / "one") as one, Worker(url) as worker:
         worker.put(URLS)
         finish(worker, 10)
         one.kill(wiped=True)
@@ -459,7 +465,7 @@ def test_a_redis_that_loses_everything_costs_nothing_while_the_leader_lives(
 ) -> None:
     with NodeProcess(url, tmp_path / "one") as one, NodeProcess(url, tmp_path / "two") as two:
         _, two = ordered(url, one, two)
-        with worker_of(url) as worker:
+        with Worker(url) as worker:
             worker.put(URLS)
             finish(worker, 10)
             await_standby(url, two)
@@ -488,7 +494,7 @@ def test_a_directory_with_another_crawl_is_left_as_it_is(url: str, tmp_path: Pat
 def test_no_redis_is_said_in_a_sentence(tmp_path: Path) -> None:
     port = redis_servers.free_port()
     with pytest.raises(FrontierUnavailable, match=r"Redis at .* does not answer"):
-        worker_of(f"redis+log://127.0.0.1:{port}/0")
+        Worker(f"redis+log://127.0.0.1:{port}/0")
     said = NodeProcess(f"redis+log://127.0.0.1:{port}/0", tmp_path / "one")._reap()
     assert "does not answer" in said
 
@@ -503,7 +509,7 @@ def test_a_redis_that_evicts_keys_is_named(tmp_path: Path) -> None:
 
 
 def test_a_node_without_a_copy_says_that_it_waits_for_one(url: str, tmp_path: Path) -> None:
-    with NodeProcess(url, tmp_path / "one") as one, worker_of(url) as worker:
+    with NodeProcess(url, tmp_path / "one") as one, Worker(url) as worker:
         worker.put(URLS)
         with NodeProcess(url, tmp_path / "two") as two:
             await_standby(url, two)
@@ -524,3 +530,36 @@ def test_a_node_without_a_copy_says_that_it_waits_for_one(url: str, tmp_path: Pa
         shutil.move(tmp_path / "away", one.path)
         one.start()
         finish(worker, 10)
+
+
+def test_a_copy_outlives_a_redis_that_has_lost_everything(
+    url: str, tmp_path: Path, redis_server: redis_servers.Server
+) -> None:
+    with NodeProcess(url, tmp_path / "one") as one:
+        with Worker(url) as worker:
+            worker.put(URLS)
+            finish(worker, 10)
+        one.end()
+        with redis_server.client() as client:
+            client.flushall()
+        one.start()
+        with Worker(url) as worker:
+            assert worker.counts().done == 10
+            finish(worker, 70)
+
+
+def test_nodes_that_end_together_stay_while_a_worker_needs_them(url: str, tmp_path: Path) -> None:
+    with NodeProcess(url, tmp_path / "one") as one, NodeProcess(url, tmp_path / "two") as two:
+        one, two = ordered(url, one, two)
+        with Worker(url) as worker:
+            worker.put(URLS)
+            await_standby(url, two)
+            for node in (one, two):
+                assert node.process.stdin is not None
+                node.process.stdin.close()
+            finish(worker, 2 * len(URLS))
+            assert worker.counts().done == 2 * len(URLS)
+        began = time.monotonic()
+        one._reap()
+        two._reap()
+        assert time.monotonic() - began < 10, "nobody needs them any more"

@@ -11,6 +11,7 @@ journal.py    the log as the leader writes it: a reply leaves when what it says 
 logged.py     the frontier of a node: as leader it records what is done, as standby it does what was recorded
 copying.py    a copy of the frontier, from the leader to a standby
 node.py       the life of a node: stand by, take the lease, lead
+leading.py    a node as long as it leads
 process.py    a node as a process
 client.py     `ReplicatedFrontier`, the frontier that a worker sees, and the nodes that workers start
 

@@ -19,10 +19,12 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from rdfaspider.frontier.database import Database
 from rdfaspider.frontier.local import LocalFrontier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from rdfaspider.frontier import State, Taken
 
@@ -176,9 +178,21 @@ class LoggedFrontier(LocalFrontier):
     @property
     def standing(self) -> Standing | None:
         """Return how far this copy is, None if it is no copy of a replicated frontier."""
-        noted = self.note(_STANDING)
-        return None if noted is None else Standing(**json.loads(noted))
+        return _read(self.note(_STANDING))
 
     def stand(self, standing: Standing) -> None:
         """Note how far this copy is; that is its own business."""
         LocalFrontier.set_note(self, _STANDING, json.dumps(asdict(standing)).encode())
+
+
+def standing_of(path: Path) -> Standing | None:
+    """Return how far the copy in a directory is, None if what is there is no copy."""
+    database = Database(path, read_only=True)
+    try:
+        return _read(database.notes.get(_STANDING.encode()))
+    finally:
+        database.close()
+
+
+def _read(noted: bytes | None) -> Standing | None:
+    return None if noted is None else Standing(**json.loads(noted))

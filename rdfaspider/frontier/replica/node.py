@@ -9,6 +9,7 @@ node without a copy fetches one from the leader or, if the log was never cut, ma
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import shutil
 from contextlib import suppress
@@ -21,20 +22,13 @@ import redis
 
 from rdfaspider import clock, rocksdb
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.replica import AWAY_AFTER, LEASE, RENEWED, Gone
-from rdfaspider.frontier.replica.copying import QUESTION, Copies, fetch
+from rdfaspider.frontier.replica import LEASE, RENEWED, Gone
+from rdfaspider.frontier.replica.copying import fetch
 from rdfaspider.frontier.replica.journal import Journal, unpack
-from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing
-from rdfaspider.frontier.replica.registry import (
-    BEGINNING,
-    Keys,
-    Registry,
-    View,
-    absent,
-    place_of,
-)
-from rdfaspider.frontier.service.desk import Desk
-from rdfaspider.frontier.service.server import Service
+from rdfaspider.frontier.replica.leading import HANDING_OVER, LATELY, Leader, has_heir
+from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing, standing_of
+from rdfaspider.frontier.replica.registry import BEGINNING, Keys, Registry, View, absent
+from rdfaspider.frontier.service.desk import WORKERS
 from rdfaspider.frontier.service.wire import Address, Security
 
 logger = logging.getLogger(__name__)
@@ -43,11 +37,6 @@ logger = logging.getLogger(__name__)
 _LOOK = 0.3
 # Redis may be away for so long when a node is started.
 _OPENING = 5.0
-# A leader that ends waits so long for a standby that has not got its copy yet.
-_HANDING_OVER = 25.0
-# One that was not heard of for longer may be dead.
-_LATELY = 3.0
-_FLUSHING = 5.0
 # After so many operations a standby opens its copy anew: nobody takes from it, so its heaps only grow.
 _OPERATIONS = 100_000
 
@@ -89,6 +78,7 @@ class Node:
         self._free_since: float | None = None
         self._about: dict[str, Any] = {"role": "standby", "path": str(path.absolute())}
         self._has_warned = False
+        self._end: float | None = None
 
     @property
     def _aside(self) -> Path:
@@ -118,9 +108,14 @@ class Node:
 
     async def _open(self) -> None:
         registry, end = self._registry, monotonic() + _OPENING
+        is_there = rocksdb.is_there(self._path)
+        standing = standing_of(self._path) if is_there else None
+        # A Redis that knows nothing of the crawl has lost it, if there is a copy.
+        identity = standing.crawl if standing else ""
         while not registry.terms:
             try:
-                self._options["order"] = await registry.open(self._options["order"], clock.now)
+                order = self._options["order"]
+                self._options["order"] = await registry.open(order, clock.now, identity)
                 policy = await registry.evicts()
             except redis.RedisError as error:
                 if monotonic() > end:
@@ -133,9 +128,9 @@ class Node:
                 registry.keys.shown,
                 policy,
             )
-        if rocksdb.is_there(self._path):
+        if is_there:
+            self._standing = self._check(standing)
             self._open_copy()
-            self._standing = self._check(self._frontier.standing if self._frontier else None)
 
     def _check(self, standing: Standing | None) -> Standing:
         if standing is not None and standing.crawl == self._registry.identity:
@@ -163,7 +158,7 @@ class Node:
         """Follow the log until the lease is free and taken; return the number, 0 if stopped before."""
         self._about |= {"role": "standby", "address": None}
         self._free_since = None
-        while not stopped.is_set():
+        while not (stopped.is_set() and await self._may_end()):
             try:
                 if number := await self._step():
                     return number
@@ -172,6 +167,24 @@ class Node:
             except _Unfit:
                 self._throw_away()
         return 0
+
+    async def _may_end(self) -> bool:
+        """Tell whether this node can end: others have copies, or nobody needs one."""
+        if self._frontier is None:
+            return True
+        if self._end is None:
+            self._end = monotonic() + HANDING_OVER
+        self._about["ending"] = True
+        try:
+            await self._registry.beat(**self._about)
+            view = await self._registry.look(LATELY)
+        except redis.RedisError:
+            return True
+        leader = view.nodes.get(view.leader)
+        is_led = leader is not None and not leader.get("ending")
+        others = [each for name, each in view.nodes.items() if name != self._registry.name]
+        is_needed = view.leader or json.loads(self._frontier.note(WORKERS) or b"[]")
+        return is_led or has_heir(others) or not is_needed or monotonic() > self._end
 
     async def _step(self) -> int:
         view = await self._registry.look()
@@ -190,8 +203,6 @@ class Node:
             raise _Unfit
         elif await self._follow(waits=bool(view.leader)):
             return 0
-        else:
-            self._about["position"] = standing.position
         if view.leader or not self._may_lead(view, standing):
             await asyncio.sleep(0 if view.leader and not standing.has_led else _LOOK)
             return 0
@@ -242,6 +253,7 @@ class Node:
         if entries:
             self._frontier.stand(standing)
             self._standing = standing
+        self._about["position"] = standing.position
         if self._done > _OPERATIONS:
             self._frontier.abandon()
             self._open_copy()
@@ -297,6 +309,7 @@ class Node:
     # --- leading ---
 
     async def _lead(self, number: int, stopped: asyncio.Event) -> None:
+        assert self._frontier is not None
         assert self._standing is not None
         journal = Journal(self._registry, number, self._standing.position)
         try:
@@ -304,98 +317,18 @@ class Node:
         except (Gone, redis.RedisError):  # nothing was done yet
             return
         keeping = asyncio.create_task(journal.run())
+        self._frontier.abandon()  # as after a kill: nobody knows what is in flight
+        self._frontier = None
         try:
-            await self._serve(journal, keeping, stopped)
+            frontier = await asyncio.to_thread(self._open_copy)
+            leader = Leader(self._registry, journal, frontier, self._path, self._about)
+            leader.security = replace(self._security, secret=self._registry.secret)
+            leader.worker = self._worker
+            await leader.run(self._listen, self._now, keeping, stopped)
+            self._frontier = self._standing = None  # it is closed
         except Gone:
             logger.warning("Another node leads now: this one stands by.")
             self._throw_away()
         finally:
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
-
-    async def _serve(
-        self, journal: Journal, keeping: asyncio.Task[None], stopped: asyncio.Event
-    ) -> None:
-        """Hand the frontier out while the journal is kept."""
-        assert self._frontier is not None
-        self._frontier.abandon()  # as after a kill: nobody knows what is in flight
-        self._frontier = None
-        frontier = await asyncio.to_thread(self._open_copy)
-        self._mark(journal, has_led=True)
-        frontier.record = journal.record
-        journal.renumbered = lambda number: self._mark(journal, has_led=True)
-        copies = Copies(frontier, journal, self._path)
-        security = replace(self._security, secret=self._registry.secret)
-        desk = Desk(frontier, self._now, journal.number)
-        service = Service(desk, self._listen, security)
-        service.commit = journal.commit
-        service.is_cut_off = journal.is_cut_off
-        service.others[QUESTION] = copies.answer
-        trimming = asyncio.create_task(self._trim(journal))
-        serving = asyncio.create_task(self._until(service, desk, journal, stopped))
-        try:
-            done, _ = await asyncio.wait((keeping, serving), return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            for task in (trimming, serving):
-                task.cancel()
-            await asyncio.gather(trimming, serving, return_exceptions=True)
-            await service.close()
-            copies.close()
-
-    async def _until(
-        self, service: Service, desk: Desk, journal: Journal, stopped: asyncio.Event
-    ) -> None:
-        await service.start()
-        self._about |= {"role": "leader", "address": str(service.address)}
-        with suppress(redis.RedisError):
-            await self._registry.beat(**self._about)
-        logger.info("This node leads as number %d, at %s.", journal.number, service.address)
-        await service.until(stopped)
-        desk.bury(self._worker)  # if it has not said goodbye it was killed
-        await self._hand_over(service, journal)
-
-    def _mark(self, journal: Journal, *, has_led: bool) -> None:
-        assert self._frontier is not None
-        self._standing = Standing(
-            self._registry.identity, journal.number, journal.position, has_led
-        )
-        self._frontier.stand(self._standing)
-
-    async def _trim(self, journal: Journal) -> None:
-        """Drop from the log what all others have done."""
-        while True:
-            await asyncio.sleep(RENEWED)
-            with suppress(redis.RedisError):
-                positions = await self._positions(AWAY_AFTER)
-                known = [each for each in positions if each]
-                slowest = min(known, key=place_of) if known and len(known) == len(positions) else ""
-                self._about["position"] = journal.position
-                first = max(slowest or BEGINNING, journal.first_to_keep, key=place_of)
-                await self._registry.trim(journal.number, first)
-
-    async def _positions(self, within: float) -> list[str]:
-        """Return how far the standbys are that were heard of lately, "" for one that has no copy yet."""
-        nodes = (await self._registry.look(within)).nodes
-        nodes.pop(self._registry.name, None)
-        return [each.get("position", "") for each in nodes.values() if each.get("role") != "leader"]
-
-    async def _hand_over(self, service: Service, journal: Journal) -> None:
-        """End so that another node can go on: it has a copy, and the log has everything."""
-        assert self._frontier is not None
-        end = monotonic() + _HANDING_OVER
-        with suppress(redis.RedisError):
-            while (positions := await self._positions(_LATELY)) and not any(positions):
-                if monotonic() > end:
-                    break
-                await asyncio.sleep(_LOOK)
-        await service.close()
-        self._frontier.record = lambda *operation: None
-        try:
-            await asyncio.wait_for(journal.flush(), _FLUSHING)
-            self._mark(journal, has_led=False)
-        except TimeoutError:
-            logger.warning("Redis is away: this node has what others do not know yet.")
-        frontier, self._frontier = self._frontier, None
-        frontier.close()

@@ -7,7 +7,7 @@
     {NAME}:about   what is known of each, as JSON
     {NAME}:log     a stream of entries
 
-Everything that decides who leads is a script, and so done at once or not at all.
+Everything that decides who leads is a script (scripts.py), and so done at once or not at all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from redis.backoff import NoBackoff
 
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.redis.address import Address
-from rdfaspider.frontier.replica import AWAY_AFTER, LEASE
+from rdfaspider.frontier.replica import AWAY_AFTER, LEASE, scripts
 from rdfaspider.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -39,84 +39,6 @@ _READ = 200
 # Seconds after which a call of Redis has failed, and that a standby waits for entries.
 _TIMEOUT = 5.0
 _BLOCK = 0.3
-
-_OPEN = """
-local kind = redis.call('HGET', KEYS[1], 'kind')
-if kind ~= 'log' and redis.call('EXISTS', KEYS[1]) == 1 then return {} end
-redis.call('HSET', KEYS[1], 'kind', 'log')
-for i = 1, #ARGV, 2 do redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
-local time = redis.call('TIME')
-local crawl = redis.call('HMGET', KEYS[1], 'id', 'secret', 'order')
-return {crawl[1], crawl[2], crawl[3], time[1], time[2]}
-"""
-# Take the lease if nobody else has it; the number is higher than all that Redis or the node knows of.
-_TAKE = """
-local holder = redis.call('GET', KEYS[2])
-if holder and holder ~= ARGV[1] then return 0 end
-local last = tonumber(redis.call('HGET', KEYS[1], 'number') or '0')
-local number = math.max(last, tonumber(ARGV[2])) + 1
-redis.call('HSET', KEYS[1], 'kind', 'log', 'number', number, 'mark', number .. ':0')
-for i = 4, #ARGV, 2 do redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
-redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[3])
-return number
-"""
-# Renew the lease and add an entry, unless another node has led since. An entry that was added already, by
-# a call whose answer was lost, is not added twice; if what this leader has added is gone, that is said.
-_KEEP = """
-local crawl = redis.call('HMGET', KEYS[1], 'number', 'mark')
-if not crawl[1] or tonumber(crawl[1]) < tonumber(ARGV[2]) then return 'lost' end
-if crawl[1] ~= ARGV[2] then return 'gone' end
-local before, mark = ARGV[2] .. ':' .. (ARGV[4] - 1), ARGV[2] .. ':' .. ARGV[4]
-if ARGV[5] == '' then before = mark end
-if crawl[2] ~= before and crawl[2] ~= mark then return 'lost' end
-redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[3])
-if ARGV[5] == '' then return '' end
-if crawl[2] == mark then return redis.call('XREVRANGE', KEYS[3], '+', '-', 'COUNT', 1)[1][1] end
-local id = redis.call('XADD', KEYS[3], '*', 'z', ARGV[5])
-redis.call('HSET', KEYS[1], 'mark', mark)
-if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'trimmed', id) end
-return id
-"""
-_TRIM = """
-if redis.call('HGET', KEYS[1], 'number') ~= ARGV[1] then return 0 end
-local cut = 0
-if ARGV[2] ~= '' then cut = redis.call('XTRIM', KEYS[2], 'MINID', ARGV[2]) end
-cut = cut + redis.call('XTRIM', KEYS[2], 'MAXLEN', '~', ARGV[3])
-if cut > 0 then
-  local first = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)
-  redis.call('HSET', KEYS[1], 'trimmed', first[1] and first[1][1] or ARGV[2])
-end
-return cut
-"""
-_BEAT = """
-local time = redis.call('TIME')
-redis.call('ZADD', KEYS[1], time[1] + time[2] / 1000000, ARGV[1])
-redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-return 1
-"""
-_CLAIM = """
-local time = redis.call('TIME')
-local now = time[1] + time[2] / 1000000
-if redis.call('ZCOUNT', KEYS[1], now - ARGV[3], '+inf') >= tonumber(ARGV[2]) then return 0 end
-redis.call('ZADD', KEYS[1], now, ARGV[1])
-return 1
-"""
-_LEAVE = """
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-redis.call('ZREM', KEYS[2], ARGV[1])
-redis.call('HDEL', KEYS[3], ARGV[1])
-return 1
-"""
-_LOOK = """
-local crawl = redis.call('HMGET', KEYS[1], 'number', 'trimmed', 'secret', 'order')
-local time = redis.call('TIME')
-local now = time[1] + time[2] / 1000000
-local names = redis.call('ZRANGEBYSCORE', KEYS[3], now - ARGV[1], '+inf')
-local about = {}
-for i, name in ipairs(names) do about[i] = redis.call('HGET', KEYS[4], name) or '{}' end
-return {crawl[1] or '0', crawl[2] or '0-0', crawl[3] or '', crawl[4] or '',
-        redis.call('GET', KEYS[2]) or '', names, about}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +104,9 @@ def absent(keys: Keys, error: object) -> str:
     )
 
 
-def new_terms(order: str) -> list[str]:
+def new_terms(order: str, identity: str) -> list[str]:
     """Return how a crawl is begun: its identity, its secret and its order."""
-    return ["id", os.urandom(8).hex(), "secret", os.urandom(16).hex(), "order", order]
+    return ["id", identity or os.urandom(8).hex(), "secret", os.urandom(16).hex(), "order", order]
 
 
 def of_open(keys: Keys, row: list[Any]) -> tuple[list[str], float]:
@@ -215,9 +137,17 @@ class Registry:
             keys.url, protocol=2, retry=Retry(NoBackoff(), 0), **options
         )
         script = self._redis.register_script
-        self._open, self._take, self._keep = script(_OPEN), script(_TAKE), script(_KEEP)
-        self._trim, self._beat, self._leave = script(_TRIM), script(_BEAT), script(_LEAVE)
-        self._look = script(_LOOK)
+        self._open, self._take, self._keep = (
+            script(scripts.OPEN),
+            script(scripts.TAKE),
+            script(scripts.KEEP),
+        )
+        self._trim, self._beat, self._leave = (
+            script(scripts.TRIM),
+            script(scripts.BEAT),
+            script(scripts.LEAVE),
+        )
+        self._look = script(scripts.LOOK)
 
     @property
     def identity(self) -> str:
@@ -227,9 +157,9 @@ class Registry:
     def secret(self) -> str:
         return self.terms[3]
 
-    async def open(self, order: str, clock: Callable[[], float]) -> str:
+    async def open(self, order: str, clock: Callable[[], float], identity: str = "") -> str:
         """Begin the crawl, or go on with it; return its order. FrontierUnavailable if it cannot be."""
-        row = await self._open([self.keys.crawl], new_terms(order))
+        row = await self._open([self.keys.crawl], new_terms(order, identity))
         self.terms, now = of_open(self.keys, row)
         self.offset = now - clock()
         return self.terms[5]
@@ -297,8 +227,8 @@ class Onlooker:
         self._redis: Any = redis.Redis.from_url(
             keys.url, protocol=2, socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT
         )
-        self._look = self._redis.register_script(_LOOK)
-        self._claim = self._redis.register_script(_CLAIM)
+        self._look = self._redis.register_script(scripts.LOOK)
+        self._claim = self._redis.register_script(scripts.CLAIM)
 
     def look(self) -> View:
         """Return what Redis knows; ConnectionError if it is away."""

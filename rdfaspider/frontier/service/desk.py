@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_WORKERS = "workers"
+# The note that has the names of the workers.
+WORKERS = "workers"
 # Hosts that are told of in one reply.
 _HOSTS = 1000
 # URLs that are looked at for one reply, when all of them are.
@@ -90,7 +91,7 @@ class Desk:
         self.logbook = Logbook(frontier.path)
         self._politeness = frontier.politeness
         self._heed()
-        self._expected = set(json.loads(frontier.note(_WORKERS) or b"[]"))
+        self._expected = set(json.loads(frontier.note(WORKERS) or b"[]"))
         self._opens = DEAD_AFTER + (clock() if clock is not None else 0.0)
         self._operations: dict[str, Callable[..., None]] = {
             "put": self._put,
@@ -164,7 +165,7 @@ class Desk:
 
     def _note_workers(self) -> None:
         names = sorted({*self.workers, *self._expected})
-        self.frontier.set_note(_WORKERS, json.dumps(names).encode())
+        self.frontier.set_note(WORKERS, json.dumps(names).encode())
 
     def leave(self, worker: Worker, now: float) -> None:
         """Let a worker go."""
@@ -276,6 +277,11 @@ class Desk:
     def is_waiting_for_workers(self, now: float) -> bool:
         """Tell whether workers may come back with what they hold, which nobody else may get."""
         return self._clock is not None and bool(self._expected) and now < self._opens
+
+    @property
+    def is_deserted(self) -> bool:
+        """Tell whether no worker is there, and none is waited for."""
+        return not (self.workers or self._expected)
 
     def _look(self, worker: Worker, message: Message, now: float, reply: Message) -> None:
         if message["look"] == "exact":
