@@ -26,7 +26,7 @@ from tests.frontier.replicas import url_of, view_of
 from tests.test_workers import PROJECT, Workers, crawl_through
 
 PARAMETERS = Parameters(
-    seed=11, hosts=24, addresses=8, levels=2, pages=4, links_across=3, missing=0.05, latency=0.1
+    seed=11, hosts=16, addresses=8, levels=2, pages=4, links_across=3, missing=0.05, latency=0.1
 )
 
 

@@ -86,7 +86,7 @@ def test_a_crawl_that_loses_ten_workers_and_five_leaders(tmp_path: Path) -> None
         seed=13, hosts=60, addresses=24, levels=2, pages=6, links_across=3, latency=0.1
     )
     with redis_servers.server(tmp_path / "redis") as server:
-        makes = trouble(server, leaders=5, workers=10, seed=5, pause=2.0)
+        makes = trouble(server, leaders=5, workers=10, seed=5, pause=4.0)
         url = url_of(server, "crawl")
         crawl_through(
             tmp_path, parameters, url, makes, delay=1.0, count=partial(count_best_copy, tmp_path)

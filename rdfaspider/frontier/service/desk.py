@@ -47,7 +47,8 @@ Message = dict[str, Any]
 class Worker:
     """A worker as the service knows it; `run` tells two of the same name apart.
 
-    `number` and `reply` are of the last message, in case that the reply did not arrive.
+    `number` and `reply` are of the last message, in case that the reply did not arrive. `hosts` are the numbers
+    of hosts whose URLs it held when it came, by those that another copy of the frontier has told it.
     """
 
     def __init__(self, name: str, run: str) -> None:
@@ -55,9 +56,7 @@ class Worker:
         self.run = run
         self.about: Message = {}
         self.held: dict[int, Taken] = {}
-        self.hosts: dict[
-            int, int
-        ] = {}  # of what it held when it came: their numbers, as it knows them
+        self.hosts: dict[int, int] = {}
         self.lent: set[str] = set()
         self.grants = 0
         self.ended = 0
