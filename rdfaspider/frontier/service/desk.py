@@ -47,8 +47,8 @@ Message = dict[str, Any]
 class Worker:
     """A worker as the service knows it; `run` tells two of the same name apart.
 
-    `number` and `reply` are of the last message, in case that the reply did not arrive. `hosts` are the numbers
-    of hosts whose URLs it held when it came, by those that another copy of the frontier has told it.
+    `number` and `reply` are of the last message, in case that the reply did not arrive. `hosts` are the
+    numbers of hosts whose URLs it held when it came, by those that another copy of the frontier has told it.
     """
 
     def __init__(self, name: str, run: str) -> None:
