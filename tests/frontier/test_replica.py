@@ -6,14 +6,14 @@ import asyncio
 import shutil
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, Taken, open_frontier
 from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.replica import Gone
+from rdfaspider.frontier.replica import Gone, end
 from rdfaspider.frontier.replica.client import ReplicatedFrontier
 from rdfaspider.frontier.replica.journal import Journal, unpack
 from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing
@@ -364,9 +364,9 @@ def ordered(url: str, *nodes: NodeProcess) -> tuple[NodeProcess, NodeProcess]:
 def finish(frontier: Worker, count: int) -> list[str]:
     """Take and finish so many URLs, each with a new link."""
     found: list[str] = []
-    end = time.monotonic() + 60
+    until = time.monotonic() + 60
     while len(found) < count:
-        assert time.monotonic() < end
+        assert time.monotonic() < until
         if (taken := frontier.take(0.0)) is None:
             time.sleep(0.02)
             continue
@@ -513,18 +513,18 @@ def test_a_node_without_a_copy_says_that_it_waits_for_one(url: str, tmp_path: Pa
         worker.put(URLS)
         with NodeProcess(url, tmp_path / "two") as two:
             await_standby(url, two)
-            end = time.monotonic() + 20
+            until = time.monotonic() + 20
             while view_of(url).trimmed == BEGINNING:
                 worker.set_note("note", b"value")
                 time.sleep(0.05)
-                assert time.monotonic() < end
+                assert time.monotonic() < until
             two.kill(wiped=True)
         one.kill()
         shutil.move(one.path, tmp_path / "away")
         one.start()
-        end = time.monotonic() + 30
+        until = time.monotonic() + 30
         while "waits for a machine" not in one.log:
-            assert time.monotonic() < end
+            assert time.monotonic() < until
             time.sleep(0.05)
         one.kill()
         shutil.move(tmp_path / "away", one.path)
@@ -563,3 +563,29 @@ def test_nodes_that_end_together_stay_while_a_worker_needs_them(url: str, tmp_pa
         one._reap()
         two._reap()
         assert time.monotonic() - began < 10, "nobody needs them any more"
+
+
+def test_a_task_that_swallows_its_end_once_is_ended() -> None:
+    async def stubborn() -> None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        await asyncio.sleep(60)
+
+    async def run() -> None:
+        task = asyncio.create_task(stubborn())
+        await asyncio.sleep(0)
+        await asyncio.wait_for(end(task), 5)
+        assert task.cancelled()
+
+    asyncio.run(run())
+
+
+def test_a_leader_without_redis_ends(tmp_path: Path) -> None:
+    with redis_servers.server(tmp_path / "redis") as server:
+        url = url_of(server)
+        one = NodeProcess(url, tmp_path / "one")
+        await_leader(url, one)
+    began = time.monotonic()
+    one.end()
+    assert time.monotonic() - began < 15
+    assert "has what others do not know" in one.log

@@ -25,6 +25,11 @@ last number: a leader that was replaced and does not know it acknowledges nothin
 when it has done all that the log says. So what was acknowledged survives the leader and its disk.
 """
 
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
 # Seconds for which a lease is good, and after which it is renewed.
 LEASE = 6.0
 RENEWED = 1.0
@@ -34,3 +39,11 @@ AWAY_AFTER = 10.0
 
 class Gone(Exception):
     """Another node leads now."""
+
+
+async def end(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel tasks until they are done: a call of Redis that fails just then may swallow it once."""
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=0.1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import redis
 
-from rdfaspider.frontier.replica import AWAY_AFTER, RENEWED
+from rdfaspider.frontier.replica import AWAY_AFTER, RENEWED, end
 from rdfaspider.frontier.replica.copying import QUESTION, Copies
 from rdfaspider.frontier.replica.logged import Standing
 from rdfaspider.frontier.replica.registry import BEGINNING, place_of
@@ -92,9 +92,7 @@ class Leader:
             for task in done:
                 task.result()
         finally:
-            for task in (trimming, serving):
-                task.cancel()
-            await asyncio.gather(trimming, serving, return_exceptions=True)
+            await end(trimming, serving)
             await service.close()
             copies.close()
         frontier.close()
@@ -147,8 +145,8 @@ class Leader:
 
     async def _await_heir(self, desk: Desk) -> None:
         """Wait until another node can go on, or no worker is left that would need one."""
-        end = monotonic() + HANDING_OVER
-        while not desk.is_deserted and monotonic() < end:
+        until = monotonic() + HANDING_OVER
+        while not desk.is_deserted and monotonic() < until:
             with suppress(redis.RedisError):
                 if has_heir(await self._standbys(LATELY)):
                     return

@@ -22,7 +22,7 @@ import redis
 
 from rdfaspider import clock, rocksdb
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.replica import LEASE, RENEWED, Gone
+from rdfaspider.frontier.replica import LEASE, RENEWED, Gone, end
 from rdfaspider.frontier.replica.copying import fetch
 from rdfaspider.frontier.replica.journal import Journal, unpack
 from rdfaspider.frontier.replica.leading import HANDING_OVER, LATELY, Leader, has_heir
@@ -99,7 +99,7 @@ class Node:
                     await self._lead(number, stopped)
         finally:
             if beating is not None:
-                beating.cancel()
+                await end(beating)
             if self._frontier is not None:
                 self._frontier.abandon()
             with suppress(redis.RedisError):
@@ -107,7 +107,7 @@ class Node:
             await self._registry.close()
 
     async def _open(self) -> None:
-        registry, end = self._registry, monotonic() + _OPENING
+        registry, until = self._registry, monotonic() + _OPENING
         is_there = rocksdb.is_there(self._path)
         standing = standing_of(self._path) if is_there else None
         # A Redis that knows nothing of the crawl has lost it, if there is a copy.
@@ -118,7 +118,7 @@ class Node:
                 self._options["order"] = await registry.open(order, clock.now, identity)
                 policy = await registry.evicts()
             except redis.RedisError as error:
-                if monotonic() > end:
+                if monotonic() > until:
                     raise FrontierUnavailable(absent(registry.keys, error)) from error
                 await asyncio.sleep(_LOOK)
         if policy:
@@ -330,5 +330,4 @@ class Node:
             logger.warning("Another node leads now: this one stands by.")
             self._throw_away()
         finally:
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
+            await end(keeping)
