@@ -127,6 +127,7 @@ def node_options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any
         "path": str(Path(settings["JOBDIR"] or ".") / "frontier"),
         "nodes": settings.getint("FRONTIER_NODES"),
         "order": settings["FRONTIER_ORDER"],
+        **_window(settings),
         "politeness": politeness_of(settings),
         "lease": settings.getfloat("FRONTIER_LEASE"),
         "limits": frontier_limits(settings, spider),

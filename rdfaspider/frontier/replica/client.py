@@ -47,7 +47,8 @@ class ReplicatedFrontier(ServedFrontier):
     path      the directory for the copy of a node that this worker starts
     nodes     how many nodes there are to be
     security  certificate and key, for TLS; the secret is in Redis
-    order, politeness, lease, limits  those of the frontier, if this worker's node leads
+    order, politeness, lease, limits, window, ranking
+                                      those of the frontier, if this worker's node leads
     worker, read_ahead, waits, onlooks, now  as for any frontier that is served
     """
 
@@ -67,6 +68,8 @@ class ReplicatedFrontier(ServedFrontier):
         **options: Any,
     ) -> None:
         trust, keys = security or Security(), Keys(url)
+        named = [name for name in ("window", "ranking") if name in options]
+        window = {name: options.pop(name) for name in named}
         worker = worker or made_up_name()
         self._onlooker = Onlooker(keys)
         self._node = _NodeProcess(self._onlooker, nodes)
@@ -76,7 +79,7 @@ class ReplicatedFrontier(ServedFrontier):
             raise FrontierUnavailable(absent(keys, error)) from error
 
         def task(name: str) -> str:
-            engine: dict[str, Any] = {"order": order, "lease": lease}
+            engine: dict[str, Any] = {"order": order, "lease": lease, **window}
             engine["politeness"] = politeness or Politeness()
             engine["limits"] = limits or FrontierLimits()
             return task_of(url, path, name, trust, engine, worker)
