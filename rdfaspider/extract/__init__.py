@@ -92,12 +92,18 @@ def extract(
     collects = gc.isenabled()
     gc.disable()
     extraction = Extraction()
+    is_noted = True
     try:
         with contained("page", extraction.facts):
             _extract(body, url, content_type, options, extraction)
+    except MemoryError:  # not even that could be noted
+        is_noted = False
     finally:
         if collects:
             gc.enable()
+    if not is_noted:  # what held the memory is gone only now
+        extraction = Extraction()
+        extraction.facts.cuts["page memory"] += 1
     return extraction
 
 

@@ -87,6 +87,8 @@ class WorkerProcess(asyncio.Protocol):
         try:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _PROGRAM, path, *arguments],
+                # Rust code that is out of memory may wait forever for the lock of its backtrace.
+                env={**os.environ, "RUST_BACKTRACE": "0"},
                 stdin=theirs.fileno(),
                 stdout=printed,
                 stderr=printed,

@@ -14,7 +14,7 @@ from lxml import etree
 
 from rdfaspider.extract.graph import Graph
 from rdfaspider.extract.iris import is_absolute
-from rdfaspider.extract.xml import cut_attributes
+from rdfaspider.extract.xml import cut_attributes, found, read_tree
 
 _NAMESPACES = 1_000  # in scope at a time
 _REFERENCE = re.compile(rb"&#(?:[xX]([0-9A-Fa-f]++)|([0-9]++));")
@@ -36,7 +36,10 @@ def tamed(body: bytes, graph: Graph) -> tuple[bytes, int]:
     except etree.SerialisationError:
         # It lets references to half a character pass, and stumbles over them here.
         root, more = _parsed(_REFERENCE.sub(_without_surrogate, body))
-    return (b"" if root is None else etree.tostring(root)), faults + more
+    try:
+        return (b"" if root is None else etree.tostring(root)), faults + more
+    except etree.SerialisationError:
+        raise MemoryError from None  # the only other reason there is
 
 
 def _parsed(body: bytes) -> tuple[Any, int]:
@@ -49,7 +52,7 @@ def _parsed(body: bytes) -> tuple[Any, int]:
         remove_pis=True,
     )
     try:
-        root = etree.fromstring(body, parser)
+        root = read_tree(body, parser)
     except etree.XMLSyntaxError:
         root = None
     faults = sum(entry.level >= etree.ErrorLevels.ERROR for entry in parser.error_log)
@@ -72,7 +75,7 @@ def _has_bases(root: Any, body: bytes, limit: int) -> bool:
     """Tell whether relative bases inside each other may make a long one."""
     if b":base" not in body:
         return False
-    bases = root.xpath("//@xml:base")
+    bases = found(root, "//@xml:base")
     return sum(len(base) for base in bases if not is_absolute(base)) > limit
 
 

@@ -120,7 +120,7 @@ def parsed_xml(body: bytes, media_type: str) -> tuple[Any, str]:
         remove_pis=True,
     )
     try:
-        root = etree.fromstring(_ENTITY.sub(_character, body), parser)
+        root = read_tree(_ENTITY.sub(_character, body), parser)
     except etree.XMLSyntaxError as error:
         raise ValueError(str(error)) from error
     return root, _host(root, media_type)
@@ -137,11 +137,28 @@ def parsed_soup(body: bytes) -> tuple[Any, bool]:
         encoding="utf-8", huge_tree=is_short, remove_comments=True, remove_pis=True
     )
     try:
-        root = etree.fromstring(body, parser)
+        root = read_tree(body, parser)
     except etree.XMLSyntaxError:
         root = None
     is_cut = any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)
     return (etree.Element("html") if root is None else root), is_cut
+
+
+def read_tree(body: bytes, parser: Any) -> Any:
+    """Return what a parser of lxml returns or raises, but MemoryError where it is out of memory."""
+    try:
+        return etree.fromstring(body, parser)
+    finally:
+        if any(entry.type == etree.ErrorTypes.ERR_NO_MEMORY for entry in parser.error_log):
+            raise MemoryError
+
+
+def found(root: Any, path: str) -> Any:
+    """Return what an XPath expression finds in a tree; raise MemoryError."""
+    try:
+        return root.xpath(path)
+    except etree.XPathError:  # the expression is sound
+        raise MemoryError from None
 
 
 def cut_attributes(root: Any, limit: int) -> int:
@@ -149,7 +166,7 @@ def cut_attributes(root: Any, limit: int) -> int:
 
     lxml looks for each attribute from the first one on.
     """
-    elements = root.xpath(f"//*[count(@*) > {limit}]")
+    elements = found(root, f"//*[count(@*) > {limit}]")
     for element in elements:
         for name in element.keys()[limit:]:
             del element.attrib[name]

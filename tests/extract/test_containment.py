@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from selectolax.lexbor import SelectolaxError
@@ -75,3 +77,31 @@ def test_a_reader_that_fails_costs_no_other_anything(limits: dict[str, int], rea
     found = {name for name, count in extraction.facts.quads.items() if count}
     assert found == {"rdfa", "jsonld", "microdata"} - {reader}
     assert len(extraction.quads) == extraction.facts.quads.total()
+
+
+STARVED = """
+import os, resource
+from rdfaspider.extract import extract
+
+url, body = "http://a.test/", b'<i property="dc:title">x</i>' * 30_000
+extract(body[:1000], url)
+for megabytes in range(0, 45, 3):
+    if not os.fork():
+        result = 1
+        try:
+            pages = int(open("/proc/self/statm").read().split()[0])
+            limit = pages * resource.getpagesize() + (megabytes << 20)
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            facts = extract(body, url).facts
+            result = 2 if facts.is_out_of_memory else 3 if facts.quads["rdfa"] == 1 else 4
+        finally:
+            os._exit(result)
+    print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc")
+def test_a_page_is_read_or_out_of_memory_however_little_there_is() -> None:
+    done = subprocess.run([sys.executable, "-c", STARVED], stdout=subprocess.PIPE, check=True)
+    results = done.stdout.split()
+    assert set(results) == {b"2", b"3"}

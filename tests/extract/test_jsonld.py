@@ -232,6 +232,8 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "open string": ('"' + '\\"' * 1_000_000, "jsonld syntax"),
     "open comments": ("/*" * 1_000_000, "jsonld syntax"),
     "long literal": (f'{{"http://e/p": "{"x" * 4_000_000}"}}', "literal"),
+    "numbers": (json.dumps({"http://e/p": list(range(300_000))}), "quads"),
+    "too many values": (json.dumps([1] * 1_000_000), "jsonld size"),
     "context of itself": ('{"@context": {"@import": "http://e/x"}}', "jsonld unknown context"),
 }
 
@@ -242,8 +244,17 @@ def test_hostile_block_ends_and_says_what_was_cut(text: str, cut: str) -> None:
     extraction = read(text, '{"http://e/p": "after"}')
     assert time.process_time() - start < SECONDS
     assert not cut or extraction.facts.cuts[cut]
-    is_full = cut == "output"
+    is_full = cut in ("output", "quads")
     assert is_full or any(quad.object.value == "after" for quad in extraction.quads)  # type: ignore[union-attr]
+
+
+def test_only_so_many_blocks_are_read() -> None:
+    block = '{"@context": "https://schema.org", "name": "x"}'
+    start = time.process_time()
+    extraction = read(*[block] * 40_000)
+    assert time.process_time() - start < SECONDS
+    assert extraction.facts.cuts == {"jsonld blocks": 1}
+    assert len(extraction.quads) == 2_000
 
 
 def test_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,14 +127,59 @@ def test_a_worker_that_died_while_idle_costs_no_page() -> None:
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("memory", [150, 200])  # lexbor, or Python, gets no more
-def test_a_page_that_needs_too_much_memory_fails_alone(memory: int) -> None:
+RDF_XML = b"<r:RDF xmlns:r='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns:e='http://e/'>"
+GREEDY: dict[str, tuple[bytes, str, int]] = {
+    "lexbor": (RICH, "text/html", 150),
+    "Python": (RICH, "text/html", 200),
+    "libxml2": (b"<option>" * 4_000 + RICH, "text/html", 150),
+    "XML": (b"<x>" + RICH + b"</x>", "application/xml", 150),
+    "RDF/XML": (
+        RDF_XML + b"<r:Description e:a='1' e:b='2' e:c='3'/>" * 110_000 + b"</r:RDF>",
+        "application/rdf+xml",
+        150,
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "kind", "memory"), GREEDY.values(), ids=GREEDY.keys())
+def test_a_page_that_needs_too_much_memory_fails_alone(body: bytes, kind: str, memory: int) -> None:
     async def scenario() -> None:
         async with opened(memory=memory) as pool:
-            with pytest.raises(ExtractionFailed, match="memory"):
-                await pool.extract(RICH, URL, "text/html")
+            with pytest.raises(ExtractionFailed, match="memory") as failed:
+                await pool.extract(body, URL, kind)
+            assert failed.value.strikes == 1
             assert pool._idle == []
             assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
+
+    asyncio.run(scenario())
+
+
+def numbers(count: int) -> bytes:
+    return b'{"http://e/p":{"@list":[%s]}}' % b",".join([b"1"] * count)
+
+
+COSTLY: dict[str, tuple[bytes, str, str]] = {
+    "links": (b"".join(b"<a href=%d>x</a>" % n for n in range(240_000)), "text/html", "links"),
+    "XML": (b"<x>" + b"<a href='x'/>" * 300_000 + b"</x>", "application/xml", "elements"),
+    "numbers": (numbers(300_000), "application/ld+json", "quads"),
+    "too many numbers": (numbers(2_000_000), "application/ld+json", "jsonld size"),
+    "too many numbers in a page": (
+        b"<script type='application/ld+json'>" + numbers(2_000_000),
+        "text/html",
+        "jsonld size",
+    ),
+}
+
+
+def test_what_hostile_pages_cost_fits_into_half_the_memory_of_a_worker() -> None:
+    async def scenario() -> None:
+        async with opened(memory=1024) as pool:
+            await pool.open()
+            (worker,) = pool._idle
+            for body, kind, cut in COSTLY.values():
+                found = await pool.extract(body, URL, kind)
+                assert found.facts.cuts[cut]
+            assert pool._idle == [worker]
 
     asyncio.run(scenario())
 

@@ -106,6 +106,22 @@ HOSTILE = {
         "triple terms",
     ),
     "bases": (b"@base <abcdefghij/> .\n" * 100_000, TURTLE, "rdf bases"),
+    "bases behind comments": (b"@base # <a>\n <abcdefghij/> .\n" * 100_000, TURTLE, "rdf bases"),
+    "BASE behind comments": (b"BASE#\n<abcdefghij/>\n" * 100_000, TURTLE, "rdf bases"),
+    "words that are no base": (b"base#" * 1_000_000, TURTLE, "rdf invalid"),
+    "bases in XML": (
+        OPEN
+        + b"<r:Description xml:base='%s/'><e:p>" % (b"x" * 1_000) * 100
+        + b"<r:Description r:about='y'><e:q>1</e:q></r:Description>" * 50_000,
+        XML,
+        "rdf bases",
+    ),
+    "namespaces": (
+        OPEN.replace(b">", b" %s>" % b" ".join(b"xmlns:n%d='n:'" % n for n in range(5_000)))
+        + b"<e:T e:p='1'/>" * 100_000,
+        XML,
+        "rdf namespaces",
+    ),
     "long names": (
         b"@prefix p: <http://e/%s> .\n" % (b"x" * 8_000) + b"p:a p:b p:c, p:d .\n" * 10_000,
         TURTLE,
@@ -130,6 +146,17 @@ HOSTILE = {
     "bytes as XML": (bytes(range(256)) * 5_000, XML, "rdf invalid"),
     "bytes as JSON": (bytes(range(256)) * 5_000, "application/ld+json", "jsonld syntax"),
 }
+
+
+@pytest.mark.parametrize("surrogate", [b"&#xD800;", b"&#55296;", b"&#xDFFF;&#x000dc00;"])
+def test_half_a_character_in_xml_costs_no_more_than_itself(surrogate: bytes) -> None:
+    body = OPEN + b"<r:Description e:p='1'/><e:T><e:p>a%sb</e:p></e:T></r:RDF>" % surrogate
+    extraction = read(body, XML)
+    assert extraction.facts.errors == {}
+    assert extraction.facts.cuts["rdf invalid"]
+    values = [quad.object.value for quad in extraction.quads]  # type: ignore[union-attr]
+    assert "1" in values
+    assert "a\ufffdb" in values or "a\ufffd\ufffdb" in values
 
 
 @pytest.mark.parametrize(("body", "media_type", "cut"), HOSTILE.values(), ids=HOSTILE.keys())
