@@ -68,8 +68,9 @@ class ReplicatedFrontier(ServedFrontier):
         **options: Any,
     ) -> None:
         trust, keys = security or Security(), Keys(url)
-        named = [name for name in ("window", "ranking") if name in options]
-        window = {name: options.pop(name) for name in named}
+        window: dict[str, Any] = {
+            name: options.pop(name) for name in ("window", "ranking") if name in options
+        }
         worker = worker or made_up_name()
         self._onlooker = Onlooker(keys)
         self._node = _NodeProcess(self._onlooker, nodes)
