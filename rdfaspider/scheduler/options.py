@@ -37,6 +37,11 @@ logger = getLogger(__name__)
 _PROJECT = 20
 
 
+def _is_asked(settings: BaseSettings, name: str) -> bool:
+    """Tell whether somebody has set a setting, other than as a default of the project."""
+    return (settings.getpriority(name) or 0) > _PROJECT
+
+
 def frontier_url(settings: BaseSettings) -> str:
     """Return the URL of the crawl's frontier; {jobdir} in it is the crawl's directory."""
     url: str = settings["FRONTIER_URL"]
@@ -46,7 +51,7 @@ def frontier_url(settings: BaseSettings) -> str:
 def frontier_order(settings: BaseSettings) -> str:
     """Return the order that was asked for, or else the one that the crawl was begun with."""
     url, order = frontier_url(settings), str(settings["FRONTIER_ORDER"])
-    is_asked = settings.getpriority("FRONTIER_ORDER") != _PROJECT
+    is_asked = _is_asked(settings, "FRONTIER_ORDER")
     if is_replicated(url):
         begun = begun_order(url) or order
         return _same_order(url, begun, order if is_asked else "")
@@ -115,10 +120,8 @@ def _window(settings: BaseSettings) -> dict[str, Any]:
     }
     if settings["FRONTIER_ORDER"] in WITH_WINDOW and not is_begun(frontier_url(settings)):
         return options
-    priority = settings.getpriority
-    return {
-        name: options[name] for name in options if priority(f"FRONTIER_{name.upper()}") != _PROJECT
-    }
+    asked = [name for name in options if _is_asked(settings, f"FRONTIER_{name.upper()}")]
+    return {name: options[name] for name in asked}
 
 
 def node_options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
@@ -138,7 +141,7 @@ def frontier_limits(settings: BaseSettings, spider: Spider | None) -> FrontierLi
     """Return how far and wide the crawl may go; a depth that the spider was given counts first."""
     wanted = getattr(spider, "depth", None)
     depth = settings.getint("FRONTIER_DEPTH") if wanted is None else wanted
-    is_asked = wanted is not None or settings.getpriority("FRONTIER_DEPTH") != _PROJECT
+    is_asked = wanted is not None or _is_asked(settings, "FRONTIER_DEPTH")
     return FrontierLimits(
         depth=depth,
         dynamic_depth=min(depth, settings.getint("FRONTIER_DYNAMIC_DEPTH")),
