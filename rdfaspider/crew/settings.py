@@ -27,7 +27,7 @@ _OFF = {
     "LOG_FILE": None,
     "FRONTIER_WAIT": True,
     "SEEDS_URL": "",
-    "FRONTIER_LOG_LEVEL": "NONE",
+    "FRONTIER_LOG_LEVEL": "OFF",
 }
 _OFF_EXTENSIONS = (
     "rdfaspider.extensions.diskguard.DiskGuard",

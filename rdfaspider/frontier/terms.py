@@ -16,7 +16,7 @@ class Window(NamedTuple):
     """How wide the window of an order is, 0 for as wide as it comes, and what comes first in it."""
 
     size: int = 0
-    ranking: str = "none"
+    ranking: str = "off"
 
     def __str__(self) -> str:
         return f"FRONTIER_WINDOW={self.size} and FRONTIER_RANKING={self.ranking}"
@@ -24,7 +24,7 @@ class Window(NamedTuple):
 
 # The orders that have a window, and what may come first in it.
 WITH_WINDOW = ("topwindow", "leafwindow")
-RANKINGS = ("none", "profit")
+RANKINGS = ("off", "profit")
 
 
 def keep_window(database: Database, order: str, size: int | None, ranking: str | None) -> None:

@@ -175,7 +175,7 @@ class Scheduler(BaseScheduler):
             frontier.notify = lambda: call_from_thread(self._wake_engine)
             self.growth = frontier.growth = Counting(self.crawler.stats.get_stats()).growth
             self.crawler.signals.connect(self._seed_failed, seed_failed)
-            if (level := self.crawler.settings["FRONTIER_LOG_LEVEL"]) != "NONE":
+            if (level := self.crawler.settings["FRONTIER_LOG_LEVEL"]) != "OFF":
                 self._log_lines = LogLines(level)
                 logging.root.addHandler(self._log_lines)
                 frontier.lines = self._log_lines.take

@@ -217,8 +217,8 @@ def test_a_crawl_keeps_its_window(tmp_path: Path) -> None:
         ValueError, match="begun with FRONTIER_WINDOW=5 and FRONTIER_RANKING=profit"
     ):
         windowed(tmp_path, "leafwindow", 6, None)
-    with pytest.raises(ValueError, match=r"cannot go on with .*FRONTIER_RANKING=none"):
-        windowed(tmp_path, "leafwindow", None, "none")
+    with pytest.raises(ValueError, match=r"cannot go on with .*FRONTIER_RANKING=off"):
+        windowed(tmp_path, "leafwindow", None, "off")
     with pytest.raises(ValueError, match="The order breadth has no window"):
         windowed(tmp_path / "new", "breadth", 5, None)
     with pytest.raises(ValueError, match="There is no ranking best"):
@@ -227,9 +227,9 @@ def test_a_crawl_keeps_its_window(tmp_path: Path) -> None:
 
 def test_windows_of_earlier_versions_go_on(tmp_path: Path) -> None:
     frontier(tmp_path, "topwindow").close()
-    windowed(tmp_path, "topwindow", 0, "none").close()
+    windowed(tmp_path, "topwindow", 0, "off").close()
     with pytest.raises(ValueError, match="begun with FRONTIER_WINDOW=0"):
-        windowed(tmp_path, "topwindow", 2, "none")
+        windowed(tmp_path, "topwindow", 2, "off")
 
 
 # --- WIRE's profit ---

@@ -42,9 +42,9 @@ SETTINGS = (
     Setting(
         "FRONTIER_RANKING",
         "choice",
-        "none",
+        "off",
         "What comes first within that window: what is left, or the page of highest `profit`.",
-        choices=("none", "profit"),
+        choices=("off", "profit"),
     ),
     Setting(
         "FRONTIER_OBJECTIVE",
@@ -229,8 +229,8 @@ SETTINGS = (
         "choice",
         "WARNING",
         "What a worker logs at this level or above is kept by its service too, where `scrapy frontier --log`"
-        " shows it; NONE keeps nothing.",
-        choices=("DEBUG", "INFO", "WARNING", "ERROR", "NONE"),
+        " shows it; OFF keeps nothing.",
+        choices=("DEBUG", "INFO", "WARNING", "ERROR", "OFF"),
     ),
     Setting(
         "FRONTIER_NODES",
