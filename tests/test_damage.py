@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -187,6 +188,17 @@ TABLES = [
 ]
 
 
+def kept(files: dict[str, str], name: str) -> dict[str, str]:
+    """Return the files that must stay as they are.
+
+    A damaged block of a killed store may be noticed only when its journal is loaded. Then RocksDB has noted
+    that the store was opened, but its tables and its journal are what they were.
+    """
+    if name != "killed":
+        return files
+    return {file: digest for file, digest in files.items() if re.search(r"\.sst$|journal/", file)}
+
+
 @pytest.mark.parametrize(("pattern", "damage"), [*HEADS, *TABLES])
 @pytest.mark.parametrize("name", ["embedded", "killed"])
 def test_a_damaged_frontier(
@@ -219,7 +231,7 @@ def test_a_damaged_store(
         assert is_sentence(run("export"), "crawl/store is damaged")
         with pytest.raises(OSError, match="crawl/store is damaged"):
             open_store("crawl/store", outbox="crawl/outbox")
-        assert state(Path("crawl")) == before
+        assert kept(state(Path("crawl")), name) == kept(before, name)
 
 
 @pytest.mark.parametrize("name", ["frontier", "store"])
