@@ -192,7 +192,8 @@ def kept(files: dict[str, str], name: str) -> dict[str, str]:
     """Return the files that must stay as they are.
 
     A damaged block of a killed store may be noticed only when its journal is loaded. Then RocksDB has noted
-    that the store was opened, but its tables and its journal are what they were.
+    that the store was opened, and has made tables of its log, but those before and the journal are what they
+    were.
     """
     if name != "killed":
         return files
@@ -231,7 +232,9 @@ def test_a_damaged_store(
         assert is_sentence(run("export"), "crawl/store is damaged")
         with pytest.raises(OSError, match="crawl/store is damaged"):
             open_store("crawl/store", outbox="crawl/outbox")
-        assert kept(state(Path("crawl")), name) == kept(before, name)
+        after = state(Path("crawl"))
+        assert kept(before, name).items() <= after.items()
+        assert name == "killed" or after == before
 
 
 @pytest.mark.parametrize("name", ["frontier", "store"])
