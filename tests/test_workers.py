@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from pyoxigraph import Quad
 
 from rdfaspider.frontier import Counts, is_served, open_frontier
@@ -226,6 +227,7 @@ PARAMETERS = Parameters(
 )
 
 
+@pytest.mark.campaign
 def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
     with redis_servers.server(tmp_path / "redis") as redis:
         crawl_through(tmp_path, PARAMETERS, redis.url, kill_workers(4, pause=2.0, seed=1))

@@ -61,8 +61,8 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
         *(f"unix-{order}" for order in ORDERS),
         "tcp-breadth",
         "replica-breadth",
-        "replica-harvest",
-        "replica-topwindow",
+        pytest.param("replica-harvest", marks=pytest.mark.campaign),
+        pytest.param("replica-topwindow", marks=pytest.mark.campaign),
         "redis-breadth",
         "cluster-breadth",
     ]

@@ -375,7 +375,9 @@ def finish(frontier: Worker, count: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("is_wiped", [False, True])
+@pytest.mark.parametrize(
+    "is_wiped", [pytest.param(False, marks=pytest.mark.campaign), pytest.param(True)]
+)
 def test_a_leader_that_is_killed_is_replaced(url: str, tmp_path: Path, is_wiped: bool) -> None:
     with NodeProcess(url, tmp_path / "one") as one, NodeProcess(url, tmp_path / "two") as two:
         one, two = ordered(url, one, two)
