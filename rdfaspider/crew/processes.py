@@ -96,12 +96,12 @@ class Processes:
         while not self._is_ending:
             try:
                 code = await self._run(name)
+                if self._is_ending:
+                    return
+                self._gone(name)
             except OSError as error:
-                self._fail(f"No worker can be started: {error}.")
+                self._fail(f"No worker can be kept running: {error}.")
                 return
-            if self._is_ending:
-                return
-            self._gone(name)
             if self._are_too_many(len(self._keepers)):
                 self._fail(f"The worker {name} {_ended(code)}, as others have before.")
                 return
@@ -118,6 +118,8 @@ class Processes:
             start_new_session=True,  # Ctrl-C is for the crawl, which ends its workers
         )
         self._running[name] = process
+        if self._is_ending:  # while it was being started
+            process.terminate()
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -126,8 +128,8 @@ class Processes:
                 process.stdin.write(json.dumps(self._task(name)).encode() + b"\n")
                 await process.stdin.drain()
             said, _ = await asyncio.gather(process.stdout.read(), _pass_on(process.stderr, name))
-            if said:
-                self._counted(json.loads(said))
+            with suppress(ValueError, TypeError):  # it was killed while it wrote
+                self._counted(json.loads(said or b"{}"))
             return await process.wait()
         finally:
             process.stdin.close()

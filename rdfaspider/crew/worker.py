@@ -22,13 +22,15 @@ _STDIN = 0
 
 
 def main() -> None:
+    output = os.dup(1)
+    os.dup2(2, 1)  # what libraries print is for people
     task = b""
     while not task.endswith(b"\n"):
         task += (part := os.read(_STDIN, 1 << 16))
         if not part:
             sys.exit(1)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    sys.exit(_crawl(json.loads(task)))
+    sys.exit(_crawl(json.loads(task), output))
 
 
 def _end_with_parent() -> None:
@@ -37,15 +39,13 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _crawl(task: dict[str, Any]) -> int:
+def _crawl(task: dict[str, Any], output: int) -> int:
     from scrapy import signals
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.utils.project import get_project_settings
 
     from rdfaspider.commands.crawl import quieten, went_wrong
 
-    output = os.dup(1)
-    os.dup2(2, 1)  # what libraries print is for people
     settings = get_project_settings()
     for name, value in task["settings"].items():
         if settings.get(name) != value:  # else it is not one that somebody has set

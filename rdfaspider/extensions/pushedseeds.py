@@ -71,20 +71,22 @@ class PushedSeeds:
                 items = await asyncio.to_thread(self._seeds.read, safe)
             except SeedsUnavailable as error:
                 logger.warning("%s It is tried again every %.0f seconds.", error, _AWAY)
-                self._is_drained = (
-                    not self._waits
-                )  # nobody knows, and the crawl cannot wait for ever
+                # Nobody knows, and the crawl cannot wait for ever.
+                self._is_drained = not self._waits
                 await asyncio.sleep(_AWAY)
                 continue
             safe = items
             self._is_drained = not items
             if items:
-                await self._take_in(spider, items)
+                if not await self._take_in(spider, items):
+                    self._is_drained = True  # the crawl ends, and the next one reads them again
+                    return
                 self.crawler.stats.inc_value("seeds/pushed", len(items))
             else:
                 await asyncio.sleep(_PAUSE)
 
-    async def _take_in(self, spider: Any, items: Iterable[bytes]) -> None:
+    async def _take_in(self, spider: Any, items: Iterable[bytes]) -> bool:
+        """Take seeds in; tell whether the frontier has them."""
         by_depth: dict[int, list[str]] = {}
         for item in items:
             try:
@@ -97,4 +99,6 @@ class PushedSeeds:
                 by_depth.setdefault(depth, []).append(url)
         scheduler: Any = self.crawler.engine and self.crawler.engine.scheduler
         for depth, urls in by_depth.items():
-            await scheduler.add_pushed(urls, depth)
+            if not await scheduler.add_pushed(urls, depth):
+                return False
+        return True

@@ -30,7 +30,7 @@ class ServedStore:
 
     def __init__(self, url: str, security: Security | None = None) -> None:
         self.counters: Counter[str] = Counter()
-        self._line = Line(Address.parse(url), security or Security())
+        self._line = Line(Address.parse(url), security or Security(), timeout=_PATIENCE)
         self._greeting = {
             **{"name": "", "run": os.urandom(8).hex(), "now": 0.0},
             **{"about": {}, "watch": [], "grants": 0, "holds": []},
@@ -49,7 +49,7 @@ class ServedStore:
     def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
         while True:
             self._line.submit(message, None if self._is_connected else self._greeting, _PATIENCE)
-            answer = self._line.collect(_PATIENCE)
+            answer = self._line.collect(2 * _PATIENCE)
             if answer is None:
                 raise FrontierUnavailable("The crawl does not take this worker's pages.")
             self._is_connected = answer.reply is not None

@@ -239,9 +239,9 @@ class Scheduler(BaseScheduler):
         topics = getattr(getattr(self.spider, "seeds", None), "topics", {})
         return self.advice.contexts_of_seeds(urls, topics)
 
-    async def add_pushed(self, urls: Sequence[str], depth: int) -> None:
+    async def add_pushed(self, urls: Sequence[str], depth: int) -> bool:
         """Take in seeds that came after the start, and let the other workers know their scope; return when
-        they are safe."""
+        they are safe, False if they cannot be."""
         try:
             self._memory.keep(self.spider)
             self.frontier.put(urls, depth)
@@ -249,7 +249,9 @@ class Scheduler(BaseScheduler):
                 await asyncio.sleep(0.02)
         except FrontierUnavailable as error:
             self._stop("frontier_error", error)
+            return False
         self._wake_engine()
+        return True
 
     def close(self, reason: str) -> Deferred[None] | None:
         self._closed = True

@@ -255,9 +255,13 @@ class ServedFrontier:
         self._tell()
 
     def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
-        self._talk.borrowing.setdefault(url, (host, url, address))
+        talk = self._talk
+        if (
+            url not in talk.lent
+        ):  # else an answer is there: to ask once more would be to borrow twice
+            talk.borrowing.setdefault(url, (host, url, address))
         self._tell(now)
-        return self._talk.lent.pop(url, LONGEST)
+        return talk.lent.pop(url, LONGEST)
 
     def repay(self, url: str, now: float) -> None:
         self._talk.do("repay", url)

@@ -188,9 +188,8 @@ class Desk:
 
     def hear_all(self) -> None:
         """Take all workers for alive, because none could be heard of."""
-        assert self._clock is not None
         for worker in self.workers.values():
-            worker.heard = self._clock()
+            worker.heard = worker.heard if self._clock is None else self._clock()
 
     def bury(self, name: str) -> None:
         """Put back what a worker held that is known to be dead."""
@@ -253,7 +252,7 @@ class Desk:
             return
         if self.page_limit:  # those in flight may be the last
             held = self.frontier.in_flight - self._allocator.kept
-            want = min(want, self.page_limit - self._pages - held)
+            want = max(0, min(want, self.page_limit - self._pages - held))
         rows: list[tuple[object, ...]] = []
         for taken in self._allocator.take(worker.name, want, now, is_idle=not worker.held):
             worker.grants += 1

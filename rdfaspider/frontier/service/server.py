@@ -12,6 +12,7 @@ import logging
 import os
 import socket
 import stat
+import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -42,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 # Seconds in which a peer must say who it is, and how many may be about to.
 _SOON = 10.0
-_STRANGERS = 64
+_STRANGERS = 16
 # A path of a unix socket may be so long.
 _LONGEST_PATH = 107
 
@@ -105,7 +106,12 @@ class Service:
 
     async def _bury_the_dead(self) -> None:
         while True:
+            began = time.monotonic()
             await asyncio.sleep(BEAT)
+            if time.monotonic() - began > 3 * BEAT:
+                # The service itself stood still: what the workers have said meanwhile is read first.
+                self._desk.hear_all()
+                continue
             try:
                 if self.is_cut_off():
                     self._desk.hear_all()
@@ -114,6 +120,8 @@ class Service:
             except FrontierUnavailable as error:
                 self.failed(error)
                 return
+            except Exception:
+                logger.exception("The service could not look after its workers.")
 
     async def close(self) -> None:
         """Hang up on all; the frontier stays open."""
@@ -170,6 +178,11 @@ class Service:
             raise WireError(
                 f"a message makes no sense ({type(error).__name__}: {error})"
             ) from error
+        except ConnectionResetError:
+            raise
+        except Exception as error:  # RocksDB raises nothing more special
+            logger.exception("The service could not answer.")
+            return {"error": f"The service could not answer: {error}"}
 
     def answer_later(self, session: Session, message: Message) -> Awaitable[Message] | None:
         """Return the answer to a question about something else than the frontier, None if it is none."""
@@ -258,9 +271,12 @@ class Session(asyncio.Protocol):
             reply = await later
         except OSError as error:
             reply = {"error": str(error)}
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             self._refuse(error)
             return
+        except Exception as error:
+            logger.exception("The service could not answer.")
+            reply = {"error": f"The service could not answer: {error}"}
         self._transport.write(pack(reply))
 
     def connection_lost(self, exc: Exception | None) -> None:

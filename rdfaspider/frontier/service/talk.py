@@ -10,6 +10,7 @@ name everything that the service must not give to others.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 import time
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 SHORTEST, LONGEST = 0.01, 0.2
 # Seconds that a worker seeks its service once it has begun.
 _GOING_ON = 600.0
+
+logger = logging.getLogger(__name__)
 
 Message = dict[str, Any]
 
@@ -199,7 +202,10 @@ class Talk:
     def _take_in(self, reply: Message) -> None:
         self._ending = {}
         for name, value in reply.get("notes", {}).items():
-            self.watched[name](value.encode("latin-1"))
+            try:
+                self.watched[name](value.encode("latin-1"))
+            except Exception:  # what somebody has noted must not cost the URLs that came with it
+                logger.exception("What others have noted as %s cannot be used.", name)
         for grant, *words in reply.get("taken", ()):
             taken = Taken(*words)
             self.held[taken] = self._last_grant = grant
@@ -220,6 +226,10 @@ class Talk:
 
     def _heed(self, told: bytes) -> None:
         self.told = json.loads(told)
+        if self.state != "run":
+            # A pause may outlast the lease: what nobody has begun goes back.
+            while self.at_hand:
+                self.end(self.at_hand.popleft(), "release")
         self.heed(self.told)
 
     def shut(self) -> None:

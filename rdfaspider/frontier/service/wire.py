@@ -20,8 +20,9 @@ from urllib.parse import unquote, urlsplit
 
 VERSION = 1
 
-# The largest frame of somebody who has proved nothing yet, and of a worker: a page has a few thousand links.
-SMALL = 64 << 10
+# The largest frame of somebody who has proved nothing yet, which for a worker that comes back has all URLs
+# that it holds, and of a worker: a page has a few thousand links.
+SMALL = 4 << 20
 LARGE = 64 << 20
 
 _HEAD = 4
