@@ -193,6 +193,43 @@ def test_a_service_that_comes_back_knows_what_its_workers_hold(served: Served) -
         assert one.counts().done == 1
 
 
+def test_a_worker_that_holds_many_long_urls_can_come_back(served: Served) -> None:
+    urls = [f"http://h{number}.test/{'x' * 1_500}" for number in range(800)]
+    with served.worker("one", read_ahead=0, now=1000.0) as one:
+        one.put(urls)
+        held = [one.take(0.0) for _ in urls]
+        assert all(held)
+        served.stop()
+        served.start()
+        assert one.counts().in_flight == len(urls)
+        for taken in held:
+            assert taken is not None
+            one._talk.end(taken, "end", "done", [], {"reason": "", "status": 0})
+        assert one.counts().done == len(urls)
+
+
+def test_a_turn_that_was_lent_is_lent_once(served: Served) -> None:
+    with served.worker("one") as one:
+        url = "http://victim.test/robots.txt"
+        eventually(lambda: one.borrow(None, url, "", 0.0) == 0.0)
+        settle(one)
+        assert one._talk.lent == {}
+        assert one._talk.borrowing == {}
+
+
+def test_what_is_at_hand_goes_back_when_all_are_told_to_pause(served: Served) -> None:
+    with served.worker("one") as one:
+        one.put(URLS)
+        take(one)
+        eventually(lambda: (one.counts(), one._talk.at_hand)[1])
+        with served.worker(onlooks=True, read_ahead=0) as onlooker:
+            onlooker.tell("state", "pause")
+        settle(one)
+        settle(one)
+        assert len(one._talk.held) == 1
+        assert one.counts().in_flight == 1
+
+
 def test_what_has_ended_before_the_service_was_back_is_told(served: Served) -> None:
     with served.worker("one") as one:
         one.put(["http://a.test/"])
