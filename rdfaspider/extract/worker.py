@@ -54,17 +54,17 @@ def _limit_memory(megabytes: int) -> None:
 
 
 def _read_sample(options: Options, memory: str) -> None:
-    """Read a page and ask for the memory that others need; exit if that fails."""
+    """Ask for the memory that pages need, and read one; exit if that fails."""
+    too_little = f"EXTRACT_MEMORY_MB={memory} leaves no room for a page"
+    try:
+        bytearray(_LEAST_MEMORY << 20)  # first: without it a parser may fail in any way
+    except MemoryError:
+        sys.exit(too_little)
     facts = extract(_SAMPLE, "http://example.org/", "text/html", options).facts
+    if facts.is_out_of_memory:
+        sys.exit(too_little)
     for trace in facts.errors.values():
         sys.exit(trace)
-    try:
-        bytearray(_LEAST_MEMORY << 20)
-        is_too_little = facts.is_out_of_memory
-    except MemoryError:
-        is_too_little = True
-    if is_too_little:
-        sys.exit(f"EXTRACT_MEMORY_MB={memory} leaves no room for a page")
 
 
 def serve(pages: BinaryIO, answers: BinaryIO, options: Options, seconds: float) -> None:
