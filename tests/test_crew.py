@@ -18,6 +18,7 @@ from rdfaspider.frontier.reader import FrontierReader
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
+from rdfaspider.stores.provenance import crawl_graph
 from tests.losses import DEPTH, fetched, losses, stored
 
 PROJECT = Path(__file__).parent.parent
@@ -115,6 +116,14 @@ def test_a_crew_finds_everything_and_sums_up_as_one(crawl: Crawl) -> None:
     assert f"{len(crawl.quads()):,} triples from {pages:,} pages stored in this run" in crawl.text
     assert crawl.text.count("URLs = ") == 1
     assert "[1]" not in crawl.text, "nothing went wrong"
+
+
+def test_what_is_known_of_fetches_is_that_of_one_crawl(crawl: Crawl) -> None:
+    assert crawl.run("-s", "STORE_PROVENANCE=1", "-s", "CLOSESPIDER_PAGECOUNT=20") == 0, crawl.text
+    graphs = {getattr(quad.graph_name, "value", "") for quad in crawl.quads()}
+    name = crawl_graph(str((crawl.directory / "crawl").resolve()))
+    assert {graph for graph in graphs if not graph.startswith("http")} <= {name}
+    assert name in graphs
 
 
 def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(crawl: Crawl) -> None:

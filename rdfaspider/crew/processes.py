@@ -30,7 +30,7 @@ _PROGRAM = (
 )
 # So many deaths within so many seconds, for each worker, are too many.
 _DEATHS, _WITHIN = 3, 60.0
-# A line of the log that is longer is cut.
+# A line of the log that is longer is left out.
 _LONGEST_LINE = 1 << 16
 
 _LEVELS = logging.getLevelNamesMapping()
@@ -62,10 +62,6 @@ class Processes:
         self._keepers: list[asyncio.Task[None]] = []
         self._deaths: deque[float] = deque()
         self._is_ending = False
-
-    @property
-    def pids(self) -> list[int]:
-        return [process.pid for process in self._running.values()]
 
     def start(self, size: int) -> None:
         """Start workers named 1, 2, …"""

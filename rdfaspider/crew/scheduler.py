@@ -59,7 +59,6 @@ class CrewScheduler(Scheduler):
         self.desk.heard = self._count
         self.desk.happened = self._happened
         self.desk.stopped = self._stopped
-        # Relative, if it is shorter: a path of a socket may not be long.
         address = Address(path=_short(Path(f"{frontier_url(self.crawler.settings)}.sock")))
         self._service = Service(self.desk, address, Security())
         self._service.failed = self._frontier_failed
@@ -148,10 +147,6 @@ class CrewScheduler(Scheduler):
 
 
 def _short(path: Path) -> str:
-    """Return the shorter one of a path and the same path from here."""
-    absolute = path.absolute()
-    try:
-        relative = absolute.relative_to(Path.cwd())
-    except ValueError:
-        return str(absolute)
-    return str(relative)
+    """Return a path, from here if it is below: that of a socket may not be long."""
+    absolute, here = path.absolute(), Path.cwd()
+    return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)

@@ -110,5 +110,6 @@ def settings_of(worker: str, settings: BaseSettings, address: str) -> dict[str, 
         "FRONTIER_URL": address,
         "STORE_URL": address,
         "JOBDIR": str(Path(settings["JOBDIR"] or ".") / "workers" / worker),
+        "CREW_JOBDIR": str(settings["JOBDIR"] or "."),  # what is known of fetches is the crawl's
     }
     return {**settings[CREW], **own}

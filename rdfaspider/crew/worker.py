@@ -53,7 +53,12 @@ def _crawl(task: dict[str, Any], output: int) -> int:
     process = AsyncCrawlerProcess(settings)
     quieten()
     module, _, name = task["spider"].partition(":")
-    crawler = process.create_crawler(getattr(import_module(module), name))
+    try:
+        spider = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as problem:
+        print(f"WORKERS needs a spider that can be imported: {problem}", file=sys.stderr)
+        return 1
+    crawler = process.create_crawler(spider)
     crawl = process.crawl(crawler, **task["arguments"])
     growths: list[Callable[[], dict[str, int]]] = []
 

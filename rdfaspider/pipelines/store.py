@@ -82,7 +82,8 @@ def _crawl_of(settings: BaseSettings) -> str:
     """Return the name of the crawl for what is known of its fetches, "" if that is not stored."""
     if not settings.getbool("STORE_PROVENANCE"):
         return ""
-    return crawl_graph(str(Path(settings["JOBDIR"] or ".").resolve()))
+    jobdir = settings["CREW_JOBDIR"] or settings["JOBDIR"] or "."
+    return crawl_graph(str(Path(jobdir).resolve()))
 
 
 class StorePipeline:

@@ -28,7 +28,9 @@ async def _serve(service: Service) -> None:
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    print(f"Workers join with: scrapy crawl rdfa -s FRONTIER_URL={service.address}", flush=True)
+    command = f"scrapy crawl rdfa -s JOBDIR=worker1 -s FRONTIER_URL={service.address}"
+    print(f"Workers join with: {command}", flush=True)
+    print("Each has a JOBDIR of its own; seeds come with any of them (-a seeds=…).", flush=True)
     try:
         await service.until(stopped)
         logger.info("The service ends: what is in flight will be handed out again.")
