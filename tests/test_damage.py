@@ -189,6 +189,24 @@ TABLES = [
 
 @pytest.mark.parametrize(("pattern", "damage"), [*HEADS, *TABLES])
 @pytest.mark.parametrize("name", ["embedded", "killed"])
+def test_a_damaged_frontier(
+    copied: Copied, run: Run, name: str, pattern: str, damage: Callable[[Path], None]
+) -> None:
+    path = copied(name) / "frontier"
+    for file in sorted(path.glob(pattern))[:1]:
+        damage(file)
+    before = state(Path("crawl"))
+    for _ in range(2):
+        assert is_sentence(run("frontier"), "crawl/frontier is damaged")
+        assert is_sentence(run("frontier", "--requeue", "."), "crawl/frontier is damaged")
+        assert state(Path("crawl")) == before
+        with pytest.raises(OSError, match="crawl/frontier is damaged"):
+            open_frontier("crawl/frontier")
+        assert state(Path("crawl")) == before, "a crawl that cannot go on leaves it as it is"
+
+
+@pytest.mark.parametrize(("pattern", "damage"), [*HEADS, *TABLES])
+@pytest.mark.parametrize("name", ["embedded", "killed"])
 def test_a_damaged_store(
     copied: Copied, run: Run, name: str, pattern: str, damage: Callable[[Path], None]
 ) -> None:
@@ -200,9 +218,11 @@ def test_a_damaged_store(
         assert is_sentence(run("sparql", ALL), "crawl/store is damaged")
         assert is_sentence(run("export"), "crawl/store is damaged")
         with pytest.raises(OSError, match="crawl/store is damaged"):
-            open_store("crawl/store", outbox="crawl/outbox")
-        # A damaged block of a killed store may be noticed only when its journal is loaded, and RocksDB has
-        # begun to tidy up by then.
+            with open_store("crawl/store", outbox="crawl/outbox") as store:
+                # A damaged block of a killed store is noticed when it is read, and RocksDB has begun to tidy
+                # up by then.
+                assert (name, damage) == ("killed", flipped)
+                list(store.quads())
         assert (name, pattern) == ("killed", "*.sst") or state(Path("crawl")) == before
 
 

@@ -130,7 +130,13 @@ class Shell:
 
     def __call__(self, command: str, code: int = 0) -> str:
         """Run a command line and return all it says."""
-        result = subprocess.run(
+        result = self.run(command)
+        assert result.returncode == code, f"$ {command}\n{result.stdout}"
+        assert "Traceback" not in result.stdout, f"$ {command}\n{result.stdout}"
+        return result.stdout
+
+    def run(self, command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
             ["bash", "-c", command],
             cwd=self.home,
             env=environment(self.home),
@@ -141,9 +147,6 @@ class Shell:
             timeout=240,
             check=False,
         )
-        assert result.returncode == code, f"$ {command}\n{result.stdout}"
-        assert "Traceback" not in result.stdout, f"$ {command}\n{result.stdout}"
-        return result.stdout
 
 
 @pytest.fixture
@@ -258,6 +261,7 @@ def shares_a_crawl(shell: Shell, site: str) -> None:
         command += ["-s", "RESOLVER_ALLOW=127.0.0.1"]
         log = shell.home / "worker1.log"
         with process(command, shell.home, log) as worker:
+            wait_until(lambda: shell.run(f"scrapy frontier {option}").returncode == 0)
             assert "1 seeds pushed" in shell(f"scrapy seeds add {site} {option}")
             wait_until(lambda: f"{PAGES} done" in shell(f"scrapy frontier {option}"))
             shell(f"scrapy frontier --stop {option}")
