@@ -11,12 +11,10 @@ import io
 import json
 import pickle
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlencode, urlsplit
 
 import redis
-from redis.cluster import RedisCluster
-from redis.exceptions import RedisClusterException
 
+from rdfaspider.redislink import RedisLink, split_query
 from rdfaspider.secrets import without_secrets
 from rdfaspider.urls import normalise
 
@@ -55,12 +53,11 @@ class SeedList:
     """The seeds at a URL, redis://HOST:PORT/0?key=KEY, as one reader of a name sees them."""
 
     def __init__(self, url: str, reader: str = "") -> None:
-        self.key, address = _split(url)
+        address, self.key = split_query(url, "key", DEFAULT_KEY)
         self._shown = without_secrets(url)
         # The braces put both on one node of a cluster.
         self._mine = f"{{{self.key}}}:{reader}"
-        self._address = address
-        self._redis: Any = None  # until it is needed: a crawl begins without it too
+        self._redis = RedisLink(address, self.key, _TIMEOUT)
 
     def read(self, safe: Sequence[bytes] = ()) -> list[bytes]:
         """Return seeds to take in, and say that some are safe that were read before."""
@@ -101,35 +98,14 @@ class SeedList:
 
     def _call(self, name: str, *words: Any) -> Any:
         try:
-            if self._redis is None:
-                self._redis = _connect(self._address)
-            return getattr(self._redis, name)(*words)
-        except (redis.RedisError, RedisClusterException, OSError, ValueError, TypeError) as error:
+            return self._redis.call(name, *words)
+        except (redis.RedisError, ValueError, TypeError) as error:  # of an option that there is not
             raise SeedsUnavailable(
                 f"The seeds in Redis at {self._shown} cannot be reached: {without_secrets(str(error))}"
             ) from error
 
     def close(self) -> None:
-        if self._redis is not None:
-            self._redis.close()
-
-
-def _connect(url: str) -> Any:
-    """Return a client of a server, or of the cluster that it belongs to."""
-    options: dict[str, Any] = {"socket_timeout": _TIMEOUT, "socket_connect_timeout": _TIMEOUT}
-    client = redis.Redis.from_url(url, protocol=2, **options)
-    if not client.info("cluster").get("cluster_enabled"):
-        return client
-    client.close()
-    return RedisCluster.from_url(url, protocol=2, **options)
-
-
-def _split(url: str) -> tuple[str, str]:
-    """Return the key of the seeds, and the URL of Redis itself."""
-    query = parse_qs(urlsplit(url).query)
-    key = query.pop("key", [DEFAULT_KEY])[-1]
-    options = f"?{urlencode(query, doseq=True)}" if query else ""
-    return key, url.partition("?")[0].removeprefix("redis+") + options
+        self._redis.close()
 
 
 def read_seed(item: bytes) -> tuple[str, int]:

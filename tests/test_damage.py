@@ -217,12 +217,14 @@ def test_a_damaged_store(
     for _ in range(2):
         assert is_sentence(run("sparql", ALL), "crawl/store is damaged")
         assert is_sentence(run("export"), "crawl/store is damaged")
-        with pytest.raises(OSError, match="crawl/store is damaged"):
-            with open_store("crawl/store", outbox="crawl/outbox") as store:
-                # A damaged block of a killed store is noticed when it is read, and RocksDB has begun to tidy
-                # up by then.
-                assert (name, damage) == ("killed", flipped)
-                list(store.quads())
+        with (
+            pytest.raises(OSError, match="crawl/store is damaged"),
+            open_store("crawl/store", outbox="crawl/outbox") as store,
+        ):
+            # A damaged block of a killed store is noticed when it is read, and RocksDB has begun to tidy up
+            # by then.
+            assert (name, damage) == ("killed", flipped)
+            list(store.quads())
         assert (name, pattern) == ("killed", "*.sst") or state(Path("crawl")) == before
 
 

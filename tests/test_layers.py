@@ -19,7 +19,7 @@ LAYERS = (
     ("settings",),
     ("frontier", "linkgraph", "site"),
     ("extract", "stores", "archive", "robots", "seedlist"),
-    ("urls", "items", "signals", "curves", "clock", "terminal", "rocksdb"),
+    ("urls", "items", "signals", "curves", "clock", "terminal", "rocksdb", "redislink"),
     ("secrets",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

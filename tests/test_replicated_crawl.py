@@ -11,15 +11,11 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rdfaspider.frontier import Counts
-from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.replica.client import ReplicatedFrontier
-from rdfaspider.frontier.replica.logged import LoggedFrontier
-from rdfaspider.frontier.replica.registry import View, place_of
+from rdfaspider.frontier.replica.registry import View
 from rdfaspider.site.parameters import Parameters
 from tests.frontier import redis_servers
 from tests.frontier.replicas import url_of, view_of
@@ -82,18 +78,6 @@ def stop_redis(server: redis_servers.Server, seconds: float) -> None:
     server.process.send_signal(signal.SIGCONT)
 
 
-def count_best_copy(directory: Path) -> Counts:
-    """Return the counts of the copy that is furthest of those that nodes have left behind."""
-    found = []
-    for path in directory.glob("worker*/frontier"):
-        limits = FrontierLimits(depth=15, dynamic_depth=15, as_begun=True)
-        with LoggedFrontier(str(path), limits=limits, now=time.time()) as frontier:
-            if (standing := frontier.standing) is not None:
-                place = (standing.number, place_of(standing.position))
-                found.append((place, frontier.counts()))
-    return max(found, key=lambda each: each[0])[1]
-
-
 def trouble(
     server: redis_servers.Server, leaders: int, workers: int, seed: int, pause: float
 ) -> Callable[[Workers, Path], None]:
@@ -122,7 +106,7 @@ def test_nothing_is_lost_with_the_machine_of_the_leader(tmp_path: Path) -> None:
     with redis_servers.server(tmp_path / "redis") as server:
         url = url_of(server, "crawl")
         makes = trouble(server, leaders=1, workers=1, seed=3, pause=1.0)
-        crawl_through(tmp_path, PARAMETERS, url, makes, count=partial(count_best_copy, tmp_path))
+        crawl_through(tmp_path, PARAMETERS, url, makes)
 
 
 def scrapy(directory: Path, *arguments: str) -> subprocess.Popen[str]:

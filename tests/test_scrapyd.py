@@ -24,7 +24,7 @@ import pytest
 from packaging.requirements import Requirement
 from pyoxigraph import Quad
 
-from rdfaspider.frontier.redis import report
+from rdfaspider.frontier import open_frontier
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
@@ -227,18 +227,18 @@ def test_two_jobs_of_scrapyd_share_a_crawl(host: str, tmp_path: Path) -> None:
         oracle = Oracle(web)
         reach = oracle.reachable([web.url(0, 0)], 15)
         end = time.monotonic() + 120
-        while not client.exists("{rdfa}:crawl"):
+        while not client.exists("{rdfa}:lease"):
             assert time.monotonic() < end, (tmp_path / "scrapyd.log").read_text()
             time.sleep(0.2)
-        with report.onlooker(redis.url) as frontier:
+        frontier: Any
+        with open_frontier(redis.url, onlooks=True, read_ahead=0) as frontier:
             while frontier.counts().done < len(reach.pages):
                 assert time.monotonic() < end, frontier.counts()
                 time.sleep(0.2)
-            frontier.redis_time()
-            assert len(frontier.crew.workers()) == 2
+            assert len(frontier.workers()) == 2
         server.ask("cancel.json", project="rdfaspider", job="one")
-        with report.onlooker(redis.url) as frontier:
-            frontier.crew.tell(state="stop")
+        with open_frontier(redis.url, onlooks=True, read_ahead=0) as frontier:
+            frontier.tell("state", "stop")
         for job in ("one", "two"):
             server.wait_for(job, "finished")
     found = stored(tmp_path / "one") | stored(tmp_path / "two")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
-    from rdfaspider.frontier import UrlView
+    from rdfaspider.frontier import FrontierUnavailable, UrlView
     from rdfaspider.frontier.limits import FrontierLimits
 
 # Of these one can be asked for at a time.
@@ -78,7 +78,7 @@ class Command(CheckedCommand):
         self.exitcode = exit_code_of("frontier", lambda: self._run(args, opts))
 
     def _run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from rdfaspider.frontier import is_served, is_shared
+        from rdfaspider.frontier import is_shared
         from rdfaspider.scheduler.options import frontier_url
 
         assert self.settings is not None
@@ -87,10 +87,8 @@ class Command(CheckedCommand):
             self._serve(url, opts)
             return
         _check(args, opts)
-        if is_served(url):
+        if is_shared(url):
             self._run_served(url, opts)
-        elif is_shared(url):
-            self._run_shared(url, opts)
         else:
             self._run_local(url, opts)
 
@@ -101,7 +99,7 @@ class Command(CheckedCommand):
         from rdfaspider.frontier.local import LocalFrontier
         from rdfaspider.frontier.service.serving import serve
         from rdfaspider.frontier.service.wire import Address
-        from rdfaspider.scheduler.options import frontier_options, security_of
+        from rdfaspider.scheduler.options import division_of, frontier_options, security_of
 
         assert self.settings is not None
         if is_replicated(path):
@@ -114,7 +112,7 @@ class Command(CheckedCommand):
         address = Address.parse(opts.listen or f"unix:{path}.sock")
         configure_logging({**self.settings, "LOG_ENABLED": True})
         with LocalFrontier(path, **frontier_options(self.settings, None)) as frontier:
-            serve(frontier, address, security_of(self.settings))
+            serve(frontier, address, security_of(self.settings), division_of(self.settings))
 
     def _be_node(self, url: str, opts: argparse.Namespace) -> None:
         from scrapy.utils.log import configure_logging
@@ -131,14 +129,18 @@ class Command(CheckedCommand):
         serve(url, path, listen, security_of(self.settings), options)
 
     def _run_served(self, url: str, opts: argparse.Namespace) -> None:
-        from rdfaspider.frontier import open_frontier, text
+        from rdfaspider.frontier import FrontierUnavailable, open_frontier, text
         from rdfaspider.frontier.service import report
         from rdfaspider.scheduler.options import security_of
         from rdfaspider.terminal import escaped
 
         assert self.settings is not None
         now, security = time.time(), security_of(self.settings)
-        served: Any = open_frontier(url, security=security, onlooks=True, read_ahead=0, now=now)
+        try:
+            served: Any = open_frontier(url, security=security, onlooks=True, read_ahead=0, now=now)
+        except FrontierUnavailable as error:
+            self._look_at_copy(error, opts)
+            return
         with served as frontier:
             if opts.url is not None:
                 _show_url(frontier.url(_normalised(opts.url)), opts.url)
@@ -157,6 +159,19 @@ class Command(CheckedCommand):
                 _show(text.sum_lines(frontier.counts()))
                 _show(report.lines(frontier))
                 _show(text.host_lines(frontier.hosts(now), opts.hosts, now))
+
+    def _look_at_copy(self, error: FrontierUnavailable, opts: argparse.Namespace) -> None:
+        """Show the copy of a frontier that a worker has left here; raise the error if there is none."""
+        from rdfaspider import rocksdb
+        from rdfaspider.frontier.replica.client import NobodyThere
+
+        assert self.settings is not None
+        path = Path(self.settings["JOBDIR"] or ".") / "frontier"
+        is_question = opts.requeue is None and not any(getattr(opts, n) for n in _INSTRUCTIONS)
+        if not (isinstance(error, NobodyThere) and is_question and rocksdb.is_there(path)):
+            raise error
+        print(f"No worker runs; this is the copy in {path}.", file=sys.stderr)
+        self._run_local(str(path), opts)
 
     def _run_local(self, path: str, opts: argparse.Namespace) -> None:
         from rdfaspider.frontier import text
@@ -199,32 +214,6 @@ class Command(CheckedCommand):
             path, order=order, politeness=manners, limits=limits, now=time.time()
         ) as frontier:
             _say_requeued(frontier.requeue(pattern))
-
-    def _run_shared(self, url: str, opts: argparse.Namespace) -> None:
-        from rdfaspider.frontier import text
-        from rdfaspider.frontier.redis import failures, report
-        from rdfaspider.scheduler.options import politeness_of
-
-        assert self.settings is not None
-        with report.onlooker(url, politeness_of(self.settings)) as frontier:
-            if opts.url is not None:
-                _show_url(failures.url_view(frontier, _normalised(opts.url)), opts.url)
-            elif opts.failed is not None:
-                _show_table(failures.ended(frontier, "failed", opts.failed))
-            elif opts.denied is not None:
-                _show_table(failures.ended(frontier, "denied", opts.denied))
-            elif opts.requeue is not None:
-                _say_requeued(failures.requeue(frontier, opts.requeue))
-            else:
-                if opts.tell:
-                    report.tell(frontier, opts.tell)
-                for state in ("pause", "resume", "stop"):
-                    if getattr(opts, state):
-                        frontier.crew.tell(state="run" if state == "resume" else state)
-                _show(text.sum_lines(frontier.counts()))
-                _show(report.lines(frontier))
-                now = time.time()
-                _show(text.host_lines(frontier.hosts(now), opts.hosts, now))
 
 
 def _told(opts: argparse.Namespace) -> Iterator[tuple[str, str]]:

@@ -69,24 +69,17 @@ class Command(CheckedCommand):
 
     def _open(self) -> SeedList:
         """Return the seeds in Redis that the settings name."""
-        from rdfaspider.frontier import is_served, is_shared
-        from rdfaspider.frontier.redis.address import Address
-        from rdfaspider.scheduler.options import frontier_url
         from rdfaspider.seedlist import SeedList
+        from rdfaspider.settings.places import seeds_url
 
         assert self.settings is not None
-        if url := self.settings["SEEDS_URL"]:
+        if url := seeds_url(self.settings):
             return SeedList(url)
-        url = frontier_url(self.settings)
-        if is_served(url) or not is_shared(url):
-            raise ValueError(
-                "Say where the seeds are, with -s SEEDS_URL=redis://HOST:PORT/0 or, for a crawl that is"
-                " shared by way of Redis, -s FRONTIER_URL=…; any crawl takes seeds by its own command,"
-                " scrapy crawl rdfa -a seeds=…, too."
-            )
-        address = Address.parse(url)
-        joint = "&" if "?" in address.url else "?"
-        return SeedList(f"{address.url}{joint}key={address.crawl}:start_urls")
+        raise ValueError(
+            "Say where the seeds are, with -s SEEDS_URL=redis://HOST:PORT/0 or, for a crawl that is"
+            " shared by way of Redis, -s FRONTIER_URL=…; any crawl takes seeds by its own command,"
+            " scrapy crawl rdfa -a seeds=…, too."
+        )
 
 
 def _add(seeds: SeedList, arguments: list[str], depth: int) -> None:

@@ -20,7 +20,7 @@ from rdfaspider.frontier.service.wire import Address, Security
 from rdfaspider.pipelines.served import answering
 from rdfaspider.scheduler import Scheduler
 from rdfaspider.scheduler.memory import Memory
-from rdfaspider.scheduler.options import frontier_url
+from rdfaspider.scheduler.options import division_of, frontier_url
 from rdfaspider.signals import seed_failed, store_closing, store_opened, time_is_over
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class CrewScheduler(Scheduler):
 
     def _make_memory(self) -> Memory:
         assert isinstance(self.frontier, LocalFrontier)
-        self.desk = Desk(self.frontier, clock.now)
+        self.desk = Desk(self.frontier, clock.now, division=division_of(self.crawler.settings))
         return Memory(self.desk.notices, is_shared=True)
 
     def open(self, spider: Spider) -> Deferred[None] | None:

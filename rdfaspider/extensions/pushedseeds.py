@@ -14,6 +14,7 @@ from scrapy import signals
 from scrapy.exceptions import DontCloseSpider, NotConfigured
 
 from rdfaspider.seedlist import SeedList, SeedsUnavailable, read_seed
+from rdfaspider.settings.places import seeds_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,10 +41,11 @@ class PushedSeeds:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
-        if not settings["SEEDS_URL"]:
+        url = seeds_url(settings)
+        if not url:
             raise NotConfigured
-        reader = str(settings["FRONTIER_WORKER"] or "reader")
-        seeds = SeedList(settings["SEEDS_URL"], reader)
+        # Workers of one crawl read under one name: if one is killed, the others take in what it was reading.
+        seeds = SeedList(url, "reader")
         extension = cls(crawler, seeds, waits=settings.getbool("FRONTIER_WAIT"))
         connect = crawler.signals.connect
         connect(extension.spider_opened, signals.spider_opened)

@@ -41,12 +41,19 @@ __all__ = [
     "is_begun",
     "is_page",
     "is_replicated",
-    "is_served",
     "is_shared",
     "open_frontier",
 ]
 
 State = Literal["done", "failed", "denied"]
+
+_REDIS = (
+    "redis://",
+    "rediss://",
+    "redis+unix://",
+    "redis+sentinel://",
+    "rediss+sentinel://",
+)
 
 
 class FrontierUnavailable(OSError):
@@ -246,18 +253,13 @@ def is_page(status: int, reason: str) -> bool:
 
 
 def is_replicated(url: str) -> bool:
-    """Tell whether a URL names a frontier of which several nodes have copies."""
-    return url.startswith(("redis+log://", "rediss+log://"))
-
-
-def is_served(url: str) -> bool:
-    """Tell whether a URL names a frontier that a service hands out."""
-    return url.startswith(("unix:", "frontier:")) or is_replicated(url)
+    """Tell whether a URL names a frontier of which several nodes have copies, by way of Redis."""
+    return url.startswith(_REDIS)
 
 
 def is_shared(url: str) -> bool:
     """Tell whether a URL names a frontier that many workers share."""
-    return is_served(url) or url.startswith(("redis://", "rediss://", "redis+unix://"))
+    return is_replicated(url) or url.startswith(("unix:", "frontier:"))
 
 
 def is_begun(url: str) -> bool:
@@ -272,22 +274,17 @@ def open_frontier(url: str, **options: Any) -> Frontier:
     """Open the frontier that `url` names.
 
     A path is a directory with a local one on RocksDB; unix:PATH and frontier://HOST:PORT is one that a
-    service hands out to its workers; redis+log://HOST:PORT/0?crawl=NAME is one that the leader of several
-    nodes hands out, which find each other by way of Redis; redis://HOST:PORT/0?crawl=NAME (or rediss://,
-    redis+unix://, or any node of a Redis Cluster) is one that many workers share by way of Redis.
+    service hands out to its workers; redis://HOST:PORT/0?crawl=NAME (redislink.py has the other forms) is one
+    that the leader of several nodes hands out, which find each other by way of Redis.
     """
     if is_replicated(url):
         from rdfaspider.frontier.replica.client import ReplicatedFrontier
 
         return ReplicatedFrontier(url, **options)
-    if is_served(url):
+    if is_shared(url):
         from rdfaspider.frontier.service.client import ServedFrontier
 
         return ServedFrontier(url, **options)
-    if is_shared(url):
-        from rdfaspider.frontier.shared import SharedFrontier
-
-        return SharedFrontier(url, **options)
     if "://" in url:
         raise FrontierUnavailable(
             f"The frontier {without_secrets(url)} is not one this version can open: give the path"

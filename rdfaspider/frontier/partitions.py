@@ -1,17 +1,18 @@
-"""Which partition of a shared crawl a host belongs to, and which worker looks after which partition.
+"""Which hosts belong together, and which worker looks after them.
 
-A partition function maps the name of a host to a number. A crawl keeps the one it began with. `digest` is
-the default; the sums of characters are those of two of the papers, kept to compare (docs/shared.md):
-KSpider adds up all characters of a host, Tarantula those at even or at odd places.
+A partition function maps the name of a host to a number. `digest` is the default; the sums of characters are
+those of two of the papers, kept to compare (docs/service.md): KSpider adds up all characters of a host,
+Tarantula those at even or at odd places.
 
 An assignment maps partitions to workers. It is for locality only (connections, robots.txt and names at
-hand): whoever asks any partition gets URLs that may be fetched. `rendezvous` moves little when a worker
-comes or goes, `phases` is KSpider's phase swapping: all move on together as the clock does. As partitions
-are not equally busy, `even_out` then moves a few of them.
+hand): whoever asks gets URLs that may be fetched. `rendezvous` moves little when a worker comes or goes,
+`phases` is KSpider's phase swapping: all move on together as the clock does. As partitions are not equally
+busy, `even_out` then moves a few of them.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,27 @@ ASSIGNMENTS: dict[str, Callable[[int, Sequence[str], float], list[str]]] = {
     "rendezvous": rendezvous,
     "phases": phases,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How hosts are divided into partitions, and these among workers, by the names of the functions above."""
+
+    partitions: int = 256
+    partitioning: str = "digest"
+    assignment: str = "rendezvous"
+
+    def partition(self, host: str) -> int:
+        """Return the partition of a host."""
+        return PARTITIONINGS[self.partitioning](host, self.partitions)
+
+    def phase(self, now: float) -> int:
+        """Return a number that changes when partitions change hands by the clock."""
+        return int(now // PHASE) if self.assignment == "phases" else 0
+
+    def assign(self, partitions: int, workers: Sequence[str], now: float) -> list[str]:
+        """Return the worker of each partition."""
+        return ASSIGNMENTS[self.assignment](partitions, workers, now)
 
 
 def even_out(owners: Sequence[str], loads: Sequence[float], workers: Sequence[str]) -> list[str]:

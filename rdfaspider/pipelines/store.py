@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import create_looping_call
 
-from rdfaspider.frontier import is_served
+from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
 from rdfaspider.pipelines.served import ServedStore
 from rdfaspider.pipelines.writer import Writer
@@ -106,7 +106,7 @@ class StorePipeline:
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
         url = store_url(settings)
-        if is_served(url):
+        if is_shared(url):
             return cls(crawler, ServedStore(url), _crawl_of(settings))
         store = open_store(url, **outbox_options(settings))
         return cls(crawler, cast("Outbox | Embedded", store), _crawl_of(settings))

@@ -21,7 +21,7 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
 
 from rdfaspider import clock
-from rdfaspider.frontier import FrontierUnavailable, is_page, is_served, is_shared, open_frontier
+from rdfaspider.frontier import FrontierUnavailable, is_page, is_shared, open_frontier
 from rdfaspider.frontier.advice import advice_for
 from rdfaspider.frontier.guessing import NOTE, Guessing
 from rdfaspider.frontier.limits import MAX_REDIRECTS
@@ -40,6 +40,7 @@ from rdfaspider.scheduler.options import (
 )
 from rdfaspider.scheduler.own import OwnRequests
 from rdfaspider.scheduler.placing import Placing
+from rdfaspider.settings.places import seeds_url
 from rdfaspider.signals import hosts_unplaced, scope_grown, seed_failed
 from rdfaspider.urls import normalise
 
@@ -144,7 +145,7 @@ class Scheduler(BaseScheduler):
                 frontier,
                 crawler.spider,
                 frontier_url(settings),
-                may_come=bool(settings["SEEDS_URL"]),
+                may_come=bool(seeds_url(settings)),
             )
         except UsageError:
             frontier.close()
@@ -170,7 +171,7 @@ class Scheduler(BaseScheduler):
             self._greet()
         self._is_shared = is_shared(frontier_url(self.crawler.settings))
         frontier: Any = self.frontier
-        if is_served(frontier_url(self.crawler.settings)):
+        if self._is_shared:
             call_from_thread = asyncio.get_running_loop().call_soon_threadsafe
             frontier.notify = lambda: call_from_thread(self._wake_engine)
             self.growth = frontier.growth = Counting(self.crawler.stats.get_stats()).growth
@@ -180,13 +181,11 @@ class Scheduler(BaseScheduler):
                 logging.root.addHandler(self._log_lines)
                 frontier.lines = self._log_lines.take
             frontier.heed = self._heed
-        elif self._is_shared:
-            frontier.welcome = self._welcome
         for url, context in self.advice.seeds():
             self.spider.scope.add(url)
             self.frontier.put([url], contexts=[context])
         self._depth = frontier_limits(self.crawler.settings, spider).depth
-        if is_served(frontier_url(self.crawler.settings)):
+        if self._is_shared:
             self._depth = frontier.limits.depth
         if budget := self.crawler.settings.getint("FRONTIER_GUESSES"):
             self._guessing = Guessing(budget, self.frontier.note(NOTE))
@@ -278,12 +277,6 @@ class Scheduler(BaseScheduler):
                 self.frontier.set_note(NOTE, self._guessing.dump())
         finally:
             self.frontier.close()
-
-    def _welcome(self, urls: list[str]) -> list[str]:
-        """Let seeds in that came by way of the frontier, and let the other workers know their scope."""
-        welcome = [url for url in urls if self.spider.welcome(url)]
-        self._memory.keep(self.spider)
-        return welcome
 
     # --- requests ---
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider import clock
-from rdfaspider.frontier import is_begun, is_replicated, is_served, is_shared
+from rdfaspider.frontier import is_begun, is_replicated, is_shared
 from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.partitions import Division
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.reader import FrontierReader
 from rdfaspider.frontier.replica.registry import begun_order
@@ -55,9 +56,9 @@ def frontier_order(settings: BaseSettings) -> str:
     if is_replicated(url):
         begun = begun_order(url) or order
         return _same_order(url, begun, order if is_asked else "")
-    if is_served(url):
+    if is_shared(url):
         return _served_order(settings, order if is_asked else "")
-    if is_asked or is_shared(url) or not is_begun(url):
+    if is_asked or not is_begun(url):
         return order
     with FrontierReader(url, delay=0.0) as reader:
         return reader.order or order
@@ -92,23 +93,25 @@ def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str,
     The settings are checked here too: another project may use the scheduler without the add-on.
     """
     check(settings)
-    url = frontier_url(settings)
-    if is_served(url):
-        worker = {**_worker(settings), "security": security_of(settings), "now": clock.now()}
-        return worker | (node_options(settings, spider) if is_replicated(url) else {})
-    if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS") and is_shared(frontier_url(settings)):
+    if not is_shared(url := frontier_url(settings)):
+        return {**_engine(settings, spider), "now": clock.now()}
+    if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
         logger.warning(
             "POLITENESS_OFF_FOR_OWN_SERVERS has no effect on a crawl that workers share: if all its servers"
             " are your own, set POLITENESS_DELAY=0 and POLITENESS_AT_ONCE."
         )
-    is_many = is_shared(frontier_url(settings))
+    node = node_options(settings, spider) if is_replicated(url) else {}
+    return {**node, **_worker(settings), "security": security_of(settings), "now": clock.now()}
+
+
+def _engine(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
+    """Return the options of the frontier itself, wherever it is."""
     return {
-        **(_shared(settings) if is_many else _window(settings)),
+        **_window(settings),
         "order": settings["FRONTIER_ORDER"],
         "politeness": politeness_of(settings),
         "lease": settings.getfloat("FRONTIER_LEASE"),
         "limits": frontier_limits(settings, spider),
-        "now": clock.now(),
     }
 
 
@@ -127,14 +130,20 @@ def _window(settings: BaseSettings) -> dict[str, Any]:
 def node_options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
     """Return the options of the nodes of a replicated frontier."""
     return {
+        **_engine(settings, spider),
         "path": str(Path(settings["JOBDIR"] or ".") / "frontier"),
         "nodes": settings.getint("FRONTIER_NODES"),
-        "order": settings["FRONTIER_ORDER"],
-        **_window(settings),
-        "politeness": politeness_of(settings),
-        "lease": settings.getfloat("FRONTIER_LEASE"),
-        "limits": frontier_limits(settings, spider),
+        "division": division_of(settings),
     }
+
+
+def division_of(settings: BaseSettings) -> Division:
+    """Return which worker is to get which hosts."""
+    return Division(
+        settings.getint("FRONTIER_PARTITIONS"),
+        settings["FRONTIER_PARTITIONING"],
+        settings["FRONTIER_ASSIGNMENT"],
+    )
 
 
 def frontier_limits(settings: BaseSettings, spider: Spider | None) -> FrontierLimits:
@@ -149,16 +158,6 @@ def frontier_limits(settings: BaseSettings, spider: Spider | None) -> FrontierLi
         host_waiting=settings.getint("FRONTIER_HOST_WAITING"),
         as_begun=not is_asked,
     )
-
-
-def _shared(settings: BaseSettings) -> dict[str, Any]:
-    """Return the options that only a frontier of many workers has."""
-    return {
-        "partitions": settings.getint("FRONTIER_PARTITIONS"),
-        "partitioning": settings["FRONTIER_PARTITIONING"],
-        "assignment": settings["FRONTIER_ASSIGNMENT"],
-        **_worker(settings),
-    }
 
 
 def _worker(settings: BaseSettings) -> dict[str, Any]:

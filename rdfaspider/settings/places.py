@@ -1,4 +1,5 @@
-"""What a crawl needs on disk: a directory that can be written, and the topics file if it has topics.
+"""Where seeds are pushed, and what a crawl needs on disk: a directory that can be written, and the topics
+file if it has topics.
 
 Nothing is created here; only `scrapy crawl` and its like ask, since other commands merely read.
 """
@@ -9,9 +10,12 @@ import os
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
-from rdfaspider.frontier import is_shared
+from rdfaspider.frontier import is_replicated, is_shared
+from rdfaspider.frontier.replica.registry import DEFAULT_NAME
 from rdfaspider.frontier.topics import read_topics
+from rdfaspider.redislink import split_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +38,16 @@ def find_missing(settings: BaseSettings) -> Iterator[str]:
             if path and not remote and (fault := _unwritable(path)):
                 yield f"{name}={place} is wrong: {fault}."
     yield from _topics(settings["FRONTIER_ORDER"], settings["FRONTIER_TOPICS"])
+
+
+def seeds_url(settings: BaseSettings) -> str:
+    """Return where seeds are pushed; those of a crawl by way of Redis are there too. "" if nowhere."""
+    if url := settings["SEEDS_URL"]:
+        return str(url)
+    if not is_replicated(url := str(settings["FRONTIER_URL"])):
+        return ""
+    place, crawl = split_query(url, "crawl", DEFAULT_NAME)
+    return f"{place}{'&' if '?' in place else '?'}key={quote(crawl)}:start_urls"
 
 
 def _unwritable(name: str) -> str:

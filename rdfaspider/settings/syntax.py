@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rdfaspider.frontier import is_replicated, is_served, is_shared
+from rdfaspider.frontier import is_replicated, is_shared
 from rdfaspider.frontier.service.wire import Address
 from rdfaspider.urls import Filters, Traps
 
@@ -50,10 +50,8 @@ def frontier_url(url: str) -> None:
     """Accept the URL of a frontier that can be opened."""
     if is_replicated(url):
         _address(url)
-    elif is_served(url):
-        Address.parse(url)
     elif is_shared(url):
-        _address(url)
+        Address.parse(url)
     elif not url or "://" in url:
         raise ValueError(
             "it must be the path of a directory, unix:PATH, frontier://HOST:PORT or redis://HOST:PORT/0"
@@ -63,7 +61,7 @@ def frontier_url(url: str) -> None:
 def seeds_url(url: str) -> None:
     """Accept the URL of seeds in Redis."""
     if url:
-        if not url.startswith(("redis://", "rediss://", "redis+unix://")):
+        if not is_replicated(url):
             raise ValueError(
                 "it must be redis://HOST:PORT/0, with ?key=NAME if they have another key"
             )
@@ -72,7 +70,7 @@ def seeds_url(url: str) -> None:
 
 def store_url(url: str) -> None:
     """Accept the URL of a store of a known kind."""
-    if is_served(url):  # by the crawl that has started this worker
+    if is_shared(url):  # by the crawl that has started this worker
         Address.parse(url)
     elif remote := _REMOTE.fullmatch(url):
         _address(remote[1])
@@ -87,7 +85,8 @@ def _address(url: str) -> None:
     try:
         parts = urlsplit(url)
         known = bool(parts.hostname) or parts.scheme == "redis+unix"
-        _ = parts.port
+        for each in parts.netloc.rpartition("@")[2].split(","):  # of Sentinels there may be several
+            _ = urlsplit(f"//{each}").port
     except ValueError:  # its words might show a password
         known = False
     if not known:

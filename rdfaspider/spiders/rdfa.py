@@ -22,6 +22,7 @@ from rdfaspider.resolver.guard import named_servers
 from rdfaspider.resolver.requests import host_and_port
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.scheduler.options import frontier_url
+from rdfaspider.settings.places import seeds_url
 from rdfaspider.signals import seed_failed
 from rdfaspider.spiders.arguments import check_arguments, read_depth
 from rdfaspider.spiders.domains import DomainHosts
@@ -84,7 +85,7 @@ class RdfaSpider(Spider):
         check_arguments(cls, kwargs)
         given = dict(kwargs)
         has_begun = not uses_frontier(crawler.settings) or is_begun(frontier_url(crawler.settings))
-        if has_begun or crawler.settings["SEEDS_URL"]:
+        if has_begun or seeds_url(crawler.settings):
             kwargs["seeds_may_come_later"] = True
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.given = given

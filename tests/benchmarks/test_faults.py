@@ -25,8 +25,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Quad
 
-from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.shared import SharedFrontier
+from rdfaspider.frontier import open_frontier
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
@@ -192,8 +191,7 @@ def check_shared(scenario: Scenario, crew: list[Workers]) -> None:
 
 def in_flight(redis: str) -> int:
     """Return how many URLs the workers of a shared crawl have taken."""
-    limits = FrontierLimits(depth=0, dynamic_depth=0)
-    with SharedFrontier(redis, limits=limits, read_ahead=0, now=time.time()) as frontier:
+    with open_frontier(redis, onlooks=True, read_ahead=0, now=time.time()) as frontier:
         return frontier.counts().in_flight
 
 

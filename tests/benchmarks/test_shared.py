@@ -1,4 +1,4 @@
-"""How fast, small and even a crawl on many workers is. Run by `make bench`, or by name with -s.
+"""How fast, even and safe a crawl on many workers is that share it by way of Redis. Run by name with -s.
 
 The last test crawls a generated web with scrapy-redis beside, where that is installed. What is compared is
 CPU time, and of one run.
@@ -7,9 +7,7 @@ CPU time, and of one run.
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
-import random
 import re
 import resource
 import signal
@@ -23,16 +21,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rdfaspider.frontier import Frontier
-from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.partitions import PARTITIONINGS
-from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.shared import SharedFrontier
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
@@ -40,129 +32,11 @@ from tests.frontier import redis_servers
 from tests.losses import fetched
 from tests.test_workers import Workers, crawl_through, kill_workers
 
-NO_LIMITS = FrontierLimits(host_urls=1 << 31, host_waiting=1 << 31)
-URLS = int(os.environ.get("SHARED_URLS", "500_000"))
-
-
-def urls(count: int, seed: int = 1) -> Iterator[str]:
-    """Yield URLs of about 60 characters on hosts of Zipf-like sizes."""
-    chance = random.Random(seed)
-    for number in range(count):
-        host = int(chance.paretovariate(0.7)) % 20_000
-        scattered = number * 2654435761 % 10_000_000_019
-        yield f"https://www.example{host}.org/part{number % 13}/{number * 7 % 501}/page-{scattered}"
-
 
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[redis_servers.Server]:
     with redis_servers.server(tmp_path / "redis") as server:
         yield server
-
-
-def cpu_of(server: redis_servers.Server) -> float:
-    with server.client() as client:
-        info: dict[str, Any] = client.info("cpu")
-    return float(info["used_cpu_user"]) + float(info["used_cpu_sys"])
-
-
-def memory_of(server: redis_servers.Server) -> int:
-    with server.client() as client:
-        return int(client.info("memory")["used_memory"])
-
-
-def test_pushing_and_memory(redis: redis_servers.Server) -> None:
-    """Push URLs that are new, then the same again; what Redis keeps of a URL when it is finished."""
-    before = memory_of(redis)
-    frontier = SharedFrontier(redis.url, limits=NO_LIMITS, read_ahead=0, now=0.0)
-    batches = list(urls(URLS))
-    for name in ("new", "known"):
-        start, mine, theirs = time.perf_counter(), time.process_time(), cpu_of(redis)
-        for number in range(0, URLS, 2000):
-            frontier.put(batches[number : number + 2000], depth=1)
-        seconds = time.perf_counter() - start
-        worker, server = time.process_time() - mine, cpu_of(redis) - theirs
-        print(
-            f"\n{URLS:,} {name} URLs: {URLS / seconds:,.0f}/s; CPU of the worker"
-            f" {worker / URLS * 1e6:.1f} µs, of Redis {server / URLS * 1e6:.1f} µs a URL:"
-            f" {URLS / server:,.0f}/s through one Redis"
-        )
-        assert URLS / server >= 30_000
-    distinct = frontier.counts().seen
-    waiting = (memory_of(redis) - before) / distinct
-    with redis.client() as client:
-        for key in client.scan_iter("*:queue:*", count=10_000):
-            client.unlink(key)
-        hosts = sum(client.memory_usage(k, samples=0) for k in client.scan_iter("*:hosts"))
-        kept = (memory_of(redis) - before - hosts) / distinct
-    print(f"{distinct:,} distinct: {waiting:.1f} bytes a waiting URL, {kept:.1f} a finished one")
-    assert kept <= 20
-
-
-class Stopwatch:
-    """How long calls took, each in seconds of the clock and of CPU time of its thread."""
-
-    def __init__(self) -> None:
-        self.walls: list[float] = []
-        self.cpus: list[float] = []
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        wall, cpu = time.perf_counter(), time.thread_time()
-        yield
-        self.walls.append(time.perf_counter() - wall)
-        self.cpus.append(time.thread_time() - cpu)
-
-    def highest(self, share: float) -> tuple[float, float]:
-        """Return what only so many calls exceed, in ms: of the clock, and of CPU time."""
-        rank = int(len(self.walls) * share)
-        wall, cpu = (sorted(times, reverse=True)[rank] * 1e3 for times in (self.walls, self.cpus))
-        return wall, cpu
-
-
-def test_take_and_finish(redis: redis_servers.Server, tmp_path: Path) -> None:
-    """Pages of 40 links through the local and the shared frontier: CPU time of the worker for each, and how
-    long a call holds up whoever makes it."""
-    pages, links, hosts = 5_000, 40, 500
-    manners = Politeness(delay=0.0, at_once=16)
-    cost, held_up = {}, {}
-    local = LocalFrontier(str(tmp_path / "local"), politeness=manners, limits=NO_LIMITS)
-    shared = SharedFrontier(redis.url, politeness=manners, limits=NO_LIMITS, now=time.time())
-    frontiers: dict[str, Frontier] = {"local": local, "shared": shared}
-    for name, frontier in frontiers.items():
-        chance = random.Random(3)
-        frontier.put([f"http://h{n}.test/" for n in range(hosts)])
-        watch = held_up[name] = Stopwatch()
-        done, start = 0, time.process_time()
-        while done < pages:
-            with watch.call():
-                taken = frontier.take(time.time())
-            if taken is None:
-                with watch.call():
-                    seconds = frontier.wait(time.time())
-                time.sleep(min(seconds or 0.0, 0.01))
-                continue
-            found = [
-                f"http://h{chance.randrange(hosts)}.test/{chance.randrange(2000)}"
-                for _ in range(links)
-            ]
-            with watch.call():
-                frontier.finish(taken, "done", time.time(), found)
-            done += 1
-        cost[name] = (time.process_time() - start) / pages * 1e3
-        print(
-            f"\n{name}: {cost[name]:.3f} ms CPU a page; a call in so many takes up to ms, of CPU ms"
-        )
-        for calls in (100, 1000, len(watch.walls)):
-            wall, cpu = watch.highest(1 / calls - 1e-9)
-            print(f"{calls:>8,}{wall:>8.1f}{cpu:>8.1f}")
-    trips = shared.link.round_trips / pages
-    print(
-        f"{trips:.3f} round trips a page; {cost['shared'] / cost['local']:.2f} times the local CPU"
-    )
-    local.close()
-    shared.close()
-    assert trips <= 0.5
-    assert held_up["shared"].highest(0.001)[1] <= 5.0
 
 
 # --- partitions ---
@@ -213,37 +87,21 @@ def crew(
             workers.end()
 
 
-def last_words(workers: Workers, redis: redis_servers.Server) -> list[dict[str, Any]]:
-    """Wait until all workers have ended; return what each said of itself last."""
-    said: dict[bytes, bytes] = {}
-    end = time.monotonic() + 280
-    with redis.client() as client:
-        while any(process.poll() is None for process in workers.running):
-            assert time.monotonic() < end, workers.logs()
-            said |= client.hgetall("{rdfa}:workers")
-            time.sleep(0.5)
-    return [json.loads(words) for words in said.values()]
-
-
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_workers_and_pages(redis: redis_servers.Server, tmp_path: Path, count: int) -> None:
     """Table 8 of the RDFa Web Spider and figure 11 of KSpider: pages a second against workers."""
     with crew(tmp_path, redis, PARAMETERS) as (workers, log):
         for _ in range(count):
             workers.start()
-        about = last_words(workers, redis)
-        workers.finish(1)
-    trips = sum(said["trips"] for said in about) / sum(said["done"] for said in about)
+        workers.finish(280)
     times = sorted(moment for moments in fetched(log).values() for moment in moments)
     shares = [len({quad.graph_name for quad in quads}) for quads in workers.quads()]
     even = statistics.mean(shares)
     print(
         f"\n{count} workers: {len(times):,} pages, {len(times) / (times[-1] - times[0]):.0f}/s; shares"
-        f" {shares}, at most {max(abs(share - even) for share in shares) / even:.0%} from even;"
-        f" {trips:.2f} round trips a page"
+        f" {shares}, at most {max(abs(share - even) for share in shares) / even:.0%} from even"
     )
     assert max(abs(share - even) for share in shares) <= 0.2 * even
-    assert trips <= 0.5
 
 
 @pytest.mark.timeout(500)
@@ -323,6 +181,12 @@ def test_a_cluster_fails_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(500)
+def test_sentinels_choose_another_primary(tmp_path: Path) -> None:
+    with redis_servers.watched(tmp_path / "watched") as watched:
+        crawl_through(tmp_path, PARAMETERS, watched.url, after(600, watched.primary.kill))
+
+
+@pytest.mark.timeout(500)
 def test_a_replica_takes_over_behind_one_address(tmp_path: Path) -> None:
     with redis_servers.pair(tmp_path / "pair") as pair:
 
@@ -342,7 +206,7 @@ def cpu_of_children(run: Callable[[], None]) -> float:
 
 
 def test_cpu_of_a_crawl(redis: redis_servers.Server, tmp_path: Path) -> None:
-    """One worker on the local frontier and on the shared one: CPU time of the process for a page."""
+    """One worker on the local frontier and on the shared one, with its node: CPU time for a page."""
     parameters = Parameters(seed=5, hosts=40, levels=2, pages=6, links_across=3)
     settings: dict[str, object] = {"POLITENESS_DELAY": 0, "POLITENESS_AT_ONCE": 256}
     cost = {}
@@ -359,7 +223,7 @@ def test_cpu_of_a_crawl(redis: redis_servers.Server, tmp_path: Path) -> None:
         cost[name] = seconds / pages
         print(f"\n{name}: {pages:,} pages, {seconds / pages * 1e3:.2f} ms CPU a page")
     print(f"{cost['shared'] / cost['local']:.2f} times the CPU of the local frontier")
-    assert cost["shared"] <= 1.25 * cost["local"]
+    assert cost["shared"] <= 1.6 * cost["local"]
 
 
 # --- side by side with scrapy-redis ---
@@ -436,8 +300,7 @@ def test_scrapy_redis_side_by_side(redis: redis_servers.Server, tmp_path: Path) 
         table[name]["pages"] = len(times)
         table[name]["breaches"] = sum(gap < 0.29 for gap in gaps)
         with redis.client() as client:
-            keys = [*client.scan_iter("plain:dupefilter"), *client.scan_iter("*:seen:*")]
-            size = sum(client.memory_usage(key, samples=0) for key in keys)
+            size = sum(client.memory_usage(key, samples=0) for key in client.scan_iter())
         table[name]["bytes"] = size / len(times)
 
     with redis.client() as client:
@@ -453,11 +316,13 @@ def test_scrapy_redis_side_by_side(redis: redis_servers.Server, tmp_path: Path) 
 
     measure("rdfaspider", start_ours)
     most = max(row["pages"] for row in table.values())
-    print(f"\n{'':<14}{'URLs':>7}{'lost':>6}{'breaches':>10}{'bytes a URL':>13}{'pages/CPU s':>13}")
+    print(
+        f"\n{'':<14}{'URLs':>7}{'lost':>6}{'breaches':>10}{'Redis bytes a URL':>19}{'pages/CPU s':>13}"
+    )
     for name, row in table.items():
         print(
             f"{name:<14}{row['pages']:>7.0f}{most - row['pages']:>6.0f}{row['breaches']:>10.0f}"
-            f"{row['bytes']:>13.0f}{row['pages'] / row['cpu']:>13.1f}"
+            f"{row['bytes']:>19.0f}{row['pages'] / row['cpu']:>13.1f}"
         )
     assert table["rdfaspider"]["pages"] == most
     assert table["rdfaspider"]["breaches"] == 0

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import redis
@@ -15,7 +15,7 @@ import redis
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.shared import SharedFrontier
+from rdfaspider.frontier.replica.client import ReplicatedFrontier
 from tests.frontier import redis_servers
 
 if TYPE_CHECKING:
@@ -222,30 +222,61 @@ def test_a_running_crawl_is_not_requeued(scrapy: Scrapy, crawl_directory: Path) 
     assert "in use by another crawl" in result.stderr
 
 
+@contextlib.contextmanager
+def shared_frontier(directory: Path) -> Iterator[tuple[str, ReplicatedFrontier]]:
+    """Open a frontier by way of Redis with a node of its own; yield its URL too."""
+    with redis_servers.server(directory / "redis") as server:
+        options: dict[str, Any] = {"read_ahead": 0, "politeness": Politeness(delay=0.0)}
+        path = str(directory / "crawl" / "frontier")
+        with ReplicatedFrontier(server.url, path=path, worker="one", **options) as frontier:
+            yield server.url, frontier
+
+
 def test_failed_urls_of_a_shared_crawl_can_be_tried_again(scrapy: Scrapy, tmp_path: Path) -> None:
-    with redis_servers.server(tmp_path / "redis") as server:
-        with SharedFrontier(server.url, read_ahead=0, politeness=Politeness(delay=0.0)) as frontier:
-            frontier.put(["http://a.test/1", "http://b.test/2"])
-            for _ in range(2):
-                taken = frontier.take(0.0)
-                assert taken
-                frontier.finish(taken, "failed", 0.0, reason="gone for good", status=404)
-        options = {"FRONTIER_URL": server.url}
+    with shared_frontier(tmp_path) as (url, frontier):
+        frontier.put(["http://a.test/1", "http://b.test/2"])
+        for _ in range(2):
+            while not (taken := frontier.take(0.0)):
+                time.sleep(0.05)
+            frontier.finish(taken, "failed", 0.0, reason="gone for good", status=404)
+        options = {"FRONTIER_URL": url}
         listed = scrapy("frontier", "--failed", "b.test", **options)
-        assert listed.stdout == (
-            "404\t1\t1970-01-01T00:00:00Z\tgone for good\thttp://b.test/2\t-\n"
-        ), listed.stderr
+        row = listed.stdout.split("\t")
+        assert (row[:2], row[3:]) == (["404", "1"], ["gone for good", "http://b.test/2", "-\n"]), (
+            row
+        )
         assert scrapy("frontier", "--denied", **options).stdout == ""
         result = scrapy("frontier", "--requeue", "b.test", **options)
         assert result.stdout.startswith("1 failed URLs wait again"), result.stderr
         assert "1 failed + 0 denied + 1 waiting" in scrapy("frontier", **options).stdout
         shown = scrapy("frontier", "--url", "http://b.test/2", **options)
-        assert shown.stdout == "http://b.test/2\n  state     waiting\n  depth     0\n"
+        assert shown.stdout.startswith("http://b.test/2\n  state     waiting\n  depth     0\n")
         assert "not known" in scrapy("frontier", "--url", "http://c.test/", **options).stderr
         for wrong in ("nonsense", "delay=fast", "delay"):
             told = scrapy("frontier", "--tell", wrong, "--pause", **options)
             assert (told.returncode, told.stderr.count("\n")) == (1, 1)
-        assert "\nrun; " in scrapy("frontier", **options).stdout, "nobody was told to pause"
+        assert "The workers run;" in scrapy("frontier", **options).stdout, "nobody is to pause"
+
+
+def test_the_copy_of_a_shared_crawl_is_shown_when_no_worker_runs(
+    scrapy: Scrapy, tmp_path: Path
+) -> None:
+    with redis_servers.server(tmp_path / "redis") as server:
+        options = {"FRONTIER_URL": server.url}
+        nothing = scrapy("frontier", **options)
+        assert "There is no crawl rdfa in Redis" in nothing.stderr
+        path = str(tmp_path / "crawl" / "frontier")
+        with ReplicatedFrontier(server.url, path=path, read_ahead=0) as frontier:
+            frontier.put(["http://a.test/1", "http://b.test/2"])
+        shown = scrapy("frontier", **options)
+        assert "2 URLs = 0 done + 0 failed + 0 denied + 2 waiting" in shown.stdout, shown.stderr
+        assert shown.stderr == "No worker runs; this is the copy in crawl/frontier.\n"
+        for refused in (
+            scrapy("frontier", "--requeue", ".", **options),
+            scrapy("frontier", JOBDIR="elsewhere", **options),
+        ):
+            assert refused.returncode == 1
+            assert "No worker of the crawl rdfa runs" in refused.stderr
 
 
 class Branching(BaseHTTPRequestHandler):
@@ -307,13 +338,11 @@ def test_a_crawl_that_was_stopped_says_how_much_is_left(
 
 
 def test_pages_in_flight_of_a_shared_crawl_are_in_the_sum(scrapy: Scrapy, tmp_path: Path) -> None:
-    with (
-        redis_servers.server(tmp_path / "redis") as server,
-        SharedFrontier(server.url, read_ahead=0, worker="one", now=time.time()) as frontier,
-    ):
+    with shared_frontier(tmp_path) as (url, frontier):
         frontier.put(["http://a.test/1", "http://a.test/2", "http://b.test/"])
-        assert frontier.take(time.time())
-        shown = scrapy("frontier", FRONTIER_URL=server.url)
+        while not frontier.take(time.time()):
+            time.sleep(0.05)
+        shown = scrapy("frontier", FRONTIER_URL=url)
         assert "3 URLs = 0 done + 0 failed + 0 denied + 3 waiting" in shown.stdout, shown.stderr
 
 
@@ -350,7 +379,7 @@ def test_a_password_is_never_shown(scrapy: Scrapy, tmp_path: Path) -> None:
         ):
             result = scrapy("frontier", FRONTIER_URL=url)
             assert result.returncode == 1
-            assert result.stderr.startswith("scrapy frontier: Redis cannot be reached")
+            assert result.stderr.startswith("scrapy frontier: Redis at redis://")
             assert result.stderr.count("\n") == 1
             assert "sesame" not in result.stdout + result.stderr
         with redis.Redis(port=server.port, password="right") as client:

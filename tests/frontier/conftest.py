@@ -15,8 +15,6 @@ from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.reader import FrontierReader
-from rdfaspider.frontier.redis import failures
-from rdfaspider.frontier.shared import SharedFrontier
 from tests.frontier import redis_servers
 from tests.frontier.replicas import ReplicatedAlone, replicate_alone, url_of
 from tests.frontier.served import ServedAlone, serve_alone
@@ -40,8 +38,6 @@ def redis_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[red
 
 def look(frontier: Frontier, url: str) -> UrlView | None:
     """Return what people are told of a URL of a frontier that is open."""
-    if isinstance(frontier, SharedFrontier):
-        return failures.url_view(frontier, url)
     if isinstance(frontier, ServedAlone | ReplicatedAlone):
         frontier = frontier.engine
     assert isinstance(frontier, LocalFrontier)
@@ -61,10 +57,11 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
         *(f"unix-{order}" for order in ORDERS),
         "tcp-breadth",
         "replica-breadth",
-        pytest.param("replica-harvest", marks=pytest.mark.campaign),
-        pytest.param("replica-topwindow", marks=pytest.mark.campaign),
-        "redis-breadth",
-        "cluster-breadth",
+        *(
+            pytest.param(f"replica-{order}", marks=pytest.mark.campaign)
+            for order in ORDERS
+            if order != "breadth"
+        ),
     ]
 )
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
@@ -79,15 +76,7 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
             client.flushall()
         yield partial(replicate_alone, url_of(server), tmp_path, order)
         return
-    url, shared = str(tmp_path / "frontier"), {}
-    if kind != "local":
-        shared = {"read_ahead": 0, "partitions": 5, "worker": "only"}
-        servers = request.getfixturevalue(f"redis_{'server' if kind == 'redis' else kind}")
-        servers = servers if kind == "cluster" else [servers]
-        for server in servers:
-            with redis.Redis(port=server.port) as client:
-                client.flushall()
-        url = servers[0].url
+    url = str(tmp_path / "frontier")
 
     def open_again(
         delay: float = 1.0, at_once: int = 1, server_delay: float | None = None, **options: Any
@@ -95,8 +84,6 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
         manners: dict[str, Any] = {"delay": delay, "at_once": at_once}
         if server_delay is not None:
             manners["server_delay"] = server_delay
-        return open_frontier(
-            url, order=order, politeness=Politeness(**manners), **shared, **options
-        )
+        return open_frontier(url, order=order, politeness=Politeness(**manners), **options)
 
     yield open_again

@@ -1,4 +1,4 @@
-"""Real Redis servers for tests: one, a pair, or a cluster, on free ports of the loopback interface."""
+"""Real Redis servers for tests: one, a pair, Sentinels, or a cluster, on free ports of the loopback."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ def free_port() -> int:
 class Server:
     """A Redis server in a directory, which can be ended and started again on its port."""
 
-    def __init__(self, directory: Path, *options: str) -> None:
+    def __init__(self, directory: Path, *options: str, file: Path | None = None) -> None:
         self.directory = directory
+        self._file = file  # the configuration of a Sentinel
         self.port = free_port()
         self.options = options
         self.start()
@@ -53,9 +54,12 @@ class Server:
 
     def start(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
-        command = [program(), "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
-        command += ["--repl-diskless-sync-delay", "0"]
-        command += ["--dir", str(self.directory), *self.options]
+        common = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.directory)]
+        if self._file is not None:
+            command = [program(), str(self._file), "--sentinel", *common]
+        else:
+            command = [program(), *common, "--save", "", "--repl-diskless-sync-delay", "0"]
+        command += self.options
         with (self.directory / "log").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ)
         with self.client() as client:
@@ -73,9 +77,9 @@ class Server:
 
 
 @contextmanager
-def server(directory: Path, *options: str) -> Iterator[Server]:
+def server(directory: Path, *options: str, file: Path | None = None) -> Iterator[Server]:
     """Run a server while the block runs."""
-    running = Server(directory, *options)
+    running = Server(directory, *options, file=file)
     try:
         yield running
     finally:
@@ -178,6 +182,45 @@ def _await_replica(primary: Server) -> None:
             if client.wait(1, 20):
                 return
     raise OSError("the replica does not follow")
+
+
+class Watched:
+    """A primary and its replica, and three Sentinels that watch them."""
+
+    def __init__(self, directory: Path, stack: ExitStack) -> None:
+        self.primary = stack.enter_context(server(directory / "primary"))
+        options = ("--replicaof", "127.0.0.1", str(self.primary.port))
+        self.replica = stack.enter_context(server(directory / "replica", *options))
+        _await_replica(self.primary)
+        self._sentinels = [self._start(directory / f"sentinel{n}", stack) for n in range(3)]
+        places = ",".join(f"127.0.0.1:{each.port}" for each in self._sentinels)
+        self.url = f"redis+sentinel://{places}/main/0"
+        for sentinel in self._sentinels:
+            self._await_others(sentinel)
+
+    def _start(self, directory: Path, stack: ExitStack) -> Server:
+        directory.mkdir(parents=True)
+        (directory / "sentinel.conf").write_text(
+            f"sentinel monitor main 127.0.0.1 {self.primary.port} 2\n"
+            "sentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 5000\n"
+        )
+        return stack.enter_context(server(directory, file=directory / "sentinel.conf"))
+
+    def _await_others(self, sentinel: Server) -> None:
+        with sentinel.client() as client:
+            for _ in range(1000):
+                about = client.info("sentinel").get("master0", {})
+                if (about.get("slaves"), about.get("sentinels")) == (1, 3):
+                    return
+                time.sleep(0.02)
+        raise OSError("the Sentinels do not find each other")
+
+
+@contextmanager
+def watched(directory: Path) -> Iterator[Watched]:
+    """Run a primary, its replica and their Sentinels while the block runs."""
+    with ExitStack() as stack:
+        yield Watched(directory, stack)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from tests.frontier import redis_servers
 
 
 def url_of(server: redis_servers.Server, crawl: str = "test") -> str:
-    return f"redis+log://127.0.0.1:{server.port}/0?crawl={crawl}"
+    return f"redis://127.0.0.1:{server.port}/0?crawl={crawl}"
 
 
 class NodeProcess:
@@ -137,7 +137,7 @@ def await_standby(url: str, node: NodeProcess, seconds: float = 30.0) -> None:
     onlooker = Onlooker(Keys(url))
     while time.monotonic() < end:
         nodes = onlooker.look().nodes
-        last = onlooker._redis.xrevrange(onlooker.keys.log, count=1)
+        last = onlooker._redis.call("xrevrange", onlooker.keys.log, "+", "-", 1)
         if last and nodes.get(node.name, {}).get("position") == last[0][0].decode():
             onlooker.close()
             return

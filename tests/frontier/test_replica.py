@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rdfaspider.frontier import FrontierUnavailable, Taken, open_frontier
+from rdfaspider.frontier import FrontierUnavailable, Taken
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.replica import Gone, end
 from rdfaspider.frontier.replica.client import ReplicatedFrontier
@@ -215,20 +215,8 @@ def test_a_crawl_of_the_old_kind_is_refused(url: str, redis_server: redis_server
         async with registry_of(url, "one"):
             pass
 
-    with pytest.raises(FrontierUnavailable, match="begun without a log"):
+    with pytest.raises(FrontierUnavailable, match="kept the frontier in Redis itself"):
         asyncio.run(run())
-
-
-def test_a_crawl_with_a_log_is_refused_by_the_old_kind(
-    url: str, redis_server: redis_servers.Server
-) -> None:
-    async def run() -> None:
-        async with registry_of(url, "one"):
-            pass
-
-    asyncio.run(run())
-    with pytest.raises(ValueError, match="begun with redis\\+log://"):
-        open_frontier(f"{redis_server.url}?crawl=test", read_ahead=0)
 
 
 # --- copies ---
@@ -496,8 +484,8 @@ def test_a_directory_with_another_crawl_is_left_as_it_is(url: str, tmp_path: Pat
 def test_no_redis_is_said_in_a_sentence(tmp_path: Path) -> None:
     port = redis_servers.free_port()
     with pytest.raises(FrontierUnavailable, match=r"Redis at .* does not answer"):
-        Worker(f"redis+log://127.0.0.1:{port}/0")
-    said = NodeProcess(f"redis+log://127.0.0.1:{port}/0", tmp_path / "one")._reap()
+        Worker(f"redis://127.0.0.1:{port}/0")
+    said = NodeProcess(f"redis://127.0.0.1:{port}/0", tmp_path / "one")._reap()
     assert "does not answer" in said
 
 

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.partitions import Division
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.replica import LEASE
 from rdfaspider.frontier.replica.process import PROGRAM, ROOT, task_of
-from rdfaspider.frontier.replica.registry import Keys, Onlooker, absent
+from rdfaspider.frontier.replica.registry import Keys, Onlooker, View, absent
 from rdfaspider.frontier.service.client import ServedFrontier, made_up_name
 from rdfaspider.frontier.service.line import Line
 from rdfaspider.frontier.service.wire import Address, Security
@@ -40,14 +41,18 @@ _LOOK = 2.0
 _ENDING = 30.0
 
 
+class NobodyThere(FrontierUnavailable):
+    """Says that no node of a crawl runs."""
+
+
 class ReplicatedFrontier(ServedFrontier):
     """A Frontier (see the package) that the leader of several nodes hands out to any number of workers.
 
-    url       redis+log://HOST:PORT/0?crawl=NAME, or rediss+log://
+    url       redis://HOST:PORT/0?crawl=NAME; redislink.py has the other forms
     path      the directory for the copy of a node that this worker starts
     nodes     how many nodes there are to be
     security  certificate and key, for TLS; the secret is in Redis
-    order, politeness, lease, limits, window, ranking
+    order, politeness, lease, limits, division, window, ranking
                                       those of the frontier, if this worker's node leads
     worker, read_ahead, waits, onlooks, now  as for any frontier that is served
     """
@@ -63,6 +68,7 @@ class ReplicatedFrontier(ServedFrontier):
         politeness: Politeness | None = None,
         lease: float = 600.0,
         limits: FrontierLimits | None = None,
+        division: Division | None = None,
         worker: str = "",
         onlooks: bool = False,
         **options: Any,
@@ -75,14 +81,17 @@ class ReplicatedFrontier(ServedFrontier):
         self._onlooker = Onlooker(keys)
         self._node = _NodeProcess(self._onlooker, nodes)
         try:
-            self._onlooker.look()
+            view = self._onlooker.look()
         except ConnectionError as error:
             raise FrontierUnavailable(absent(keys, error)) from error
+        if onlooks:
+            _check_that_somebody_is_there(keys, view)
 
         def task(name: str) -> str:
             engine: dict[str, Any] = {"order": order, "lease": lease, **window}
             engine["politeness"] = politeness or Politeness()
             engine["limits"] = limits or FrontierLimits()
+            engine["division"] = division
             return task_of(url, path, name, trust, engine, worker)
 
         if not onlooks:
@@ -114,6 +123,19 @@ class ReplicatedFrontier(ServedFrontier):
             super().close()
             self._node.end()
             self._onlooker.close()
+
+
+def _check_that_somebody_is_there(keys: Keys, view: View) -> None:
+    if not view.order:
+        raise FrontierUnavailable(
+            f"There is no crawl {keys.name} in Redis at {keys.shown}: run one first, or name another with"
+            " crawl=NAME in FRONTIER_URL."
+        )
+    if not view.nodes:
+        raise NobodyThere(
+            f"No worker of the crawl {keys.name} runs, and they have its frontier: start one, or name the"
+            " directory of one on this machine with -s JOBDIR=DIRECTORY."
+        )
 
 
 class _NodeProcess:

@@ -76,6 +76,7 @@ class Journal:
         self._size = 0
         self.first_to_keep = BEGINNING
         self._is_away = False
+        self._is_lost = False
 
     async def begin(self, *, is_whole: bool) -> None:
         """Write down who leads now; if its copy is not what the log says, all others need one of it."""
@@ -135,18 +136,19 @@ class Journal:
         while True:
             began = monotonic()
             try:
-                said = await self._registry.keep(self.number, self._count, entry)
-                if said == "lost":
+                if self._is_lost:
                     await self._begin_anew()
                     self._count += bool(entry)
-                    continue
+                said = await self._registry.keep(self.number, self._count, entry)
             except redis.RedisError as error:
                 if not self._is_away:
                     logger.warning("Redis is away (%s): replies wait for it.", error)
                 self._is_away = True
                 await asyncio.sleep(_AGAIN)
                 continue
-            break
+            self._is_lost = said == "lost"
+            if not self._is_lost:
+                break
         if said == "gone":
             raise Gone
         if self._is_away:
@@ -171,6 +173,7 @@ class Journal:
         number = await self._registry.take(self.number)
         if not number:
             raise Gone
-        self.number, self._count = number, 0
+        self.number = number
         await self.begin(is_whole=False)
+        self._is_lost = False  # not sooner: what follows without that beginning would leave a hole
         self.renumbered(number)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import redis
 
+from rdfaspider.frontier.partitions import Division
 from rdfaspider.frontier.replica import AWAY_AFTER, RENEWED, end
 from rdfaspider.frontier.replica.copying import QUESTION, Copies
 from rdfaspider.frontier.replica.logged import Standing
@@ -48,7 +49,8 @@ def has_heir(nodes: Iterable[dict[str, Any]]) -> bool:
 class Leader:
     """Serves a frontier under a lease. `about` is what is told of the node.
 
-    `worker` is the name of the worker that ends when this node is stopped, if it has one.
+    `worker` is the name of the worker that ends when this node is stopped, if it has one, and `division` says
+    which worker gets which hosts.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Leader:
         self._path = path
         self.security = Security()
         self.worker = ""
+        self.division = Division()
 
     async def run(
         self,
@@ -80,7 +83,7 @@ class Leader:
         frontier.record = journal.record
         journal.renumbered = lambda number: self._mark(has_led=True)
         copies = Copies(frontier, journal, self._path)
-        desk = Desk(frontier, clock, journal.number)
+        desk = Desk(frontier, clock, journal.number, self.division)
         service = Service(desk, listen, self.security)
         service.commit = journal.commit
         service.is_cut_off = journal.is_cut_off

@@ -22,6 +22,7 @@ import redis
 
 from rdfaspider import clock, rocksdb
 from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.frontier.partitions import Division
 from rdfaspider.frontier.replica import LEASE, RENEWED, Gone, end
 from rdfaspider.frontier.replica.copying import fetch
 from rdfaspider.frontier.replica.journal import Journal, unpack
@@ -51,6 +52,7 @@ class Node:
     worker    the name of the worker that ends when this node is stopped, if it has one
     listen    where to serve; if None, at a free port of the address by which Redis is reached
     security  certificate and key for TLS; the secret is that of the crawl
+    division  which worker gets which hosts
     options   those of the local frontier
     """
 
@@ -63,6 +65,7 @@ class Node:
         worker: str = "",
         listen: Address | None = None,
         security: Security | None = None,
+        division: Division | None = None,
         **options: Any,
     ) -> None:
         keys = Keys(url)
@@ -71,6 +74,7 @@ class Node:
         self._worker = worker
         self._listen = listen or Address(host=keys.own_address())
         self._security = security or Security()
+        self._division = division or Division()
         self._options = options
         self._frontier: LoggedFrontier | None = None
         self._standing: Standing | None = None
@@ -311,6 +315,10 @@ class Node:
     async def _lead(self, number: int, stopped: asyncio.Event) -> None:
         assert self._frontier is not None
         assert self._standing is not None
+        if not self._is_whole:
+            # From now on the log says that this copy counts alone: if it is killed, it must know that.
+            self._standing = replace(self._standing, number=number, has_led=True)
+            self._frontier.stand(self._standing)
         journal = Journal(self._registry, number, self._standing.position)
         try:
             await journal.begin(is_whole=self._is_whole)
@@ -323,7 +331,7 @@ class Node:
             frontier = await asyncio.to_thread(self._open_copy)
             leader = Leader(self._registry, journal, frontier, self._path, self._about)
             leader.security = replace(self._security, secret=self._registry.secret)
-            leader.worker = self._worker
+            leader.worker, leader.division = self._worker, self._division
             await leader.run(self._listen, self._now, keeping, stopped)
             self._frontier = self._standing = None  # it is closed
         except Gone:

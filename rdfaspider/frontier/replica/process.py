@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.partitions import Division
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.replica.node import Node
 from rdfaspider.frontier.service.wire import Security
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.service.wire import Address
 
 _STDIN = 0
+# Options that are records of their own.
+_STRUCTURED = ("politeness", "limits", "division")
 
 # The folder that holds the package, or the egg, which Python imports from like a folder.
 ROOT = str(Path(__file__).parents[3])
@@ -44,7 +47,7 @@ def task_of(
     worker: str = "",
 ) -> str:
     """Return what a node is to do, as a line."""
-    plain = {key: value for key, value in options.items() if key not in ("politeness", "limits")}
+    plain = {key: value for key, value in options.items() if key not in _STRUCTURED}
     manners = {**asdict(options["politeness"]), "own": None}
     return json.dumps(
         {
@@ -56,6 +59,7 @@ def task_of(
             "options": plain,
             "politeness": manners,
             "limits": asdict(options["limits"]),
+            "division": asdict(options.get("division") or Division()),
         }
     )
 
@@ -73,6 +77,7 @@ def main() -> None:
             **given["options"],
             "politeness": Politeness(**given["politeness"]),
             "limits": FrontierLimits(**given["limits"]),
+            "division": Division(**given["division"]),
         }
         security = Security(**given["security"])
         path = Path(given["path"])

@@ -1,7 +1,7 @@
 """What is in Redis of a crawl whose frontier is replicated: lease, nodes, secret and log.
 
-    {NAME}:crawl   kind (log), id, secret, order; number: that of the last leader; mark: its number and how
-                   many entries it has added; trimmed: where the log begins
+    {NAME}:crawl   kind (log), id, secret, order; number: that of the last leader; mark: its number, its
+                   name and how many entries it has added; trimmed: where the log begins
     {NAME}:lease   the name of the node that leads, for LEASE seconds
     {NAME}:nodes   the names of nodes by when they were last heard of
     {NAME}:about   what is known of each, as JSON
@@ -20,19 +20,18 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import redis
-import redis.asyncio
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.redis.address import Address
 from rdfaspider.frontier.replica import AWAY_AFTER, LEASE, scripts
+from rdfaspider.redislink import AsyncRedisLink, Primary, RedisLink, split_query
 from rdfaspider.secrets import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 BEGINNING = "0-0"
+# The name of a crawl whose URL has none.
+DEFAULT_NAME = "rdfa"
 # Entries that are kept at most, and that a standby reads at a time.
 _KEPT = 50_000
 _READ = 200
@@ -72,27 +71,37 @@ def place_of(position: str) -> tuple[int, int]:
 
 
 class Keys:
-    """The keys of a crawl, and where its Redis is."""
+    """The keys of a crawl, and where its Redis is; FrontierUnavailable if the URL makes no sense."""
 
     def __init__(self, url: str) -> None:
         self.shown = without_secrets(url)
-        scheme, _, rest = url.partition("+log://")
-        address = Address.parse(f"{scheme}://{rest}")
-        self.url, self.name = address.url, address.crawl
+        try:
+            self.url, self.name = split_query(url, "crawl", DEFAULT_NAME)
+            self._primary = Primary(self.url, self.name, _TIMEOUT)
+        except ValueError as error:
+            raise FrontierUnavailable(str(error)) from error
+        if not self.name or set(self.name) & set("{}* "):
+            raise FrontierUnavailable(
+                f"{self.name!r} is no name for a crawl: use letters and digits."
+            )
         tag = f"{{{self.name}}}"
         self.crawl, self.lease = f"{tag}:crawl", f"{tag}:lease"
         self.nodes, self.about, self.log = f"{tag}:nodes", f"{tag}:about", f"{tag}:log"
 
     def own_address(self) -> str:
         """Return the address by which this machine reaches Redis, and so may be reached."""
-        parts = urlsplit(self.url)
         try:
-            found = socket.getaddrinfo(parts.hostname, parts.port or 6379, type=socket.SOCK_DGRAM)
-            family, kind, protocol, _, there = found[0]
+            there = urlsplit(self._primary.find()[0])
+            if there.hostname is None:  # a socket of this machine
+                return "127.0.0.1"
+            port = there.port or 6379
+            family, kind, protocol, _, place = socket.getaddrinfo(
+                there.hostname, port, type=socket.SOCK_DGRAM
+            )[0]
             with socket.socket(family, kind, protocol) as probe:
-                probe.connect(there)  # nothing is sent
+                probe.connect(place)  # nothing is sent
                 return str(probe.getsockname()[0])
-        except OSError as error:
+        except (OSError, redis.RedisError) as error:
             raise FrontierUnavailable(absent(self, error)) from error
 
 
@@ -113,8 +122,9 @@ def of_open(keys: Keys, row: list[Any]) -> tuple[list[str], float]:
     """Return the terms of a crawl, and the time of Redis, that opening it has told."""
     if not row:
         raise FrontierUnavailable(
-            f"The crawl {keys.name} in {keys.shown} was begun without a log (redis://): go on with it as it"
-            " was begun, or give this one another name with crawl=NAME in FRONTIER_URL."
+            f"The crawl {keys.name} in {keys.shown} was begun by a version that kept the frontier in Redis"
+            " itself: end it with that version, or begin another with crawl=NAME in FRONTIER_URL; what it has"
+            " stored stays."
         )
     identity, secret, order = (each.decode() for each in row[:3])
     terms = ["id", identity, "secret", secret, "order", order]
@@ -132,22 +142,7 @@ class Registry:
         self.name = name
         self.terms: list[str] = []
         self.offset = 0.0
-        options: dict[str, Any] = {"socket_timeout": _TIMEOUT, "socket_connect_timeout": _TIMEOUT}
-        self._redis: Any = redis.asyncio.Redis.from_url(
-            keys.url, protocol=2, retry=Retry(NoBackoff(), 0), **options
-        )
-        script = self._redis.register_script
-        self._open, self._take, self._keep = (
-            script(scripts.OPEN),
-            script(scripts.TAKE),
-            script(scripts.KEEP),
-        )
-        self._trim, self._beat, self._leave = (
-            script(scripts.TRIM),
-            script(scripts.BEAT),
-            script(scripts.LEAVE),
-        )
-        self._look = script(scripts.LOOK)
+        self._redis = AsyncRedisLink(keys.url, keys.name, _TIMEOUT)
 
     @property
     def identity(self) -> str:
@@ -159,7 +154,7 @@ class Registry:
 
     async def open(self, order: str, clock: Callable[[], float], identity: str = "") -> str:
         """Begin the crawl, or go on with it; return its order. FrontierUnavailable if it cannot be."""
-        row = await self._open([self.keys.crawl], new_terms(order, identity))
+        row = await self._redis.run(scripts.OPEN, [self.keys.crawl], *new_terms(order, identity))
         self.terms, now = of_open(self.keys, row)
         self.offset = now - clock()
         return self.terms[5]
@@ -167,7 +162,7 @@ class Registry:
     async def evicts(self) -> str:
         """Return the policy by which this Redis throws keys away, "" if it does not."""
         try:
-            memory = await self._redis.info("memory")
+            memory = await self._redis.call("info", "memory")
         except redis.ResponseError:  # it may not be asked
             return ""
         policy = str(memory.get("maxmemory_policy", ""))
@@ -176,22 +171,25 @@ class Registry:
     async def look(self, within: float = AWAY_AFTER) -> View:
         """Return what Redis knows, with the nodes that were heard of within so many seconds."""
         keys = self.keys
-        row = await self._look([keys.crawl, keys.lease, keys.nodes, keys.about], [within])
-        return View.read(row)
+        names = [keys.crawl, keys.lease, keys.nodes, keys.about]
+        return View.read(await self._redis.run(scripts.LOOK, names, within))
 
     async def beat(self, **about: Any) -> None:
         """Say that this node is here."""
         said = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), **about})
-        await self._beat([self.keys.nodes, self.keys.about], [self.name, said])
+        await self._redis.run(scripts.BEAT, [self.keys.nodes, self.keys.about], self.name, said)
 
     async def leave(self) -> None:
         """Say that this node ends; if it leads, another may at once."""
-        await self._leave([self.keys.lease, self.keys.nodes, self.keys.about], [self.name])
+        keys = [self.keys.lease, self.keys.nodes, self.keys.about]
+        await self._redis.run(scripts.LEAVE, keys, self.name)
 
     async def take(self, least: int) -> int:
         """Take the lease; return this leader's number, 0 if another has it."""
-        arguments: list[Any] = [self.name, least, _milliseconds(LEASE), *self.terms]
-        return int(await self._take([self.keys.crawl, self.keys.lease], arguments))
+        keys = [self.keys.crawl, self.keys.lease]
+        words = (self.name, least, _milliseconds(LEASE), *self.terms)
+        await self._redis.look_for_replicas()
+        return int(await self._redis.run_safely(scripts.TAKE, keys, *words))
 
     async def keep(self, number: int, count: int, entry: bytes, *, begins: bool = False) -> str:
         """Renew the lease, and add an entry if there is one, as the so-maniest; return its position.
@@ -201,22 +199,27 @@ class Registry:
         """
         keys = [self.keys.crawl, self.keys.lease, self.keys.log]
         flag = "yes" if begins else ""
-        arguments: list[Any] = [self.name, number, _milliseconds(LEASE), count, entry, flag]
-        return str((await self._keep(keys, arguments)).decode())
+        words = (self.name, number, _milliseconds(LEASE), count, entry, flag)
+        return str((await self._redis.run_safely(scripts.KEEP, keys, *words)).decode())
 
     async def trim(self, number: int, position: str) -> None:
         """Drop what comes before a position, and what is too much."""
-        await self._trim([self.keys.crawl, self.keys.log], [number, position, _KEPT])
+        await self._redis.look_for_replicas()
+        await self._redis.run(
+            scripts.TRIM, [self.keys.crawl, self.keys.log], number, position, _KEPT
+        )
 
     async def read(self, position: str, *, waits: bool) -> list[tuple[str, bytes]]:
         """Return the next entries after a position, with theirs."""
         block = _milliseconds(_BLOCK) if waits else None
-        streams = await self._redis.xread({self.keys.log: position}, count=_READ, block=block)
+        streams = await self._redis.call(
+            "xread", {self.keys.log: position}, count=_READ, block=block
+        )
         entries = streams[0][1] if streams else []
         return [(place.decode(), fields[b"z"]) for place, fields in entries]
 
     async def close(self) -> None:
-        await self._redis.aclose()
+        await self._redis.close()
 
 
 class Onlooker:
@@ -224,26 +227,21 @@ class Onlooker:
 
     def __init__(self, keys: Keys) -> None:
         self.keys = keys
-        self._redis: Any = redis.Redis.from_url(
-            keys.url, protocol=2, socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT
-        )
-        self._look = self._redis.register_script(scripts.LOOK)
-        self._claim = self._redis.register_script(scripts.CLAIM)
+        self._redis = RedisLink(keys.url, keys.name, _TIMEOUT)
 
     def look(self) -> View:
         """Return what Redis knows; ConnectionError if it is away."""
         keys = self.keys
         try:
-            return View.read(
-                self._look([keys.crawl, keys.lease, keys.nodes, keys.about], [AWAY_AFTER])
-            )
+            names = [keys.crawl, keys.lease, keys.nodes, keys.about]
+            return View.read(self._redis.run(scripts.LOOK, names, AWAY_AFTER))
         except redis.RedisError as error:
             raise ConnectionError(f"Redis does not answer: {error}") from error
 
     def claim(self, name: str, most: int) -> bool:
         """Take a place among the nodes, unless there are so many already."""
         try:
-            return bool(self._claim([self.keys.nodes], [name, most, AWAY_AFTER]))
+            return bool(self._redis.run(scripts.CLAIM, [self.keys.nodes], name, most, AWAY_AFTER))
         except redis.RedisError:
             return False
 

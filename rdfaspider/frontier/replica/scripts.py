@@ -1,6 +1,8 @@
 """The scripts that Redis runs for nodes and workers; registry.py says what the keys are."""
 
-OPEN = """
+from rdfaspider.redislink import Script
+
+OPEN = Script("""
 local kind = redis.call('HGET', KEYS[1], 'kind')
 if kind ~= 'log' and redis.call('EXISTS', KEYS[1]) == 1 then return {} end
 redis.call('HSET', KEYS[1], 'kind', 'log')
@@ -8,25 +10,27 @@ for i = 1, #ARGV, 2 do redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
 local time = redis.call('TIME')
 local crawl = redis.call('HMGET', KEYS[1], 'id', 'secret', 'order')
 return {crawl[1], crawl[2], crawl[3], time[1], time[2]}
-"""
+""")
 # Take the lease if nobody else has it; the number is higher than all that Redis or the node knows of.
-TAKE = """
+TAKE = Script("""
 local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[1] then return 0 end
 local last = tonumber(redis.call('HGET', KEYS[1], 'number') or '0')
 local number = math.max(last, tonumber(ARGV[2])) + 1
-redis.call('HSET', KEYS[1], 'kind', 'log', 'number', number, 'mark', number .. ':0')
+redis.call('HSET', KEYS[1], 'kind', 'log', 'number', number, 'mark', number .. ARGV[1] .. ':0')
 for i = 4, #ARGV, 2 do redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[3])
 return number
-"""
+""")
 # Renew the lease and add an entry, unless another node has led since. An entry that was added already, by
-# a call whose answer was lost, is not added twice; if what this leader has added is gone, that is said.
-KEEP = """
+# a call whose answer was lost, is not added twice; if what this leader has added is gone, that is said. The
+# mark has its name too: a fail-over may forget that it leads, and give its number to another.
+KEEP = Script("""
 local crawl = redis.call('HMGET', KEYS[1], 'number', 'mark')
 if not crawl[1] or tonumber(crawl[1]) < tonumber(ARGV[2]) then return 'lost' end
 if crawl[1] ~= ARGV[2] then return 'gone' end
-local before, mark = ARGV[2] .. ':' .. (ARGV[4] - 1), ARGV[2] .. ':' .. ARGV[4]
+local who = ARGV[2] .. ARGV[1] .. ':'
+local before, mark = who .. (ARGV[4] - 1), who .. ARGV[4]
 if ARGV[5] == '' then before = mark end
 if crawl[2] ~= before and crawl[2] ~= mark then return 'lost' end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[3])
@@ -36,8 +40,8 @@ local id = redis.call('XADD', KEYS[3], '*', 'z', ARGV[5])
 redis.call('HSET', KEYS[1], 'mark', mark)
 if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'trimmed', id) end
 return id
-"""
-TRIM = """
+""")
+TRIM = Script("""
 if redis.call('HGET', KEYS[1], 'number') ~= ARGV[1] then return 0 end
 local cut = 0
 if ARGV[2] ~= '' then cut = redis.call('XTRIM', KEYS[2], 'MINID', ARGV[2]) end
@@ -47,27 +51,27 @@ if cut > 0 then
   redis.call('HSET', KEYS[1], 'trimmed', first[1] and first[1][1] or ARGV[2])
 end
 return cut
-"""
-BEAT = """
+""")
+BEAT = Script("""
 local time = redis.call('TIME')
 redis.call('ZADD', KEYS[1], time[1] + time[2] / 1000000, ARGV[1])
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 return 1
-"""
-CLAIM = """
+""")
+CLAIM = Script("""
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
 if redis.call('ZCOUNT', KEYS[1], now - ARGV[3], '+inf') >= tonumber(ARGV[2]) then return 0 end
 redis.call('ZADD', KEYS[1], now, ARGV[1])
 return 1
-"""
-LEAVE = """
+""")
+LEAVE = Script("""
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('HDEL', KEYS[3], ARGV[1])
 return 1
-"""
-LOOK = """
+""")
+LOOK = Script("""
 local crawl = redis.call('HMGET', KEYS[1], 'number', 'trimmed', 'secret', 'order')
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
@@ -76,4 +80,4 @@ local about = {}
 for i, name in ipairs(names) do about[i] = redis.call('HGET', KEYS[4], name) or '{}' end
 return {crawl[1] or '0', crawl[2] or '0-0', crawl[3] or '', crawl[4] or '',
         redis.call('GET', KEYS[2]) or '', names, about}
-"""
+""")

@@ -3,7 +3,7 @@
 A URL belongs to one of the workers: in the order topics by its topic, so that a worker reads pages of a kind,
 in the others by its host, so that connections and what is known of a host are used again. Which worker a
 topic or a host belongs to is decided by rendezvous hashing over those who ask for URLs, so the topics of one
-that leaves spread over the rest, and the others keep theirs.
+that leaves spread over the rest, and the others keep theirs; or by the clock (partitions.py).
 
 This is a preference and costs no throughput. The frontier decides what comes next, and each URL goes to the
 worker who asks, unless it belongs to another one who has asked lately: then it is kept for that one, as long
@@ -17,7 +17,7 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Protocol
 
 from rdfaspider.frontier.orders import ORDERS
-from rdfaspider.frontier.partitions import even_out, rendezvous
+from rdfaspider.frontier.partitions import Division, even_out
 from rdfaspider.frontier.topics import topic_of
 from rdfaspider.frontier.topics.names import NOTE, read_names
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 _MOST, _MOST_OF_LEARNERS = 32, 2
 # Seconds since its last question after which nothing is kept for a worker, and for which a URL is kept.
 _LATELY, _KEPT = 0.5, 0.25
-# Hosts belong to workers in so many groups.
-_GROUPS = 256
 # Of so many URLs of a topic, so many that its worker had no room for: then it is split.
 _WINDOW, _TOO_MANY = 200, 50
 
@@ -53,15 +51,18 @@ class Keys(Protocol):
 
 
 class HostKeys:
-    """Hosts in groups."""
+    """Hosts by their partitions."""
 
     version = 0
 
+    def __init__(self, division: Division) -> None:
+        self._division = division
+
     def loads(self) -> list[float]:
-        return [1.0] * _GROUPS
+        return [1.0] * self._division.partitions
 
     def place(self, taken: Taken) -> int:
-        return taken.host % _GROUPS
+        return self._division.partition(taken.url.split("/", 3)[2])
 
     def count(self, place: int, *, is_over: bool) -> None:
         pass
@@ -132,9 +133,11 @@ class Allocator:
     Invariant: what is kept is in flight in the frontier and held by nobody.
     """
 
-    def __init__(self, frontier: LocalFrontier) -> None:
+    def __init__(self, frontier: LocalFrontier, division: Division | None = None) -> None:
         self._frontier = frontier
-        self._keys: Keys = TopicKeys(frontier) if frontier.order == "topics" else HostKeys()
+        self._division = division or Division()
+        by_topic = frontier.order == "topics"
+        self._keys: Keys = TopicKeys(frontier) if by_topic else HostKeys(self._division)
         self._most = _MOST_OF_LEARNERS if ORDERS[frontier.order].fed_at_once == 1 else _MOST
         self._kept: dict[str, deque[tuple[float, Taken]]] = {}
         self._spare: deque[tuple[float, Taken]] = deque()
@@ -142,6 +145,7 @@ class Allocator:
         self._asked: dict[str, tuple[float, int]] = {}
         self._owners: list[str] = []
         self._version = -1  # of the keys, for which the owners are
+        self._phase = 0
 
     @property
     def kept(self) -> int:
@@ -174,8 +178,8 @@ class Allocator:
             if len(self._kept) == 1:
                 return taken
             place = self._keys.place(taken)
-            if self._version != self._keys.version:
-                self._choose_owners()
+            if self._version != self._keys.version or self._phase != self._division.phase(now):
+                self._choose_owners(now)
             owner = self._owners[place]
             is_over = owner != name and not self._has_room(owner, now)
             self._keys.count(place, is_over=is_over)
@@ -184,10 +188,10 @@ class Allocator:
             self._kept[owner].append((now, taken))
         return None
 
-    def _choose_owners(self) -> None:
+    def _choose_owners(self, now: float) -> None:
         loads, workers = self._keys.loads(), list(self._kept)
-        self._owners = even_out(rendezvous(len(loads), workers), loads, workers)
-        self._version = self._keys.version
+        self._owners = even_out(self._division.assign(len(loads), workers, now), loads, workers)
+        self._version, self._phase = self._keys.version, self._division.phase(now)
 
     def _has_room(self, name: str, now: float) -> bool:
         """Tell whether a worker is likely to ask for one more soon."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Counts, HostView, Taken
     from rdfaspider.frontier.local import LocalFrontier
+    from rdfaspider.frontier.partitions import Division
 
 logger = logging.getLogger(__name__)
 
@@ -74,10 +75,15 @@ class Desk:
 
     `clock` is the time; None if the workers tell it, as tests do. `copy` is the number of this copy of the
     frontier, if there are several: hosts have other numbers in each, so workers get both in one number.
+    `division` says which worker gets which hosts, if it can be.
     """
 
     def __init__(
-        self, frontier: LocalFrontier, clock: Callable[[], float] | None, copy: int = 0
+        self,
+        frontier: LocalFrontier,
+        clock: Callable[[], float] | None,
+        copy: int = 0,
+        division: Division | None = None,
     ) -> None:
         self.frontier = frontier
         self._copy = copy << _COPY
@@ -85,7 +91,7 @@ class Desk:
         self.workers: dict[str, Worker] = {}
         self._clock = clock
         self._counted: tuple[float, Counts] | None = None
-        self._allocator = Allocator(frontier)
+        self._allocator = Allocator(frontier, division)
         self.notices = Notices(frontier)
         self.logbook = Logbook(frontier.path)
         self._politeness = frontier.politeness

@@ -13,14 +13,17 @@ from rdfaspider.frontier.service.server import Service
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.local import LocalFrontier
+    from rdfaspider.frontier.partitions import Division
     from rdfaspider.frontier.service.wire import Address, Security
 
 logger = logging.getLogger(__name__)
 
 
-def serve(frontier: LocalFrontier, address: Address, security: Security) -> None:
+def serve(
+    frontier: LocalFrontier, address: Address, security: Security, division: Division | None = None
+) -> None:
     """Serve a frontier until SIGINT or SIGTERM; FrontierUnavailable if it cannot be, or cannot any more."""
-    asyncio.run(_serve(Service(Desk(frontier, clock.now), address, security)))
+    asyncio.run(_serve(Service(Desk(frontier, clock.now, division=division), address, security)))
 
 
 async def _serve(service: Service) -> None:

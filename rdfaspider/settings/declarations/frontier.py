@@ -8,7 +8,7 @@ SETTINGS = (
         "url",
         "{jobdir}/frontier",
         "Where the frontier is: a directory; `unix:PATH` or `frontier://HOST:PORT` for a worker of a service,"
-        " `redis+log://HOST:PORT/0?crawl=NAME` for one whose frontier is replicated"
+        " `redis://HOST:PORT/0?crawl=NAME` for one whose frontier is replicated"
         " ([service.md](service.md)); or `redis://HOST:PORT/0?crawl=NAME` to share a crawl by way of Redis"
         " ([shared.md](shared.md)). `{jobdir}` stands for `JOBDIR`.",
         secret=True,
@@ -145,9 +145,9 @@ SETTINGS = (
     Setting(
         "FRONTIER_PARTITIONS",
         "int",
-        32,
-        "Divide a shared crawl into this many partitions, which is the most workers that can have"
-        " one each. A crawl keeps the number it began with.",
+        256,
+        "Of a crawl with several workers: divide the hosts into this many partitions. Each worker gets the"
+        " hosts of its partitions, if it can be ([service.md](service.md#who-gets-what)).",
         unit="partitions",
         least=1,
         most=16_384,
@@ -156,16 +156,15 @@ SETTINGS = (
         "FRONTIER_PARTITIONING",
         "choice",
         "digest",
-        "The function of the host name that chooses its partition ([shared.md](shared.md)). A crawl"
-        " keeps the one it began with.",
+        "The function of the host's name that chooses its partition.",
         choices=("digest", "characters", "even", "odd"),
     ),
     Setting(
         "FRONTIER_ASSIGNMENT",
         "choice",
         "rendezvous",
-        "Which partitions a worker asks first: `rendezvous` keeps them, `phases` moves all workers on"
-        " by the clock.",
+        "Which partitions are a worker's: `rendezvous` keeps them, `phases` moves all workers on by the"
+        " clock.",
         choices=("rendezvous", "phases"),
     ),
     Setting(
@@ -236,7 +235,7 @@ SETTINGS = (
         "FRONTIER_NODES",
         "int",
         2,
-        "Of a crawl with `FRONTIER_URL=redis+log://…`, how many copies of the frontier there are to be,"
+        "Of a crawl with `FRONTIER_URL=redis://…`, how many copies of the frontier there are to be,"
         " each on the disk of a worker ([service.md](service.md)); the loss of all but one is survived.",
         unit="copies",
         least=1,

@@ -1,0 +1,287 @@
+"""The way to Redis: one server, the primary that Sentinels watch over, or a node of a cluster.
+
+    redis://HOST:PORT/0                           one server, or any node of a cluster
+    redis+unix:///PATH                            one server, by its socket
+    redis+sentinel://HOST:PORT,HOST:PORT/NAME/0   the primary called NAME
+
+rediss:// and rediss+sentinel:// are the same with TLS. All keys that belong together share a hash tag, so
+that even in a cluster one server has them all. Which one that is, is found out before the first call, and
+again after each that has failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from hashlib import sha1
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit, urlunsplit
+
+import redis
+import redis.asyncio
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.crc import key_slot
+from redis.retry import Retry
+
+from rdfaspider.secrets import without_secrets
+
+_SENTINEL_PORT = 26379
+# Milliseconds that a replica has to say that it is up to date.
+_REPLICATION = 1000
+# What a server says that has the keys no more, or takes no writes.
+_ELSEWHERE = ("MOVED", "ASK", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "LOADING")
+
+
+def split_query(url: str, name: str, default: str) -> tuple[str, str]:
+    """Return a URL without one member of its query, and that member; ValueError if it is no URL."""
+    try:
+        query = parse_qs(urlsplit(url).query)
+        for each in _hosts(url):
+            _ = urlsplit(f"//{each}").port
+    except ValueError:  # whose words might show a password
+        raise ValueError(
+            f"{without_secrets(url)} is no URL of Redis: write redis://HOST:PORT/0, and / ? # @ in a password"
+            " as %2F %3F %23 %40."
+        ) from None
+    value = query.pop(name, [default])[-1]
+    # Put together by hand: of redis+unix:///PATH urllib would drop two slashes.
+    options = f"?{urlencode(query, doseq=True)}" if query else ""
+    return url.partition("?")[0] + options, value
+
+
+def _hosts(url: str) -> list[str]:
+    return urlsplit(url).netloc.rpartition("@")[2].split(",")
+
+
+class Primary:
+    """Finds the server that has a key and takes writes.
+
+    Layout: `_servers` has the URLs of those that can be asked: the Sentinels, or the server that was named
+    and the other nodes of its cluster.
+    """
+
+    def __init__(self, url: str, key: str, timeout: float) -> None:
+        self._slot = key_slot(key.encode())
+        self._options: dict[str, Any] = {
+            "socket_timeout": timeout,
+            "socket_connect_timeout": timeout,
+            "protocol": 2,
+        }
+        self._watched, self._url, self._servers = _read(url)
+
+    def find(self) -> tuple[str, dict[str, Any]]:
+        """Return its URL and the options of a client; redis.RedisError if nobody knows it."""
+        failure: Exception = redis.ConnectionError("nobody answers")
+        for url in self._servers:
+            try:
+                found = self._ask_sentinel(url) if self._watched else self._ask_server(url)
+            except (redis.RedisError, OSError, ValueError, TypeError) as error:
+                failure = error  # the last two of an option that there is not
+            else:
+                return found, self._options
+        raise _as_redis_error(failure)
+
+    def _ask_sentinel(self, url: str) -> str:
+        with self._client(url) as client:
+            found = client.execute_command("SENTINEL", "get-master-addr-by-name", self._watched)
+        if not found:
+            raise redis.ConnectionError(f"the Sentinels know no primary {self._watched}")
+        return _elsewhere(self._url, found[0].decode(), int(found[1]))
+
+    def _ask_server(self, url: str) -> str:
+        with self._client(url) as client:
+            try:
+                slots = client.execute_command("CLUSTER SLOTS")
+            except redis.AuthenticationError:
+                raise
+            except redis.ResponseError:  # it is no cluster, or one may not ask
+                return url
+        nodes = {
+            (first, last): _elsewhere(self._url, primary[0].decode(), int(primary[1]))
+            for first, last, primary, *_ in slots
+            if primary[0]
+        }
+        # Whoever has answered is asked first the next time.
+        self._servers = list(dict.fromkeys([url, *nodes.values(), self._url]))
+        for (first, last), node in nodes.items():
+            if first <= self._slot <= last:
+                return node
+        raise redis.ConnectionError("no node of the cluster has the keys of the crawl")
+
+    def _client(self, url: str) -> Any:
+        return redis.Redis.from_url(url, **self._options, retry=Retry(NoBackoff(), 0))
+
+
+def _read(url: str) -> tuple[str, str, list[str]]:
+    """Return the name of the primary if Sentinels know it, a URL with its options, and those to be asked."""
+    scheme, _, rest = url.partition("+sentinel://")
+    if not rest:
+        plain = url.removeprefix("redis+")
+        return "", plain, [plain]
+    parts = urlsplit(f"{scheme}://{rest}")
+    name, _, number = parts.path.strip("/").partition("/")
+    if not name:
+        raise ValueError(
+            f"{without_secrets(url)} does not say which primary the Sentinels watch: write"
+            " redis+sentinel://HOST:PORT/NAME."
+        )
+    places = [urlsplit(f"//{each}") for each in _hosts(url)]
+    # Account and number are those of the servers, not of the Sentinels.
+    asked = urlunsplit((scheme, "", "", parts.query, ""))
+    sentinels = [
+        _elsewhere(asked, each.hostname or "", each.port or _SENTINEL_PORT) for each in places
+    ]
+    return unquote(name), urlunsplit(parts._replace(path=f"/{number}")), sentinels
+
+
+def _elsewhere(url: str, host: str, port: int) -> str:
+    """Return the URL of another server, with the same account and options."""
+    parts = urlsplit(url)
+    account, at, _ = parts.netloc.rpartition("@")
+    name = f"[{host}]" if ":" in host else host
+    return urlunsplit(parts._replace(netloc=f"{account}{at}{name}:{port}"))
+
+
+def _is_elsewhere(error: Exception) -> bool:
+    """Tell whether another server may have to be asked."""
+    kinds = (redis.ConnectionError, redis.TimeoutError, OSError)
+    return (
+        isinstance(error, kinds)
+        or str(error).startswith(_ELSEWHERE)
+        or "MOVED" in type(error).__name__.upper()
+    )
+
+
+class Script:
+    """A script for Redis, which is sent as a whole only once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.digest = sha1(text.encode()).hexdigest()
+
+
+class RedisLink:
+    """Calls the server that has a key. Each call raises redis.RedisError if it fails."""
+
+    def __init__(self, url: str, key: str, timeout: float) -> None:
+        self._primary = Primary(url, key, timeout)
+        self._client: Any = None
+
+    def call(self, name: str, *words: Any) -> Any:
+        """Call a command of the client by its name."""
+        try:
+            if self._client is None:
+                url, options = self._primary.find()
+                self._client = redis.Redis.from_url(url, **options, retry=Retry(NoBackoff(), 0))
+            return getattr(self._client, name)(*words)
+        except (redis.RedisError, OSError) as error:
+            if _is_elsewhere(error):
+                self.close()
+            raise _as_redis_error(error) from error
+
+    def run(self, script: Script, keys: list[str], *words: Any) -> Any:
+        """Run a script."""
+        try:
+            return self.call("evalsha", script.digest, len(keys), *keys, *words)
+        except redis.exceptions.NoScriptError:
+            return self.call("eval", script.text, len(keys), *keys, *words)
+
+    def close(self) -> None:
+        if self._client is not None:
+            with suppress(redis.RedisError, OSError):
+                self._client.close()
+        self._client = None
+
+
+class AsyncRedisLink:
+    """The same for the loop of asyncio."""
+
+    def __init__(self, url: str, key: str, timeout: float) -> None:
+        self._primary = Primary(url, key, timeout)
+        self._clients: list[Any] = []  # one for all, and one for what must be on replicas
+        self._has_replicas = False
+        self._finding = asyncio.Lock()
+
+    async def call(self, name: str, *words: Any, **options: Any) -> Any:
+        """Call a command of the client by its name."""
+        clients = self._clients
+        try:
+            return await getattr((await self._found())[0], name)(*words, **options)
+        except (redis.RedisError, OSError) as error:
+            await self._give_up(clients, error)
+            raise _as_redis_error(error) from error
+
+    async def run(self, script: Script, keys: list[str], *words: Any) -> Any:
+        """Run a script."""
+        try:
+            return await self.call("evalsha", script.digest, len(keys), *keys, *words)
+        except redis.exceptions.NoScriptError:
+            return await self.call("eval", script.text, len(keys), *keys, *words)
+
+    async def run_safely(self, script: Script, keys: list[str], *words: Any) -> Any:
+        """Run a script; return when a replica has what it has done, if there is any.
+
+        Replication is asynchronous: a replica that takes over may lack what its primary was told last.
+        """
+        clients = self._clients
+        try:
+            client = (await self._found())[1]
+            for attempt in (1, 2):
+                pipeline = client.pipeline(transaction=False)
+                start = ("EVALSHA", script.digest) if attempt == 1 else ("EVAL", script.text)
+                pipeline.execute_command(*start, len(keys), *keys, *words)
+                if self._has_replicas:
+                    pipeline.execute_command("WAIT", 1, _REPLICATION)
+                answers = await pipeline.execute(raise_on_error=False)
+                if not isinstance(answers[0], redis.exceptions.NoScriptError):
+                    break
+        except (redis.RedisError, OSError) as error:
+            await self._give_up(clients, error)
+            raise _as_redis_error(error) from error
+        for answer in answers:
+            if isinstance(answer, Exception):
+                await self._give_up(clients, answer)
+                raise _as_redis_error(answer)
+        if self._has_replicas and not answers[1]:
+            await self.look_for_replicas()
+            if self._has_replicas:
+                raise redis.TimeoutError("no replica of Redis has what was told yet")
+        return answers[0]
+
+    async def look_for_replicas(self) -> None:
+        """Find out whether the server has replicas now."""
+        try:
+            about = await self.call("info", "replication")
+        except redis.ResponseError:  # it may not be asked
+            return
+        self._has_replicas = bool(about.get("connected_slaves"))
+
+    async def _found(self) -> list[Any]:
+        async with self._finding:
+            if not self._clients:
+                url, options = await asyncio.to_thread(self._primary.find)
+                options = {**options, "retry": AsyncRetry(NoBackoff(), 0)}
+                client: Any = redis.asyncio.Redis
+                self._clients = [
+                    client.from_url(url, **options),
+                    client.from_url(url, single_connection_client=True, **options),
+                ]
+        return self._clients
+
+    async def _give_up(self, clients: list[Any], error: Exception) -> None:
+        """Let go of the server if another one may have to be asked."""
+        if _is_elsewhere(error) and clients is self._clients:
+            await self.close()
+
+    async def close(self) -> None:
+        clients, self._clients = self._clients, []
+        self._has_replicas = False
+        for client in clients:
+            with suppress(redis.RedisError, OSError):
+                await client.aclose()
+
+
+def _as_redis_error(error: Exception) -> redis.RedisError:
+    text = without_secrets(str(error))
+    return error if isinstance(error, redis.RedisError) else redis.ConnectionError(text)
