@@ -67,7 +67,7 @@ crawl: $(VENV)/crawl.ready
 SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/nginx.ready
 
 test: $(VENV)/test.ready $(SERVERS)
-	@$(BIN)/python -m pytest --numprocesses=auto
+	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
 
 lint: $(VENV)/test.ready
 	@$(BIN)/ruff check .

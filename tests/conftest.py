@@ -24,6 +24,16 @@ hypothesis.settings.register_profile("rdfaspider", deadline=None)
 hypothesis.settings.load_profile("rdfaspider")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Run two tests for each core: half of the time they wait, for delays and for processes."""
+    return 2 * (os.cpu_count() or 1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that it is not left alone in the end."""
+    items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
+
+
 @pytest.fixture(scope="session")
 def vectors() -> Path:
     """Return the folder of external test vectors, or skip where there is none."""

@@ -51,7 +51,7 @@ def test_good_hosts_among_one_of_each_hostile_kind(tmp_path: Path) -> None:
                 FETCH_CONNECT_TIMEOUT=2,
                 FETCH_FIRST_BYTE_TIMEOUT=2,
                 DOWNLOAD_TIMEOUT=3,
-                EXTRACT_TIMEOUT=3,
+                EXTRACT_TIMEOUT=8,
                 EXTRACT_MEMORY_MB=200,
                 EXTRACT_PROCESSES=2,
             )

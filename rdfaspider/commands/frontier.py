@@ -165,13 +165,12 @@ class Command(CheckedCommand):
         from rdfaspider import rocksdb
         from rdfaspider.frontier.replica.client import NobodyThere
 
-        assert self.settings is not None
-        path = Path(self.settings["JOBDIR"] or ".") / "frontier"
+        copy = error.copy if isinstance(error, NobodyThere) else None
         is_question = opts.requeue is None and not any(getattr(opts, n) for n in _INSTRUCTIONS)
-        if not (isinstance(error, NobodyThere) and is_question and rocksdb.is_there(path)):
+        if copy is None or not is_question or opts.log or not rocksdb.is_there(copy):
             raise error
-        print(f"No worker runs; this is the copy in {path}.", file=sys.stderr)
-        self._run_local(str(path), opts)
+        print(f"No worker runs; this is what the last one has left in {copy}.", file=sys.stderr)
+        self._run_local(str(copy), opts)
 
     def _run_local(self, path: str, opts: argparse.Namespace) -> None:
         from rdfaspider.frontier import text

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider, NotConfigured
 
-from rdfaspider.seedlist import SeedList, SeedsUnavailable, read_seed
 from rdfaspider.settings.places import seeds_url
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
+
+    from rdfaspider.seedlist import SeedList
 
 logger = getLogger(__name__)
 
@@ -44,6 +45,10 @@ class PushedSeeds:
         url = seeds_url(settings)
         if not url:
             raise NotConfigured
+        from rdfaspider.seedlist import (
+            SeedList,  # a tenth of a second, which most crawls need not wait
+        )
+
         # Workers of one crawl read under one name: if one is killed, the others take in what it was reading.
         seeds = SeedList(url, "reader")
         extension = cls(crawler, seeds, waits=settings.getbool("FRONTIER_WAIT"))
@@ -57,7 +62,8 @@ class PushedSeeds:
         self._task = asyncio.get_running_loop().create_task(self._read(spider))
 
     def spider_idle(self) -> None:
-        if self._waits or not self._is_drained:
+        scheduler: Any = self.crawler.engine and self.crawler.engine.scheduler
+        if (self._waits or not self._is_drained) and not scheduler.is_told_to_stop:
             raise DontCloseSpider
 
     async def spider_closed(self) -> None:
@@ -67,6 +73,8 @@ class PushedSeeds:
         self._seeds.close()
 
     async def _read(self, spider: Any) -> None:
+        from rdfaspider.seedlist import SeedsUnavailable
+
         safe: list[bytes] = []
         while True:
             try:
@@ -89,6 +97,8 @@ class PushedSeeds:
 
     async def _take_in(self, spider: Any, items: Iterable[bytes]) -> bool:
         """Take seeds in; tell whether the frontier has them."""
+        from rdfaspider.seedlist import read_seed
+
         by_depth: dict[int, list[str]] = {}
         for item in items:
             try:

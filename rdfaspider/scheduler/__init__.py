@@ -281,6 +281,11 @@ class Scheduler(BaseScheduler):
     # --- requests ---
 
     @property
+    def is_told_to_stop(self) -> bool:
+        """Tell whether the workers of this crawl are told to stop."""
+        return getattr(self.frontier, "state", "run") == "stop"
+
+    @property
     def is_waiting(self) -> bool:
         """Tell whether nothing is under way: no fetch, no look-up of a host, no seed."""
         return not (self._taken or self._placing or self.lanes.waiting or self._intake.is_busy)

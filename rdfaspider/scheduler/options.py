@@ -13,7 +13,6 @@ from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.partitions import Division
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.reader import FrontierReader
-from rdfaspider.frontier.replica.registry import begun_order
 from rdfaspider.frontier.service.client import ServedFrontier
 from rdfaspider.frontier.service.wire import Security
 from rdfaspider.frontier.terms import WITH_WINDOW
@@ -54,6 +53,8 @@ def frontier_order(settings: BaseSettings) -> str:
     url, order = frontier_url(settings), str(settings["FRONTIER_ORDER"])
     is_asked = _is_asked(settings, "FRONTIER_ORDER")
     if is_replicated(url):
+        from rdfaspider.frontier.replica.registry import begun_order
+
         begun = begun_order(url) or order
         return _same_order(url, begun, order if is_asked else "")
     if is_shared(url):

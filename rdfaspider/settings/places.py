@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rdfaspider.frontier import is_replicated, is_shared
-from rdfaspider.frontier.replica.registry import DEFAULT_NAME
 from rdfaspider.frontier.topics import read_topics
-from rdfaspider.redislink import split_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +44,9 @@ def seeds_url(settings: BaseSettings) -> str:
         return str(url)
     if not is_replicated(url := str(settings["FRONTIER_URL"])):
         return ""
+    from rdfaspider.frontier.replica.registry import DEFAULT_NAME
+    from rdfaspider.redislink import split_query
+
     place, crawl = split_query(url, "crawl", DEFAULT_NAME)
     return f"{place}{'&' if '?' in place else '?'}key={quote(crawl)}:start_urls"
 

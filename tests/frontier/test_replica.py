@@ -516,10 +516,31 @@ def test_a_node_without_a_copy_says_that_it_waits_for_one(url: str, tmp_path: Pa
         while "waits for a machine" not in one.log:
             assert time.monotonic() < until
             time.sleep(0.05)
+        assert str(one.path) in one.log
         one.kill()
         shutil.move(tmp_path / "away", one.path)
         one.start()
         finish(worker, 10)
+
+
+def test_a_copy_that_was_left_on_this_machine_is_taken_over(url: str, tmp_path: Path) -> None:
+    """As jobs of scrapyd, which have a directory each, leave theirs."""
+    with Worker(url) as worker:
+        with NodeProcess(url, tmp_path / "one") as one:
+            worker.put(URLS)
+            with NodeProcess(url, tmp_path / "two") as two:
+                await_standby(url, two)
+                until = time.monotonic() + 20
+                while view_of(url).trimmed == BEGINNING:  # the log alone is not enough
+                    worker.set_note("note", b"value")
+                    time.sleep(0.05)
+                    assert time.monotonic() < until
+                two.kill(wiped=True)
+            one.kill()
+        with NodeProcess(url, tmp_path / "other") as other:
+            finish(worker, 10)
+            assert not one.path.exists()
+            assert "is now in" in other.log
 
 
 def test_a_copy_outlives_a_redis_that_has_lost_everything(

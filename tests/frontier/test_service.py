@@ -18,6 +18,7 @@ from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.service import BEAT, DEAD_AFTER
 from rdfaspider.frontier.service.client import ServedFrontier
+from rdfaspider.frontier.service.desk import WORKERS, Desk
 from rdfaspider.frontier.service.logbook import Logbook
 from rdfaspider.frontier.service.server import Service
 from rdfaspider.frontier.service.wire import (
@@ -509,3 +510,18 @@ def test_addresses(url: str, shown: str) -> None:
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(ValueError, match=r"must|secret"):
         Address.parse(url)
+
+
+def test_a_stop_reaches_workers_that_come_back_and_ends_with_a_new_one(tmp_path: Path) -> None:
+    frontier = LocalFrontier(str(tmp_path / "frontier"), now=0.0)
+    frontier.set_note(WORKERS, b'["one"]')
+    frontier.set_note("told", b'{"state": "stop"}')
+    with frontier:
+        desk = Desk(frontier, lambda: 0.0)
+        words = {"run": "1", "grants": 0, "about": {}, "watch": [], "holds": []}
+        desk.greet({**words, "name": "one"})
+        assert desk.notices.state == "stop", "it was there when all were told"
+        desk.greet({**words, "name": ""})
+        assert desk.notices.state == "stop", "that one only looks"
+        desk.greet({**words, "name": "two"})
+        assert desk.notices.state == "run"

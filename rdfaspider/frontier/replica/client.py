@@ -14,6 +14,7 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import FrontierUnavailable
@@ -42,7 +43,9 @@ _ENDING = 30.0
 
 
 class NobodyThere(FrontierUnavailable):
-    """Says that no node of a crawl runs."""
+    """Says that no node of a crawl runs. `copy` is where the last leader has left its copy, if it is here."""
+
+    copy: Path | None = None
 
 
 class ReplicatedFrontier(ServedFrontier):
@@ -132,10 +135,12 @@ def _check_that_somebody_is_there(keys: Keys, view: View) -> None:
             " crawl=NAME in FRONTIER_URL."
         )
     if not view.nodes:
-        raise NobodyThere(
-            f"No worker of the crawl {keys.name} runs, and they have its frontier: start one, or name the"
-            " directory of one on this machine with -s JOBDIR=DIRECTORY."
+        error = NobodyThere(
+            f"No worker of the crawl {keys.name} runs, and they have its frontier: start one. Its last copy"
+            f" is on {view.place.replace(' ', ', in ', 1)}."
         )
+        error.copy = view.copy_here
+        raise error
 
 
 class _NodeProcess:

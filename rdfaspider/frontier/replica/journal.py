@@ -24,6 +24,7 @@ from rdfaspider.frontier.replica.registry import BEGINNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from rdfaspider.frontier.replica.registry import Registry
 
@@ -61,8 +62,11 @@ class Journal:
     `renumbered` is called with this leader's number when Redis had lost entries and the log begins anew.
     """
 
-    def __init__(self, registry: Registry, number: int, position: str) -> None:
+    def __init__(
+        self, registry: Registry, number: int, position: str, path: Path | None = None
+    ) -> None:
         self.number = number
+        self._path = path
         self.position = position
         self.renumbered: Callable[[int], None] = lambda number: None
         self._registry = registry
@@ -170,7 +174,7 @@ class Journal:
     async def _begin_anew(self) -> None:
         """Lead under another number, because Redis has lost entries: the others need a new copy."""
         logger.warning("Redis has lost a part of the log: it begins anew with what this node has.")
-        number = await self._registry.take(self.number)
+        number = await self._registry.take(self.number, self._path)
         if not number:
             raise Gone
         self.number = number

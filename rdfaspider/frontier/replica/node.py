@@ -227,7 +227,7 @@ class Node:
         )
 
     async def _take(self, standing: Standing, view: View) -> int:
-        number = await self._registry.take(standing.number)
+        number = await self._registry.take(standing.number, self._path)
         if not number:
             return 0
         while not standing.has_led and await self._follow(waits=False):
@@ -282,15 +282,32 @@ class Node:
         elif view.trimmed == BEGINNING and not self._others_have_copies(view):
             self._standing = Standing(self._registry.identity, 0, BEGINNING)
             self._open_copy().stand(self._standing)
-        else:
+        elif self._others_have_copies(view) or not self._take_over(view.copy_here):
             if not (self._has_warned or self._others_have_copies(view)):
                 self._has_warned = True
                 logger.warning(
                     "The crawl %s waits for a machine that has a copy of it: start a worker there, with the"
-                    " JOBDIR that it had.",
+                    " JOBDIR that it had. The last was %s.",
                     self._registry.keys.name,
+                    view.place,
                 )
             await asyncio.sleep(_LOOK)
+
+    def _take_over(self, left: Path | None) -> bool:
+        """Go on with the copy that a node of this machine has left behind; tell whether there is one."""
+        if left is None or not rocksdb.is_there(left) or rocksdb.is_in_use(left):
+            return False
+        standing = standing_of(left)
+        if standing is None or standing.crawl != self._registry.identity:
+            return False
+        try:
+            left.rename(self._path)
+        except OSError:  # another disk, or somebody was faster
+            return False
+        logger.info("The copy of the frontier in %s is now in %s.", left, self._path)
+        self._standing = standing
+        self._open_copy()
+        return True
 
     async def _fetch(self, address: Address) -> None:
         security = replace(self._security, secret=self._registry.secret)
@@ -319,7 +336,7 @@ class Node:
             # From now on the log says that this copy counts alone: if it is killed, it must know that.
             self._standing = replace(self._standing, number=number, has_led=True)
             self._frontier.stand(self._standing)
-        journal = Journal(self._registry, number, self._standing.position)
+        journal = Journal(self._registry, number, self._standing.position, self._path)
         try:
             await journal.begin(is_whole=self._is_whole)
         except (Gone, redis.RedisError):  # nothing was done yet

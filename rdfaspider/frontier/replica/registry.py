@@ -1,7 +1,8 @@
 """What is in Redis of a crawl whose frontier is replicated: lease, nodes, secret and log.
 
-    {NAME}:crawl   kind (log), id, secret, order; number: that of the last leader; mark: its number, its
-                   name and how many entries it has added; trimmed: where the log begins
+    {NAME}:crawl   kind (log), id, secret, order; number: that of the last leader; place: its machine and its
+                   directory; mark: its number, its name and how many entries it has added; trimmed: where the
+                   log begins
     {NAME}:lease   the name of the node that leads, for LEASE seconds
     {NAME}:nodes   the names of nodes by when they were last heard of
     {NAME}:about   what is known of each, as JSON
@@ -16,6 +17,7 @@ import json
 import os
 import socket
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -42,22 +44,30 @@ _BLOCK = 0.3
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What Redis knows: the number of the last leader, where the log begins, who leads, and who is there."""
+    """What Redis knows: the number of the last leader, where the log begins, on which machine and in which
+    directory that leader has its copy, who leads now, and who is there."""
 
     number: int
     trimmed: str
     secret: str
     order: str
+    place: str
     leader: str
     nodes: dict[str, dict[str, Any]]
 
     @classmethod
     def read(cls, row: list[Any]) -> View:
-        number, trimmed, secret, order, leader = (each.decode() for each in row[:5])
-        names = [name.decode() for name in row[5]]
-        about = [json.loads(each) for each in row[6]]
+        number, trimmed, secret, order, place, leader = (each.decode() for each in row[:6])
+        names = [name.decode() for name in row[6]]
+        about = [json.loads(each) for each in row[7]]
         nodes = dict(zip(names, about, strict=True))
-        return cls(int(number), trimmed, secret, order, leader, nodes)
+        return cls(int(number), trimmed, secret, order, place, leader, nodes)
+
+    @property
+    def copy_here(self) -> Path | None:
+        """Return the directory with the copy of the last leader, None if it is on another machine."""
+        host, _, path = self.place.partition(" ")
+        return Path(path) if path and host == socket.gethostname() else None
 
     def is_whole_from(self, position: str) -> bool:
         """Tell whether the log has all that came after a position."""
@@ -184,10 +194,11 @@ class Registry:
         keys = [self.keys.lease, self.keys.nodes, self.keys.about]
         await self._redis.run(scripts.LEAVE, keys, self.name)
 
-    async def take(self, least: int) -> int:
-        """Take the lease; return this leader's number, 0 if another has it."""
+    async def take(self, least: int, path: Path | None = None) -> int:
+        """Take the lease with the copy in a directory; return this leader's number, 0 if another has it."""
         keys = [self.keys.crawl, self.keys.lease]
-        words = (self.name, least, _milliseconds(LEASE), *self.terms)
+        place = f"{socket.gethostname()} {path.absolute() if path else ''}"
+        words = (self.name, least, _milliseconds(LEASE), place, *self.terms)
         await self._redis.look_for_replicas()
         return int(await self._redis.run_safely(scripts.TAKE, keys, *words))
 

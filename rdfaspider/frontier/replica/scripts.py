@@ -17,8 +17,9 @@ local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[1] then return 0 end
 local last = tonumber(redis.call('HGET', KEYS[1], 'number') or '0')
 local number = math.max(last, tonumber(ARGV[2])) + 1
-redis.call('HSET', KEYS[1], 'kind', 'log', 'number', number, 'mark', number .. ARGV[1] .. ':0')
-for i = 4, #ARGV, 2 do redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
+redis.call('HSET', KEYS[1], 'kind', 'log', 'number', number, 'mark', number .. ARGV[1] .. ':0',
+           'place', ARGV[4])
+for i = 5, #ARGV, 2 do redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[3])
 return number
 """)
@@ -72,12 +73,12 @@ redis.call('HDEL', KEYS[3], ARGV[1])
 return 1
 """)
 LOOK = Script("""
-local crawl = redis.call('HMGET', KEYS[1], 'number', 'trimmed', 'secret', 'order')
+local crawl = redis.call('HMGET', KEYS[1], 'number', 'trimmed', 'secret', 'order', 'place')
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
 local names = redis.call('ZRANGEBYSCORE', KEYS[3], now - ARGV[1], '+inf')
 local about = {}
 for i, name in ipairs(names) do about[i] = redis.call('HGET', KEYS[4], name) or '{}' end
 return {crawl[1] or '0', crawl[2] or '0-0', crawl[3] or '', crawl[4] or '',
-        redis.call('GET', KEYS[2]) or '', names, about}
+        crawl[5] or '', redis.call('GET', KEYS[2]) or '', names, about}
 """)

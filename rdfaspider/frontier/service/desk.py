@@ -92,11 +92,13 @@ class Desk:
         self._clock = clock
         self._counted: tuple[float, Counts] | None = None
         self._allocator = Allocator(frontier, division)
+        self._expected = set(json.loads(frontier.note(WORKERS) or b"[]"))
         self.notices = Notices(frontier)
+        if not self._expected:
+            self.notices.end_stop()
         self.logbook = Logbook(frontier.path)
         self._politeness = frontier.politeness
         self._heed()
-        self._expected = set(json.loads(frontier.note(WORKERS) or b"[]"))
         self._opens = DEAD_AFTER + (clock() if clock is not None else 0.0)
         self._operations: dict[str, Callable[..., None]] = {
             "put": self._put,
@@ -146,6 +148,8 @@ class Desk:
         worker.seen = self.notices.versions([str(name) for name in message["watch"]])
         kept = self._take_back(worker, message["holds"], now) if is_new else list(worker.held)
         if is_new and name:  # an onlooker has none, and is not one of the workers
+            if name not in self._expected:
+                self.notices.end_stop()
             self.workers[name] = worker
             self._expected.discard(name)
             self._note_workers()

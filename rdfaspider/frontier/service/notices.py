@@ -34,9 +34,6 @@ class Notices:
         self._values: dict[str, str] = {}
         self._listeners: dict[str, Callable[[bytes], None]] = {}
         self.told: dict[str, str] = json.loads(frontier.note(TOLD) or b"{}")
-        if self.state == "stop":  # which was meant for those who were there
-            self.told["state"] = "run"
-            self._keep(TOLD, json.dumps(self.told).encode())
 
     @property
     def state(self) -> str:
@@ -60,6 +57,11 @@ class Notices:
             raise ValueError(f"Workers cannot be told {name} while they run: choose {choices}.")
         self.told[name] = value
         self._keep(TOLD, json.dumps(self.told).encode())
+
+    def end_stop(self) -> None:
+        """Let workers run who have come after all were told to stop."""
+        if self.state == "stop":
+            self.tell("state", "run")
 
     def note(self, name: str) -> bytes | None:
         return self._frontier.note(name)

@@ -7,10 +7,9 @@ SETTINGS = (
         "FRONTIER_URL",
         "url",
         "{jobdir}/frontier",
-        "Where the frontier is: a directory; `unix:PATH` or `frontier://HOST:PORT` for a worker of a service,"
-        " `redis://HOST:PORT/0?crawl=NAME` for one whose frontier is replicated"
-        " ([service.md](service.md)); or `redis://HOST:PORT/0?crawl=NAME` to share a crawl by way of Redis"
-        " ([shared.md](shared.md)). `{jobdir}` stands for `JOBDIR`.",
+        "Where the frontier is: a directory; `unix:PATH` or `frontier://HOST:PORT` for a worker of a service;"
+        " `redis://HOST:PORT/0?crawl=NAME` to share a crawl by way of Redis ([service.md](service.md))."
+        " `{jobdir}` stands for `JOBDIR`.",
         secret=True,
         syntax="rdfaspider.settings.syntax.frontier_url",
     ),
