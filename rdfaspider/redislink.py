@@ -200,14 +200,15 @@ class AsyncRedisLink:
     def __init__(self, url: str, key: str, timeout: float) -> None:
         self._primary = Primary(url, key, timeout)
         self._clients: list[Any] = []  # one for all, and one for what must be on replicas
-        self._has_replicas = False
+        self._has_replicas: bool | None = None  # it was not asked yet
         self._finding = asyncio.Lock()
 
     async def call(self, name: str, *words: Any, **options: Any) -> Any:
         """Call a command of the client by its name."""
-        clients = self._clients
+        clients: list[Any] = []
         try:
-            return await getattr((await self._found())[0], name)(*words, **options)
+            clients = await self._found()
+            return await getattr(clients[0], name)(*words, **options)
         except (redis.RedisError, OSError) as error:
             await self._give_up(clients, error)
             raise _as_redis_error(error) from error
@@ -224,14 +225,16 @@ class AsyncRedisLink:
 
         Replication is asynchronous: a replica that takes over may lack what its primary was told last.
         """
-        clients = self._clients
+        clients: list[Any] = []
         try:
-            client = (await self._found())[1]
+            if self._has_replicas is None:
+                await self.look_for_replicas()
+            clients, waits = await self._found(), self._has_replicas
             for attempt in (1, 2):
-                pipeline = client.pipeline(transaction=False)
+                pipeline = clients[1].pipeline(transaction=False)
                 start = ("EVALSHA", script.digest) if attempt == 1 else ("EVAL", script.text)
                 pipeline.execute_command(*start, len(keys), *keys, *words)
-                if self._has_replicas:
+                if waits:
                     pipeline.execute_command("WAIT", 1, _REPLICATION)
                 answers = await pipeline.execute(raise_on_error=False)
                 if not isinstance(answers[0], redis.exceptions.NoScriptError):
@@ -243,7 +246,7 @@ class AsyncRedisLink:
             if isinstance(answer, Exception):
                 await self._give_up(clients, answer)
                 raise _as_redis_error(answer)
-        if self._has_replicas and not answers[1]:
+        if waits and not answers[1]:
             await self.look_for_replicas()
             if self._has_replicas:
                 raise redis.TimeoutError("no replica of Redis has what was told yet")
@@ -254,7 +257,7 @@ class AsyncRedisLink:
         try:
             about = await self.call("info", "replication")
         except redis.ResponseError:  # it may not be asked
-            return
+            about = {}
         self._has_replicas = bool(about.get("connected_slaves"))
 
     async def _found(self) -> list[Any]:
@@ -276,7 +279,7 @@ class AsyncRedisLink:
 
     async def close(self) -> None:
         clients, self._clients = self._clients, []
-        self._has_replicas = False
+        self._has_replicas = None
         for client in clients:
             with suppress(redis.RedisError, OSError):
                 await client.aclose()

@@ -19,16 +19,18 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
+from redis.crc import key_slot
 
 from rdfaspider.frontier.partitions import PARTITIONINGS
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
 from tests.frontier import redis_servers
+from tests.frontier.redis_servers import SLOTS
 from tests.losses import fetched
 from tests.test_workers import Workers, crawl_through, kill_workers
 
@@ -87,18 +89,18 @@ def crew(
             workers.end()
 
 
-@pytest.mark.parametrize("count", [1, 2, 4])
-def test_workers_and_pages(redis: redis_servers.Server, tmp_path: Path, count: int) -> None:
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_workers_and_pages(redis: redis_servers.Server, tmp_path: Path, number: int) -> None:
     """Table 8 of the RDFa Web Spider and figure 11 of KSpider: pages a second against workers."""
     with crew(tmp_path, redis, PARAMETERS) as (workers, log):
-        for _ in range(count):
+        for _ in range(number):
             workers.start()
         workers.finish(280)
     times = sorted(moment for moments in fetched(log).values() for moment in moments)
     shares = [len({quad.graph_name for quad in quads}) for quads in workers.quads()]
     even = statistics.mean(shares)
     print(
-        f"\n{count} workers: {len(times):,} pages, {len(times) / (times[-1] - times[0]):.0f}/s; shares"
+        f"\n{number} workers: {len(times):,} pages, {len(times) / (times[-1] - times[0]):.0f}/s; shares"
         f" {shares}, at most {max(abs(share - even) for share in shares) / even:.0%} from even"
     )
     assert max(abs(share - even) for share in shares) <= 0.2 * even
@@ -167,7 +169,8 @@ def test_a_minute_without_redis(tmp_path: Path, how: str) -> None:
 
 @pytest.mark.timeout(500)
 def test_a_cluster_fails_over(tmp_path: Path) -> None:
-    """Kill two primaries of three, one after the other; their replicas take their places."""
+    """Kill the primary that has the crawl's keys, and then the one that has taken its place."""
+    name = next(f"crawl{n}" for n in count() if key_slot(f"crawl{n}".encode()) < SLOTS // 3)
     with redis_servers.cluster(tmp_path / "cluster", replicated=True) as nodes:
 
         def happens() -> None:
@@ -175,9 +178,10 @@ def test_a_cluster_fails_over(tmp_path: Path) -> None:
             time.sleep(12)
             nodes[0].start()  # it comes back as a replica
             time.sleep(5)
-            nodes[1].kill()
+            nodes[3].kill()
 
-        crawl_through(tmp_path, PARAMETERS, nodes[2].url, after(600, happens))
+        url = f"{nodes[2].url}?crawl={name}"
+        crawl_through(tmp_path, PARAMETERS, url, after(600, happens), delay=2.0)
 
 
 @pytest.mark.timeout(500)

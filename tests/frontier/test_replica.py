@@ -525,18 +525,17 @@ def test_a_node_without_a_copy_says_that_it_waits_for_one(url: str, tmp_path: Pa
 
 def test_a_copy_that_was_left_on_this_machine_is_taken_over(url: str, tmp_path: Path) -> None:
     """As jobs of scrapyd, which have a directory each, leave theirs."""
-    with Worker(url) as worker:
-        with NodeProcess(url, tmp_path / "one") as one:
-            worker.put(URLS)
-            with NodeProcess(url, tmp_path / "two") as two:
-                await_standby(url, two)
-                until = time.monotonic() + 20
-                while view_of(url).trimmed == BEGINNING:  # the log alone is not enough
-                    worker.set_note("note", b"value")
-                    time.sleep(0.05)
-                    assert time.monotonic() < until
-                two.kill(wiped=True)
-            one.kill()
+    with NodeProcess(url, tmp_path / "one") as one, Worker(url) as worker:
+        worker.put(URLS)
+        with NodeProcess(url, tmp_path / "two") as two:
+            await_standby(url, two)
+            until = time.monotonic() + 20
+            while view_of(url).trimmed == BEGINNING:  # else the log would be enough
+                worker.set_note("note", b"value")
+                time.sleep(0.05)
+                assert time.monotonic() < until
+            two.kill(wiped=True)
+        one.kill()
         with NodeProcess(url, tmp_path / "other") as other:
             finish(worker, 10)
             assert not one.path.exists()

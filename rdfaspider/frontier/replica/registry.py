@@ -199,7 +199,6 @@ class Registry:
         keys = [self.keys.crawl, self.keys.lease]
         place = f"{socket.gethostname()} {path.absolute() if path else ''}"
         words = (self.name, least, _milliseconds(LEASE), place, *self.terms)
-        await self._redis.look_for_replicas()
         return int(await self._redis.run_safely(scripts.TAKE, keys, *words))
 
     async def keep(self, number: int, count: int, entry: bytes, *, begins: bool = False) -> str:
