@@ -18,7 +18,6 @@ from rdfaspider.frontier.hosts import STRANGER, Host
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.hosts import Hosts
-    from rdfaspider.frontier.politeness import Politeness
     from rdfaspider.frontier.turns import Server, Turns
 
 # Seconds after which a host that is being fetched from is asked for again, if it has no delay.
@@ -99,31 +98,3 @@ class Borrowing:
             self._hosts.strangers[host.key] = until
         if server is not None:
             self._turns.set_clock(server, server_until)
-
-
-class SharedBorrowing:
-    """Lends turns as far as one worker of many knows of them: what it has borrowed itself."""
-
-    def __init__(self, politeness: Politeness) -> None:
-        self._politeness = politeness
-        self._clocks = Clocks()
-        self._queue = Queue()
-        self._lent: dict[bytes, bytes] = {}
-
-    def borrow(self, key: bytes, address: str, now: float) -> float:
-        """Take the turn of a host; return the seconds to wait if that cannot be."""
-        server, pause = address.encode() or key, self._pause(key)
-        free = max(self._clocks[key], self._clocks[server])
-        if key in self._lent or server in self._lent.values():
-            free = now + max(pause, _AGAIN)
-        if free > now:
-            return self._queue.seconds(server, free, pause, now)
-        self._lent[key] = server
-        return 0.0
-
-    def repay(self, key: bytes, now: float) -> None:
-        if key in self._lent:
-            self._clocks[key] = self._clocks[self._lent.pop(key)] = now + self._pause(key)
-
-    def _pause(self, key: bytes) -> float:
-        return self._politeness.pause(Host(key, STRANGER))
