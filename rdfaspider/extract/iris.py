@@ -13,6 +13,8 @@ from pyoxigraph import NamedNode
 
 from rdfaspider.extract.tree import Spend
 
+SHORT = 100  # characters of a term that is not counted when it is made: a page has no room for many
+
 _PARTS = re.compile(
     r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?", re.S
 )
@@ -53,7 +55,7 @@ def term(iri: str, limit: int) -> str | None:
 class Base:
     """A base IRI, split once, that resolves references and remembers the answers as terms.
 
-    ``spend`` is told the length of each answer, for a long base makes them all long.
+    ``spend`` is told the length of each long answer, for a long base makes them all long.
     """
 
     __slots__ = (
@@ -83,7 +85,7 @@ class Base:
             return self._terms[reference]
         except KeyError:
             answer = self._terms[reference] = self._term(reference.strip(" \t\n\r\f"))
-            if self._spend and answer:
+            if self._spend and answer and len(answer) > SHORT:
                 self._spend(len(answer))
             return answer
 

@@ -121,7 +121,8 @@ class Names:
                 del tokens[_TOKENS:]
             named = [name for token in tokens if (name := self._name(token)) is not None]
             answer = self._values[value] = tuple(dict.fromkeys(named))
-            self._spend(sum(map(len, answer)))
+            if len(answer) > 1 or (answer and len(answer[0]) > iris.SHORT):
+                self._spend(sum(map(len, answer)))
             return answer
 
     def predicates(self, value: str) -> tuple[str, ...]:
@@ -139,7 +140,8 @@ class Names:
             return self._resources[value]
         except KeyError:
             answer = self._resources[value] = self._resource(value.strip())
-            self._spend(len(answer or ""))
+            if answer and len(answer) > iris.SHORT:
+                self._spend(len(answer))
             return answer
 
     def _resource(self, value: str) -> str | None:
