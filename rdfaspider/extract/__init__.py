@@ -1,10 +1,10 @@
 """Extraction: one page's bytes to its links, its quads and the facts about it.
 
 ``extract`` is a pure function: it opens no file and no connection, keeps nothing between pages and
-never raises, whatever the bytes are: each reader fails alone (``containment``). HTML is parsed once, to a
-flat list of elements (``tree``), and each reader walks that list: ``facts``, ``links``, ``rdfa``,
-``jsonld``, ``microdata``. RDF documents go to ``rdf``. All statements of a page end up in one graph,
-each once.
+never raises, whatever the bytes are: each reader fails alone (``containment``). HTML is parsed once,
+to a flat list of elements (``tree``), and each reader walks that list: ``facts``, ``links``,
+``rdfa``, ``jsonld``, ``microdata``. RDF documents go to ``rdf``. All statements of a page end up in
+one graph, each once.
 """
 
 from __future__ import annotations
@@ -156,9 +156,8 @@ def _read_page(
     names |= {"role"} if options.role else frozenset()
     media_type = content_type.partition(";")[0].strip().lower()
     document = parse(body, lowered, media_type, names, limits, facts)
-    heads.read_head(
-        document, url, options.agent, facts
-    )  # not contained: it may ask to be left alone
+    # Not contained: a page whose robots directives cannot be read is not read at all.
+    heads.read_head(document, url, options.agent, facts)
     if options.text:
         with contained("text", facts):
             root = document.elements[0][3]

@@ -14,7 +14,7 @@ from lxml import etree
 
 from rdfaspider.extract.graph import Graph
 from rdfaspider.extract.iris import is_absolute
-from rdfaspider.extract.xml import cut_attributes, found, read_tree
+from rdfaspider.extract.xml import cut_attributes, read_tree, xpath
 
 _NAMESPACES = 1_000  # in scope at a time
 _REFERENCE = re.compile(rb"&#(?:[xX]([0-9A-Fa-f]++)|([0-9]++));")
@@ -75,7 +75,7 @@ def _has_bases(root: Any, body: bytes, limit: int) -> bool:
     """Tell whether relative bases inside each other may make a long one."""
     if b":base" not in body:
         return False
-    bases = found(root, "//@xml:base")
+    bases = xpath(root, "//@xml:base")
     return sum(len(base) for base in bases if not is_absolute(base)) > limit
 
 

@@ -153,7 +153,7 @@ def read_tree(body: bytes, parser: Any) -> Any:
             raise MemoryError
 
 
-def found(root: Any, path: str) -> Any:
+def xpath(root: Any, path: str) -> Any:
     """Return what an XPath expression finds in a tree; raise MemoryError."""
     try:
         return root.xpath(path)
@@ -166,7 +166,7 @@ def cut_attributes(root: Any, limit: int) -> int:
 
     lxml looks for each attribute from the first one on.
     """
-    elements = found(root, f"//*[count(@*) > {limit}]")
+    elements = xpath(root, f"//*[count(@*) > {limit}]")
     for element in elements:
         for name in element.keys()[limit:]:
             del element.attrib[name]
