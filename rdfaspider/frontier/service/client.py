@@ -2,7 +2,8 @@
 
 Reading ahead. `take` answers from URLs at hand. What the worker did is told in messages, one after the other,
 and each asks for about as many URLs as are being fetched, so that there are always some at hand and never so
-many that another worker is left without. An order that learns from each page has few at hand.
+many that another worker is left without. An order that learns from each page has none at hand: the worker
+asks for as many as it has connections free, in the message that says what the last pages were worth.
 
 With `read_ahead=0` each call is a message, the answer is waited for, and all times are the caller's.
 """
@@ -82,8 +83,9 @@ class ServedFrontier:
         except BaseException:
             self._line.close()
             raise
-        learns = ORDERS[self.order].fed_at_once == 1
-        self._most = min(read_ahead, _LEAST) if learns else read_ahead
+        self._most = read_ahead
+        self._learns = ORDERS[self.order].fed_at_once == 1
+        self._widest = _LEAST  # URLs that the crawl can fetch at the same time, as far as is known
 
     @property
     def name(self) -> str:
@@ -137,15 +139,23 @@ class ServedFrontier:
         if talk.at_hand and talk.seconds_since_message() < SHORTEST:
             return None
         wishes: dict[str, Any] = {}
-        goal = min(self._most, max(_LEAST, talk.begun))
+        goal = self._goal()
         is_hungry = 2 * len(talk.at_hand) <= goal
-        if is_hungry and (now >= talk.next_want or talk.did):
+        if goal and is_hungry and (now >= talk.next_want or talk.did):
             wishes["want"] = goal - len(talk.at_hand)
             if not talk.unplaced:
                 wishes["unplaced"] = _PLACES
         if now - talk.last_look >= BEAT:
+            if talk.at_hand:  # there was no room for them, so somebody has set CONCURRENT_REQUESTS lower
+                self._widest = talk.begun
             wishes |= {"look": True, "stats": self.growth(), "log": self.lines()}
         return wishes if wishes or talk.did or talk.borrowing else None
+
+    def _goal(self) -> int:
+        """Return how many URLs to have at hand."""
+        begun = self._talk.begun
+        least = self._widest - begun if self._learns else max(_LEAST, begun)
+        return min(self._most, max(least, 0))
 
     def _ask(self, question: str, timeout: float = _PATIENT, **words: Any) -> dict[str, Any]:
         return self._talk.ask(question, timeout, **words)
@@ -171,8 +181,10 @@ class ServedFrontier:
             return True  # it is not worth waiting for
 
     def take(self, now: float) -> Taken | None:
-        self._tell(now, want=1)
         talk = self._talk
+        if not talk.at_hand:
+            self._widest = max(self._widest, talk.begun + 1)
+        self._tell(now, want=1)
         if talk.failure is not None:
             raise talk.failure
         return talk.at_hand.popleft() if talk.at_hand and not self._is_held_up else None

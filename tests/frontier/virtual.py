@@ -1,0 +1,162 @@
+"""Workers of a service in virtual time: the desk, the allocator and the clients are real, the wire is not.
+
+A message is done when it is sent, and its answer is there `rtt` seconds later. Everything else happens as with
+processes and sockets, reading ahead included, but a minute of crawling takes as long as its CPU time, and two
+runs are the same.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+from rdfaspider import clock
+from rdfaspider.frontier import Taken
+from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.service import BEAT
+from rdfaspider.frontier.service.client import ServedFrontier
+from rdfaspider.frontier.service.desk import Desk
+from rdfaspider.frontier.service.desk import Worker as Known
+from rdfaspider.frontier.service.line import Answer, Line
+from rdfaspider.frontier.service.wire import LARGE, Address, Frames, Security, pack
+from rdfaspider.frontier.simulator import Real
+
+Message = dict[str, Any]
+
+
+class DirectLine(Line):
+    """Carries messages to a desk in this process, through the frames of the wire."""
+
+    def __init__(self, room: Room) -> None:
+        super().__init__(Address(path="virtual"), Security())
+        self._room = room
+        self._answer: Answer | None = None
+        self._known: Known | None = None
+        self.due = 0.0
+
+    @property
+    def is_busy(self) -> bool:
+        return self._answer is not None
+
+    def submit(self, message: Message, greeting: Message | None, patience: float) -> None:
+        desk, welcome = self._room.desk, None
+        if greeting is not None:
+            self._known, welcome = desk.greet(carried(greeting))
+        assert self._known is not None
+        answer = desk.ask if "ask" in message else desk.exchange
+        self._answer = Answer(welcome, carried(answer(self._known, carried(message))))
+        self.due = self._room.now + self._room.rtt
+
+    def collect(self, timeout: float = 0.0) -> Answer | None:
+        if not timeout and self._room.now < self.due:
+            return None
+        answer, self._answer = self._answer, None
+        return answer
+
+
+def carried(message: Message) -> Message:
+    """Return a message as the other side reads it."""
+    found: Message = Frames(LARGE).feed(pack(message))[0]
+    return found
+
+
+class Member:
+    """A worker with some connections."""
+
+    def __init__(self, room: Room, name: str, connections: int) -> None:
+        self.name = name
+        self.line = DirectLine(room)
+        self.frontier = ServedFrontier("", worker=name, line=self.line)
+        self.contexts = Real(self.frontier)
+        self.free = connections
+        self.wakes = float("inf")  # when it looks next, if nothing happens before
+        self.is_dead = False
+
+
+class Room:
+    """A service and its workers. `land` is called with a worker and what it has fetched, and finishes that."""
+
+    def __init__(self, frontier: LocalFrontier, *, rtt: float = 0.002, seed: int = 0) -> None:
+        self.now = 1.0
+        self.rtt = rtt
+        self.desk = Desk(frontier, lambda: self.now)
+        self.members: list[Member] = []
+        self._chance = Random(seed)
+        self._order = count()
+        self._events: list[tuple[float, int, Member | None, Taken | None]] = [
+            (self.now + BEAT, next(self._order), None, None)
+        ]
+
+    @contextmanager
+    def open(self, workers: int, connections: int) -> Iterator[None]:
+        """Let workers in, whose clock is that of the room while the block runs."""
+        with patch.object(clock, "now", lambda: self.now):
+            for number in range(workers):
+                self.members.append(Member(self, f"w{number}", connections))
+            yield
+
+    def kill(self, member: Member) -> None:
+        """End a worker that nobody hears of any more; the service knows at once, as a crew does."""
+        member.is_dead = True
+        self.desk.bury(member.name)
+
+    def run(
+        self,
+        fetches: int,
+        land: Callable[[Member, Taken, float], None],
+        latency: float = 0.5,
+    ) -> int:
+        """Begin so many fetches at most, and end them; return how many there were."""
+        begun = ended = 0
+        for each in self.members:
+            self._wake(each, self.now)
+        while self._events and ended < fetches:
+            self.now, _, member, taken = heapq.heappop(self._events)
+            if member is None:
+                self.desk.bury_the_dead()
+                self._push(self.now + BEAT, None, None)
+                if all(each.wakes == float("inf") for each in self.members) and begun == ended:
+                    break
+                continue
+            if member.is_dead:
+                begun -= taken is not None
+                continue
+            if taken is not None:
+                land(member, taken, self.now)
+                member.free += 1
+                ended += 1
+            elif self.now < member.wakes:
+                continue  # it has looked meanwhile
+            member.wakes = float("inf")
+            while member.free and begun < fetches:
+                if (found := member.frontier.take(self.now)) is None:
+                    break
+                self._push(self.now + self._chance.expovariate(1 / latency), member, found)
+                member.free -= 1
+                begun += 1
+            if begun < fetches:
+                self._look_again(member)
+        return ended
+
+    def _look_again(self, member: Member) -> None:
+        """Have a worker woken as its engine is: by an answer, or when something may be ready."""
+        if not member.free:
+            return  # it asks when a fetch has ended
+        wait = None if member.line.is_busy else member.frontier.wait(self.now)
+        if member.line.is_busy:
+            self._wake(member, max(member.line.due, self.now + 1e-6))
+        elif wait is not None:
+            self._wake(member, self.now + max(wait, 1e-3))
+
+    def _wake(self, member: Member, at: float) -> None:
+        if at < member.wakes:
+            member.wakes = at
+            self._push(at, member, None)
+
+    def _push(self, at: float, member: Member | None, taken: Taken | None) -> None:
+        heapq.heappush(self._events, (at, next(self._order), member, taken))
