@@ -174,6 +174,7 @@ class Scheduler(BaseScheduler):
         if self._is_shared:
             call_from_thread = asyncio.get_running_loop().call_soon_threadsafe
             frontier.notify = lambda: call_from_thread(self._wake_engine)
+            frontier.room = lambda: self.lanes.slots - self.lanes.young(clock.now())
             self.growth = frontier.growth = Counting(self.crawler.stats.get_stats()).growth
             self.crawler.signals.connect(self._seed_failed, seed_failed)
             if (level := self.crawler.settings["FRONTIER_LOG_LEVEL"]) != "OFF":

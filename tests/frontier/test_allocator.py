@@ -193,3 +193,15 @@ def test_in_other_orders_hosts_belong_to_workers(tmp_path: Path) -> None:
         total = sum(hosts.values(), Counter[int]())
         best = sum(max(hosts[name][host] for name in hosts) for host in total)
         assert best > 0.8 * total.total(), "by chance it would be little more than a third"
+
+
+def test_an_order_that_learns_keeps_nothing(tmp_path: Path) -> None:
+    with LocalFrontier(
+        str(tmp_path / "other"), order="harvest", politeness=Politeness(delay=0.0)
+    ) as frontier:
+        frontier.put([f"http://h{n % 60}.test/{n}" for n in range(300)])
+        workers = Workers(frontier, "a", "b", "c")
+        for _ in range(5):
+            for name in workers.names:
+                assert len(workers.ask(name)) == 8
+                assert (workers.allocator.kept, frontier.in_flight) == (0, 0)

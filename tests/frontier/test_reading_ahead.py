@@ -88,9 +88,6 @@ def test_a_worker_that_can_fetch_fewer_than_before_asks_for_fewer(tmp_path: Path
     with watching(tmp_path, "harvest", 16) as watched, watched.open() as member:
         watched.room.run(300, watched.land)
         member.free = 3
-        watched.room.run(100, watched.land)
         watched.delays.clear()
-        watched.room.run(200, watched.land)
-    assert max(watched.delays) < 1.5, "what was at hand is used up within a second or so"
-    late = sorted(watched.delays)[len(watched.delays) // 2]
-    assert late < 3 * RTT
+        watched.room.run(250, watched.land)
+    assert max(watched.delays[50:]) < 3 * RTT, "what was at hand before is used up"

@@ -1,8 +1,8 @@
 """Workers of a service in virtual time: the desk, the allocator and the clients are real, the wire is not.
 
-A message is done when it is sent, and its answer is there `rtt` seconds later. Everything else happens as with
-processes and sockets, reading ahead included, but a minute of crawling takes as long as its CPU time, and two
-runs are the same.
+A message is done when it is sent, and its answer is there `rtt` seconds later. Everything else happens as
+with processes and sockets, reading ahead included, but a minute of crawling takes as long as its CPU time,
+and two runs are the same.
 """
 
 from __future__ import annotations
@@ -74,12 +74,13 @@ class Member:
         self.frontier = ServedFrontier("", worker=name, line=self.line)
         self.contexts = Real(self.frontier)
         self.free = connections
+        self.frontier.room = lambda: self.free
         self.wakes = float("inf")  # when it looks next, if nothing happens before
         self.is_dead = False
 
 
 class Room:
-    """A service and its workers. `land` is called with a worker and what it has fetched, and finishes that."""
+    """A service and its workers, in one thread."""
 
     def __init__(self, frontier: LocalFrontier, *, rtt: float = 0.002, seed: int = 0) -> None:
         self.now = 1.0
@@ -111,7 +112,10 @@ class Room:
         land: Callable[[Member, Taken, float], None],
         latency: float = 0.5,
     ) -> int:
-        """Begin so many fetches at most, and end them; return how many there were."""
+        """Begin so many fetches at most, and end them; return how many there were.
+
+        `land` is called with a worker, what it has fetched and the time, and finishes that.
+        """
         begun = ended = 0
         for each in self.members:
             self._wake(each, self.now)

@@ -8,7 +8,8 @@ that leaves spread over the rest, and the others keep theirs; or by the clock (p
 This is a preference and costs no throughput. The frontier decides what comes next, and each URL goes to the
 worker who asks, unless it belongs to another one who has asked lately: then it is kept for that one, as long
 as no more is kept than it is likely to ask for. What was not asked for soon is anybody's, and a worker that
-would have nothing to do gets what is kept for others.
+would have nothing to do gets what is kept for others. An order that learns keeps nothing: what it has not
+chosen yet it will choose better.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from rdfaspider.frontier import Taken
     from rdfaspider.frontier.local import LocalFrontier
 
-# URLs that are kept for a worker at most, and by an order that learns: what it has not chosen yet is better.
-_MOST, _MOST_OF_LEARNERS = 32, 2
+# URLs that are kept for a worker at most.
+_MOST = 32
 # Seconds since its last question after which nothing is kept for a worker, and for which a URL is kept.
 _LATELY, _KEPT = 0.5, 0.25
 # Of so many URLs of a topic, so many that its worker had no room for: then it is split.
@@ -138,7 +139,7 @@ class Allocator:
         self._division = division or Division()
         by_topic = frontier.order == "topics"
         self._keys: Keys = TopicKeys(frontier) if by_topic else HostKeys(self._division)
-        self._most = _MOST_OF_LEARNERS if ORDERS[frontier.order].fed_at_once == 1 else _MOST
+        self._keeps = ORDERS[frontier.order].fed_at_once > 1
         self._kept: dict[str, deque[tuple[float, Taken]]] = {}
         self._spare: deque[tuple[float, Taken]] = deque()
         # When each worker asked last, and for how many.
@@ -175,7 +176,7 @@ class Allocator:
             if ready:
                 return ready.popleft()[1]
         while (taken := self._frontier.take(now)) is not None:
-            if len(self._kept) == 1:
+            if len(self._kept) == 1 or not self._keeps:
                 return taken
             place = self._keys.place(taken)
             if self._version != self._keys.version or self._phase != self._division.phase(now):
@@ -196,7 +197,7 @@ class Allocator:
     def _has_room(self, name: str, now: float) -> bool:
         """Tell whether a worker is likely to ask for one more soon."""
         asked, want = self._asked[name]
-        return now - asked <= _LATELY and len(self._kept[name]) < min(want, self._most)
+        return now - asked <= _LATELY and len(self._kept[name]) < min(want, _MOST)
 
     def _what_others_have(self) -> Taken | None:
         most = max(self._kept.values(), key=len)

@@ -2,8 +2,8 @@
 
 Reading ahead. `take` answers from URLs at hand. What the worker did is told in messages, one after the other,
 and each asks for about as many URLs as are being fetched, so that there are always some at hand and never so
-many that another worker is left without. An order that learns from each page has none at hand: the worker
-asks for as many as it has connections free, in the message that says what the last pages were worth.
+many that another worker is left without. An order that learns from each page has none at hand: as many are
+asked for as can begin now, because what is chosen later is chosen better.
 
 With `read_ahead=0` each call is a message, the answer is waited for, and all times are the caller's.
 """
@@ -76,6 +76,8 @@ class ServedFrontier:
         self.growth: Callable[[], dict[str, int]] = dict
         # Returns what this worker has logged since it was last asked; to be set.
         self.lines: Callable[[], list[tuple[float, str, str]]] = list
+        # Returns how many fetches could begin now; to be set.
+        self.room: Callable[[], int] = lambda: _LEAST
         self._is_at_once = not read_ahead
         self._is_closed = False
         try:
@@ -85,7 +87,6 @@ class ServedFrontier:
             raise
         self._most = read_ahead
         self._learns = ORDERS[self.order].fed_at_once == 1
-        self._widest = _LEAST  # URLs that the crawl can fetch at the same time, as far as is known
 
     @property
     def name(self) -> str:
@@ -146,16 +147,13 @@ class ServedFrontier:
             if not talk.unplaced:
                 wishes["unplaced"] = _PLACES
         if now - talk.last_look >= BEAT:
-            if talk.at_hand:  # there was no room for them, so somebody has set CONCURRENT_REQUESTS lower
-                self._widest = talk.begun
             wishes |= {"look": True, "stats": self.growth(), "log": self.lines()}
         return wishes if wishes or talk.did or talk.borrowing else None
 
     def _goal(self) -> int:
         """Return how many URLs to have at hand."""
-        begun = self._talk.begun
-        least = self._widest - begun if self._learns else max(_LEAST, begun)
-        return min(self._most, max(least, 0))
+        goal = self.room() if self._learns else max(_LEAST, self._talk.begun)
+        return max(0, min(self._most, goal))
 
     def _ask(self, question: str, timeout: float = _PATIENT, **words: Any) -> dict[str, Any]:
         return self._talk.ask(question, timeout, **words)
@@ -181,10 +179,8 @@ class ServedFrontier:
             return True  # it is not worth waiting for
 
     def take(self, now: float) -> Taken | None:
-        talk = self._talk
-        if not talk.at_hand:
-            self._widest = max(self._widest, talk.begun + 1)
         self._tell(now, want=1)
+        talk = self._talk
         if talk.failure is not None:
             raise talk.failure
         return talk.at_hand.popleft() if talk.at_hand and not self._is_held_up else None
