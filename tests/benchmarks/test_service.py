@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -22,6 +23,10 @@ from rdfaspider.frontier.service.wire import Security
 from tests.frontier.served import PROJECT, ServiceProcess
 
 PAGES = int(os.environ.get("SERVICE_PAGES", "20_000"))
+# Where a service saturates: workers, the pages/s of each, and the seconds of a run.
+SIZES = (1, 2, 4, 8)
+PACES = {"breadth": 200, "harvest": 60}
+SECONDS = 6
 HOSTS = 10_000
 LINKS = 40
 FLYING = 16  # URLs that a worker fetches at the same time
@@ -42,20 +47,21 @@ def links(number: int, chance: random.Random) -> list[str]:
     return found
 
 
-def work(url: str, pages: int, seed: int) -> None:
-    """Take and finish so many pages; print the CPU seconds."""
+def work(url: str, pages: int, seed: int, pace: float) -> None:
+    """Take and finish so many pages, at most at a pace; print the CPU seconds, the begin and the end."""
     chance = random.Random(seed)
     security = Security(os.environ.get("FRONTIER_SECRET", ""))
     with ServedFrontier(url, security=security, worker=f"worker{seed}", read_ahead=64) as frontier:
         flying: list[Taken] = []
+        frontier.room = lambda: FLYING - len(flying)
         done = 0
-        began = time.process_time()
+        began, first = time.process_time(), time.monotonic()
         spent = 0.0
         while done < pages:
             now = time.time()
             while len(flying) < FLYING and (taken := frontier.take(now)) is not None:
                 flying.append(taken)
-            if not flying:
+            if not flying or done > (time.monotonic() - first) * pace:
                 time.sleep(0.001)
                 continue
             ended = flying.pop(0)
@@ -64,7 +70,7 @@ def work(url: str, pages: int, seed: int) -> None:
             spent += time.process_time() - before
             frontier.finish(ended, "done", now, found)
             done += 1
-        print(time.process_time() - began - spent)
+        print(time.process_time() - began - spent, first, time.monotonic())
 
 
 def cpu_of(pid: int) -> float:
@@ -72,9 +78,38 @@ def cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@pytest.mark.parametrize("order", ["breadth", "harvest"])
-@pytest.mark.timeout(900)
-def test_a_core_feeds_many_workers(tmp_path: Path, order: str) -> None:
+def memory_of(pid: int) -> int:
+    """Return the most memory that a process has had, in bytes."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def wanted_by(pid: int) -> float:
+    """Return the seconds in which the first thread of a process has run, or could have with a free core."""
+    ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
+    return (int(ran) + int(waited)) / 1e9
+
+
+class Fed(NamedTuple):
+    """A run: seconds of CPU of the service and of all workers, and what the frontier takes."""
+
+    pages: int
+    seconds: float
+    service: float
+    wanted: float  # seconds of a core of its own that the service would have used
+    workers: float
+    memory: int
+    urls: int
+    disk: int
+
+    @property
+    def cost(self) -> float:
+        """Return the seconds of the service's CPU a page."""
+        return self.service / self.pages
+
+
+def feed(directory: Path, order: str, workers: int, pages: int, pace: float = float("inf")) -> Fed:
+    """Have workers take and finish so many pages of a new service, each at most at a pace."""
     settings = {
         "POLITENESS_DELAY": 0,
         "POLITENESS_SERVER_DELAY": 0,
@@ -83,33 +118,65 @@ def test_a_core_feeds_many_workers(tmp_path: Path, order: str) -> None:
         "FRONTIER_HOST_WAITING": 1_000_000,
         "POLITENESS_AT_ONCE": 64,
     }
-    workers, pages = 4, PAGES if order == "breadth" else PAGES // 4
-    with ServiceProcess(tmp_path, order, settings) as service:
+    directory.mkdir(exist_ok=True)
+    with ServiceProcess(directory, order, settings) as service:
         with ServedFrontier(service.url, worker="seeds", read_ahead=0) as frontier:
             frontier.put(links(0, random.Random(0)))
-        before, began = cpu_of(service.pid), time.monotonic()
+        before, wanted = cpu_of(service.pid), wanted_by(service.pid)
         program = [sys.executable, "-m", "tests.benchmarks.test_service"]
         running = [
             subprocess.Popen(
-                [*program, service.url, str(pages // workers), str(number)],
+                [*program, service.url, str(pages // workers), str(number), str(pace)],
                 cwd=PROJECT,
                 stdout=subprocess.PIPE,
                 text=True,
             )
             for number in range(workers)
         ]
-        spent = [float(process.communicate()[0]) for process in running]
-        seconds = time.monotonic() - began
-        cost = (cpu_of(service.pid) - before) / pages
+        told = [process.communicate()[0].split() for process in running]
+        spent, wanted = cpu_of(service.pid) - before, wanted_by(service.pid) - wanted
+        with ServedFrontier(service.url, onlooks=True, read_ahead=0) as frontier:
+            urls = frontier.counts().seen
+        memory = memory_of(service.pid)
+    disk = sum(file.stat().st_size for file in (directory / "frontier").rglob("*"))
+    begins, ends = zip(*[(float(one[1]), float(one[2])) for one in told], strict=True)
+    seconds, worked = max(ends) - min(begins), sum(float(one[0]) for one in told)
+    return Fed(pages, seconds, spent, wanted, worked, memory, urls, disk)
+
+
+@pytest.mark.parametrize("order", ["breadth", "harvest"])
+@pytest.mark.timeout(900)
+def test_a_core_feeds_many_workers(tmp_path: Path, order: str) -> None:
+    fed = feed(tmp_path, order, 4, PAGES if order == "breadth" else PAGES // 4)
     print(
-        f"\n{order}: service {cost * 1e6:.0f} µs of CPU a page, worker"
-        f" {sum(spent) / pages * 1e6:.0f} µs, {pages / seconds:.0f} pages/s by the clock;"
-        f" a core feeds {1 / cost:.0f} pages/s"
+        f"\n{order}: service {fed.cost * 1e6:.0f} µs of CPU a page, worker"
+        f" {fed.workers / fed.pages * 1e6:.0f} µs, {fed.pages / fed.seconds:.0f} pages/s by the clock;"
+        f" a core feeds {1 / fed.cost:.0f} pages/s; {fed.urls:,} URLs known: {fed.memory / 1e6:.0f} MB of"
+        f" memory, {fed.disk / 1e6:.1f} MB on disk, {fed.disk / fed.urls:.0f} bytes a URL"
     )
     if order == "breadth":
-        assert 1 / cost >= 1_000
+        assert 1 / fed.cost >= 1_000
+
+
+@pytest.mark.parametrize("order", ["breadth", "harvest"])
+@pytest.mark.timeout(900)
+def test_where_a_service_saturates(tmp_path: Path, order: str) -> None:
+    """The pace grows with the workers until the service wants a whole core; a page costs no more then."""
+    pace = PACES[order]
+    print(f"\n{order}, each worker at most {pace} pages/s")
+    print("workers  pages/s  core wanted  µs a page  worker's  load")
+    rows = {}
+    for size in SIZES:
+        pages = size * pace * SECONDS
+        fed = rows[size] = feed(tmp_path / str(size), order, size, pages, pace)
+        print(
+            f"{size:7}  {pages / fed.seconds:7.0f}  {fed.wanted / fed.seconds:11.0%}"
+            f"  {fed.cost * 1e6:9.0f}  {fed.workers / pages * 1e6:8.0f}  {os.getloadavg()[0]:4.1f}",
+            flush=True,
+        )
+    assert rows[8].cost <= 1.5 * rows[1].cost
 
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    work(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    work(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float((*sys.argv, "inf")[4]))
