@@ -170,7 +170,7 @@ def test_ctrl_c_stops_all_and_the_same_command_resumes(crawl: Crawl) -> None:
 
 def test_a_crew_can_be_paused_and_told_and_stopped(crawl: Crawl) -> None:
     process = crawl.start()
-    wait_for_pages(crawl, 30)
+    wait_for_pages(crawl, 5)
 
     def tell(*words: str) -> str:
         return subprocess.run(
@@ -189,7 +189,7 @@ def test_a_crew_can_be_paused_and_told_and_stopped(crawl: Crawl) -> None:
     assert crawl.pages() == before
     told = tell("--tell", "CONCURRENT_REQUESTS=3", "--resume")
     assert "The workers run, with CONCURRENT_REQUESTS=3" in told
-    wait_for_pages(crawl, len(before) + 20)
+    wait_for_pages(crawl, len(before) + 10)
     tell("--stop")
     assert process.wait(30) == 0, crawl.text
     assert "another takes its place" not in crawl.text
