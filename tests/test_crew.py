@@ -169,7 +169,7 @@ def test_ctrl_c_stops_all_and_the_same_command_resumes(crawl: Crawl) -> None:
 
 
 def test_a_crew_can_be_paused_and_told_and_stopped(crawl: Crawl) -> None:
-    process = crawl.start()
+    process = crawl.start("-s", "POLITENESS_DELAY=2")
     wait_for_pages(crawl, 5)
 
     def tell(*words: str) -> str:
