@@ -10,13 +10,13 @@ import sys
 import time
 from pathlib import Path
 
-from rdfaspider.frontier.keys import to_url
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.reader import FrontierReader
 from rdfaspider.frontier.trie import WAITING
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
+from rdfaspider.urls.keys import to_url
 from tests.losses import DEPTH, fetched, losses, stored
 
 PROJECT = Path(__file__).parent.parent

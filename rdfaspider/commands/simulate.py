@@ -11,8 +11,8 @@ from scrapy.exceptions import UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from rdfaspider.frontier.simulator import Run
-    from rdfaspider.frontier.simulator.web import Web
+    from rdfaspider.simulator import Run
+    from rdfaspider.simulator.web import Web
 
 
 class Command(ScrapyCommand):
@@ -68,7 +68,7 @@ def _run_all(opts: argparse.Namespace) -> dict[str, Run]:
 
 
 def _web(opts: argparse.Namespace) -> Web:
-    from rdfaspider.frontier.simulator import WEBS, GeneratedWeb, RecordedWeb, Shape
+    from rdfaspider.simulator import WEBS, GeneratedWeb, RecordedWeb, Shape
 
     if opts.web in WEBS:
         return GeneratedWeb(Shape(opts.web, hosts=opts.hosts), opts.seed)
@@ -76,7 +76,7 @@ def _web(opts: argparse.Namespace) -> Web:
 
 
 def _run_simulated(order: str, web: Web, opts: argparse.Namespace) -> Run:
-    from rdfaspider.frontier.simulator import crawl, simulated
+    from rdfaspider.simulator import crawl, simulated
 
     frontier = simulated(order, opts.seed, opts.delay)
     return crawl(frontier, web, opts.fetches, connections=opts.connections, seed=opts.seed)
@@ -87,7 +87,7 @@ def _run_real(order: str, web: Web, opts: argparse.Namespace) -> Run:
 
     from rdfaspider.frontier import open_frontier
     from rdfaspider.frontier.politeness import Politeness
-    from rdfaspider.frontier.simulator import Real, crawl
+    from rdfaspider.simulator import Real, crawl
 
     politeness = Politeness(delay=opts.delay)
     with (
@@ -100,7 +100,7 @@ def _run_real(order: str, web: Web, opts: argparse.Namespace) -> Run:
 
 
 def _show(runs: dict[str, Run], opts: argparse.Namespace) -> None:
-    from rdfaspider.frontier.simulator import plot, table
+    from rdfaspider.simulator import plot, table
 
     print(table(runs))
     if opts.plot:

@@ -9,8 +9,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.hosts import Host
-from rdfaspider.frontier.keys import host_of, is_dynamic
 from rdfaspider.frontier.pages import Inbox
+from rdfaspider.urls.keys import host_of, is_dynamic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

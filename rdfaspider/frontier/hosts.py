@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.frontier import HostView
 from rdfaspider.frontier.clocks import Clocks
-from rdfaspider.frontier.keys import host_name, host_of
+from rdfaspider.urls.keys import host_name, host_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,10 +11,10 @@ from collections import Counter, defaultdict
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from rdfaspider.frontier.keys import to_url
-from rdfaspider.frontier.topics import topic_of
-from rdfaspider.frontier.topics.names import NOTE, read_names
+from rdfaspider.focus.topics import topic_of
+from rdfaspider.focus.topics.names import NOTE, read_names
 from rdfaspider.frontier.trie import DONE, Trie
+from rdfaspider.urls.keys import to_url
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.database import Database

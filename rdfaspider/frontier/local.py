@@ -19,7 +19,6 @@ from rdfaspider.frontier.counters import Counters
 from rdfaspider.frontier.database import Database, guarded
 from rdfaspider.frontier.failures import Failure, Failures
 from rdfaspider.frontier.hosts import STRANGER, Hosts
-from rdfaspider.frontier.keys import host_of, to_key, to_url
 from rdfaspider.frontier.later import Later
 from rdfaspider.frontier.leases import Leases
 from rdfaspider.frontier.limits import FrontierLimits
@@ -34,6 +33,7 @@ from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Recor
 from rdfaspider.frontier.turns import Turns
 from rdfaspider.frontier.urlviews import UrlViews
 from rdfaspider.frontier.waiting import WaitingUrls, split
+from rdfaspider.urls.keys import host_of, to_key, to_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

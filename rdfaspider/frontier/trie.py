@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdfaspider.frontier.keys import to_key, to_url
+from rdfaspider.urls.keys import CUTS, parent_of, to_key, to_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,9 +30,6 @@ WAITING, DONE, FAILED, DENIED, LATER = range(5)
 _BLOCK = 64
 _NUMBER = 5  # bytes: a million million URLs
 _LAST = b"\xff"
-
-# Where a key may be cut: labels of the host, then the path's segments, then the query's parts.
-_CUTS = frozenset(b",)/?&")
 
 
 # The state takes three bits of its byte; the others count the redirects that led to the URL.
@@ -218,7 +215,7 @@ def past(prefix: bytes) -> bytes:
     One that ends in a cut holds all keys that begin with it; one that does not is a key itself, and
     `/ab` is no child of `/a`.
     """
-    return prefix + (_LAST if prefix[-1] in _CUTS else b"\0")
+    return prefix + (_LAST if prefix[-1] in CUTS else b"\0")
 
 
 def is_below(key: bytes, prefix: bytes) -> bool:
@@ -226,21 +223,13 @@ def is_below(key: bytes, prefix: bytes) -> bool:
     return (
         len(key) > len(prefix)
         and key.startswith(prefix)
-        and (prefix[-1] in _CUTS or key[len(prefix)] in _CUTS)
+        and (prefix[-1] in CUTS or key[len(prefix)] in CUTS)
     )
 
 
 def cut(key: bytes, start: int) -> bytes:
     """Return the key up to and including the first cut at or after `start`, or all of it."""
     for place in range(start, len(key)):
-        if key[place] in _CUTS:
+        if key[place] in CUTS:
             return key[: place + 1]
     return key
-
-
-def parent_of(prefix: bytes) -> bytes:
-    """Return the prefix one step above."""
-    for place in range(len(prefix) - 2, -1, -1):
-        if prefix[place] in _CUTS:
-            return prefix[: place + 1]
-    return b""

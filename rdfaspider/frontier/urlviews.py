@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from rdfaspider.focus.topics import topic_of
+from rdfaspider.focus.topics.names import NOTE, read_names
 from rdfaspider.frontier import State, UrlView
 from rdfaspider.frontier.admission import smallest_depths
 from rdfaspider.frontier.failures import Failures
-from rdfaspider.frontier.keys import to_key, to_url
 from rdfaspider.frontier.pages import Inbox
 from rdfaspider.frontier.referrers import Referrers
-from rdfaspider.frontier.topics import topic_of
-from rdfaspider.frontier.topics.names import NOTE, read_names
 from rdfaspider.frontier.trie import (
     DENIED,
     DONE,
@@ -24,6 +23,7 @@ from rdfaspider.frontier.trie import (
     state_of,
     unpack,
 )
+from rdfaspider.urls.keys import to_key, to_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy.exceptions import NotConfigured, UsageError
 
-from rdfaspider.frontier.topics import Classifier, read_topics
+from rdfaspider.focus.topics import Classifier, read_topics
 from rdfaspider.items import Page
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from rdfaspider.frontier.topics import Topic
+    from rdfaspider.focus.topics import Topic
 
 # A statement that a page makes of a type, found without reading the others.
 _TYPE = re.compile(

@@ -22,12 +22,12 @@ from scrapy.utils.misc import load_object
 
 from rdfaspider import clock
 from rdfaspider.frontier import FrontierUnavailable, is_page, is_shared, open_frontier
-from rdfaspider.frontier.advice import advice_for
-from rdfaspider.frontier.guessing import NOTE, Guessing
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.frontier.service.notices import SETTINGS as RELOADABLE
 from rdfaspider.items import Page
+from rdfaspider.scheduler.advice import advice_for
 from rdfaspider.scheduler.counting import Counting
+from rdfaspider.scheduler.guessing import NOTE, Guessing
 from rdfaspider.scheduler.intake import Intake
 from rdfaspider.scheduler.lanes import FLOW, Lanes
 from rdfaspider.scheduler.loglines import LogLines
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from rdfaspider.frontier import Frontier, State, Taken
-    from rdfaspider.frontier.advice import Advice
+    from rdfaspider.scheduler.advice import Advice
     from rdfaspider.scheduler.placing import Place
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from rdfaspider.focus.topics import read_topics
 from rdfaspider.frontier import is_replicated, is_shared
-from rdfaspider.frontier.topics import read_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,13 +18,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from rdfaspider.focus.harvest import Harvest, section_of
 from rdfaspider.frontier import Frontier, open_frontier
-from rdfaspider.frontier.harvest import Harvest, section_of
-from rdfaspider.frontier.keys import to_key
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.pages import MOST_OF_A_HOST
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.simulator import GeneratedWeb, Real, Shape, crawl, simulated
+from rdfaspider.simulator import GeneratedWeb, Real, Shape, crawl, simulated
+from rdfaspider.urls.keys import to_key
 from tests.benchmarks.test_frontier import LINKS, NO_LIMITS, urls
 
 FETCHES = 20_000

@@ -18,7 +18,7 @@ import pytest
 from rdfaspider.frontier import Taken
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.simulator import GeneratedWeb, Real, Shape, crawl
+from rdfaspider.simulator import GeneratedWeb, Real, Shape, crawl
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from tests.benchmarks.test_crew import counter, finish, start

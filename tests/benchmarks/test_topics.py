@@ -18,10 +18,10 @@ from unittest.mock import patch
 
 import pytest
 
+from rdfaspider.focus.topics import hint_of, topic_of
 from rdfaspider.frontier import State, Taken
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.topics import hint_of, topic_of
 from tests.frontier.virtual import Member, Room
 
 CONNECTIONS = 32  # of all workers together

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from rdfaspider.focus.topics import hint_of, parse_topics, topic_of
+from rdfaspider.focus.topics.names import keep_names
 from rdfaspider.frontier import Taken
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.service.allocator import Allocator
-from rdfaspider.frontier.topics import hint_of, parse_topics, topic_of
-from rdfaspider.frontier.topics.names import keep_names
 
 TOPICS = (1, 2, 3, 4)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, Taken
-from rdfaspider.frontier.keys import host_of
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.pages import MOST_AT_HAND
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING
 from rdfaspider.frontier.waiting import split
+from rdfaspider.urls.keys import host_of
 from rdfaspider.urls.own import OwnServers
 
 LIMITS = FrontierLimits(depth=4, host_urls=60)

@@ -16,11 +16,11 @@ import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, open_frontier
 from rdfaspider.frontier.database import Database
-from rdfaspider.frontier.keys import to_url
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.urls.keys import to_url
 
 COUNT = 400
 

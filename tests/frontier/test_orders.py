@@ -8,13 +8,13 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import example, given, settings, strategies
 
+from rdfaspider.focus.topics import hint_of, topic_of
+from rdfaspider.focus.topics.ranker import judgement, requests_of, score_of
 from rdfaspider.frontier import Frontier, Taken
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.orders.harvest import HarvestOrder
 from rdfaspider.frontier.orders.profit import best, profit
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.topics import hint_of, topic_of
-from rdfaspider.frontier.topics.ranker import judgement, requests_of, score_of
 
 
 def take_all(frontier: Frontier) -> list[str]:

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rdfaspider.frontier.database import Database
-from rdfaspider.frontier.keys import to_key, to_url
-from rdfaspider.frontier.trie import Record, Trie, cut, pack, parent_of, unpack
+from rdfaspider.frontier.trie import Record, Trie, cut, pack, unpack
+from rdfaspider.urls.keys import parent_of, to_key, to_url
 
 URLS = [
     "https://example.org/",

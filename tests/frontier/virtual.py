@@ -24,7 +24,7 @@ from rdfaspider.frontier.service.desk import Desk
 from rdfaspider.frontier.service.desk import Worker as Known
 from rdfaspider.frontier.service.line import Answer, Line
 from rdfaspider.frontier.service.wire import LARGE, Address, Frames, Security, pack
-from rdfaspider.frontier.simulator import Real
+from rdfaspider.simulator import Real
 
 Message = dict[str, Any]
 

@@ -7,7 +7,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad
 from scrapy.exceptions import NotConfigured, UsageError
 from scrapy.utils.test import get_crawler
 
-from rdfaspider.frontier.topics import parse_topics
+from rdfaspider.focus.topics import parse_topics
 from rdfaspider.items import Page
 from rdfaspider.pipelines.topics import TopicsPipeline
 

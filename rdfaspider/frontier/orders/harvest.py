@@ -1,6 +1,6 @@
 """Where triples grow, as far as is known (row B4): the order that learns.
 
-What is learnt is in rdfaspider/frontier/harvest.py; here it chooses among the waiting URLs.
+What is learnt is in rdfaspider/focus/harvest.py; here it chooses among the waiting URLs.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
-from rdfaspider.frontier.contexts import lift_of
-from rdfaspider.frontier.harvest import Harvest, Shares, section_of
-from rdfaspider.frontier.keys import host_of
+from rdfaspider.focus.contexts import lift_of
+from rdfaspider.focus.harvest import Harvest, Shares, section_of
 from rdfaspider.frontier.orders.order import Order
+from rdfaspider.urls.keys import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

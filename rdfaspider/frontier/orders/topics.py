@@ -1,6 +1,6 @@
 """One URL of each topic in turn, the best of each first: WebParF's allocator and ranker (rows P2, P3).
 
-What a topic is, and which links belong to it, is said by whoever finds them (frontier/topics).
+What a topic is, and which links belong to it, is said by whoever finds them (focus/topics).
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from rdfaspider.frontier.orders.order import Order
-from rdfaspider.frontier.topics.ranker import (
+from rdfaspider.focus.topics.ranker import (
     judged,
     links_of,
     merge,
@@ -19,6 +18,7 @@ from rdfaspider.frontier.topics.ranker import (
     score_of,
     topic_of,
 )
+from rdfaspider.frontier.orders.order import Order
 
 if TYPE_CHECKING:
     from rdfaspider.frontier import Taken

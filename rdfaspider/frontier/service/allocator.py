@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Protocol
 
+from rdfaspider.focus.topics import topic_of
+from rdfaspider.focus.topics.names import NOTE, read_names
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.partitions import Division, even_out
-from rdfaspider.frontier.topics import topic_of
-from rdfaspider.frontier.topics.names import NOTE, read_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

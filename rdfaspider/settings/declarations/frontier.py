@@ -50,7 +50,7 @@ SETTINGS = (
         "text",
         "any",
         "What the order `harvest` looks for: `any`, `new`, `vocabulary:IRI` or `type:IRI`.",
-        syntax="rdfaspider.frontier.objectives.objective",
+        syntax="rdfaspider.focus.objectives.objective",
     ),
     Setting("FRONTIER_TOPICS", "text", "", "The topics file; the order `topics` needs one."),
     Setting(

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rdfaspider.frontier import Frontier
-    from rdfaspider.frontier.topics.file import Topic
+    from rdfaspider.focus.topics.file import Topic
 
 NOTE = "topics"
 
 
-def keep_names(frontier: Frontier, topics: Sequence[Topic]) -> None:
+class Notes(Protocol):
+    """A frontier, as far as it keeps notes."""
+
+    def note(self, name: str) -> bytes | None: ...
+
+    def set_note(self, name: str, value: bytes) -> None: ...
+
+
+def keep_names(frontier: Notes, topics: Sequence[Topic]) -> None:
     """Note the names of a crawl's topics; ValueError if it was begun with others."""
     names = [topic.name for topic in topics]
     begun = read_names(frontier.note(NOTE))

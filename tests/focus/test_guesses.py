@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.frontier.guesses import Guesses
-from rdfaspider.frontier.keys import to_key
+from rdfaspider.focus.guesses import Guesses
+from rdfaspider.urls.keys import to_key
 
 PAGE = "https://example.org/pics1/Page1.html"
 

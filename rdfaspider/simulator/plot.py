@@ -9,7 +9,7 @@ from rdfaspider.curves import Panel, draw
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from rdfaspider.frontier.simulator.drive import Point, Run
+    from rdfaspider.simulator.drive import Point, Run
 
 _PANELS: tuple[tuple[str, Callable[[Point], float]], ...] = (
     ("gain, summed", lambda point: point.gain),

@@ -14,7 +14,7 @@ import heapq
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rdfaspider.frontier import Taken
-from rdfaspider.frontier.keys import host_of, to_key
+from rdfaspider.urls.keys import host_of, to_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.frontier.harvest import Harvest, Shares, prefixes, section_of
-from rdfaspider.frontier.keys import to_key
+from rdfaspider.focus.harvest import Harvest, Shares, prefixes, section_of
+from rdfaspider.urls.keys import to_key
 
 RICH, POOR = "https://www.example.org/recipes/", "https://www.example.org/about/"
 

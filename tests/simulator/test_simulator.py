@@ -7,7 +7,7 @@ import pytest
 
 from rdfaspider.frontier import Taken, open_frontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.simulator import (
+from rdfaspider.simulator import (
     ORDERS,
     WEBS,
     GeneratedWeb,

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.provisional import urls
 
-from rdfaspider.frontier.keys import host_name, host_of, is_dynamic, to_key, to_url
 from rdfaspider.urls import normalise
+from rdfaspider.urls.keys import host_name, host_of, is_dynamic, to_key, to_url
 
 EXAMPLES = {
     "https://www.example.org/a/b?q": b"org,example,www)/a/b?q",

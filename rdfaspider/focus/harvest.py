@@ -26,7 +26,7 @@ from math import sqrt
 from statistics import NormalDist
 from zlib import crc32
 
-from rdfaspider.frontier.contexts import Contexts
+from rdfaspider.focus.contexts import Contexts
 
 # The share of pages with RDFa on the web of 2018; a crawl's own pages soon outweigh it.
 FIRST_SHARE = 0.06

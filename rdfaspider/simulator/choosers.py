@@ -7,14 +7,14 @@ from random import Random
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from rdfaspider.frontier.contexts import context_of, lift_of, richness
-from rdfaspider.frontier.harvest import Harvest, Shares, section_of
-from rdfaspider.frontier.simulator.memory import MemoryFrontier
+from rdfaspider.focus.contexts import context_of, lift_of, richness
+from rdfaspider.focus.harvest import Harvest, Shares, section_of
+from rdfaspider.simulator.memory import MemoryFrontier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rdfaspider.frontier.simulator.memory import Chooser, Entry, MemoryHost
+    from rdfaspider.simulator.memory import Chooser, Entry, MemoryHost
 
 
 class BreadthChooser:

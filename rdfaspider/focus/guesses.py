@@ -14,8 +14,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from rdfaspider.frontier.keys import host_of, to_key
-from rdfaspider.frontier.trie import parent_of
+from rdfaspider.urls.keys import host_of, parent_of, to_key
 from rdfaspider.urls.mining import neighbours, parents
 
 if TYPE_CHECKING:

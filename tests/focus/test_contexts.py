@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.frontier.contexts import (
+from rdfaspider.focus.contexts import (
     POOR,
     RICH,
     VERY_RICH,

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from rdfaspider.frontier.contexts import context_of, richness
-from rdfaspider.frontier.harvest import section_of
-from rdfaspider.frontier.keys import to_key
+from rdfaspider.focus.contexts import context_of, richness
+from rdfaspider.focus.harvest import section_of
+from rdfaspider.urls.keys import to_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rdfaspider.frontier import Frontier, State, Taken
-    from rdfaspider.frontier.simulator.web import Web
+    from rdfaspider.simulator.web import Web
 
 _POINTS = 200  # of a curve
 

@@ -19,6 +19,9 @@ from functools import lru_cache
 _HOST = re.compile(rb"\[[^]]*\]|[^:@)]*")
 _DEFAULT_PORT = {"http": "80", "https": ""}
 
+# Where a key may be cut: labels of the host, then the path's segments, then the query's parts.
+CUTS = frozenset(b",)/?&")
+
 # Pages link mostly within a few hosts, so the turning round is done once for each.
 _REMEMBERED = 65_536
 
@@ -84,3 +87,11 @@ def _turn(name: str) -> str:
 
 def _turn_back(name: str) -> str:
     return ".".join(reversed(name.split(","))).replace("%2C", ",").replace("%29", ")")
+
+
+def parent_of(prefix: bytes) -> bytes:
+    """Return the prefix one step above."""
+    for place in range(len(prefix) - 2, -1, -1):
+        if prefix[place] in CUTS:
+            return prefix[: place + 1]
+    return b""

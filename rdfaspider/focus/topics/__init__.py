@@ -11,9 +11,9 @@ A topic is a number in order of the file, sub-topics after their parent; 0 is ev
 
 from __future__ import annotations
 
-from rdfaspider.frontier.topics.classifier import Classifier
-from rdfaspider.frontier.topics.file import Topic, parse_topics, read_topics
-from rdfaspider.frontier.topics.ranker import hint_of, relevance, topic_of
+from rdfaspider.focus.topics.classifier import Classifier
+from rdfaspider.focus.topics.file import Topic, parse_topics, read_topics
+from rdfaspider.focus.topics.ranker import hint_of, relevance, topic_of
 
 __all__ = [
     "Classifier",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from rdfaspider.frontier.guesses import Guesses
+from rdfaspider.focus.guesses import Guesses
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,12 +12,12 @@ from collections import defaultdict
 from math import log2
 from typing import TYPE_CHECKING
 
-from rdfaspider.frontier.topics.file import without_scheme
+from rdfaspider.focus.topics.file import without_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rdfaspider.frontier.topics.file import Topic
+    from rdfaspider.focus.topics.file import Topic
 
 _WORD = re.compile(r"\w+")
 _LONGEST_TEXT = 50_000  # characters that are read of a page

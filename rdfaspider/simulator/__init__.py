@@ -10,10 +10,10 @@
 
 from __future__ import annotations
 
-from rdfaspider.frontier.simulator.choosers import ORDERS, simulated
-from rdfaspider.frontier.simulator.drive import Real, Run, crawl
-from rdfaspider.frontier.simulator.plot import plot, table
-from rdfaspider.frontier.simulator.web import WEBS, GeneratedWeb, RecordedWeb, Shape
+from rdfaspider.simulator.choosers import ORDERS, simulated
+from rdfaspider.simulator.drive import Real, Run, crawl
+from rdfaspider.simulator.plot import plot, table
+from rdfaspider.simulator.web import WEBS, GeneratedWeb, RecordedWeb, Shape
 
 __all__ = [
     "ORDERS",

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rdfaspider.focus.topics import Classifier, hint_of, parse_topics, read_topics, relevance
+from rdfaspider.focus.topics.ranker import links_of, merge, requested, requests_of, topic_of
 from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.topics import Classifier, hint_of, parse_topics, read_topics, relevance
-from rdfaspider.frontier.topics.ranker import links_of, merge, requested, requests_of, topic_of
 
 TEXT = """\
 [food]

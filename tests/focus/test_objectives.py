@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rdfaspider.frontier.objectives import gain_of, objective
+from rdfaspider.focus.objectives import gain_of, objective
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 PAGE = f"""\

@@ -8,22 +8,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from rdfaspider.frontier.contexts import context_of, richness
-from rdfaspider.frontier.harvest import section_of
-from rdfaspider.frontier.keys import to_key
-from rdfaspider.frontier.objectives import objective
-from rdfaspider.frontier.topics import Classifier, hint_of, read_topics
-from rdfaspider.frontier.topics.names import keep_names
-from rdfaspider.frontier.topics.ranker import judgement
+from rdfaspider.focus.contexts import context_of, richness
+from rdfaspider.focus.harvest import section_of
+from rdfaspider.focus.objectives import objective
+from rdfaspider.focus.topics import Classifier, hint_of, read_topics
+from rdfaspider.focus.topics.names import keep_names
+from rdfaspider.focus.topics.ranker import judgement
+from rdfaspider.urls.keys import to_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pyoxigraph import Quad
 
+    from rdfaspider.focus.objectives import Objective
+    from rdfaspider.focus.topics import Topic
     from rdfaspider.frontier import Frontier
-    from rdfaspider.frontier.objectives import Objective
-    from rdfaspider.frontier.topics import Topic
     from rdfaspider.items import Page
 
 
