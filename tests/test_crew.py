@@ -15,6 +15,7 @@ import pytest
 from pyoxigraph import Quad
 
 from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.frontier.service.client import ServedFrontier
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
@@ -195,6 +196,25 @@ def test_a_crew_can_be_paused_and_told_and_stopped(crawl: Crawl) -> None:
     assert "another takes its place" not in crawl.text
     assert crawl.run() == 0, crawl.text
     crawl.check()
+
+
+def test_workers_of_an_order_that_learns_have_nothing_at_hand(crawl: Crawl) -> None:
+    """Each holds what it fetches, and what it stores just now, and no more."""
+    options = ("FRONTIER_ORDER=harvest", "CONCURRENT_REQUESTS=2", "POLITENESS_DELAY=0.01")
+    lanes = "FETCH_UNPROVEN_SHARE=1"  # or they would keep URLs of new hosts
+    process = crawl.start(*(word for option in (*options, lanes) for word in ("-s", option)))
+    wait_for_pages(crawl, 30)
+    held: list[int] = []
+    with ServedFrontier(
+        f"unix:{crawl.directory / 'crawl' / 'frontier.sock'}", onlooks=True, read_ahead=0
+    ) as service:
+        while len(held) < 100:
+            held += [worker["held"] for worker in service.workers()]
+            time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0, crawl.text
+    assert max(held) >= 2
+    assert sorted(held)[len(held) // 2] <= 3
 
 
 def test_the_limit_of_pages_is_that_of_all_workers(crawl: Crawl) -> None:

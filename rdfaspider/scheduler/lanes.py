@@ -27,7 +27,8 @@ SOON = 5.0
 FLOW = 0.5
 # The weight of one try in that average.
 _WEIGHT = 1 / 16
-# URLs that are kept while they flow, which is enough for the next moments, and while they do not.
+# URLs that are kept while they flow, which is enough for the next moments, if there are as many slots, and
+# while they do not.
 _FEW = 16
 _ROOM = 1000
 
@@ -134,7 +135,10 @@ class Lanes:
 
     def is_patient(self, now: float) -> bool:
         """Tell whether enough URLs wait for now, as their lane flows."""
-        return len(self._room) >= _FEW and max(self._seconds, self._median_age(now)) < FLOW
+        return (
+            len(self._room) >= min(_FEW, self.slots)
+            and max(self._seconds, self._median_age(now)) < FLOW
+        )
 
     def return_time(self, now: float) -> float:
         """Return when a URL that is not kept should come back: one after the other, as the lane moves."""

@@ -79,9 +79,12 @@ SITE = {"hosts": 1_000, "levels": 2, "pages": 4, "links_across": 4, "latency": 0
 RICH = {"rdfa": 0.06, "jsonld": 0.02, "microdata": 0.02, "skew": 0.9}
 REAL_PAGES = int(os.environ.get("PARALLEL_PAGES", "1_500"))
 REAL_CONNECTIONS = 16
+REAL_SEEDS = range(int(os.environ.get("PARALLEL_SEEDS", "4")))
+# FETCH_UNPROVEN_SHARE: all slots for everybody, and the default.
+SHARES = (1.0, 0.5)
 
 
-def harvest_of_site(directory: Path, seed: int, workers: int) -> float:
+def harvest_of_site(directory: Path, seed: int, workers: int, share: float) -> float:
     """Return the triples a page of a real crawl of the generated web."""
     web = Parameters(seed=seed, **SITE, **RICH)  # type: ignore[arg-type]
     settings: dict[str, object] = {
@@ -90,6 +93,7 @@ def harvest_of_site(directory: Path, seed: int, workers: int) -> float:
         "FRONTIER_ORDER": "harvest",
         "POLITENESS_DELAY": 0.2,
         "CLOSESPIDER_PAGECOUNT": REAL_PAGES,
+        "FETCH_UNPROVEN_SHARE": share,
     }
     with running(web) as proxy:
         log = finish(start(directory, proxy, web, settings, seeds=20))
@@ -97,13 +101,18 @@ def harvest_of_site(directory: Path, seed: int, workers: int) -> float:
 
 
 @pytest.mark.timeout(900)
-def test_four_processes_harvest_as_much_as_one(tmp_path: Path) -> None:
-    print(f"\nreal crawls: triples a page of {REAL_PAGES:,}, {REAL_CONNECTIONS} connections")
+@pytest.mark.parametrize("share", SHARES)
+def test_four_processes_harvest_as_much_as_one(tmp_path: Path, share: float) -> None:
+    print(
+        f"\nreal crawls, FETCH_UNPROVEN_SHARE={share}: triples a page of {REAL_PAGES:,},", end=" "
+    )
+    print(f"{REAL_CONNECTIONS} connections")
     print("seed   WORKERS=1  WORKERS=4  ratio")
     rows = []
-    for seed in range(4):
+    for seed in REAL_SEEDS:
         alone, together = (
-            harvest_of_site(tmp_path / f"{seed}-{workers}", seed, workers) for workers in (1, 4)
+            harvest_of_site(tmp_path / f"{seed}-{workers}", seed, workers, share)
+            for workers in (1, 4)
         )
         rows.append((alone, together))
         print(f"{seed:4}  {alone:10.2f}  {together:9.2f}  {together / alone:5.2f}", flush=True)

@@ -89,7 +89,7 @@ def test_urls_that_wait_have_their_turn_in_order() -> None:
 
 
 def test_few_urls_wait_while_the_lane_flows_and_many_while_it_does_not() -> None:
-    lanes = Lanes(slots=2)
+    lanes = Lanes(slots=2 * _FEW, share=1 / _FEW)
     lanes.begin(0, 0, 0.0)
     for number in range(_FEW):
         assert not lanes.is_patient(0.0)
@@ -99,6 +99,14 @@ def test_few_urls_wait_while_the_lane_flows_and_many_while_it_does_not() -> None
     for number in range(_ROOM - _FEW):
         assert lanes.keep(url_of(number), FLOW)
     assert not lanes.keep(url_of(1), FLOW)
+
+
+def test_no_more_urls_wait_than_there_are_slots_while_the_lane_flows() -> None:
+    lanes = Lanes(slots=2)
+    lanes.keep(url_of(0), 0.0)
+    assert not lanes.is_patient(0.0)
+    lanes.keep(url_of(1), 0.0)
+    assert lanes.is_patient(0.0)
 
 
 def test_urls_that_find_no_room_come_back_one_after_the_other() -> None:
