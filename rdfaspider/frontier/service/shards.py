@@ -1,0 +1,447 @@
+"""The frontier as a worker sees it that several services share by host.
+
+Each shard of a crawl is a frontier of its own, with a service of its own; the worker talks with all of them.
+A host belongs to one shard (sharding.py), which has its URLs, its clock and its notes. What concerns several:
+
+errands.py  the links of a page go to the shards of their hosts before the page is ended at its own
+keepers.py  a server with hosts of several shards has its clock with one of them
+
+What all workers are told, and the notes that they watch, are with every shard. A shard that is away stops its
+own hosts, and those whose servers it keeps.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self
+
+from rdfaspider import clock
+from rdfaspider.frontier import Counts, FrontierUnavailable
+from rdfaspider.frontier.service.client import ServedFrontier, made_up_name
+from rdfaspider.frontier.service.errands import Errands, divide
+from rdfaspider.frontier.service.keepers import Keepers
+from rdfaspider.frontier.service.notices import STATES
+from rdfaspider.frontier.service.talk import LONGEST
+from rdfaspider.frontier.sharding import keeper_of, shard_of, shard_of_note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rdfaspider.frontier import HostView, State, Taken, UrlView
+    from rdfaspider.frontier.limits import FrontierLimits
+
+# URLs that wait for turns of servers, at most, and seconds that the end of a worker may take.
+_ROOM, _LEAVING = 64, 10.0
+
+
+class ShardedFrontier:
+    """A Frontier (see the package) of several shards, each of which a service hands out."""
+
+    def __init__(self, shards: Sequence[ServedFrontier]) -> None:
+        self._shards = in_order(shards)
+        self.total = len(shards)
+        self._errands = Errands(self._shards)
+        self._keepers = Keepers(self._shards)
+        self._next = 0
+        self._quiet: tuple[list[str], float] | None = None
+        self._floors = Floors(self._shards)
+        self._borrowed: dict[str, int] = {}
+        self._is_closed = False
+
+    # --- what all shards have in common ---
+
+    @property
+    def _first(self) -> ServedFrontier:
+        return self._shards[0]
+
+    @property
+    def name(self) -> str:
+        return self._first.name
+
+    @property
+    def order(self) -> str:
+        """Return the order in which the shards hand out URLs."""
+        return self._first.order
+
+    @property
+    def limits(self) -> FrontierLimits:
+        """Return the limits in force, as far as they concern a worker."""
+        return self._first.limits
+
+    @property
+    def state(self) -> str:
+        """Return what all workers are told to do, by any shard: run, pause or stop."""
+        return max((shard.state for shard in self._shards), key=STATES.index)
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Return what all workers are told."""
+        return self._first.told
+
+    @property
+    def growth(self) -> Callable[[], dict[str, int]]:
+        """Returns what the counters of this worker have grown by; to be set."""
+        return self._first.growth
+
+    @growth.setter
+    def growth(self, function: Callable[[], dict[str, int]]) -> None:
+        self._first.growth = function
+
+    @property
+    def lines(self) -> Callable[[], list[tuple[float, str, str]]]:
+        """Returns what this worker has logged since it was last asked; to be set."""
+        return self._first.lines
+
+    @lines.setter
+    def lines(self, function: Callable[[], list[tuple[float, str, str]]]) -> None:
+        self._first.lines = function
+
+    @property
+    def notify(self) -> Callable[[], None]:
+        """Is called, in another thread, when there may be something new; to be set."""
+        return self._first.notify
+
+    @notify.setter
+    def notify(self, function: Callable[[], None]) -> None:
+        for shard in self._shards:
+            shard.notify = function
+
+    @property
+    def heed(self) -> Callable[[dict[str, str]], None]:
+        """Is called with what all workers are told when that has changed; to be set."""
+        return self._first.heed
+
+    @heed.setter
+    def heed(self, function: Callable[[dict[str, str]], None]) -> None:
+        for shard in self._shards:
+            shard.heed = function
+
+    def _of(self, url: str) -> ServedFrontier:
+        return self._shards[shard_of(url, self.total)]
+
+    def _home(self, host: int) -> ServedFrontier:
+        return self._shards[host % self.total]
+
+    def _run(self, now: float) -> None:
+        """Go on with what concerns several shards."""
+        for shard in self._shards:
+            shard.advance()
+        self._keepers.run(now)
+        for number, shard in enumerate(self._shards):
+            if shard.talk.owed:
+                self._errands.forward(number)
+        self._errands.run()
+        self._floors.tell()
+        if len(self._keepers) and self.state != "run":
+            self._keepers.give_all_back(now)  # a pause may outlast the lease
+
+    # --- in and out ---
+
+    def put(self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = ()) -> None:
+        for number, (some, said) in divide(urls, contexts, self.total).items():
+            self._shards[number].put(some, depth, said)
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether the shards have answered everything that they were told."""
+        self._errands.run()
+        return all([shard.is_settled for shard in self._shards]) and not self._errands
+
+    def knows(self, url: str) -> bool:
+        return self._of(url).knows(url)
+
+    def take(self, now: float) -> Taken | None:
+        self._run(now)
+        if (taken := self._keepers.next()) is not None:
+            return taken
+        for step in range(self.total):
+            number = (self._next + step) % self.total
+            shard = self._shards[number]
+            while len(self._keepers) < _ROOM and (taken := shard.take(now)) is not None:
+                if not self._keepers.needs(taken, now):
+                    self._next = number + 1
+                    return taken
+                self._keepers.run(now)
+        return self._keepers.next()
+
+    def wait(self, now: float) -> float | None:
+        while True:
+            waits = [shard.wait(now) for shard in self._shards]
+            is_owed = any(shard.talk.owed for shard in self._shards)
+            self._run(now)
+            if not (is_owed and self._first.is_at_once):
+                break  # else there is something new
+        if self._errands or self._keepers:
+            waits.append(self._keepers.wait)
+        seconds = min((wait for wait in waits if wait is not None), default=None)
+        if seconds is not None:
+            self._quiet = None
+        elif self.state != "stop" and not self._is_over():
+            return self.wait(now) if self._first.is_at_once else LONGEST
+        return seconds
+
+    def _is_over(self) -> bool:
+        """Tell whether all shards had nothing at one moment.
+
+        One that has nothing may get something from another that ends later. So each is asked once more
+        after all have said that they have nothing; if none has taken in anything in between, that is so.
+        """
+        talks = [shard.talk for shard in self._shards]
+        puts = [talk.puts for talk in talks]
+        if self._quiet is None or self._quiet[0] != puts:
+            self._quiet = puts, clock.now()
+            return False
+        return all(talk.asked_at > self._quiet[1] for talk in talks)
+
+    # --- back ---
+
+    def finish(
+        self,
+        taken: Taken,
+        state: State,
+        now: float,
+        links: Iterable[str] = (),
+        *,
+        deeper: int = 1,
+        hops: int = 0,
+        contexts: Sequence[int] = (),
+        **said: Any,
+    ) -> None:
+        self._keepers.give_back(taken, now)
+        if state == "done":
+            parts = divide(links, contexts, self.total)
+            if parts.keys() - {taken.host % self.total}:
+                self._errands.finish(taken, parts, now, deeper, hops, **said)
+                return
+            links, contexts = parts.get(taken.host % self.total, ([], []))
+        said |= {"deeper": deeper, "hops": hops, "contexts": contexts}
+        self._home(taken.host).finish(taken, state, now, links, **said)
+
+    def retry(self, taken: Taken, now: float, after: float = 0.0, **said: Any) -> None:
+        self._keepers.give_back(taken, now)
+        self._home(taken.host).retry(taken, now, after, **said)
+
+    def release(self, taken: Taken, now: float) -> None:
+        self._keepers.give_back(taken, now)
+        self._home(taken.host).release(taken, now)
+
+    # --- politeness ---
+
+    def report(self, host: int, now: float, **said: Any) -> None:
+        self._home(host).report(host, now, **said)
+
+    def slow_down(
+        self, host: int, *, crawl_delay: float | None = None, until: float | None = None
+    ) -> None:
+        self._home(host).slow_down(host, crawl_delay=crawl_delay, until=until)
+
+    def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
+        """Take the turn of a host from its shard, and then that of its server from the server's keeper, if it
+        is not that of the page."""
+        home = shard_of(url, self.total)
+        if host is not None and address == self._keepers.address_of(host):
+            address = ""
+        keeper = keeper_of(address, self.total) if address else home
+        if url not in self._borrowed:
+            alone = not address or keeper != home
+            seconds = self._shards[home].borrow(None, url, address, now, alone=alone)
+            if seconds or keeper == home:
+                return seconds
+            self._borrowed[url] = keeper
+        return self._borrow_server(url, address, home, keeper, now)
+
+    def _borrow_server(self, url: str, address: str, home: int, keeper: int, now: float) -> float:
+        shard = self._shards[keeper]
+        name = f"{url} of {self.name}"  # a page may have the turn of this URL
+        if name not in shard.talk.answers:
+            shard.talk.asking.setdefault(name, (name, address, home))
+        shard.tell_on(now)
+        seconds = shard.talk.answers.pop(name, None)
+        if seconds is None:
+            return LONGEST
+        if seconds:
+            self.repay(url, now)
+        return seconds
+
+    def repay(self, url: str, now: float) -> None:
+        keeper = self._borrowed.pop(url, None)
+        if keeper is not None:
+            self._shards[keeper].talk.give_back(f"{url} of {self.name}")
+            self._shards[keeper].tell_on(now)
+        self._of(url).repay(url, now)
+
+    def unplaced(self, most: int) -> list[tuple[int, str]]:
+        hosts: list[tuple[int, str]] = []
+        for shard in self._shards:
+            hosts += shard.unplaced(most - len(hosts))
+        return hosts
+
+    def place(self, host: int, address: str) -> None:
+        self._home(host).place(host, address)
+
+    # --- notes ---
+
+    def note(self, name: str) -> bytes | None:
+        return self._shards[shard_of_note(name, self.total)].note(name)
+
+    def set_note(self, name: str, value: bytes) -> None:
+        if name in self._first.talk.watched:
+            for shard in self._shards:
+                shard.set_note(name, value)
+        else:
+            self._shards[shard_of_note(name, self.total)].set_note(name, value)
+
+    def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
+        """Have `recall` called with a note when another worker has changed it, by each shard."""
+        for shard in self._shards:
+            shard.watch(name, recall)
+
+    def say(self, name: str, **words: Any) -> None:
+        """Tell whoever runs the service of the first shard what has happened here."""
+        self._first.say(name, **words)
+
+    # --- looking ---
+
+    def counts(self) -> Counts:
+        if not self._is_closed:
+            self._run(self._first.talk.now)
+        each = [shard.counts() for shard in self._shards]
+        rejected: Counter[str] = Counter()
+        for counts in each:
+            rejected.update(counts.rejected)
+        names = ("waiting", "in_flight", "done", "failed", "denied")
+        sums = {name: sum(getattr(counts, name) for counts in each) for name in names}
+        return Counts(**sums, rejected=dict(rejected))
+
+    def hosts(self, now: float) -> Iterator[HostView]:
+        return chain.from_iterable(shard.hosts(now) for shard in self._shards)
+
+    def url(self, url: str) -> UrlView | None:
+        """Return what is known of a normalised URL, None if nothing is."""
+        return self._of(url).url(url)
+
+    def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
+        """Yield the URLs that ended in a state in which a regular expression is found."""
+        return chain.from_iterable(shard.ended(state, pattern) for shard in self._shards)
+
+    def requeue(self, pattern: str) -> int:
+        """Let failed URLs wait again in which a regular expression is found; return how many."""
+        return sum(shard.requeue(pattern) for shard in self._shards)
+
+    def tell(self, name: str, value: str) -> None:
+        """Tell all workers something, by all shards; ValueError if it makes no sense."""
+        for shard in self._shards:
+            shard.tell(name, value)
+
+    def log(self, most: int, level: str) -> list[str]:
+        """Return the last lines of the log of all workers, of a level or above."""
+        return sorted(chain.from_iterable(shard.log(most, level) for shard in self._shards))[-most:]
+
+    def workers(self) -> list[dict[str, Any]]:
+        """Return what the shards know of each worker."""
+        known: dict[str, dict[str, Any]] = {}
+        for worker in chain.from_iterable(shard.workers() for shard in self._shards):
+            before = known.setdefault(worker["name"], worker)
+            if before is not worker:
+                before["held"] += worker["held"]
+                before["ended"] += worker["ended"]
+                before["silent"] = max(before["silent"], worker["silent"])
+        return list(known.values())
+
+    # --- the end ---
+
+    def close(self) -> None:
+        """Tell everything, and give back what is in flight."""
+        if self._is_closed:
+            return
+        self.notify = lambda: None
+        now, end = clock.now(), time.monotonic() + _LEAVING
+        with suppress(FrontierUnavailable):  # each says so when it is closed
+            while self._errands and time.monotonic() < end:
+                self._run(now)
+                time.sleep(0.005)
+            self._keepers.give_all_back(now)
+        self._is_closed = True
+        for shard in self._shards:
+            shard.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class Floors:
+    """Tells each shard at which depth the others have something unfinished.
+
+    Two rounds of what they say are put together, because a link may be on its way in one of them.
+    """
+
+    def __init__(self, shards: Sequence[ServedFrontier]) -> None:
+        self._shards = shards
+        self._began = 0.0
+        self._before = [0] * len(shards)
+        self._told = [0] * len(shards)
+
+    def tell(self) -> None:
+        talks = [shard.talk for shard in self._shards]
+        if self._shards[0].is_at_once or any(talk.looked_at <= self._began for talk in talks):
+            return
+        self._began = clock.now()
+        floors = [talk.floor for talk in talks]
+        least = [min(pair) for pair in zip(floors, self._before, strict=True)]
+        self._before = floors
+        for number, talk in enumerate(talks):
+            elsewhere = min(least[:number] + least[number + 1 :])
+            if elsewhere != self._told[number]:
+                self._told[number] = elsewhere
+                talk.do("floor", elsewhere)
+
+
+def in_order(frontiers: Sequence[ServedFrontier]) -> list[ServedFrontier]:
+    """Return the shards of a crawl in their order; FrontierUnavailable if they are not those of one crawl."""
+    total, found = len(frontiers), {each.shard.number: each for each in frontiers}
+    if any(each.shard.total != total for each in frontiers) or len(found) != total:
+        named = ", ".join(str(each.shard) for each in frontiers)
+        raise FrontierUnavailable(
+            f"The services in FRONTIER_URL have the shards {named}: name each shard of one crawl once."
+        )
+    orders = {each.order for each in frontiers}
+    if len(orders) > 1:
+        raise FrontierUnavailable(
+            f"The shards hand out URLs in different orders ({', '.join(sorted(orders))}): start all of them"
+            " with the same FRONTIER_ORDER."
+        )
+    return [found[number] for number in range(total)]
+
+
+def open_shards(
+    openers: Sequence[Callable[..., ServedFrontier]], worker: str = "", **options: Any
+) -> ShardedFrontier:
+    """Open all shards of a crawl at the same time, as one worker."""
+    options |= {"worker": worker or made_up_name(), "is_one_of_many": True}
+    with ThreadPoolExecutor(len(openers)) as pool:
+        opening = [pool.submit(opener, **options) for opener in openers]
+    opened = [each.result() for each in opening if each.exception() is None]
+    try:
+        for each in opening:
+            each.result()
+        return ShardedFrontier(opened)
+    except BaseException:
+        for frontier in opened:
+            frontier.close()
+        raise
+
+
+def open_services(urls: Sequence[str], **options: Any) -> ShardedFrontier:
+    """Open a crawl whose shards are handed out by services at these addresses, in any order."""
+
+    def opener(url: str) -> Callable[..., ServedFrontier]:
+        return lambda **options: ServedFrontier(url, **options)
+
+    return open_shards([opener(url) for url in urls], **options)
