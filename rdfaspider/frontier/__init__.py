@@ -20,6 +20,7 @@ G7  It adds up: seen = waiting + in flight + done + failed + denied, at any mome
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
@@ -44,6 +45,7 @@ __all__ = [
     "is_served",
     "is_shared",
     "open_frontier",
+    "services_of",
 ]
 
 State = Literal["done", "failed", "denied"]
@@ -255,6 +257,11 @@ def is_served(url: str) -> bool:
     return url.startswith(("unix:", "frontier:")) or is_replicated(url)
 
 
+def services_of(url: str) -> list[str]:
+    """Return the addresses of the services of all shards that a URL names, with commas between."""
+    return re.split(",(?=unix:|frontier:)", url)
+
+
 def is_shared(url: str) -> bool:
     """Tell whether a URL names a frontier that many workers share."""
     return is_served(url) or url.startswith(("redis://", "rediss://", "redis+unix://"))
@@ -272,17 +279,22 @@ def open_frontier(url: str, **options: Any) -> Frontier:
     """Open the frontier that `url` names.
 
     A path is a directory with a local one on RocksDB; unix:PATH and frontier://HOST:PORT is one that a
-    service hands out to its workers; redis+log://HOST:PORT/0?crawl=NAME is one that the leader of several
+    service hands out to its workers, several of them, with commas between, one of which each has a shard;
+    redis+log://HOST:PORT/0?crawl=NAME is one that the leader of several
     nodes hands out, which find each other by way of Redis; redis://HOST:PORT/0?crawl=NAME (or rediss://,
     redis+unix://, or any node of a Redis Cluster) is one that many workers share by way of Redis.
     """
     if is_replicated(url):
-        from rdfaspider.frontier.replica.client import ReplicatedFrontier
+        from rdfaspider.frontier.replica.sharded import open_replicated
 
-        return ReplicatedFrontier(url, **options)
+        return open_replicated(url, **options)
     if is_served(url):
         from rdfaspider.frontier.service.client import ServedFrontier
+        from rdfaspider.frontier.service.shards import open_services
 
+        services = services_of(url)
+        if len(services) > 1:
+            return open_services(services, **options)
         return ServedFrontier(url, **options)
     if is_shared(url):
         from rdfaspider.frontier.shared import SharedFrontier

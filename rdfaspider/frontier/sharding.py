@@ -59,7 +59,7 @@ def shard_of_note(name: str, total: int) -> int:
     if subject == name:
         return 0
     try:
-        return shard_of(subject if "://" in subject else f"http://{subject}/", total)
+        return shard_of(f"{subject if '://' in subject else f'http://{subject}'}/", total)
     except ValueError:
         return 0
 

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider import clock
-from rdfaspider.frontier import is_begun, is_replicated, is_served, is_shared
+from rdfaspider.frontier import is_begun, is_replicated, is_served, is_shared, open_frontier
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.reader import FrontierReader
 from rdfaspider.frontier.replica.registry import begun_order
-from rdfaspider.frontier.service.client import ServedFrontier
 from rdfaspider.frontier.service.wire import Security
 from rdfaspider.frontier.terms import WITH_WINDOW
 from rdfaspider.scheduler.lanes import Lanes
@@ -66,7 +65,8 @@ def frontier_order(settings: BaseSettings) -> str:
 def _served_order(settings: BaseSettings, asked: str) -> str:
     """Return the order of a service; ValueError if another one was asked for."""
     url = frontier_url(settings)
-    with ServedFrontier(url, security=security_of(settings), onlooks=True, read_ahead=0) as service:
+    service: Any = open_frontier(url, security=security_of(settings), onlooks=True, read_ahead=0)
+    with service:
         order = service.order
     return _same_order(url, order, asked)
 
@@ -93,9 +93,17 @@ def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str,
     """
     check(settings)
     url = frontier_url(settings)
-    if is_served(url):
+    shards = shards_wanted(settings)
+    if is_replicated(url):
         worker = {**_worker(settings), "security": security_of(settings), "now": clock.now()}
-        return worker | (node_options(settings, spider) if is_replicated(url) else {})
+        return worker | node_options(settings, spider) | {"shards": shards}
+    if shards not in (None, 1):
+        raise ValueError(
+            "FRONTIER_SHARDS is for a crawl whose frontier is replicated by way of Redis: of services, name"
+            " those of all shards in FRONTIER_URL, with commas between."
+        )
+    if is_served(url):
+        return {**_worker(settings), "security": security_of(settings), "now": clock.now()}
     if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS") and is_shared(frontier_url(settings)):
         logger.warning(
             "POLITENESS_OFF_FOR_OWN_SERVERS has no effect on a crawl that workers share: if all its servers"
@@ -110,6 +118,11 @@ def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str,
         "limits": frontier_limits(settings, spider),
         "now": clock.now(),
     }
+
+
+def shards_wanted(settings: BaseSettings) -> int | None:
+    """Return how many shards were asked for; None is as many as the crawl was begun with."""
+    return settings.getint("FRONTIER_SHARDS") if _is_asked(settings, "FRONTIER_SHARDS") else None
 
 
 def _window(settings: BaseSettings) -> dict[str, Any]:

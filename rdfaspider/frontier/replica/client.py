@@ -27,7 +27,7 @@ from rdfaspider.frontier.service.line import Line
 from rdfaspider.frontier.service.wire import Address, Security
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +46,7 @@ class ReplicatedFrontier(ServedFrontier):
     url       redis+log://HOST:PORT/0?crawl=NAME, or rediss+log://
     path      the directory for the copy of a node that this worker starts
     nodes     how many nodes there are to be
+    shard     which shard of its crawl it is, and of how many
     security  certificate and key, for TLS; the secret is in Redis
     order, politeness, lease, limits, window, ranking
                                       those of the frontier, if this worker's node leads
@@ -58,6 +59,7 @@ class ReplicatedFrontier(ServedFrontier):
         *,
         path: str = "frontier",
         nodes: int = 2,
+        shard: Sequence[int] = (0, 1),
         security: Security | None = None,
         order: str = "breadth",
         politeness: Politeness | None = None,
@@ -80,7 +82,7 @@ class ReplicatedFrontier(ServedFrontier):
             raise FrontierUnavailable(absent(keys, error)) from error
 
         def task(name: str) -> str:
-            engine: dict[str, Any] = {"order": order, "lease": lease, **window}
+            engine: dict[str, Any] = {"order": order, "lease": lease, "shard": shard, **window}
             engine["politeness"] = politeness or Politeness()
             engine["limits"] = limits or FrontierLimits()
             return task_of(url, path, name, trust, engine, worker)

@@ -7,6 +7,9 @@
     {NAME}:about   what is known of each, as JSON
     {NAME}:log     a stream of entries
 
+Of a crawl with several shards {NAME}:crawl has kind (shards) and their number, and the first shard has
+{NAME/1}:crawl and so on.
+
 Everything that decides who leads is a script (scripts.py), and so done at once or not at all.
 """
 
@@ -17,7 +20,7 @@ import os
 import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import redis
 import redis.asyncio
@@ -229,6 +232,7 @@ class Onlooker:
         )
         self._look = self._redis.register_script(scripts.LOOK)
         self._claim = self._redis.register_script(scripts.CLAIM)
+        self._shards = self._redis.register_script(scripts.SHARDS)
 
     def look(self) -> View:
         """Return what Redis knows; ConnectionError if it is away."""
@@ -237,6 +241,14 @@ class Onlooker:
             return View.read(
                 self._look([keys.crawl, keys.lease, keys.nodes, keys.about], [AWAY_AFTER])
             )
+        except redis.RedisError as error:
+            raise ConnectionError(f"Redis does not answer: {error}") from error
+
+    def shards(self, wanted: int) -> int:
+        """Return how many shards the crawl has, as many as are wanted if it is begun by this; ConnectionError
+        if Redis is away."""
+        try:
+            return int(self._shards([self.keys.crawl], [wanted]))
         except redis.RedisError as error:
             raise ConnectionError(f"Redis does not answer: {error}") from error
 
@@ -253,13 +265,24 @@ class Onlooker:
 
 def begun_order(url: str) -> str:
     """Return the order that a crawl was begun with, "" if it was not; FrontierUnavailable without Redis."""
-    onlooker = Onlooker(Keys(url))
-    try:
-        return onlooker.look().order
-    except ConnectionError as error:
-        raise FrontierUnavailable(absent(onlooker.keys, error)) from error
-    finally:
-        onlooker.close()
+    for each in (url, shard_url(url, 0)):
+        onlooker = Onlooker(Keys(each))
+        try:
+            if order := onlooker.look().order:
+                return order
+        except ConnectionError as error:
+            raise FrontierUnavailable(absent(onlooker.keys, error)) from error
+        finally:
+            onlooker.close()
+    return ""
+
+
+def shard_url(url: str, number: int) -> str:
+    """Return the URL of a shard, which is counted from 0, of the crawl at a URL."""
+    place, _, words = url.partition("?")
+    query = parse_qs(words)
+    query["crawl"] = [f"{Keys(url).name}/{number + 1}"]
+    return f"{place}?{urlencode(query, doseq=True, safe='/')}"
 
 
 def _milliseconds(seconds: float) -> int:

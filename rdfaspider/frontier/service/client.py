@@ -174,7 +174,7 @@ class ServedFrontier:
                 wishes["unplaced"] = _PLACES
         if now - talk.last_look >= BEAT:
             wishes |= {"look": True, "stats": self.growth(), "log": self.lines()}
-        if "look" in wishes and self.shard.total > 1:
+        if "look" in wishes and self.shard.total > 1 and not talk.owed:
             wishes["owed"] = _OWED
         return wishes if wishes or talk.did or talk.borrowing or talk.asking else None
 

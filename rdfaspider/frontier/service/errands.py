@@ -81,8 +81,10 @@ class Errands:
         self._begin(parts, depth + deeper, hops, end)
 
     def forward(self, home: int) -> None:
-        """Tell the other shards what one keeps for them."""
+        """Tell the other shards what one keeps for them, if all are there."""
         talk = self._shards[home].talk
+        if any(shard.talk.is_away for shard in self._shards):
+            return
         owed, talk.owed = talk.owed, []
         for page, depth, hops, links, contexts in owed:
 

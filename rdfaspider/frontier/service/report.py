@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rdfaspider.frontier.service.client import ServedFrontier
+    from rdfaspider.frontier.service.shards import ShardedFrontier
 
 
-def lines(frontier: ServedFrontier) -> Iterator[str]:
+def lines(frontier: ServedFrontier | ShardedFrontier) -> Iterator[str]:
     """Yield what to tell of the workers."""
     workers = frontier.workers()
     told = ", ".join(f"{name}={value}" for name, value in frontier.told.items() if name != "state")

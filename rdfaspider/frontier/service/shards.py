@@ -171,16 +171,16 @@ class ShardedFrontier:
     def wait(self, now: float) -> float | None:
         while True:
             waits = [shard.wait(now) for shard in self._shards]
-            is_owed = any(shard.talk.owed for shard in self._shards)
+            is_new = any(shard.talk.owed for shard in self._shards) and self._first.is_at_once
             self._run(now)
-            if not (is_owed and self._first.is_at_once):
-                break  # else there is something new
+            if not is_new:
+                break
         if self._errands or self._keepers:
             waits.append(self._keepers.wait)
         seconds = min((wait for wait in waits if wait is not None), default=None)
-        if seconds is not None:
+        if any(shard.talk.wait is not None for shard in self._shards):
             self._quiet = None
-        elif self.state != "stop" and not self._is_over():
+        if seconds is None and self.state != "stop" and not self._is_over():
             return self.wait(now) if self._first.is_at_once else LONGEST
         return seconds
 
