@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from rdfaspider.frontier import Taken
+from rdfaspider.frontier import Taken, open_frontier, services_of
 from rdfaspider.frontier.service.client import ServedFrontier
 from rdfaspider.frontier.service.wire import Security
 from tests.frontier.served import PROJECT, ServiceProcess
@@ -43,16 +43,18 @@ def links(number: int, chance: random.Random) -> list[str]:
 
 
 def work(url: str, pages: int, seed: int) -> None:
-    """Take and finish so many pages; print the CPU seconds."""
-    chance = random.Random(seed)
+    """Take and finish so many pages; print the CPU seconds. Hosts that wait for it get an address each."""
+    chance, total = random.Random(seed), len(services_of(url))
     security = Security(os.environ.get("FRONTIER_SECRET", ""))
-    with ServedFrontier(url, security=security, worker=f"worker{seed}", read_ahead=64) as frontier:
+    with open_frontier(url, security=security, worker=f"worker{seed}", read_ahead=64) as frontier:
         flying: list[Taken] = []
         done = 0
         began = time.process_time()
         spent = 0.0
         while done < pages:
             now = time.time()
+            for host, name in frontier.unplaced(100):
+                frontier.place(host, name)
             while len(flying) < FLYING and (taken := frontier.take(now)) is not None:
                 flying.append(taken)
             if not flying:
@@ -60,7 +62,7 @@ def work(url: str, pages: int, seed: int) -> None:
                 continue
             ended = flying.pop(0)
             before = time.process_time()
-            found = links(ended.number, chance)
+            found = links(ended.number * total + ended.host % total, chance)
             spent += time.process_time() - before
             frontier.finish(ended, "done", now, found)
             done += 1
