@@ -1,4 +1,4 @@
-"""Two workers crawl one web with a frontier of two shards in Redis, and lose a leader and a worker."""
+"""Two workers crawl one web with a frontier of two shards, and lose a leader, a worker and a service."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -21,8 +21,9 @@ from rdfaspider.frontier.service.shards import ShardedFrontier
 from rdfaspider.site.parameters import Parameters
 from tests.frontier import redis_servers
 from tests.frontier.replicas import url_of
-from tests.test_replicated_crawl import await_pair
-from tests.test_workers import Workers, crawl_through
+from tests.frontier.served import ServiceProcess
+from tests.test_replicated_crawl import await_pair, scrapy
+from tests.test_workers import DELAY, Workers, crawl_through
 
 TOTAL = 2
 PARAMETERS = Parameters(
@@ -61,8 +62,8 @@ def count_best_copy(directory: Path, number: int) -> Counts:
     found = []
     for path in directory.glob(f"worker*/frontier-{number + 1}"):
         limits = FrontierLimits(depth=15, dynamic_depth=15, as_begun=True)
-        options = {"limits": limits, "now": time.time(), "shard": (number, TOTAL)}
-        with LoggedFrontier(str(path), **options) as frontier:
+        shard = (number, TOTAL)
+        with LoggedFrontier(str(path), limits=limits, now=time.time(), shard=shard) as frontier:
             if (standing := frontier.standing) is not None:
                 place = (standing.number, place_of(standing.position))
                 found.append((place, frontier.counts()))
@@ -75,6 +76,31 @@ def test_nothing_is_lost_with_the_leader_of_a_shard_and_a_worker(tmp_path: Path)
         assert agree_on_shards(url, TOTAL) == TOTAL  # the workers take it over
         count = partial(count_shards, tmp_path)
         crawl_through(tmp_path, PARAMETERS, url, trouble, workers=2, count=count)
+
+
+@pytest.mark.campaign
+def test_nothing_is_lost_when_the_service_of_a_shard_is_killed_and_away(tmp_path: Path) -> None:
+    settings = {"POLITENESS_DELAY": DELAY, "FRONTIER_DYNAMIC_DEPTH": 15}
+    with ExitStack() as stack:
+        services = []
+        for number in range(TOTAL):
+            place = tmp_path / f"service{number}"
+            place.mkdir()
+            service = ServiceProcess(place, "breadth", settings, f"{number + 1}/{TOTAL}")
+            services.append(stack.enter_context(service))
+
+        def trouble(crew: Workers, log: Path) -> None:
+            time.sleep(1.0)
+            services[1].kill()
+            size = log.stat().st_size
+            time.sleep(3.0)
+            assert log.stat().st_size > size, "the other shard goes on"
+            services[1].start()
+
+        url = ",".join(service.url for service in reversed(services))
+        crawl_through(tmp_path, PARAMETERS, url, trouble, workers=2)
+        shown, _ = scrapy(tmp_path, "frontier", "-s", f"FRONTIER_URL={url}").communicate(timeout=60)
+        assert "336 URLs = 319 done + 17 failed" in " ".join(shown.split()), shown
 
 
 def test_a_crawl_keeps_its_number_of_shards(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ class Shard(NamedTuple):
 
 def shard_of(url: str, total: int) -> int:
     """Return the shard that has the host of a normalised URL."""
-    return _of_origin(url[: url.index("/", 8)], total)
+    return shard_of_origin(url[: url.index("/", 8)], total)
 
 
 def keeper_of(address: str, total: int) -> int:
@@ -65,7 +65,8 @@ def shard_of_note(name: str, total: int) -> int:
 
 
 @lru_cache(_REMEMBERED)
-def _of_origin(origin: str, total: int) -> int:
+def shard_of_origin(origin: str, total: int) -> int:
+    """Return the shard that has a host, by scheme and authority."""
     return _of_name(host_of(to_key(f"{origin}/")), total)
 
 

@@ -156,7 +156,7 @@ class Desk:
 
     def _take_back(self, worker: Worker, message: Message, now: float) -> list[int]:
         """Take what a worker holds into flight again; return its grants of what is not with others."""
-        for name, address in message["turns"]:
+        for name, address in message.get("turns", ()):
             self.frontier.lending.lend_again(str(name), str(address), now)
             worker.turns.add(str(name))
         for grant, url, host in message["holds"]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rdfaspider.frontier.sharding import shard_of
+from rdfaspider.frontier.sharding import shard_of_origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,14 +28,15 @@ def divide(urls: Iterable[str], contexts: Sequence[int], total: int) -> Parts:
     parts: Parts = {}
     if not contexts:
         for url in urls:
-            number = shard_of(url, total)
+            # As shard_of, without a call more: this is done for every link.
+            number = shard_of_origin(url[: url.index("/", 8)], total)
             if number in parts:
                 parts[number][0].append(url)
             else:
                 parts[number] = ([url], [])
         return parts
     for url, context in zip(urls, contexts, strict=True):
-        found, said = parts.setdefault(shard_of(url, total), ([], []))
+        found, said = parts.setdefault(shard_of_origin(url[: url.index("/", 8)], total), ([], []))
         found.append(url)
         said.append(context)
     return parts
@@ -105,25 +106,30 @@ class Errands:
             talk.do("put", links, depth, contexts, hops)
             tickets[number] = talk.ticket
             shards[number].tell_on()
-        self._under_way.append(Errand(tickets, then))
-        self._answered = -1
-        self.run()
+        errand = Errand(tickets, then)
+        if self._is_done(errand):
+            then(True)
+        else:
+            self._under_way.append(errand)
+
+    def _is_done(self, errand: Errand) -> bool:
+        tickets, shards = errand.tickets.items(), self._shards
+        return all(shards[number].talk.answered >= ticket for number, ticket in tickets)
 
     def run(self) -> None:
         """Go on with what has been answered, and with what will not be before long."""
         if not self._under_way:
             return
-        talks = [shard.talk for shard in self._shards]
-        answered = sum(talk.answered for talk in talks)
-        if answered == self._answered and not any(talk.is_away for talk in talks):
+        answered = sum(shard.talk.answered for shard in self._shards)
+        away = {number for number, shard in enumerate(self._shards) if shard.talk.is_away}
+        if answered == self._answered and not away:
             return
         self._answered = answered
         waiting, self._under_way = self._under_way, []
         for errand in waiting:
-            tickets = errand.tickets.items()
-            if all(talks[number].answered >= ticket for number, ticket in tickets):
+            if self._is_done(errand):
                 errand.then(True)
-            elif any(talks[number].is_away for number, _ in tickets):
+            elif away and not away.isdisjoint(errand.tickets):
                 errand.then(False)
             else:
                 self._under_way.append(errand)
