@@ -42,7 +42,7 @@ class Lending:
         """Lend the turn of the server at an address to a page of a shard; return the seconds to wait if that
         cannot be."""
         server = self._turns.server_to_lend(address)
-        if server is None or name in self._lent:
+        if server is None:
             return 0.0
         if server.flying >= server.limit:
             return max(server.delay, _AGAIN)

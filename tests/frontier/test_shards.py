@@ -471,6 +471,85 @@ def test_the_turn_of_a_worker_that_is_lost_is_free_again(tmp_path: Path) -> None
         services.close()
 
 
+def keeper_with_hosts(path: Path, hosts: int, pages: int, delay: float) -> LocalFrontier:
+    """Return a shard with hosts at one address."""
+    manners = Politeness(delay=0.0, server_delay=delay)
+    engine = LocalFrontier(str(path), shard=(0, 2), politeness=manners, now=0.0)
+    names = (f"http://k{number}.test/" for number in itertools.count())
+    own = itertools.islice((url for url in names if shard_of(url, 2) == 0), hosts)
+    engine.put([f"{url}{page}" for url in own for page in range(pages)])
+    engine.wait(0.0)
+    for host, _ in engine.unplaced(100):
+        engine.place(host, "192.0.2.1")
+    return engine
+
+
+def test_a_keeper_shares_the_turns_of_a_server_with_other_shards(tmp_path: Path) -> None:
+    """Its own hosts take each turn at once, and another shard asks a little late each time."""
+    turns: list[str] = []
+    with keeper_with_hosts(tmp_path / "frontier", hosts=5, pages=20, delay=1.0) as engine:
+        asks, back, landing = 0.5, 0.0, None
+        for tick in range(1, 400):
+            now = tick / 10
+            if landing is not None and now >= landing[1]:
+                engine.finish(landing[0], "done", now)
+                landing = None
+            if back and now >= back:
+                engine.lending.end("page", now)
+                back, asks = 0.0, now + 0.3
+            if (taken := engine.take(now)) is not None:
+                turns.append("own")
+                landing = taken, now + 0.2
+            if not back and now >= asks:
+                wait = engine.lending.lend("page", "192.0.2.1", 1, now)
+                asks = now + wait + 0.3
+                if wait == 0.0:
+                    turns.append("lent")
+                    back = now + 0.2
+            assert not (landing and back), "one at a time"
+    assert turns.count("lent") >= 7, turns
+    assert turns.count("own") >= 7, turns
+
+
+def test_servers_rest_when_a_keeper_is_started_again(tmp_path: Path) -> None:
+    with keeper_with_hosts(tmp_path / "frontier", hosts=1, pages=1, delay=4.0) as engine:
+        assert engine.lending.lend("one", "192.0.2.2", 1, 1.0) == 0.0, "a new crawl need not wait"
+        engine.lending.end("one", 9.0)
+    manners = Politeness(delay=0.0, server_delay=4.0)
+    path = str(tmp_path / "frontier")
+    with LocalFrontier(path, shard=(0, 2), politeness=manners, now=10.0) as engine:
+        assert engine.lending.lend("one", "192.0.2.2", 1, 10.0) == 4.0
+        assert engine.lending.lend("one", "192.0.2.2", 1, 14.0) == 0.0
+
+
+def test_a_turn_that_is_not_given_back_is_over_after_a_lease(tmp_path: Path) -> None:
+    with keeper_with_hosts(tmp_path / "frontier", hosts=1, pages=1, delay=1.0) as engine:
+        assert engine.lending.lend("one", "192.0.2.1", 1, 1.0) == 0.0
+        assert engine.take(600.0) is None
+        assert engine.wait(600.0) == 1.0
+        assert engine.take(601.0) is None
+        assert engine.take(602.0)
+
+
+def test_a_worker_does_not_take_what_it_knew_before_for_the_end(services: Services) -> None:
+    """One shard had nothing when it was asked, and got something from the other, which then had nothing."""
+    page, link = host_on(1, 2), host_on(0, 2)
+    with services.worker("one") as one, services.worker("two") as two:
+        one.put([page])
+        taken = take(one)
+        settle(one)
+        eventually(lambda: (two.wait(0.0), two._shards[0].talk.wait is None)[1])
+        assert two._shards[1].talk.wait is not None
+        two._shards[0].talk.next_want = float("inf")
+        one.finish(taken, "done", 0.0, [link])
+        settle(one)
+        services.engines[0].wait(0.0)
+        eventually(lambda: (two.wait(0.0), two._shards[1].talk.wait is None)[1])
+        for _ in range(50):
+            assert two.wait(0.0) is not None
+            time.sleep(0.01)
+
+
 def place(frontier: ShardedFrontier, hosts: list[tuple[int, str]]) -> bool:
     for host, _ in hosts:
         frontier.place(host, "192.0.2.1")

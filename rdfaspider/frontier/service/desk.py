@@ -69,6 +69,10 @@ class Worker:
         self.views: Iterator[HostView] = iter(())
         self.rows: Iterator[UrlView | bool | None] = iter(())
 
+    def turn(self, name: str) -> str:
+        """Return the name of a turn of a server, which another worker may have asked for before it died."""
+        return f"{name} {self.name}"
+
 
 class Desk:
     """Serves workers from a frontier that nobody else uses.
@@ -157,7 +161,7 @@ class Desk:
     def _take_back(self, worker: Worker, message: Message, now: float) -> list[int]:
         """Take what a worker holds into flight again; return its grants of what is not with others."""
         for name, address in message.get("turns", ()):
-            self.frontier.lending.lend_again(str(name), str(address), now)
+            self.frontier.lending.lend_again(worker.turn(name), str(address), now)
             worker.turns.add(str(name))
         for grant, url, host in message["holds"]:
             if (taken := self.frontier.adopt(url, now)) is not None:
@@ -226,7 +230,7 @@ class Desk:
             self.frontier.repay(url, now)
         worker.lent.clear()
         for name in worker.turns:
-            self.frontier.lending.end(name, now)
+            self.frontier.lending.end(worker.turn(name), now)
         worker.turns.clear()
 
     # --- what they say, and get ---
@@ -470,7 +474,7 @@ class Desk:
             return 0.0
         if self.is_waiting_for_workers(now):
             return BEAT
-        seconds = self.frontier.lending.lend(name, address, shard, now)
+        seconds = self.frontier.lending.lend(worker.turn(name), address, shard, now)
         if seconds == 0.0:
             worker.turns.add(name)
         return seconds
@@ -478,7 +482,7 @@ class Desk:
     def _return(self, worker: Worker, now: float, name: str) -> None:
         if name in worker.turns:
             worker.turns.discard(name)
-            self.frontier.lending.end(name, now)
+            self.frontier.lending.end(worker.turn(name), now)
 
     def _forwarded(self, worker: Worker, now: float, page: str, depth: int) -> None:
         self.frontier.forwarded(page, depth)
