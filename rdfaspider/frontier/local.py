@@ -517,6 +517,15 @@ class LocalFrontier:
         return list(self._outbox.hand_out(most, now))
 
     @guarded
+    def owe(
+        self, page: str, depth: int, links: Sequence[str], contexts: Sequence[int], hops: int
+    ) -> None:
+        """Take in links of a page that other shards have yet to hear of."""
+        batch = self._database.batch()
+        self._outbox.add(batch, to_key(page), depth, list(map(to_key, links)), contexts, hops)
+        self._database.write(batch)
+
+    @guarded
     def forwarded(self, page: str, depth: int) -> None:
         """Take in that other shards know the links of a page, by a depth of these."""
         batch = self._database.batch()

@@ -16,7 +16,9 @@ import pytest
 from rdfaspider.frontier import FrontierUnavailable, Taken, open_frontier
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.outbox import Owed
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.replica.logged import LoggedFrontier
 from rdfaspider.frontier.service import DEAD_AFTER
 from rdfaspider.frontier.service.client import ServedFrontier
 from rdfaspider.frontier.service.shards import ShardedFrontier, open_services
@@ -373,6 +375,34 @@ def test_what_other_shards_have_yet_to_hear_of_survives_a_restart(tmp_path: Path
         assert engine.owed(9, 20.0) == []
 
 
+def test_a_copy_knows_what_other_shards_have_yet_to_hear_of(tmp_path: Path) -> None:
+    page, gone, link = host_on(0, 2), host_on(0, 2, "g"), host_on(1, 2)
+    log: list[Any] = []
+    leader = LoggedFrontier(str(tmp_path / "leader"), shard=(0, 2))
+    copy = LoggedFrontier(str(tmp_path / "copy"), shard=(0, 2))
+    leader.record = lambda *operation: log.append(operation)
+    with leader, copy:
+        leader.put([page, gone])
+        for now in (0.0, 1.0):
+            taken = leader.take(now)
+            assert taken
+            leader.finish(taken, "done", now, [], abroad=[link], contexts=[3], deeper=0, hops=2)
+        for name, *words in log[1:]:  # it has not heard of the pages
+            copy.do(name, *words)
+        assert {owed.page for owed in copy.owed(9, 0.0)} == {page, gone}
+        assert {owed[1:] for owed in map(_hashable, copy.owed(9, 10.0))} == {(0, 2, (link,), (3,))}
+        log.clear()
+        for owed in leader.owed(9, 0.0):
+            leader.forwarded(owed.page, owed.depth)
+        for name, *words in log:
+            copy.do(name, *words)
+        assert not (leader.is_owing or copy.is_owing)
+
+
+def _hashable(owed: Owed) -> tuple[Any, ...]:
+    return (owed.page, owed.depth, owed.hops, tuple(owed.links), tuple(owed.contexts))
+
+
 # --- servers ---
 
 
@@ -653,6 +683,7 @@ def test_notes_are_with_their_hosts_and_watched_ones_with_every_shard(services: 
     host = host_on(1, 2)[:-1]
     with services.worker("one") as one, services.worker("two") as two:
         one.set_note(f"robots {host}", b"rules")
+        settle(one)
         assert two.note(f"robots {host}") == b"rules"
         assert services.engines[1].note(f"robots {host}") == b"rules"
         assert services.engines[0].note(f"robots {host}") is None

@@ -143,11 +143,15 @@ class LoggedFrontier(LocalFrontier):
     ) -> None:
         if (taken := self._take_up(url, now)) is not None:
             self.finish(taken, state, now, links, **said)
-        elif state == "done" and links:
+        elif state == "done" and (links or said.get("abroad")):
             # It has ended already, or a limit has turned it away here: what it led to is taken in still.
             deep = depth + int(said.get("deeper", 1))
             if deep <= max(self.limits.depth, self.limits.dynamic_depth):
-                self.put(links, deep, list(said.get("contexts", ()))[: len(links)])
+                contexts = list(said.get("contexts", ()))
+                self.put(links, deep, contexts[: len(links)])
+                if said.get("abroad") and said.get("told") is None:
+                    rest = contexts[len(links) :]
+                    self.owe(url, deep, said["abroad"], rest, int(said.get("hops", 0)))
 
     def _do_retry(self, url: str, now: float, after: float, reason: str, status: int) -> None:
         if (taken := self._take_up(url, now)) is not None:
