@@ -290,7 +290,7 @@ def open_frontier(url: str, **options: Any) -> Frontier:
         return open_replicated(url, **options)
     if is_served(url):
         from rdfaspider.frontier.service.client import ServedFrontier
-        from rdfaspider.frontier.service.shards import open_services
+        from rdfaspider.frontier.service.opening import open_services
 
         services = services_of(url)
         if len(services) > 1:

@@ -9,7 +9,8 @@ from typing import Any
 from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.service.client import ServedFrontier
-from rdfaspider.frontier.service.shards import ShardedFrontier, open_services
+from rdfaspider.frontier.service.opening import in_order, open_services
+from rdfaspider.frontier.service.shards import ShardedFrontier
 from rdfaspider.frontier.service.wire import Address
 from rdfaspider.frontier.sharding import shard_of
 from tests.frontier.served import ThreadedService
@@ -85,10 +86,14 @@ class ShardedAlone(ShardedFrontier):
         self.services = services
         try:
             super().__init__(
-                [
-                    ServedFrontier(url, worker="only", read_ahead=0, now=now, is_one_of_many=True)
-                    for url in reversed(services.urls)
-                ]
+                in_order(
+                    [
+                        ServedFrontier(
+                            url, worker="only", read_ahead=0, now=now, is_one_of_many=True
+                        )
+                        for url in reversed(services.urls)
+                    ]
+                )
             )
         except BaseException:
             services.close()

@@ -21,7 +21,8 @@ from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.replica.logged import LoggedFrontier
 from rdfaspider.frontier.service import DEAD_AFTER
 from rdfaspider.frontier.service.client import ServedFrontier
-from rdfaspider.frontier.service.shards import ShardedFrontier, open_services
+from rdfaspider.frontier.service.opening import open_services
+from rdfaspider.frontier.service.shards import ShardedFrontier
 from rdfaspider.frontier.sharding import Shard, keeper_of, shard_of, shard_of_note
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.web import Web
@@ -291,8 +292,7 @@ def test_a_shard_that_is_away_stops_its_own_hosts_only(services: Services) -> No
     here, there = host_on(0, 2), host_on(1, 2)
     with services.worker("one") as one:
         one.put([here, there])
-        assert {take(one).url, take(one).url} == {here, there}
-        for taken in list(one._shards[0].talk.held) + list(one._shards[1].talk.held):
+        for taken in (take(one), take(one)):
             one.finish(taken, "done", 0.0)
         settle(one)
         services.stop(1)
@@ -496,7 +496,9 @@ def test_the_turn_of_a_worker_that_is_lost_is_free_again(tmp_path: Path) -> None
             settle(two)
             assert two.take(0.0) is None
             clock.ahead += DEAD_AFTER + 1
-            assert {take(two).url, next_url(two)} == {own, foreign}
+            first = take(two)
+            two.finish(first, "done", 0.0)
+            assert {first.url, take(two).url} == {own, foreign}
     finally:
         services.close()
 
@@ -586,15 +588,6 @@ def place(frontier: ShardedFrontier, hosts: list[tuple[int, str]]) -> bool:
     return True
 
 
-def next_url(frontier: ShardedFrontier) -> str:
-    """End what is held, and return what comes next."""
-    for shard in frontier._shards:
-        for taken in list(shard.talk.held):
-            if taken not in shard.talk.at_hand:
-                frontier.finish(taken, "done", 0.0)
-    return take(frontier).url
-
-
 def test_a_keeper_that_comes_back_knows_which_turns_are_out(tmp_path: Path) -> None:
     address, clock = "192.0.2.1", Clock()
     keeper = keeper_of(address, 2)
@@ -646,6 +639,35 @@ def test_a_robots_txt_that_has_moved_needs_the_turns_of_host_and_server(
         frontier.repay(moved, 1.0)
         assert frontier.borrow(taken.host, other, "192.0.2.1", 2.0) > 0.0, "the server rests"
         assert frontier.borrow(taken.host, other, "192.0.2.1", 7.0) == 0.0
+
+
+def test_turns_of_host_and_server_are_borrowed_by_workers_that_read_ahead(tmp_path: Path) -> None:
+    address = "192.0.2.1"
+    keeper = keeper_of(address, 2)
+    url, other = host_on(1 - keeper, 2), host_on(1 - keeper, 2, "o")
+    manners = Politeness(delay=0.0, server_delay=0.3)
+    services = Services(tmp_path, 2, Clock(), politeness=manners)
+    try:
+        with services.worker("one") as one, services.worker("two") as two:
+
+            def borrows(frontier: ShardedFrontier, wanted: str) -> bool:
+                frontier.take(0.0)  # as the crawl does meanwhile
+                return frontier.borrow(None, wanted, address, 0.0) == 0.0
+
+            eventually(lambda: borrows(one, url))
+            for _ in range(20):
+                assert not borrows(two, other), "the server is being asked"
+                time.sleep(0.01)
+            one.repay(url, 0.0)
+            settle(one)
+            began = time.monotonic()
+            eventually(lambda: borrows(two, other))
+            assert time.monotonic() - began > 0.2, "it rests"
+            two.repay(other, 0.0)
+            settle(two)
+        assert all(engine.lending.first is None for engine in services.engines)
+    finally:
+        services.close()
 
 
 # --- all of them at once ---

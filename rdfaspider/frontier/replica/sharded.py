@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.replica.client import ReplicatedFrontier
 from rdfaspider.frontier.replica.registry import Keys, Onlooker, absent, shard_url
-from rdfaspider.frontier.service.shards import ShardedFrontier, open_shards
+from rdfaspider.frontier.service.opening import open_shards
 from rdfaspider.frontier.sharding import Shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rdfaspider.frontier.service.shards import ShardedFrontier
 
 
 def agree_on_shards(url: str, wanted: int | None, *, begins: bool = True) -> int:

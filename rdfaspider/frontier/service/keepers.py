@@ -38,6 +38,8 @@ class Keepers:
         self._lent: deque[Taken] = deque()
         self._out: dict[Taken, int] = {}
         self._addresses: dict[int, str] = {}
+        # What keepers have answered to others who have asked, None as long as they have not.
+        self._others: dict[str, float | None] = {}
 
     def __len__(self) -> int:
         return len(self._asked) + len(self._lent)
@@ -85,6 +87,9 @@ class Keepers:
                     self._put_back(self._asked.pop(url)[0], BEAT, now)
 
     def _answered(self, url: str, keeper: int, seconds: float, now: float) -> None:
+        if url in self._others:
+            self._others[url] = seconds
+            return
         taken, _ = self._asked.pop(url, (None, keeper))
         if taken is not None and seconds == 0.0:
             self._lent.append(taken)
@@ -97,7 +102,7 @@ class Keepers:
 
     def _put_back(self, taken: Taken, seconds: float, now: float) -> None:
         home = self._shards[taken.host % len(self._shards)]
-        home.slow_down(taken.host, until=now + seconds)
+        home.talk.do("slow", taken.host, None, seconds)
         home.release(taken, now)
 
     def next(self) -> Taken | None:
@@ -112,6 +117,24 @@ class Keepers:
     def _may_begin(self, taken: Taken) -> bool:
         home = self._shards[taken.host % len(self._shards)]
         return not (home.is_held_up or self._shards[self._out[taken]].is_held_up)
+
+    def ask(self, name: str, address: str, keeper: int, home: int, now: float) -> float | None:
+        """Ask for a turn that is not a page's; return the seconds to wait for it, 0.0 if it is lent, or None
+        if that is not known yet."""
+        if name not in self._others:
+            self._others[name] = None
+            self._shards[keeper].talk.asking[name] = (name, address, home)
+            self._shards[keeper].tell_on(now)
+        self.run(now)
+        if (seconds := self._others[name]) is not None:
+            del self._others[name]
+        return seconds
+
+    def forget(self, name: str) -> None:
+        """Do not wait for such a turn any more."""
+        self._others.pop(name, None)
+        for shard in self._shards:
+            shard.talk.give_back(name)
 
     def give_back(self, taken: Taken, now: float) -> None:
         """Say that a URL is not being fetched any more, if it had a turn."""

@@ -3,8 +3,10 @@
 Each shard of a crawl is a frontier of its own, with a service of its own; the worker talks with all of them.
 A host belongs to one shard (sharding.py), which has its URLs, its clock and its notes. What concerns several:
 
-errands.py  the links of a page go to the shards of their hosts before the page is ended at its own
-keepers.py  a server with hosts of several shards has its clock with one of them
+errands.py   the links of a page go to the shards of their hosts before the page is ended at its own
+keepers.py   a server with hosts of several shards has its clock with one of them
+borrowed.py  turns of other hosts, and of their servers
+floors.py    how far all shards are, so that each knows which links it may forget
 
 What all workers are told, and the notes that they watch, are with every shard. A shard that is away stops its
 own hosts, and those whose servers it keeps.
@@ -14,42 +16,43 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 from rdfaspider import clock
 from rdfaspider.frontier import Counts, FrontierUnavailable
-from rdfaspider.frontier.service.client import ServedFrontier, made_up_name
+from rdfaspider.frontier.service.borrowed import Borrowed
 from rdfaspider.frontier.service.errands import Errands, divide
+from rdfaspider.frontier.service.floors import Floors
 from rdfaspider.frontier.service.keepers import Keepers
 from rdfaspider.frontier.service.notices import STATES
 from rdfaspider.frontier.service.talk import LONGEST
-from rdfaspider.frontier.sharding import keeper_of, shard_of, shard_of_note
+from rdfaspider.frontier.sharding import shard_of, shard_of_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rdfaspider.frontier import HostView, State, Taken, UrlView
     from rdfaspider.frontier.limits import FrontierLimits
+    from rdfaspider.frontier.service.client import ServedFrontier
 
 # URLs that wait for turns of servers, at most, and seconds that the end of a worker may take.
 _ROOM, _LEAVING = 64, 10.0
 
 
 class ShardedFrontier:
-    """A Frontier (see the package) of several shards, each of which a service hands out."""
+    """A Frontier (see the package) of several shards, in their order, each of which a service hands out."""
 
     def __init__(self, shards: Sequence[ServedFrontier]) -> None:
-        self._shards = in_order(shards)
+        self._shards = shards
         self.total = len(shards)
         self._errands = Errands(self._shards)
         self._keepers = Keepers(self._shards)
         self._next = 0
         self._quiet: tuple[list[str], float] | None = None
         self._floors = Floors(self._shards)
-        self._borrowed: dict[str, int] = {}
+        self._borrowed = Borrowed(self._shards, self._keepers)
         self._is_closed = False
 
     # --- what all shards have in common ---
@@ -131,6 +134,7 @@ class ShardedFrontier:
         for shard in self._shards:
             shard.advance()
         self._keepers.run(now)
+        self._borrowed.run(now)
         for number, shard in enumerate(self._shards):
             if shard.talk.owed:
                 self._errands.forward(number)
@@ -240,39 +244,10 @@ class ShardedFrontier:
         self._home(host).slow_down(host, crawl_delay=crawl_delay, until=until)
 
     def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
-        """Take the turn of a host from its shard, and then that of its server from the server's keeper, if it
-        is not that of the page."""
-        home = shard_of(url, self.total)
-        if host is not None and address == self._keepers.address_of(host):
-            address = ""
-        keeper = keeper_of(address, self.total) if address else home
-        if url not in self._borrowed:
-            alone = not address or keeper != home
-            seconds = self._shards[home].borrow(None, url, address, now, alone=alone)
-            if seconds or keeper == home:
-                return seconds
-            self._borrowed[url] = keeper
-        return self._borrow_server(url, address, home, keeper, now)
-
-    def _borrow_server(self, url: str, address: str, home: int, keeper: int, now: float) -> float:
-        shard = self._shards[keeper]
-        name = f"{url} of {self.name}"  # a page may have the turn of this URL
-        if name not in shard.talk.answers:
-            shard.talk.asking.setdefault(name, (name, address, home))
-        shard.tell_on(now)
-        seconds = shard.talk.answers.pop(name, None)
-        if seconds is None:
-            return LONGEST
-        if seconds:
-            self.repay(url, now)
-        return seconds
+        return self._borrowed.borrow(host, url, address, now)
 
     def repay(self, url: str, now: float) -> None:
-        keeper = self._borrowed.pop(url, None)
-        if keeper is not None:
-            self._shards[keeper].talk.give_back(f"{url} of {self.name}")
-            self._shards[keeper].tell_on(now)
-        self._of(url).repay(url, now)
+        self._borrowed.repay(url, now)
 
     def unplaced(self, most: int) -> list[tuple[int, str]]:
         hosts: list[tuple[int, str]] = []
@@ -374,74 +349,3 @@ class ShardedFrontier:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-class Floors:
-    """Tells each shard at which depth the others have something unfinished.
-
-    Two rounds of what they say are put together, because a link may be on its way in one of them.
-    """
-
-    def __init__(self, shards: Sequence[ServedFrontier]) -> None:
-        self._shards = shards
-        self._began = 0.0
-        self._before = [0] * len(shards)
-        self._told = [0] * len(shards)
-
-    def tell(self) -> None:
-        talks = [shard.talk for shard in self._shards]
-        if self._shards[0].is_at_once or any(talk.looked_at <= self._began for talk in talks):
-            return
-        self._began = clock.now()
-        floors = [talk.floor for talk in talks]
-        least = [min(pair) for pair in zip(floors, self._before, strict=True)]
-        self._before = floors
-        for number, talk in enumerate(talks):
-            elsewhere = min(least[:number] + least[number + 1 :])
-            if elsewhere != self._told[number]:
-                self._told[number] = elsewhere
-                talk.do("floor", elsewhere)
-
-
-def in_order(frontiers: Sequence[ServedFrontier]) -> list[ServedFrontier]:
-    """Return the shards of a crawl in their order; FrontierUnavailable if they are not those of one crawl."""
-    total, found = len(frontiers), {each.shard.number: each for each in frontiers}
-    if any(each.shard.total != total for each in frontiers) or len(found) != total:
-        named = ", ".join(str(each.shard) for each in frontiers)
-        raise FrontierUnavailable(
-            f"The services in FRONTIER_URL have the shards {named}: name each shard of one crawl once."
-        )
-    orders = {each.order for each in frontiers}
-    if len(orders) > 1:
-        raise FrontierUnavailable(
-            f"The shards hand out URLs in different orders ({', '.join(sorted(orders))}): start all of them"
-            " with the same FRONTIER_ORDER."
-        )
-    return [found[number] for number in range(total)]
-
-
-def open_shards(
-    openers: Sequence[Callable[..., ServedFrontier]], worker: str = "", **options: Any
-) -> ShardedFrontier:
-    """Open all shards of a crawl at the same time, as one worker."""
-    options |= {"worker": worker or made_up_name(), "is_one_of_many": True}
-    with ThreadPoolExecutor(len(openers)) as pool:
-        opening = [pool.submit(opener, **options) for opener in openers]
-    opened = [each.result() for each in opening if each.exception() is None]
-    try:
-        for each in opening:
-            each.result()
-        return ShardedFrontier(opened)
-    except BaseException:
-        for frontier in opened:
-            frontier.close()
-        raise
-
-
-def open_services(urls: Sequence[str], **options: Any) -> ShardedFrontier:
-    """Open a crawl whose shards are handed out by services at these addresses, in any order."""
-
-    def opener(url: str) -> Callable[..., ServedFrontier]:
-        return lambda **options: ServedFrontier(url, **options)
-
-    return open_shards([opener(url) for url in urls], **options)
