@@ -47,22 +47,25 @@ class Lending:
         if server.flying >= server.limit:
             return max(server.delay, _AGAIN)
         free = server.clock
-        if server.promised is not None and server.promised[0] == shard:
+        if self._is_promised(server) and server.promised[0] == shard:
             free = server.promised[1]
         free = max(free, self._begins + server.delay)
         if free > now:
             self._promise(server, shard, free, now)
             return free - now
-        server.promised = None
         self.begin(name, server, now)
         return 0.0
 
     def _promise(self, server: Server, shard: int, free: float, now: float) -> None:
-        is_promised = server.promised is not None and server.promised[1] + _KEPT > now
+        is_promised = self._is_promised(server) and server.clock > now
         is_turn_of_own = server.clock == server.lent_until and server.sleepers
-        if not (is_promised or is_turn_of_own):
+        if not (is_promised or is_turn_of_own or server.flying):
             server.promised = (shard, free)
             self._turns.set_clock(server, free + _KEPT)
+
+    def _is_promised(self, server: Server) -> bool:
+        """Tell whether nobody has had a turn since the last promise: else the clock would be another."""
+        return server.clock == server.promised[1] + _KEPT
 
     def lend_again(self, name: str, address: str, now: float) -> None:
         """Take in that a turn has been out since before a restart."""

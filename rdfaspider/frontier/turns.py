@@ -69,7 +69,7 @@ class Server:
         # The business of lending.py: its clock after a turn that was lent, and to which shard, and from when,
         # the next turn is promised.
         self.lent_until = 0.0
-        self.promised: tuple[int, float] | None = None
+        self.promised = (-1, -1.0)
 
     @property
     def is_busy(self) -> bool:

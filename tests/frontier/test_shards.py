@@ -543,6 +543,21 @@ def test_a_keeper_shares_the_turns_of_a_server_with_other_shards(tmp_path: Path)
     assert turns.count("own") >= 7, turns
 
 
+def test_a_promise_that_nobody_came_for_is_no_turn(tmp_path: Path) -> None:
+    with keeper_with_hosts(tmp_path / "frontier", hosts=2, pages=2, delay=4.0) as engine:
+        first = engine.take(0.0)
+        assert first
+        engine.finish(first, "done", 1.0)
+        assert engine.lending.lend("page", "192.0.2.1", 1, 2.0) == 3.0, "promised for then"
+        assert engine.take(5.5) is None, "it is kept"
+        second = engine.take(6.0)
+        assert second
+        assert engine.lending.lend("page", "192.0.2.1", 1, 6.5) > 0.0, "it is being asked"
+        engine.finish(second, "done", 7.0)
+        assert engine.lending.lend("page", "192.0.2.1", 1, 8.0) == 3.0, "and rests"
+        assert engine.lending.lend("page", "192.0.2.1", 1, 11.0) == 0.0
+
+
 def test_servers_rest_when_a_keeper_is_started_again(tmp_path: Path) -> None:
     with keeper_with_hosts(tmp_path / "frontier", hosts=1, pages=1, delay=4.0) as engine:
         assert engine.lending.lend("one", "192.0.2.2", 1, 1.0) == 0.0, "a new crawl need not wait"
