@@ -121,3 +121,29 @@ def test_a_crawl_keeps_its_number_of_shards(tmp_path: Path) -> None:
             with pytest.raises(FrontierUnavailable, match="has shard 1/2 of a crawl"):
                 open_frontier(shard_url(url, 0), onlooks=True)
         assert {path.name for path in tmp_path.glob("frontier-?")} == {"frontier-1", "frontier-2"}
+
+
+def said(directory: Path, *arguments: str) -> str:
+    """Return what a command says that is refused."""
+    process = scrapy(directory, *arguments)
+    words, _ = process.communicate(timeout=60)
+    assert process.returncode != 0, words
+    assert "Traceback" not in words, words
+    return " ".join(words.split())
+
+
+def test_what_makes_no_sense_of_shards_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    crawl = ("crawl", "rdfa", "-a", "seeds=http://a.test/", "-s")
+    assert "FRONTIER_SHARDS is for a crawl whose frontier is replicated" in said(
+        tmp_path, *crawl, "FRONTIER_SHARDS=2"
+    )
+    serve = ("frontier", "serve", "--shard")
+    assert "A shard is written as 1/2" in said(tmp_path, *serve, "3/2")
+    with redis_servers.server(tmp_path / "redis") as server:
+        url = f"FRONTIER_URL={url_of(server, 'crawl')}"
+        assert agree_on_shards(url_of(server, "crawl"), 2) == 2
+        words = said(tmp_path, *crawl, url, "-s", "FRONTIER_SHARDS=3")
+        assert "begun with FRONTIER_SHARDS=2 and cannot go on with 3" in words
+        words = said(tmp_path, "frontier", "serve", "-s", url)
+        assert "The crawl has 2 shards: say which one this node is to have" in words
+        assert "begun with FRONTIER_SHARDS=2" in said(tmp_path, *serve, "1/3", "-s", url)
