@@ -312,6 +312,22 @@ def test_a_shard_that_is_away_stops_its_own_hosts_only(services: Services) -> No
         eventually(lambda: (one.counts(), not services.engines[0].is_owing)[1])
 
 
+def test_a_shard_that_is_killed_before_it_has_heard_of_an_end_hears_of_it(
+    services: Services,
+) -> None:
+    page, link = host_on(0, 2), host_on(1, 2)
+    with services.worker("one") as one:
+        one.put([page])
+        taken = take(one)
+        settle(one)
+        services.stop(0)
+        one.finish(taken, "done", 0.0, [link])
+        assert take(one).url == link, "its shard has heard of it"
+        services.start(0)
+        settle(one)
+        assert services.engines[0].counts().done == 1
+
+
 def test_a_better_depth_reaches_the_links_on_other_shards(tmp_path: Path) -> None:
     page, link, last = host_on(0, 2), host_on(1, 2), host_on(1, 2, "x")
     with shard_alone(tmp_path, "breadth", 0.0, limits=FrontierLimits(depth=3)) as frontier:
