@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from pyoxigraph import Quad
 
@@ -152,10 +153,12 @@ def crawl_through(
     *,
     workers: int = 4,
     delay: float = DELAY,
+    count: Callable[[Path], Counts] | None = None,
 ) -> list[tuple[int, float]]:
     """Have workers crawl a web, make trouble, let them end; compare with the oracle.
 
-    Returns the pages of each worker, and what would have been its even share.
+    Returns the pages of each worker, and what would have been its even share. `count` tells the counts in
+    the end of what is in the directory, if that is more than one frontier.
     """
     log = directory / "access.log"
     log.touch()
@@ -172,7 +175,9 @@ def crawl_through(
             crew.finish(250)
         finally:
             crew.end()
-    counts = count_best_copy(directory) if is_replicated(url) else _counts(url)
+    if count is None:
+        count = count_best_copy if is_replicated(url) else lambda _: _counts(url)
+    counts = count(directory)
     found = losses(web, log, set().union(*crew.quads()), delay)
     print(f"\n{found}, {len(crew.ends)} kills; {counts}")
     assert not (found.lost_pages or found.lost_triples or found.strange)
@@ -187,12 +192,12 @@ def _counts(url: str) -> Counts:
         return frontier.counts()
 
 
-def count_best_copy(directory: Path) -> Counts:
+def count_best_copy(directory: Path, name: str = "frontier", **options: Any) -> Counts:
     """Return the counts of the copy that is furthest of those that nodes have left behind."""
     found = []
-    for path in directory.glob("worker*/frontier"):
+    for path in directory.glob(f"worker*/{name}"):
         limits = FrontierLimits(depth=DEPTH, dynamic_depth=DEPTH, as_begun=True)
-        with LoggedFrontier(str(path), limits=limits, now=time.time()) as frontier:
+        with LoggedFrontier(str(path), limits=limits, now=time.time(), **options) as frontier:
             if (standing := frontier.standing) is not None:
                 place = (standing.number, place_of(standing.position))
                 found.append((place, frontier.counts()))

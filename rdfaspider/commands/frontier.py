@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import FrontierUnavailable, UrlView
     from rdfaspider.frontier.limits import FrontierLimits
+    from rdfaspider.frontier.sharding import Shard
 
 # Of these one can be asked for at a time.
 _QUESTIONS = ("url", "failed", "denied", "requeue")
@@ -70,6 +71,7 @@ class Command(CheckedCommand):
         log: dict[str, Any] = {"nargs": "?", "const": "DEBUG", "choices": levels}
         add("--log", **log, help="show what workers have logged last, of this level or above")
         add("--listen", metavar="ADDRESS", help="serve at unix:PATH or frontier://HOST:PORT")
+        add("--shard", metavar="K/N", help="serve a shard of the crawl, as 1/2, the first of two")
         add("--tell", metavar="NAME=VALUE", help="tell all workers a setting, as delay=2.5")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -99,11 +101,13 @@ class Command(CheckedCommand):
         from rdfaspider.frontier.local import LocalFrontier
         from rdfaspider.frontier.service.serving import serve
         from rdfaspider.frontier.service.wire import Address
+        from rdfaspider.frontier.sharding import Shard
         from rdfaspider.scheduler.options import division_of, frontier_options, security_of
 
         assert self.settings is not None
+        shard = Shard.parse(opts.shard or "1/1")
         if is_replicated(path):
-            self._be_node(path, opts)
+            self._be_node(path, shard, opts)
             return
         if is_shared(path):
             raise ValueError(
@@ -111,19 +115,37 @@ class Command(CheckedCommand):
             )
         address = Address.parse(opts.listen or f"unix:{path}.sock")
         configure_logging({**self.settings, "LOG_ENABLED": True})
-        with LocalFrontier(path, **frontier_options(self.settings, None)) as frontier:
+        options = frontier_options(self.settings, None)
+        with LocalFrontier(path, shard=shard, **options) as frontier:
             serve(frontier, address, security_of(self.settings), division_of(self.settings))
 
-    def _be_node(self, url: str, opts: argparse.Namespace) -> None:
+    def _be_node(self, url: str, shard: Shard, opts: argparse.Namespace) -> None:
         from scrapy.utils.log import configure_logging
 
         from rdfaspider.frontier.replica.process import serve
+        from rdfaspider.frontier.replica.registry import shard_url
+        from rdfaspider.frontier.replica.sharded import agree_on_shards, path_of
         from rdfaspider.frontier.service.wire import Address
-        from rdfaspider.scheduler.options import frontier_order, node_options, security_of
+        from rdfaspider.scheduler.options import (
+            frontier_order,
+            node_options,
+            security_of,
+            shards_wanted,
+        )
 
         assert self.settings is not None
+        wanted = shards_wanted(self.settings)
+        total = agree_on_shards(url, shard.total if wanted is None and opts.shard else wanted)
+        if shard.total != total:
+            raise ValueError(
+                f"The crawl has {total} shards: say which one this node is to have, with --shard 1/{total} to"
+                f" {total}/{total}."
+            )
         options = node_options(self.settings, None) | {"order": frontier_order(self.settings)}
         path, _ = options.pop("path"), options.pop("nodes")
+        if total > 1:
+            url, path = shard_url(url, shard.number), path_of(path, shard.number)
+            options["shard"] = shard
         configure_logging({**self.settings, "LOG_ENABLED": True})
         listen = Address.parse(opts.listen) if opts.listen else None
         serve(url, path, listen, security_of(self.settings), options)

@@ -20,6 +20,7 @@ G7  It adds up: seen = waiting + in flight + done + failed + denied, at any mome
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
@@ -43,6 +44,7 @@ __all__ = [
     "is_replicated",
     "is_shared",
     "open_frontier",
+    "services_of",
 ]
 
 State = Literal["done", "failed", "denied"]
@@ -257,6 +259,11 @@ def is_replicated(url: str) -> bool:
     return url.startswith(_REDIS)
 
 
+def services_of(url: str) -> list[str]:
+    """Return the addresses of the services of all shards that a URL names, with commas between."""
+    return re.split(",(?=unix:|frontier:)", url)
+
+
 def is_shared(url: str) -> bool:
     """Tell whether a URL names a frontier that many workers share."""
     return is_replicated(url) or url.startswith(("unix:", "frontier:"))
@@ -274,16 +281,21 @@ def open_frontier(url: str, **options: Any) -> Frontier:
     """Open the frontier that `url` names.
 
     A path is a directory with a local one on RocksDB; unix:PATH and frontier://HOST:PORT is one that a
-    service hands out to its workers; redis://HOST:PORT/0?crawl=NAME (redislink.py has the other forms) is one
-    that the leader of several nodes hands out, which find each other by way of Redis.
+    service hands out to its workers, and several of them with commas between are the shards of one;
+    redis://HOST:PORT/0?crawl=NAME (redislink.py has the other forms) is one that the leader of several nodes
+    hands out, which find each other by way of Redis.
     """
     if is_replicated(url):
-        from rdfaspider.frontier.replica.client import ReplicatedFrontier
+        from rdfaspider.frontier.replica.sharded import open_replicated
 
-        return ReplicatedFrontier(url, **options)
+        return open_replicated(url, **options)
     if is_shared(url):
         from rdfaspider.frontier.service.client import ServedFrontier
+        from rdfaspider.frontier.service.opening import open_services
 
+        services = services_of(url)
+        if len(services) > 1:
+            return open_services(services, **options)
         return ServedFrontier(url, **options)
     if "://" in url:
         raise FrontierUnavailable(

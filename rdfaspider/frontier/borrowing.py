@@ -18,6 +18,7 @@ from rdfaspider.frontier.hosts import STRANGER, Host
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.hosts import Hosts
+    from rdfaspider.frontier.lending import Lending
     from rdfaspider.frontier.turns import Server, Turns
 
 # Seconds after which a host that is being fetched from is asked for again, if it has no delay.
@@ -40,20 +41,24 @@ class Queue:
 class Borrowing:
     """Lends turns of the hosts of a local frontier; the hosts that it returns are to be saved."""
 
-    def __init__(self, hosts: Hosts, turns: Turns, lease: float) -> None:
+    def __init__(self, hosts: Hosts, turns: Turns, lending: Lending, lease: float) -> None:
         self._hosts = hosts
         self._turns = turns
+        self._lending = lending
         self._lease = lease
         self._queue = Queue()
-        # Hosts whose turns are out, with their servers: when these fetches end is not known.
-        self._lent: dict[bytes, Server | None] = {}
+        # Hosts whose turns are out: when these fetches end is not known.
+        self._lent: set[bytes] = set()
 
     def borrow(
-        self, own: Host | None, key: bytes, address: str, now: float
+        self, own: Host | None, key: bytes, address: str, now: float, *, alone: bool = False
     ) -> tuple[float, Host | None]:
-        """Take the turn of a host for a page of one's own; return the seconds to wait if that cannot be."""
+        """Take the turn of a host for a page of one's own; return the seconds to wait if that cannot be.
+
+        If `alone`, that of its server is somebody else's business.
+        """
         host = self._hosts.peek(key) or self._hosts.stranger(key, address)
-        server = self._server(host, address, own)
+        server = None if alone else self._server(host, address, own)
         pause = self._hosts.politeness.pause(host)
         if self._is_busy(host, server):
             free = max(host.blocked, now + max(pause, _AGAIN))
@@ -62,19 +67,20 @@ class Borrowing:
         if free > now:
             name = server.address.encode() if server and server.address else key
             return self._queue.seconds(name, free, pause, now), None
-        self._lent[key] = server
-        self._rest(host, server, now + self._lease, now + self._lease)
+        self._lent.add(key)
+        if server is not None:
+            self._lending.begin(key, server, now)
+        self._rest(host, now + self._lease)
         return 0.0, host
 
     def repay(self, key: bytes, now: float) -> Host | None:
         """Let a host, and the server that was lent with it, rest from now; None if it was not lent."""
         if key not in self._lent:
             return None
-        server = self._lent.pop(key)
-        address = server.address if server else None
-        host = self._hosts.peek(key) or self._hosts.stranger(key, address or "")
-        until = now + self._hosts.politeness.pause(host)
-        self._rest(host, server, until, now + server.delay if server else 0.0)
+        self._lent.discard(key)
+        self._lending.end(key, now)
+        host = self._hosts.peek(key) or self._hosts.stranger(key, "")
+        self._rest(host, now + self._hosts.politeness.pause(host))
         return host
 
     def _server(self, host: Host, address: str, own: Host | None) -> Server | None:
@@ -88,13 +94,9 @@ class Borrowing:
     def _is_busy(self, host: Host, server: Server | None) -> bool:
         if host.key in self._lent or len(host.in_flight) >= host.at_once:
             return True
-        return server is not None and (
-            server.flying >= server.limit or server in self._lent.values()
-        )
+        return server is not None and server.flying >= server.limit
 
-    def _rest(self, host: Host, server: Server | None, until: float, server_until: float) -> None:
+    def _rest(self, host: Host, until: float) -> None:
         host.clock = until
         if host.id == STRANGER:
             self._hosts.strangers[host.key] = until
-        if server is not None:
-            self._turns.set_clock(server, server_until)

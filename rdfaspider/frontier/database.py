@@ -13,8 +13,9 @@ One directory, these column families (numbers are big-endian, so that they sort)
     notes     name                            → what others want to keep with the frontier: robots.txt
     failures  number (5)                      → why a URL failed or was denied, and when (failures.py)
     referrers first number of a block         → on which pages its URLs were found (referrers.py)
+    outbox    key of a page                   → its links that other shards have yet to hear of (outbox.py)
 
-Crawls that earlier versions began lack the last two: opening such a crawl adds them, and a reader
+Crawls that earlier versions began lack the last three: opening such a crawl adds them, and a reader
 finds them empty.
 
 Every change of state is one write batch over all of them. A batch that was written survives the
@@ -43,7 +44,7 @@ Result = TypeVar("Result")
 VERSION = b"2"
 
 FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta", "notes")
-ADDED_FAMILIES = ("failures", "referrers")
+ADDED_FAMILIES = ("failures", "referrers", "outbox")
 
 
 def guarded(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -146,7 +147,7 @@ class Database:
         self._families = [Family(self._database, name) for name in names]
         self.urls, self.numbers, self.waiting, self.later = self._families[:4]
         self.inbox, self.links, self.hosts, self.meta, self.notes = self._families[4:9]
-        self.failures, self.referrers = self._families[9:]
+        self.failures, self.referrers, self.outbox = self._families[9:]
         try:
             self._check_version(is_new)
         except BaseException:

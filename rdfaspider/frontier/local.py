@@ -7,6 +7,7 @@ are made anew, host heaps are filled from the hosts' records.
 
 from __future__ import annotations
 
+import math
 import re
 from contextlib import suppress
 from itertools import islice
@@ -21,14 +22,17 @@ from rdfaspider.frontier.failures import Failure, Failures
 from rdfaspider.frontier.hosts import STRANGER, Hosts
 from rdfaspider.frontier.later import Later
 from rdfaspider.frontier.leases import Leases
+from rdfaspider.frontier.lending import Lending
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.orders.order import Waiting
+from rdfaspider.frontier.outbox import Outbox
 from rdfaspider.frontier.outlinks import Outlinks
 from rdfaspider.frontier.pages import INBOX_PAGE, MOST_AT_HAND, QUEUE_PAGE, Diversity, Inbox, spread
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.sharding import Shard
 from rdfaspider.frontier.sieve import Sieve
-from rdfaspider.frontier.terms import keep_terms, keep_window
+from rdfaspider.frontier.terms import keep_shard, keep_terms, keep_window
 from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING, Record, Trie, unpack
 from rdfaspider.frontier.turns import Turns
 from rdfaspider.frontier.urlviews import UrlViews
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import HostView, State
     from rdfaspider.frontier.hosts import Host
+    from rdfaspider.frontier.outbox import Owed
 
 _STATES = {"done": DONE, "failed": FAILED, "denied": DENIED}
 
@@ -55,6 +60,7 @@ class LocalFrontier:
     limits      how much is taken in; a crawl cannot go deeper than it began
     window      how wide the window of the order is, if it has one; None is as the crawl began
     ranking     what comes first in that window; None is as the crawl began
+    shard       which shard of a crawl it is, and of how many (sharding.py)
     now         the time of opening
     """
 
@@ -68,6 +74,7 @@ class LocalFrontier:
         limits: FrontierLimits | None = None,
         window: int | None = None,
         ranking: str | None = None,
+        shard: Sequence[int] = (0, 1),
         now: float = 0.0,
     ) -> None:
         if order not in ORDERS:
@@ -75,17 +82,19 @@ class LocalFrontier:
         self._database = Database(Path(path))
         self.path = path
         self.order = order
+        self.shard = Shard(*shard)
         self._lease = lease
         self._now = now
         try:
-            self._keep_window(window, ranking)
+            self._keep_begun(window, ranking)
             self._load(order, politeness or Politeness(), limits or FrontierLimits())
         except (OSError, ValueError):  # it was begun otherwise, or is damaged
             self._database.close()
             raise
 
     @guarded
-    def _keep_window(self, size: int | None, ranking: str | None) -> None:
+    def _keep_begun(self, size: int | None, ranking: str | None) -> None:
+        keep_shard(self._database, self.shard)
         keep_window(self._database, self.order, size, ranking)
 
     @guarded
@@ -97,10 +106,13 @@ class LocalFrontier:
         self._inbox = Inbox(self._database)
         self._hosts = Hosts(self._database, politeness)
         self._turns = Turns(self._hosts, self._order)
-        self._borrowing = Borrowing(self._hosts, self._turns, self._lease)
+        is_new = self._database.meta.get(b"clean") is None
+        self._lending = Lending(self._turns, self._lease, -math.inf if is_new else self._now)
+        self._borrowing = Borrowing(self._hosts, self._turns, self._lending, self._lease)
         self._waiting = WaitingUrls(self._database, self._order)
         self._later = Later(self._database)
-        self._outlinks = Outlinks(self._database)
+        self._outbox = Outbox(self._database)
+        self._outlinks = Outlinks(self._database, self._outbox, self.shard)
         self._failures = Failures(self._database)
         self._leases = Leases(self._lease)
         self._loaded: dict[int, Taken] = {}  # at hand or in flight
@@ -119,6 +131,8 @@ class LocalFrontier:
             self._loaded,
             self._order,
         )
+        if self.shard.total > 1:  # until somebody says how far the others are
+            self._sieve.floor_elsewhere = 0
         self._restore()
 
     def _restore(self) -> None:
@@ -134,11 +148,13 @@ class LocalFrontier:
     # --- in ---
 
     @guarded
-    def put(self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = ()) -> None:
+    def put(
+        self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = (), hops: int = 0
+    ) -> None:
         remaining, start = iter(urls), 0
         while keys := [to_key(url) for url in islice(remaining, INBOX_PAGE)]:
             batch = self._database.batch()
-            self._inbox.add(batch, depth, keys, contexts[start : start + INBOX_PAGE])
+            self._inbox.add(batch, depth, keys, contexts[start : start + INBOX_PAGE], hops=hops)
             self._database.write(batch)
             start += len(keys)
             if self._inbox.size >= self._order.inbox_page:
@@ -219,7 +235,8 @@ class LocalFrontier:
         if self._inbox.size:
             self._sieve.run()
         placing = now + self._lease if self._turns.has_unplaced else None
-        times = (self._turns.next_time(now), self._later.first, self._leases.first, placing)
+        lent = self._lending.first
+        times = (self._turns.next_time(now), self._later.first, self._leases.first, placing, lent)
         return min((max(time - now, 0.0) for time in times if time is not None), default=None)
 
     @guarded
@@ -257,7 +274,12 @@ class LocalFrontier:
         contexts: Sequence[int] = (),
         reason: str = "",
         status: int = 0,
+        abroad: Sequence[str] = (),
+        told: int | None = None,
     ) -> None:
+        """Do as the protocol says. Of a shard, `abroad` are the links of the page to other shards, whose
+        contexts come after those of its own, and `told` is the depth of the page by which these were told
+        of them; None if they were not."""
         if not self._leases.holds(taken):
             return
         keys = [to_key(link) for link in links]
@@ -270,7 +292,12 @@ class LocalFrontier:
         self._count(host, taken, state)
         if state == "done":
             self._order.learn(host, key, taken.hint, gain)
-            self._take_in_links(batch, taken, keys, deeper, contexts, hops)
+            abroad_keys = [to_key(link) for link in abroad]
+            self._take_in_links(batch, taken, keys, abroad_keys, deeper, contexts, hops)
+            if told is None or told > taken.depth:
+                self._owe(
+                    batch, key, taken.depth + deeper, abroad_keys, contexts[len(keys) :], hops
+                )
             if taken.attempts:
                 self._failures.forget(batch, taken.number)
         else:
@@ -294,17 +321,34 @@ class LocalFrontier:
         batch: WriteBatch,
         taken: Taken,
         keys: list[bytes],
+        abroad: list[bytes],
         deeper: int,
         contexts: Sequence[int],
         hops: int,
     ) -> None:
         depth = taken.depth + deeper
         if depth <= max(self._limits.depth, self._limits.dynamic_depth):
-            self._inbox.add(batch, depth, keys, contexts, taken.number, hops)
+            own = contexts[: len(keys)] if abroad else contexts
+            self._inbox.add(batch, depth, keys, own, taken.number, hops)
         else:
             self._counters.reject("depth", len(keys))
-        if taken.depth > min(self._counters.floor, self._inbox.floor):
-            self._outlinks.keep(batch, taken.depth, taken.number, deeper, keys, hops)
+        if taken.depth > min(self._sieve.floor, self._sieve.floor_elsewhere):
+            self._outlinks.keep(batch, taken.depth, taken.number, deeper, keys + abroad, hops)
+
+    def _owe(
+        self,
+        batch: WriteBatch,
+        page: bytes,
+        depth: int,
+        links: list[bytes],
+        contexts: Sequence[int],
+        hops: int,
+    ) -> None:
+        """Write down which links other shards have yet to hear of."""
+        if depth <= max(self._limits.depth, self._limits.dynamic_depth):
+            self._outbox.add(batch, page, depth, links, contexts, hops)
+        else:
+            self._counters.reject("depth", len(links))
 
     @guarded
     def retry(
@@ -410,9 +454,12 @@ class LocalFrontier:
         return [(host.id, host.name) for host in hosts]
 
     @guarded
-    def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
+    def borrow(
+        self, host: int | None, url: str, address: str, now: float, *, alone: bool = False
+    ) -> float:
         own = None if host is None else self._hosts.by_id(host)
-        seconds, lent = self._borrowing.borrow(own, host_of(to_key(url)), address, now)
+        key = host_of(to_key(url))
+        seconds, lent = self._borrowing.borrow(own, key, address, now, alone=alone)
         if lent is not None:
             self._save_lent(lent)
         return seconds
@@ -437,10 +484,59 @@ class LocalFrontier:
             self._turns.place(known, address)
             self._write(self._database.batch(), known)
 
+    # --- other shards ---
+
+    @property
+    def lending(self) -> Lending:
+        """Return who lends turns of servers to pages of other shards."""
+        return self._lending
+
+    def address_of(self, host: int) -> str:
+        """Return the address of the server of a host that has work, "" if it has one of its own."""
+        known = self._hosts.by_id(host)
+        server = None if known is None else known.server
+        return "" if server is None else server.address or ""
+
+    @property
+    def floor(self) -> int:
+        """Return the smallest depth at which anything is unfinished, 256 if nothing is."""
+        return 0 if self._outbox.size else self._sieve.floor
+
+    def set_floor_elsewhere(self, depth: int) -> None:
+        """Take in at which depth other shards have something unfinished."""
+        self._sieve.floor_elsewhere = depth
+
+    @property
+    def is_owing(self) -> bool:
+        """Tell whether there are links that other shards have yet to hear of."""
+        return self._outbox.size > 0
+
+    @guarded
+    def owed(self, most: int, now: float) -> list[Owed]:
+        """Return links that somebody is to tell other shards of, and to say that of by `forwarded`."""
+        return list(self._outbox.hand_out(most, now))
+
+    @guarded
+    def owe(
+        self, page: str, depth: int, links: Sequence[str], contexts: Sequence[int], hops: int
+    ) -> None:
+        """Take in links of a page that other shards have yet to hear of."""
+        batch = self._database.batch()
+        self._outbox.add(batch, to_key(page), depth, list(map(to_key, links)), contexts, hops)
+        self._database.write(batch)
+
+    @guarded
+    def forwarded(self, page: str, depth: int) -> None:
+        """Take in that other shards know the links of a page, by a depth of these."""
+        batch = self._database.batch()
+        self._outbox.remove(batch, to_key(page), depth)
+        self._database.write(batch)
+
     # --- time ---
 
     def _put_back_overdue(self, now: float) -> None:
         """Let URLs wait again whose lease ran out, and those that were put off until now."""
+        self._lending.expire(now)
         while (lost := self._leases.expired(now)) is not None:
             host = self._land(lost, now)
             self._write(self._database.batch(), host)

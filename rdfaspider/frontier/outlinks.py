@@ -13,20 +13,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rdfaspider.frontier.sharding import Shard
 from rdfaspider.frontier.trie import pack_number
 
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier.database import Database
+    from rdfaspider.frontier.outbox import Outbox
     from rdfaspider.frontier.pages import Inbox
 
 _DEEPER, _HOPS = 7, 3
 
 
 class Outlinks:
-    def __init__(self, database: Database) -> None:
+    """`shard` tells whose links are this frontier's own; those of others go to the outbox."""
+
+    def __init__(self, database: Database, outbox: Outbox, shard: Shard) -> None:
         self._family = database.links
+        self._outbox = outbox
+        self._shard = shard
         self._pruned = -1
 
     def keep(
@@ -41,7 +47,9 @@ class Outlinks:
         value = bytes((deeper | hops << _HOPS,)) + b"\n".join(links)
         batch.put(_key(depth, number), value, self._family.handle)
 
-    def pass_on(self, batch: WriteBatch, inbox: Inbox, number: int, old: int, new: int) -> bool:
+    def pass_on(
+        self, batch: WriteBatch, inbox: Inbox, page: bytes, number: int, old: int, new: int
+    ) -> bool:
         """Put the links of a page in the inbox by its new depth; tell whether they were on record."""
         value: bytes | None = self._family.get(_key(old, number))
         if value is None:
@@ -50,6 +58,10 @@ class Outlinks:
         batch.put(_key(new, number), value, self._family.handle)
         links = value[1:].split(b"\n") if len(value) > 1 else []
         deeper, hops = value[0] & _DEEPER, value[0] >> _HOPS
+        if self._shard.total > 1:
+            abroad = [link for link in links if not self._shard.has(link)]
+            links = [link for link in links if self._shard.has(link)]
+            self._outbox.add(batch, page, new + deeper, abroad, hops=hops)
         inbox.add(batch, new + deeper, links, referrer=number, hops=hops)
         return True
 

@@ -78,7 +78,7 @@ class Inbox:
         self.floor = 256
         self._next = 0
         for place, value in database.inbox.pairs():
-            self._remember(Entry(place, value[0], *_unpack(value[1:])))
+            self._remember(Entry(place, value[0], *unpack_links(value[1:])))
             self._next = int.from_bytes(place[:8], "big") + 1
 
     def add(
@@ -98,7 +98,7 @@ class Inbox:
             if referrer is not None:
                 place += pack_number(referrer)
             self._next += 1
-            value = bytes((depth,)) + _pack(keys, contexts, hops)
+            value = bytes((depth,)) + pack_links(keys, contexts, hops)
             batch.put(place, value, self._family.handle)
             self._remember(Entry(place, depth, keys, contexts, hops))
 
@@ -116,14 +116,14 @@ class Inbox:
         self.floor = min(self.floor, entry.depth)
 
 
-def _pack(keys: list[bytes], contexts: Sequence[int], hops: int) -> bytes:
+def pack_links(keys: list[bytes], contexts: Sequence[int], hops: int) -> bytes:
     """Write keys down, a line each, after the hops (1 byte) and their contexts: how many (3 bytes), then
     4 bytes each."""
     numbers = array("I", contexts)
     return (len(numbers) | hops << 24).to_bytes(4, "big") + numbers.tobytes() + b"\n".join(keys)
 
 
-def _unpack(data: bytes) -> tuple[list[bytes], Sequence[int], int]:
+def unpack_links(data: bytes) -> tuple[list[bytes], Sequence[int], int]:
     end = 4 + 4 * int.from_bytes(data[1:4], "big")
     contexts = array("I")
     contexts.frombytes(data[4:end])

@@ -70,6 +70,14 @@ class Sieve:
         self._order = order
         self._referrers = Referrers(database)
         self._stirred: list[Host] = []  # hosts with work that got more
+        # The smallest depth at which another shard has something unfinished, as far as is known: a mistake
+        # costs a page a second fetch.
+        self.floor_elsewhere = 256
+
+    @property
+    def floor(self) -> int:
+        """Return the smallest depth at which anything is unfinished, 256 if nothing is."""
+        return min(self._counters.floor, self._inbox.floor)
 
     def run(self) -> None:
         """Look up everything in the inbox, and what that brings in turn."""
@@ -87,7 +95,7 @@ class Sieve:
                 elif reads_hints or found[key] < data[1]:
                     idle += self._improve(batch, key, unpack(data), found[key])
             idle += self._add(batch, new, found, entries)
-            self._outlinks.prune(batch, min(self._counters.floor, self._inbox.floor))
+            self._outlinks.prune(batch, min(self.floor, self.floor_elsewhere))
             self._counters.save(batch)
             self._database.write(batch)
             for host in idle:
@@ -194,7 +202,9 @@ class Sieve:
         elif (
             record.state == DONE
             and depth < record.depth
-            and not self._outlinks.pass_on(batch, self._inbox, record.number, record.depth, depth)
+            and not self._outlinks.pass_on(
+                batch, self._inbox, key, record.number, record.depth, depth
+            )
         ):
             # Only new seeds can do that. The page is fetched again for its links.
             return (self.wait_again(batch, key, better),)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.sharding import Shard
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.database import Database
@@ -60,6 +61,18 @@ def window_of(database: Database) -> Window:
     """Return the window of a crawl."""
     noted = database.meta.get(b"window")
     return Window() if noted is None else Window(*json.loads(noted))
+
+
+def keep_shard(database: Database, shard: Shard) -> None:
+    """Note which shard of a crawl this is; ValueError if it is another one."""
+    begun = Shard.parse((database.meta.get(b"shard") or b"1/1").decode())
+    if database.meta.get(b"order") is None:
+        database.meta[b"shard"] = str(shard).encode()
+    elif begun != shard:
+        raise ValueError(
+            f"This frontier was begun as shard {begun} of its crawl and cannot go on as {shard}: begin a new"
+            " one with -s JOBDIR=DIRECTORY."
+        )
 
 
 def keep_terms(database: Database, order: str, limits: FrontierLimits) -> FrontierLimits:

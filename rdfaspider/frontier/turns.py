@@ -48,7 +48,9 @@ class Server:
         "due",
         "flying",
         "hosts",
+        "lent_until",
         "limit",
+        "promised",
         "sleepers",
         "stamp",
     )
@@ -64,6 +66,10 @@ class Server:
         self.due = _NEVER  # the time of its valid entry in the heap of servers
         self.stamp = -1
         self.sleepers: list[tuple[float, int, int]] = []
+        # The business of lending.py: its clock after a turn that was lent, and to which shard, and from when,
+        # the next turn is promised.
+        self.lent_until = 0.0
+        self.promised = (-1, -1.0)
 
     @property
     def is_busy(self) -> bool:

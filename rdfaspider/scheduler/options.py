@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider import clock
-from rdfaspider.frontier import is_begun, is_replicated, is_shared
+from rdfaspider.frontier import is_begun, is_replicated, is_shared, open_frontier
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.partitions import Division
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.reader import FrontierReader
-from rdfaspider.frontier.service.client import ServedFrontier
 from rdfaspider.frontier.service.wire import Security
 from rdfaspider.frontier.terms import WITH_WINDOW
 from rdfaspider.scheduler.lanes import Lanes
@@ -68,7 +67,8 @@ def frontier_order(settings: BaseSettings) -> str:
 def _served_order(settings: BaseSettings, asked: str) -> str:
     """Return the order of a service; ValueError if another one was asked for."""
     url = frontier_url(settings)
-    with ServedFrontier(url, security=security_of(settings), onlooks=True, read_ahead=0) as service:
+    service: Any = open_frontier(url, security=security_of(settings), onlooks=True, read_ahead=0)
+    with service:
         order = service.order
     return _same_order(url, order, asked)
 
@@ -94,14 +94,22 @@ def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str,
     The settings are checked here too: another project may use the scheduler without the add-on.
     """
     check(settings)
-    if not is_shared(url := frontier_url(settings)):
+    url, shards = frontier_url(settings), shards_wanted(settings)
+    if shards not in (None, 1) and not is_replicated(url):
+        raise ValueError(
+            "FRONTIER_SHARDS is for a crawl that is shared by way of Redis: of services, name those of all"
+            " shards in FRONTIER_URL, with commas between."
+        )
+    if not is_shared(url):
         return {**_engine(settings, spider), "now": clock.now()}
     if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
         logger.warning(
             "POLITENESS_OFF_FOR_OWN_SERVERS has no effect on a crawl that workers share: if all its servers"
             " are your own, set POLITENESS_DELAY=0 and POLITENESS_AT_ONCE."
         )
-    node = node_options(settings, spider) if is_replicated(url) else {}
+    node: dict[str, Any] = {}
+    if is_replicated(url):
+        node = {**node_options(settings, spider), "shards": shards}
     return {**node, **_worker(settings), "security": security_of(settings), "now": clock.now()}
 
 
@@ -114,6 +122,11 @@ def _engine(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
         "lease": settings.getfloat("FRONTIER_LEASE"),
         "limits": frontier_limits(settings, spider),
     }
+
+
+def shards_wanted(settings: BaseSettings) -> int | None:
+    """Return how many shards were asked for; None is as many as the crawl was begun with."""
+    return settings.getint("FRONTIER_SHARDS") if _is_asked(settings, "FRONTIER_SHARDS") else None
 
 
 def _window(settings: BaseSettings) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rdfaspider.frontier import is_replicated, is_shared
+from rdfaspider.frontier import is_replicated, is_shared, services_of
 from rdfaspider.frontier.service.wire import Address
 from rdfaspider.urls import Filters, Traps
 
@@ -51,7 +51,8 @@ def frontier_url(url: str) -> None:
     if is_replicated(url):
         _address(url)
     elif is_shared(url):
-        Address.parse(url)
+        for service in services_of(url):
+            Address.parse(service)
     elif not url or "://" in url:
         raise ValueError(
             "it must be the path of a directory, unix:PATH, frontier://HOST:PORT or redis://HOST:PORT/0"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
 
-from rdfaspider.frontier import is_begun, is_shared
+from rdfaspider.frontier import is_begun, is_shared, services_of
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, unwanted
@@ -96,7 +96,9 @@ class RdfaSpider(Spider):
         introduce(crawler.settings, spider.seeds.urls)
         # What workers share can be written by whoever reaches their server.
         url = frontier_url(crawler.settings)
-        spider._trusts_memory = not is_shared(url) or url.startswith("unix:")
+        spider._trusts_memory = not is_shared(url) or all(
+            service.startswith("unix:") for service in services_of(url)
+        )
         crawler.signals.connect(spider.allow_seeds, signals.spider_opened)
         return spider
 

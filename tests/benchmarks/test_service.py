@@ -13,11 +13,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
-from rdfaspider.frontier import Taken
+from rdfaspider.frontier import Taken, open_frontier, services_of
 from rdfaspider.frontier.service.client import ServedFrontier
 from rdfaspider.frontier.service.wire import Security
 from tests.frontier.served import PROJECT, ServiceProcess
@@ -48,10 +48,14 @@ def links(number: int, chance: random.Random) -> list[str]:
 
 
 def work(url: str, pages: int, seed: int, pace: float) -> None:
-    """Take and finish so many pages, at most at a pace; print the CPU seconds, the begin and the end."""
-    chance = random.Random(seed)
+    """Take and finish so many pages, at most at a pace; print the CPU seconds, the begin and the end.
+
+    Hosts that wait for it get an address each.
+    """
+    chance, total = random.Random(seed), len(services_of(url))
     security = Security(os.environ.get("FRONTIER_SECRET", ""))
-    with ServedFrontier(url, security=security, worker=f"worker{seed}", read_ahead=64) as frontier:
+    frontier: Any
+    with open_frontier(url, security=security, worker=f"worker{seed}", read_ahead=64) as frontier:
         flying: list[Taken] = []
         frontier.room = lambda: FLYING - len(flying)
         done = 0
@@ -59,6 +63,8 @@ def work(url: str, pages: int, seed: int, pace: float) -> None:
         spent = 0.0
         while done < pages:
             now = time.time()
+            for host, name in frontier.unplaced(100):
+                frontier.place(host, name)
             while len(flying) < FLYING and (taken := frontier.take(now)) is not None:
                 flying.append(taken)
             if not flying or done > (time.monotonic() - first) * pace:
@@ -66,7 +72,7 @@ def work(url: str, pages: int, seed: int, pace: float) -> None:
                 continue
             ended = flying.pop(0)
             before = time.process_time()
-            found = links(ended.number, chance)
+            found = links(ended.number * total + ended.host % total, chance)
             spent += time.process_time() - before
             frontier.finish(ended, "done", now, found)
             done += 1

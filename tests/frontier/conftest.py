@@ -18,8 +18,18 @@ from rdfaspider.frontier.reader import FrontierReader
 from tests.frontier import redis_servers
 from tests.frontier.replicas import ReplicatedAlone, replicate_alone, url_of
 from tests.frontier.served import ServedAlone, serve_alone
+from tests.frontier.sharded import ShardedAlone, shard_alone
 
 Opener = Callable[..., Frontier]
+
+# Where a server has hosts of several shards it may rest for longer than it must, and who waits for it asks
+# again: tests/frontier/test_shards.py has what is guaranteed there.
+SERVERS_OF_ONE_SHARD = (
+    "test_hosts_of_one_server_share_its_clock",
+    "test_a_server_keeps_its_clock_over_a_restart",
+    "test_a_host_may_move_while_it_is_being_asked",
+    "test_a_thousand_names_of_a_server_are_one",
+)
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +48,9 @@ def redis_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[red
 
 def look(frontier: Frontier, url: str) -> UrlView | None:
     """Return what people are told of a URL of a frontier that is open."""
-    if isinstance(frontier, ServedAlone | ReplicatedAlone):
+    if isinstance(frontier, ShardedAlone):
+        frontier = frontier.engine_of(url)
+    elif isinstance(frontier, ServedAlone | ReplicatedAlone):
         frontier = frontier.engine
     assert isinstance(frontier, LocalFrontier)
     with FrontierReader(frontier._database._database.path(), delay=0.0) as reader:
@@ -56,6 +68,12 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
         "local-harvest",
         *(f"unix-{order}" for order in ORDERS),
         "tcp-breadth",
+        "shards-breadth",
+        *(
+            pytest.param(f"shards-{order}", marks=pytest.mark.campaign)
+            for order in ORDERS
+            if order != "breadth"
+        ),
         "replica-breadth",
         *(
             pytest.param(f"replica-{order}", marks=pytest.mark.campaign)
@@ -69,6 +87,11 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
     kind, order = request.param.split("-")
     if kind in ("unix", "tcp"):
         yield partial(serve_alone, tmp_path, order, is_tcp=kind == "tcp")
+        return
+    if kind == "shards":
+        if request.node.originalname in SERVERS_OF_ONE_SHARD:
+            pytest.skip("the hosts of the server are on several shards")
+        yield partial(shard_alone, tmp_path, order)
         return
     if kind == "replica":
         server = request.getfixturevalue("redis_server")

@@ -25,10 +25,13 @@ PROJECT = Path(__file__).parent.parent.parent
 class ServiceProcess:
     """A service as people start it: `scrapy frontier serve`."""
 
-    def __init__(self, directory: Path, order: str, settings: Mapping[str, object]) -> None:
+    def __init__(
+        self, directory: Path, order: str, settings: Mapping[str, object], shard: str = "1/1"
+    ) -> None:
         self._directory = directory
         given = {"FRONTIER_URL": "frontier", "FRONTIER_ORDER": order, **settings}
         self._options = [word for name in given for word in ("-s", f"{name}={given[name]}")]
+        self._options += ["--shard", shard]
         self.url = f"unix:{directory / 'frontier.sock'}"
         self._process: subprocess.Popen[str] | None = None
 

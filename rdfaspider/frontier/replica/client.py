@@ -29,7 +29,7 @@ from rdfaspider.frontier.service.line import Line
 from rdfaspider.frontier.service.wire import Address, Security
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +54,7 @@ class ReplicatedFrontier(ServedFrontier):
     url       redis://HOST:PORT/0?crawl=NAME; redislink.py has the other forms
     path      the directory for the copy of a node that this worker starts
     nodes     how many nodes there are to be
+    shard     which shard of its crawl it is, and of how many
     security  certificate and key, for TLS; the secret is in Redis
     order, politeness, lease, limits, division, window, ranking
                                       those of the frontier, if this worker's node leads
@@ -66,6 +67,7 @@ class ReplicatedFrontier(ServedFrontier):
         *,
         path: str = "frontier",
         nodes: int = 2,
+        shard: Sequence[int] = (0, 1),
         security: Security | None = None,
         order: str = "breadth",
         politeness: Politeness | None = None,
@@ -91,7 +93,7 @@ class ReplicatedFrontier(ServedFrontier):
             _check_that_somebody_is_there(keys, view)
 
         def task(name: str) -> str:
-            engine: dict[str, Any] = {"order": order, "lease": lease, **window}
+            engine: dict[str, Any] = {"order": order, "lease": lease, "shard": shard, **window}
             engine["politeness"] = politeness or Politeness()
             engine["limits"] = limits or FrontierLimits()
             engine["division"] = division
@@ -139,7 +141,7 @@ def _check_that_somebody_is_there(keys: Keys, view: View) -> None:
             f"No worker of the crawl {keys.name} runs, and they have its frontier: start one. Its last copy"
             f" is on {view.place.replace(' ', ', in ', 1)}."
         )
-        error.copy = view.copy_here
+        error.copy = None if "/" in keys.name else view.copy_here  # of a shard it would be a part
         raise error
 
 

@@ -3,7 +3,7 @@
 Layout of operations. URLs and hosts (`org,example`) are named by themselves, times are those of the leader.
 
     lead     number, whether its copy was what the log says
-    put      URLs, depth, contexts
+    put      URLs, depth, contexts, hops
     end      URL, depth, state, time, links, what else was said
     retry    URL, time, seconds after, reason, status
     report   host, time, what was said
@@ -11,6 +11,7 @@ Layout of operations. URLs and hosts (`org,example`) are named by themselves, ti
     place    host, address
     note     name, value
     requeue  regular expression
+    forwarded  page, depth of its links, which other shards know
 """
 
 from __future__ import annotations
@@ -59,10 +60,12 @@ class LoggedFrontier(LocalFrontier):
 
     # --- as leader ---
 
-    def put(self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = ()) -> None:
+    def put(
+        self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = (), hops: int = 0
+    ) -> None:
         urls = list(urls)
-        super().put(urls, depth, contexts)
-        self.record("put", urls, depth, contexts)
+        super().put(urls, depth, contexts, hops)
+        self.record("put", urls, depth, contexts, hops)
 
     def finish(
         self,
@@ -111,6 +114,10 @@ class LoggedFrontier(LocalFrontier):
         yield from super().requeuing(pattern)
         self.record("requeue", pattern)  # what has failed meanwhile
 
+    def forwarded(self, page: str, depth: int) -> None:
+        super().forwarded(page, depth)
+        self.record("forwarded", page, depth)
+
     # --- as standby ---
 
     def do(self, name: str, *words: Any) -> None:
@@ -122,8 +129,8 @@ class LoggedFrontier(LocalFrontier):
             )
         operation(*words)
 
-    def _do_put(self, urls: list[str], depth: int, contexts: list[int]) -> None:
-        self.put(urls, depth, contexts)
+    def _do_put(self, urls: list[str], depth: int, contexts: list[int], hops: int = 0) -> None:
+        self.put(urls, depth, contexts, hops)
 
     def _do_end(
         self,
@@ -136,11 +143,15 @@ class LoggedFrontier(LocalFrontier):
     ) -> None:
         if (taken := self._take_up(url, now)) is not None:
             self.finish(taken, state, now, links, **said)
-        elif state == "done" and links:
+        elif state == "done" and (links or said.get("abroad")):
             # It has ended already, or a limit has turned it away here: what it led to is taken in still.
             deep = depth + int(said.get("deeper", 1))
             if deep <= max(self.limits.depth, self.limits.dynamic_depth):
-                self.put(links, deep, said.get("contexts", ()))
+                contexts = list(said.get("contexts", ()))
+                self.put(links, deep, contexts[: len(links)])
+                if said.get("abroad") and said.get("told") is None:
+                    rest = contexts[len(links) :]
+                    self.owe(url, deep, said["abroad"], rest, int(said.get("hops", 0)))
 
     def _do_retry(self, url: str, now: float, after: float, reason: str, status: int) -> None:
         if (taken := self._take_up(url, now)) is not None:
@@ -169,6 +180,9 @@ class LoggedFrontier(LocalFrontier):
 
     def _do_note(self, name: str, value: str) -> None:
         self.set_note(name, value.encode("latin-1"))
+
+    def _do_forwarded(self, page: str, depth: int) -> None:
+        self.forwarded(page, depth)
 
     def _do_requeue(self, pattern: str) -> None:
         self.requeue(pattern)

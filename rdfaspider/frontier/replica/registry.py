@@ -8,6 +8,9 @@
     {NAME}:about   what is known of each, as JSON
     {NAME}:log     a stream of entries
 
+Of a crawl with several shards {NAME}:crawl has kind (shards) and their number, and the first shard has
+{NAME/1}:crawl and so on.
+
 Everything that decides who leads is a script (scripts.py), and so done at once or not at all.
 """
 
@@ -19,7 +22,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import redis
 
@@ -248,6 +251,14 @@ class Onlooker:
         except redis.RedisError as error:
             raise ConnectionError(f"Redis does not answer: {error}") from error
 
+    def shards(self, wanted: int) -> int:
+        """Return how many shards the crawl has, as many as are wanted if it is begun by this; ConnectionError
+        if Redis is away."""
+        try:
+            return int(self._redis.run(scripts.SHARDS, [self.keys.crawl], wanted))
+        except redis.RedisError as error:
+            raise ConnectionError(f"Redis does not answer: {error}") from error
+
     def claim(self, name: str, most: int) -> bool:
         """Take a place among the nodes, unless there are so many already."""
         try:
@@ -261,13 +272,24 @@ class Onlooker:
 
 def begun_order(url: str) -> str:
     """Return the order that a crawl was begun with, "" if it was not; FrontierUnavailable without Redis."""
-    onlooker = Onlooker(Keys(url))
-    try:
-        return onlooker.look().order
-    except ConnectionError as error:
-        raise FrontierUnavailable(absent(onlooker.keys, error)) from error
-    finally:
-        onlooker.close()
+    for each in (url, shard_url(url, 0)):
+        onlooker = Onlooker(Keys(each))
+        try:
+            if order := onlooker.look().order:
+                return order
+        except ConnectionError as error:
+            raise FrontierUnavailable(absent(onlooker.keys, error)) from error
+        finally:
+            onlooker.close()
+    return ""
+
+
+def shard_url(url: str, number: int) -> str:
+    """Return the URL of a shard, which is counted from 0, of the crawl at a URL."""
+    place, _, words = url.partition("?")
+    query = parse_qs(words)
+    query["crawl"] = [f"{Keys(url).name}/{number + 1}"]
+    return f"{place}?{urlencode(query, doseq=True, safe='/')}"
 
 
 def _milliseconds(seconds: float) -> int:

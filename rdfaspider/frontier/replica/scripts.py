@@ -11,6 +11,14 @@ local time = redis.call('TIME')
 local crawl = redis.call('HMGET', KEYS[1], 'id', 'secret', 'order')
 return {crawl[1], crawl[2], crawl[3], time[1], time[2]}
 """)
+# Return how many shards a crawl has. If nobody has begun it, write down how many it is to have.
+SHARDS = Script("""
+local crawl = redis.call('HMGET', KEYS[1], 'kind', 'shards')
+if crawl[1] == 'shards' then return tonumber(crawl[2]) end
+if tonumber(ARGV[1]) == 1 or redis.call('EXISTS', KEYS[1]) == 1 then return 1 end
+redis.call('HSET', KEYS[1], 'kind', 'shards', 'shards', ARGV[1])
+return tonumber(ARGV[1])
+""")
 # Take the lease if nobody else has it; the number is higher than all that Redis or the node knows of.
 TAKE = Script("""
 local holder = redis.call('GET', KEYS[2])

@@ -25,3 +25,5 @@ BEAT = 1.0
 DEAD_AFTER = 20.0
 # A worker that has not heard of the service for so long begins nothing: it may be taken for dead soon.
 SILENT_AFTER = 10.0
+# A shard that has not answered for so long is not waited for by those who have something for it.
+AWAY_AFTER = 2.0

@@ -23,6 +23,7 @@ from rdfaspider.frontier.service import BEAT
 from rdfaspider.frontier.service.line import Line
 from rdfaspider.frontier.service.talk import LONGEST, SHORTEST, Talk, waking
 from rdfaspider.frontier.service.wire import Address, Security
+from rdfaspider.frontier.sharding import Shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,6 +38,8 @@ _LEAST = 4
 _IMPATIENT, _PATIENT, _LEAVING = 1.0, 60.0, 10.0
 # Hosts that are named to be placed, at a time.
 _PLACES = 100
+# Pages whose links other shards are to be told of, at a time.
+_OWED = 100
 
 
 def made_up_name() -> str:
@@ -54,6 +57,7 @@ class ServedFrontier:
     onlooks     whether only to look: the workers do not see it
     line        the way to the service, if it is another than that to the URL
     patience    seconds for which the service is sought at first
+    is_one_of_many  whether the service may have one of several shards of the crawl
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class ServedFrontier:
         now: float = 0.0,
         line: Line | None = None,
         patience: float = 10.0,
+        is_one_of_many: bool = False,
     ) -> None:
         self._line = line or Line(Address.parse(url), security or Security())
         self._talk = Talk(self._line, "" if onlooks else worker or made_up_name(), now, patience)
@@ -78,10 +83,15 @@ class ServedFrontier:
         self.lines: Callable[[], list[tuple[float, str, str]]] = list
         # Returns how many fetches could begin now; to be set.
         self.room: Callable[[], int] = lambda: _LEAST
-        self._is_at_once = not read_ahead
+        self.is_at_once = not read_ahead
         self._is_closed = False
         try:
             self._talk.greet()
+            if self.shard.total > 1 and not is_one_of_many:
+                raise FrontierUnavailable(
+                    f"The service at {self._line.name} has shard {self.shard} of a crawl: name the"
+                    " services of all its shards in FRONTIER_URL, with commas between."
+                )
         except BaseException:
             self._line.close()
             raise
@@ -103,6 +113,11 @@ class ServedFrontier:
         return FrontierLimits(**self._talk.welcome["limits"])
 
     @property
+    def shard(self) -> Shard:
+        """Return which shard of the crawl the service has."""
+        return Shard(*self._talk.welcome["shard"])
+
+    @property
     def state(self) -> str:
         """Return what all workers are told to do: run, pause or stop."""
         return self._talk.state
@@ -116,13 +131,27 @@ class ServedFrontier:
     def notify(self, function: Callable[[], None]) -> None:
         self._line.notify = function
 
+    @property
+    def talk(self) -> Talk:
+        """Return the talk with the service, for whoever puts several of these together (shards.py)."""
+        return self._talk
+
     # --- messages ---
+
+    def tell_on(self, now: float | None = None) -> None:
+        """Have told what was done by way of `talk`."""
+        self._tell(now)
+
+    def advance(self) -> None:
+        """Take in what has come, if that is not waited for anyway."""
+        if not self.is_at_once:
+            self._advance()
 
     def _tell(self, now: float | None = None, **wishes: Any) -> None:
         """Have told what was done, before long or, at once, now."""
         if now is not None:
             self._talk.now = now
-        if self._is_at_once:
+        if self.is_at_once:
             self._talk.exchange(wishes, _PATIENT)
         else:
             self._advance()
@@ -148,7 +177,9 @@ class ServedFrontier:
                 wishes["unplaced"] = _PLACES
         if now - talk.last_look >= BEAT:
             wishes |= {"look": True, "stats": self.growth(), "log": self.lines()}
-        return wishes if wishes or talk.did or talk.borrowing else None
+        if "look" in wishes and self.shard.total > 1 and not talk.owed:
+            wishes["owed"] = _OWED
+        return wishes if wishes or talk.did or talk.borrowing or talk.asking else None
 
     def _goal(self) -> int:
         """Return how many URLs to have at hand."""
@@ -160,8 +191,10 @@ class ServedFrontier:
 
     # --- in and out ---
 
-    def put(self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = ()) -> None:
-        self._talk.do("put", list(urls), depth, list(contexts))
+    def put(
+        self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = (), hops: int = 0
+    ) -> None:
+        self._talk.do("put", list(urls), depth, list(contexts), hops)
         self._tell()
 
     @property
@@ -183,23 +216,23 @@ class ServedFrontier:
         talk = self._talk
         if talk.failure is not None:
             raise talk.failure
-        return talk.at_hand.popleft() if talk.at_hand and not self._is_held_up else None
+        return talk.at_hand.popleft() if talk.at_hand and not self.is_held_up else None
 
     @property
-    def _is_held_up(self) -> bool:
+    def is_held_up(self) -> bool:
         """Tell whether nothing may begin: the crawl is paused or stopped, or the service was not heard of."""
         return self._talk.state != "run" or self._talk.is_silent
 
     def wait(self, now: float) -> float | None:
-        self._tell(now, want=0, look=True)
+        self._tell(now, want=0, look=True, owed=_OWED)
         talk = self._talk
-        if self._is_at_once:
+        if self.is_at_once:
             return talk.wait
         if talk.failure is not None:
             return 0.0  # the next `take` says so
         if talk.state == "stop":
             return LONGEST if talk.begun or talk.did else None
-        if self._is_held_up:
+        if self.is_held_up:
             return BEAT
         if talk.at_hand:
             return 0.0
@@ -224,9 +257,13 @@ class ServedFrontier:
         contexts: Sequence[int] = (),
         reason: str = "",
         status: int = 0,
+        abroad: Sequence[str] = (),
+        told: int | None = None,
     ) -> None:
         said: dict[str, Any] = {"deeper": deeper, "hops": hops, "gain": gain}
         said |= {"contexts": list(contexts), "reason": reason, "status": status}
+        if abroad:
+            said |= {"abroad": abroad, "told": told}
         if self._talk.end(taken, "end", state, list(links), said):
             self._tell(now)
 
@@ -258,16 +295,18 @@ class ServedFrontier:
     def slow_down(
         self, host: int, *, crawl_delay: float | None = None, until: float | None = None
     ) -> None:
-        here = self._talk.now if self._is_at_once else clock.now()
+        here = self._talk.now if self.is_at_once else clock.now()
         self._talk.do("slow", host, crawl_delay, None if until is None else until - here)
         self._tell()
 
-    def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
+    def borrow(
+        self, host: int | None, url: str, address: str, now: float, *, alone: bool = False
+    ) -> float:
         talk = self._talk
         if (
             url not in talk.lent
         ):  # else an answer is there: to ask once more would be to borrow twice
-            talk.borrowing.setdefault(url, (host, url, address))
+            talk.borrowing.setdefault(url, (host, url, address, alone))
         self._tell(now)
         return talk.lent.pop(url, LONGEST)
 
@@ -394,14 +433,14 @@ class ServedFrontier:
 
     def _leave(self) -> None:
         talk = self._talk
-        if not self._is_at_once:
+        if not self.is_at_once:
             talk.settle(_LEAVING)  # or what comes now would not be given back
             talk.at_hand.clear()
             for taken in list(talk.held):
                 talk.end(taken, "release")
         last = {"look": "exact", "stats": self.growth(), "log": self.lines()}
         talk.exchange(last, _LEAVING)
-        if not self._is_at_once:
+        if not self.is_at_once:
             talk.ask("leave", _LEAVING)
 
     def __enter__(self) -> Self:

@@ -59,6 +59,7 @@ class Worker:
         self.held: dict[int, Taken] = {}
         self.hosts: dict[int, int] = {}
         self.lent: set[str] = set()
+        self.turns: set[str] = set()  # names of those of servers that it has
         self.grants = 0
         self.ended = 0
         self.heard = 0.0
@@ -68,6 +69,10 @@ class Worker:
         self.seen: dict[str, int] = {}  # the versions of notes that it knows
         self.views: Iterator[HostView] = iter(())
         self.rows: Iterator[UrlView | bool | None] = iter(())
+
+    def turn(self, name: str) -> str:
+        """Return the name of a turn of a server, which another worker may have asked for before it died."""
+        return f"{name} {self.name}"
 
 
 class Desk:
@@ -87,6 +92,8 @@ class Desk:
     ) -> None:
         self.frontier = frontier
         self._copy = copy << _COPY
+        self._shard = frontier.shard
+        self._puts = 0
         self.run = os.urandom(8).hex()
         self.workers: dict[str, Worker] = {}
         self._clock = clock
@@ -112,6 +119,9 @@ class Desk:
             "note": self._note,
             "add": self._add,
             "event": self._event,
+            "return": self._return,
+            "forwarded": self._forwarded,
+            "floor": self._floor,
         }
         # For whoever runs the service: the pages after which nothing more is handed out, 0 for no limit, and
         # what to do with the counters of workers, with what happens to them, and when all are told to stop.
@@ -146,7 +156,7 @@ class Desk:
         worker.heard = now
         worker.about = dict(message["about"])
         worker.seen = self.notices.versions([str(name) for name in message["watch"]])
-        kept = self._take_back(worker, message["holds"], now) if is_new else list(worker.held)
+        kept = self._take_back(worker, message, now) if is_new else list(worker.held)
         if is_new and name:  # an onlooker has none, and is not one of the workers
             if name not in self._expected:
                 self.notices.end_stop()
@@ -156,11 +166,14 @@ class Desk:
         frontier = self.frontier
         limits = {"depth": frontier.limits.depth, "dynamic_depth": frontier.limits.dynamic_depth}
         told = {"run": self.run, "order": frontier.order, "limits": limits, "kept": kept}
-        return worker, told
+        return worker, told | {"shard": list(self._shard)}
 
-    def _take_back(self, worker: Worker, holds: list[Any], now: float) -> list[int]:
+    def _take_back(self, worker: Worker, message: Message, now: float) -> list[int]:
         """Take what a worker holds into flight again; return its grants of what is not with others."""
-        for grant, url, host in holds:
+        for name, address in message.get("turns", ()):
+            self.frontier.lending.lend_again(worker.turn(name), str(address), now)
+            worker.turns.add(str(name))
+        for grant, url, host in message["holds"]:
             if (taken := self.frontier.adopt(url, now)) is not None:
                 worker.held[int(grant)] = taken
                 worker.hosts[int(host)] = taken.host
@@ -168,9 +181,14 @@ class Desk:
 
     def _host(self, worker: Worker, number: int) -> int:
         """Return the number of a host that a worker names; -1, which no host has, if nobody knows it."""
-        if number >> _COPY << _COPY == self._copy:
-            return number - self._copy
+        own = number // self._shard.total
+        if own >> _COPY << _COPY == self._copy:
+            return own - self._copy
         return worker.hosts.get(number, -1)
+
+    def _number(self, host: int) -> int:
+        """Return the number by which workers know a host: no other shard, and no other copy, has it."""
+        return (self._copy + host) * self._shard.total + self._shard.number
 
     def _note_workers(self) -> None:
         names = sorted({*self.workers, *self._expected})
@@ -221,6 +239,9 @@ class Desk:
         for url in worker.lent:
             self.frontier.repay(url, now)
         worker.lent.clear()
+        for name in worker.turns:
+            self.frontier.lending.end(worker.turn(name), now)
+        worker.turns.clear()
 
     # --- what they say, and get ---
 
@@ -244,7 +265,11 @@ class Desk:
             reply["lent"] = [self._borrow(worker, now, *words) for words in message["borrow"]]
         if "unplaced" in message:
             hosts = self.frontier.unplaced(int(message["unplaced"]))
-            reply["unplaced"] = [(self._copy + host, name) for host, name in hosts]
+            reply["unplaced"] = [(self._number(host), name) for host, name in hosts]
+        if "turns" in message:
+            reply["turns"] = [self._lend(worker, now, *words) for words in message["turns"]]
+        if "owed" in message:
+            reply["owed"] = self.frontier.owed(int(message["owed"]), now)
         if "stats" in message:
             self.heard(message["stats"])
         if message.get("log"):
@@ -264,19 +289,26 @@ class Desk:
             held = self.frontier.in_flight - self._allocator.kept
             want = max(0, min(want, self.page_limit - self._pages - held))
         rows: list[tuple[object, ...]] = []
+        servers: list[str] = []
         for taken in self._allocator.take(worker.name, want, now, is_idle=not worker.held):
             worker.grants += 1
             worker.held[worker.grants] = taken
-            place = (taken.number, self._copy + taken.host, taken.hint, taken.hops)
+            place = (taken.number, self._number(taken.host), taken.hint, taken.hops)
             rows.append((worker.grants, taken.url, taken.depth, taken.attempts, *place))
+            if self._shard.total > 1:
+                servers.append(self.frontier.address_of(taken.host))
         reply["taken"] = rows
+        if any(servers):
+            reply["servers"] = servers
         if len(rows) < want or not want:
             wait = self.frontier.wait(now)
             if self._allocator.kept:
                 wait = BEAT if wait is None else wait
             if wait is not None and self.frontier.in_flight > len(worker.held):
                 wait = min(wait, BEAT)  # the others may find links at any moment
-            reply["wait"] = wait
+            if self.frontier.is_owing or self.frontier.lending.first is not None:
+                wait = BEAT if wait is None else min(wait, BEAT)
+            reply |= {"wait": wait, "puts": f"{self.run} {self._puts}"}
 
     @property
     def has_enough_pages(self) -> bool:
@@ -298,6 +330,8 @@ class Desk:
         states = (counts.waiting, counts.in_flight, counts.done, counts.failed, counts.denied)
         reply["counts"] = [*states, dict(counts.rejected)]
         reply["depths"] = [(grant, taken.depth) for grant, taken in worker.held.items()]
+        if self._shard.total > 1:
+            reply["floor"] = self.frontier.floor
 
     def _counts(self, now: float) -> Counts:
         if self._clock is None or self._counted is None or now - self._counted[0] > _COUNTED:
@@ -381,9 +415,16 @@ class Desk:
     # --- operations ---
 
     def _put(
-        self, worker: Worker, now: float, urls: list[str], depth: int, contexts: list[int]
+        self,
+        worker: Worker,
+        now: float,
+        urls: list[str],
+        depth: int,
+        contexts: list[int],
+        hops: int = 0,
     ) -> None:
-        self.frontier.put(urls, depth, contexts)
+        self._puts += 1
+        self.frontier.put(urls, depth, contexts, hops)
 
     def _end(
         self, worker: Worker, now: float, grant: int, state: Any, links: list[str], rest: Message
@@ -414,12 +455,20 @@ class Desk:
         self.frontier.place(self._host(worker, host), address)
 
     def _borrow(
-        self, worker: Worker, now: float, host: int | None, url: str, address: str
+        self,
+        worker: Worker,
+        now: float,
+        host: int | None,
+        url: str,
+        address: str,
+        alone: bool = False,
     ) -> float:
         if url in worker.lent:
             return 0.0
+        if self.is_waiting_for_workers(now):
+            return BEAT
         own = None if host is None else self._host(worker, host)
-        seconds = self.frontier.borrow(own, url, address, now)
+        seconds = self.frontier.borrow(own, url, address, now, alone=alone)
         if seconds == 0.0:
             worker.lent.add(url)
         return seconds
@@ -428,6 +477,28 @@ class Desk:
         if url in worker.lent:
             worker.lent.discard(url)
             self.frontier.repay(url, now)
+
+    def _lend(self, worker: Worker, now: float, name: str, address: str, shard: int) -> float:
+        """Lend a page of another shard the turn of a server; return the seconds to wait if that cannot be."""
+        if name in worker.turns:
+            return 0.0
+        if self.is_waiting_for_workers(now):
+            return BEAT
+        seconds = self.frontier.lending.lend(worker.turn(name), address, shard, now)
+        if seconds == 0.0:
+            worker.turns.add(name)
+        return seconds
+
+    def _return(self, worker: Worker, now: float, name: str) -> None:
+        if name in worker.turns:
+            worker.turns.discard(name)
+            self.frontier.lending.end(worker.turn(name), now)
+
+    def _forwarded(self, worker: Worker, now: float, page: str, depth: int) -> None:
+        self.frontier.forwarded(page, depth)
+
+    def _floor(self, worker: Worker, now: float, depth: int) -> None:
+        self.frontier.set_floor_elsewhere(int(depth))
 
     def _note(self, worker: Worker, now: float, name: str, value: str) -> None:
         self.frontier.set_note(name, value.encode("latin-1"))

@@ -87,7 +87,7 @@ class Line:
 
     def collect(self, timeout: float = 0.0) -> Answer | None:
         """Return the answer, None if it is not there in time; FrontierUnavailable if there cannot be one."""
-        if self._under_way is None:
+        if self._under_way is None or not (timeout or self._under_way.done()):
             return None
         try:
             answer = self._under_way.result(timeout)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rdfaspider.frontier.service.shards import ShardedFrontier
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rdfaspider.frontier.service.client import ServedFrontier
 
 
-def lines(frontier: ServedFrontier) -> Iterator[str]:
+def lines(frontier: ServedFrontier | ShardedFrontier) -> Iterator[str]:
     """Yield what to tell of the workers."""
     workers = frontier.workers()
     told = ", ".join(f"{name}={value}" for name, value in frontier.told.items() if name != "state")
     state = {"run": "run", "pause": "are paused", "stop": "are told to stop"}[frontier.state]
-    yield f"The workers {state}{f', with {told}' if told else ''}; the order is {frontier.order}."
+    shards = f", over {frontier.total} shards" if isinstance(frontier, ShardedFrontier) else ""
+    told = f", with {told}" if told else ""
+    yield f"The workers {state}{told}; the order is {frontier.order}{shards}."
     if not workers:
         yield "No worker is there."
         return

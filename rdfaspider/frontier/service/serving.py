@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.local import LocalFrontier
     from rdfaspider.frontier.partitions import Division
     from rdfaspider.frontier.service.wire import Address, Security
+    from rdfaspider.frontier.sharding import Shard
 
 logger = logging.getLogger(__name__)
 
@@ -23,16 +24,20 @@ def serve(
     frontier: LocalFrontier, address: Address, security: Security, division: Division | None = None
 ) -> None:
     """Serve a frontier until SIGINT or SIGTERM; FrontierUnavailable if it cannot be, or cannot any more."""
-    asyncio.run(_serve(Service(Desk(frontier, clock.now, division=division), address, security)))
+    desk = Desk(frontier, clock.now, division=division)
+    asyncio.run(_serve(Service(desk, address, security), frontier.shard))
 
 
-async def _serve(service: Service) -> None:
+async def _serve(service: Service, shard: Shard) -> None:
     await service.start()
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    command = f"scrapy crawl rdfa -s JOBDIR=worker1 -s FRONTIER_URL={service.address}"
+    others = ",…" if shard.total > 1 else ""
+    command = f"scrapy crawl rdfa -s JOBDIR=worker1 -s FRONTIER_URL={service.address}{others}"
     print(f"Workers join with: {command}", flush=True)
+    if others:
+        print(f"This is shard {shard}: they name the addresses of all shards.", flush=True)
     print("Each has a JOBDIR of its own; seeds come with any of them (-a seeds=…).", flush=True)
     try:
         await service.until(stopped)

@@ -4,7 +4,7 @@ Layout. `did` is what the worker did since the last message, in order. `held` ar
 those `at_hand` among them, which nobody has begun to fetch. `_ended` are grants that have ended in `did`, and
 `_ending` those that have in the message under way.
 Invariant: a URL that the service takes to be this worker's is in exactly one of the three, so a greeting can
-name everything that the service must not give to others.
+name everything that the service must not give to others. The same holds for `turns` of servers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdfaspider import clock
 from rdfaspider.frontier import Counts, FrontierUnavailable, Taken
-from rdfaspider.frontier.service import BEAT, SILENT_AFTER
+from rdfaspider.frontier.service import AWAY_AFTER, BEAT, SILENT_AFTER
 from rdfaspider.frontier.service.notices import TOLD
 
 if TYPE_CHECKING:
@@ -49,9 +49,23 @@ class Talk:
         self.watched: dict[str, Callable[[bytes], None]] = {TOLD: self._heed}
         self.told: Message = {}
         self.heed: Callable[[Message], None] = lambda told: None
-        self.borrowing: dict[str, tuple[int | None, str, str]] = {}
+        self.borrowing: dict[str, tuple[int | None, str, str, bool]] = {}
         self.lent: dict[str, float] = {}
         self.unplaced: list[tuple[int, str]] = []
+        # For a frontier of several shards: the servers of URLs at hand, turns of servers that are asked for,
+        # the answers, those that are out, and what others must be told of.
+        self.servers: dict[Taken, str] = {}
+        self.asking: dict[str, tuple[str, str, int]] = {}
+        self.answers: dict[str, float] = {}
+        self.turns: dict[str, str] = {}
+        self.owed: list[list[Any]] = []
+        # Where the service has something unfinished, and when the question was sent that this answers.
+        self.floor, self.looked_at = 0, 0.0
+        # The number of the last message that was answered; when the question was sent that `wait` answers,
+        # and how much the service had taken in then.
+        self.answered = 0
+        self.asked_at = 0.0
+        self.puts = ""
         self.counts = Counts(0, 0, 0, 0, 0, {})
         self.wait: float | None = 0.0
         self.welcome: Message = {}
@@ -63,6 +77,8 @@ class Talk:
         self._run = os.urandom(8).hex()
         self._ended: dict[int, tuple[str, int]] = {}
         self._ending: dict[int, tuple[str, int]] = {}
+        self._returned: dict[str, str] = {}
+        self._returning: dict[str, str] = {}
         self._last_grant = 0
         self._number = 0
         self._message: Message = {}
@@ -87,8 +103,25 @@ class Talk:
     def is_busy(self) -> bool:
         return self._line.is_busy
 
+    @property
+    def is_away(self) -> bool:
+        """Tell whether the service lets this worker wait for longer than it should."""
+        since = max(self._last_contact, self._last_sent)
+        return self._line.is_busy and clock.now() - since > AWAY_AFTER
+
+    @property
+    def ticket(self) -> int:
+        """Return the number of the message in which everything is told that was done until now."""
+        return self._number + 1 if self.did else self._number
+
     def do(self, *words: Any) -> None:
         self.did.append(words)
+
+    def give_back(self, name: str) -> None:
+        """Say that a fetch has ended for which there was a turn of a server."""
+        if (address := self.turns.pop(name, None)) is not None:
+            self._returned[name] = address
+            self.did.append(("return", name))
 
     def end(self, taken: Taken, what: str, *words: Any) -> bool:
         """Say that a URL is not held any more; False if it was not."""
@@ -119,6 +152,7 @@ class Talk:
             "watch": list(self.watched),
             "grants": self._last_grant,
             "holds": [*holds, *ended],
+            "turns": list({**self._returning, **self._returned, **self.turns}.items()),
         }
 
     def begin(self, wishes: Message) -> None:
@@ -130,9 +164,12 @@ class Talk:
         self._number += 1
         if self.borrowing:
             wishes["borrow"] = list(self.borrowing.values())
+        if self.asking:
+            wishes["turns"] = list(self.asking.values())
         self._message = {"number": self._number, "now": self.now, "did": self.did, **wishes}
         self.did = []
         self._ending, self._ended = self._ended, {}
+        self._returning, self._returned = self._returned, {}
         self._last_sent = clock.now()
         if "look" in wishes:
             self.last_look = self._last_sent
@@ -188,6 +225,7 @@ class Talk:
         self._last_contact = clock.now()
         self._reply = answer.reply
         if answer.reply.get("number") == self._number:
+            self.answered = self._number
             self._take_in(answer.reply)
 
     def _let_go_of_what_is_lost(self, welcome: Message) -> None:
@@ -198,25 +236,38 @@ class Talk:
         for taken in lost:
             self.at_hand.remove(taken)
             del self.held[taken]
+            self.servers.pop(taken, None)
 
     def _take_in(self, reply: Message) -> None:
-        self._ending = {}
+        self._ending, self._returning = {}, {}
         for name, value in reply.get("notes", {}).items():
             try:
                 self.watched[name](value.encode("latin-1"))
             except Exception:  # what somebody has noted must not cost the URLs that came with it
                 logger.exception("What others have noted as %s cannot be used.", name)
-        for grant, *words in reply.get("taken", ()):
+        servers = reply.get("servers", ())
+        for place, (grant, *words) in enumerate(reply.get("taken", ())):
             taken = Taken(*words)
             self.held[taken] = self._last_grant = grant
             self.at_hand.append(taken)
+            if servers and servers[place]:
+                self.servers[taken] = servers[place]
         if "wait" in reply:
+            self.asked_at, self.puts = self._last_sent, str(reply.get("puts", ""))
             self.wait = reply["wait"]
             pause = LONGEST if self.wait is None else min(max(self.wait, SHORTEST), LONGEST)
             self.next_want = clock.now() + pause
         for url, seconds in zip(list(self.borrowing), reply.get("lent", ()), strict=False):
             del self.borrowing[url]
             self.lent[url] = seconds
+        for name, seconds in zip(list(self.asking), reply.get("turns", ()), strict=False):
+            self.answers[name] = seconds
+            if seconds == 0.0:
+                self.turns[name] = self.asking[name][1]
+            del self.asking[name]
+        self.owed += reply.get("owed", ())
+        if "floor" in reply:
+            self.floor, self.looked_at = reply["floor"], self._last_sent
         self.unplaced += [(host, name) for host, name in reply.get("unplaced", ())]
         if "counts" in reply:
             self.counts = Counts(*reply["counts"])
@@ -229,7 +280,9 @@ class Talk:
         if self.state != "run":
             # A pause may outlast the lease: what nobody has begun goes back.
             while self.at_hand:
-                self.end(self.at_hand.popleft(), "release")
+                taken = self.at_hand.popleft()
+                self.servers.pop(taken, None)
+                self.end(taken, "release")
         self.heed(self.told)
 
     def shut(self) -> None:

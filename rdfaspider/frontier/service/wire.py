@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-VERSION = 1
+VERSION = 2
 
 # The largest frame of somebody who has proved nothing yet, which for a worker that comes back has all URLs
 # that it holds, and of a worker: a page has a few thousand links.

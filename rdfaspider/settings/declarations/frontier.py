@@ -7,9 +7,9 @@ SETTINGS = (
         "FRONTIER_URL",
         "url",
         "{jobdir}/frontier",
-        "Where the frontier is: a directory; `unix:PATH` or `frontier://HOST:PORT` for a worker of a service;"
-        " `redis://HOST:PORT/0?crawl=NAME` to share a crawl by way of Redis ([service.md](service.md))."
-        " `{jobdir}` stands for `JOBDIR`.",
+        "Where the frontier is: a directory; `unix:PATH` or `frontier://HOST:PORT` for a worker of a service,"
+        " or several of them with commas between, each with a shard; `redis://HOST:PORT/0?crawl=NAME` to"
+        " share a crawl by way of Redis ([service.md](service.md)). `{jobdir}` stands for `JOBDIR`.",
         secret=True,
         syntax="rdfaspider.settings.syntax.frontier_url",
     ),
@@ -239,6 +239,17 @@ SETTINGS = (
         unit="copies",
         least=1,
         most=16,
+    ),
+    Setting(
+        "FRONTIER_SHARDS",
+        "int",
+        1,
+        "Of a crawl with `FRONTIER_URL=redis://…`, how many frontiers share it by host, each with nodes"
+        " of its own ([service.md](service.md#several-frontiers)). A crawl keeps the number it began with;"
+        " workers that set none take it over.",
+        unit="shards",
+        least=1,
+        most=64,
     ),
     Setting("FRONTIER_WAIT", "bool", False, "Wait for more seeds when nothing is left to crawl."),
     Setting(
