@@ -559,6 +559,28 @@ def test_a_keeper_shares_the_turns_of_a_server_with_other_shards(tmp_path: Path)
     assert turns.count("own") >= 7, turns
 
 
+def test_a_host_that_was_ready_waits_for_a_turn_that_was_lent(tmp_path: Path) -> None:
+    """It was to be next, but nobody took from it before the delay of its server was over."""
+    manners = Politeness(delay=0.0, server_delay=1.0)
+    path, urls = str(tmp_path / "frontier"), [host_on(0, 2), host_on(0, 2, "b")]
+    with LocalFrontier(path, shard=(0, 2), politeness=manners) as engine:
+        engine.put(urls)
+        engine.wait(0.0)
+        addresses = {}
+        for host, name in engine.unplaced(9):
+            addresses[f"http://{name}/"] = f"192.0.2.{host + 1}"
+            engine.place(host, f"192.0.2.{host + 1}")
+        first = engine.take(0.0)
+        assert first
+        (other,) = {*urls} - {first.url}
+        assert engine.lending.lend("page", addresses[other], 1, 0.1) == 0.0
+        assert engine.take(5.0) is None, "the server is being fetched from"
+        engine.lending.end("page", 6.0)
+        assert engine.take(6.5) is None, "it rests"
+        second = engine.take(7.0)
+        assert second and second.url == other
+
+
 def test_a_promise_that_nobody_came_for_is_no_turn(tmp_path: Path) -> None:
     with keeper_with_hosts(tmp_path / "frontier", hosts=2, pages=2, delay=4.0) as engine:
         first = engine.take(0.0)
