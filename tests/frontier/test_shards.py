@@ -391,6 +391,26 @@ def test_what_other_shards_have_yet_to_hear_of_survives_a_restart(tmp_path: Path
         assert engine.owed(9, 20.0) == []
 
 
+def test_links_that_are_owed_are_not_forgotten_when_their_page_is_fetched_again(
+    tmp_path: Path,
+) -> None:
+    page, before, after = host_on(0, 2), host_on(1, 2), host_on(1, 2, "x")
+    with LocalFrontier(str(tmp_path / "frontier"), shard=(0, 2)) as engine:
+        engine.set_floor_elsewhere(256)  # so that the links of the page are not kept for long
+        for depth, link, context in ((5, before, 7), (2, after, 9)):
+            engine.put([page], depth)
+            taken = engine.take(10.0 - depth)
+            assert taken
+            engine.finish(taken, "done", 10.0 - depth, [], abroad=[link], contexts=[context])
+            engine.wait(10.0)
+        (owed,) = engine.owed(9, 20.0)
+        assert owed == (page, 3, 0, [before, after], [7, 9])
+        engine.forwarded(page, 6)
+        assert engine.is_owing, "that was by the depth of the first fetch"
+        engine.forwarded(page, 3)
+        assert not engine.is_owing
+
+
 def test_a_copy_knows_what_other_shards_have_yet_to_hear_of(tmp_path: Path) -> None:
     page, gone, link = host_on(0, 2), host_on(0, 2, "g"), host_on(1, 2)
     log: list[Any] = []
