@@ -435,6 +435,37 @@ def test_a_copy_knows_what_other_shards_have_yet_to_hear_of(tmp_path: Path) -> N
         assert not (leader.is_owing or copy.is_owing)
 
 
+def test_a_copy_hears_by_which_depth_other_shards_were_told(tmp_path: Path) -> None:
+    page, link = host_on(0, 2), host_on(1, 2)
+    with LoggedFrontier(str(tmp_path / "copy"), shard=(0, 2)) as copy:
+        said = {"abroad": [link], "contexts": [], "told": 5}
+        copy.do("end", page, 5, "done", 0.0, [], said)
+        assert not copy.is_owing
+        copy.do("end", page, 2, "done", 0.0, [], said)
+        assert [owed.depth for owed in copy.owed(9, 0.0)] == [3], (
+            "a shorter way was found meanwhile"
+        )
+
+
+def test_a_copy_forgets_the_links_that_its_leader_forgets(tmp_path: Path) -> None:
+    log: list[Any] = []
+    leader = LoggedFrontier(str(tmp_path / "leader"), shard=(0, 2))
+    copy = LoggedFrontier(str(tmp_path / "copy"), shard=(0, 2))
+    leader.record = lambda *operation: log.append(operation)
+    with leader, copy:
+        leader.put([host_on(0, 2)], 1)
+        leader.set_floor_elsewhere(256)
+        for now in range(0, 30, 10):
+            taken = leader.take(now)
+            assert taken
+            leader.finish(taken, "done", now, [f"{taken.url}x"])
+        leader.counts()
+        for name, *words in log:
+            copy.do(name, *words)
+        copy.counts()
+        assert [list(each._database.links.pairs()) for each in (leader, copy)] == [[], []]
+
+
 def _hashable(owed: Owed) -> tuple[Any, ...]:
     return (owed.page, owed.depth, owed.hops, tuple(owed.links), tuple(owed.contexts))
 

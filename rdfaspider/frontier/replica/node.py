@@ -259,8 +259,9 @@ class Node:
             self._standing = standing
         self._about["position"] = standing.position
         if self._done > _OPERATIONS:
+            floor = self._frontier.floor_elsewhere  # which is said again only when it changes
             self._frontier.abandon()
-            self._open_copy()
+            self._open_copy().set_floor_elsewhere(floor)
         return bool(entries)
 
     def _throw_away(self) -> None:
