@@ -52,6 +52,23 @@ def test_a_server_that_was_restarted_is_found_again(tmp_path: Path) -> None:
         link.close()
 
 
+def test_a_server_that_takes_no_writes_any_more_is_let_go_of(tmp_path: Path) -> None:
+    """Its address may belong to another one by now, and the connection does not break by itself."""
+    with (
+        redis_servers.server(tmp_path / "one") as one,
+        redis_servers.server(tmp_path / "other") as other,
+        one.client() as client,
+    ):
+        link = RedisLink(one.url, "crawl", 5.0)
+        link.run(ADD, [KEY], b"x")
+        before = link.call("client_id")
+        client.replicaof("127.0.0.1", other.port)
+        with pytest.raises(redis.exceptions.ReadOnlyError):
+            link.run(ADD, [KEY], b"y")
+        assert link.call("client_id") != before, "a new connection"
+        link.close()
+
+
 def test_sentinels_say_who_is_the_primary(tmp_path: Path) -> None:
     with redis_servers.watched(tmp_path) as watched:
         link = RedisLink(watched.url, "crawl", 2.0)
