@@ -261,7 +261,11 @@ class AsyncRedisLink:
             about = await self.call("info", "replication")
         except redis.ResponseError:  # it may not be asked
             about = {}
-        self._has_replicas = bool(about.get("connected_slaves"))
+        # One that is still getting its first copy could not take over, and acknowledges nothing for minutes.
+        replicas = (each for name, each in about.items() if name.startswith("slave"))
+        self._has_replicas = any(
+            isinstance(each, dict) and each.get("state") == "online" for each in replicas
+        )
 
     async def _found(self) -> list[Any]:
         async with self._finding:

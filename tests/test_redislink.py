@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -143,3 +144,26 @@ def test_a_url_that_makes_no_sense_shows_no_secret(url: str) -> None:
     with pytest.raises(ValueError, match="write redis") as caught:
         RedisLink(split_query(url, "crawl", "rdfa")[0], "crawl", 1.0)
     assert "secret" not in str(caught.value)
+
+
+def test_a_replica_that_is_getting_its_first_copy_holds_nobody_up(tmp_path: Path) -> None:
+    options = ("--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "60")
+
+    async def add(url: str) -> object:
+        link = AsyncRedisLink(url, "crawl", 5.0)
+        try:
+            return await link.run_safely(ADD, [KEY], b"x")
+        finally:
+            await link.close()
+
+    with (
+        redis_servers.server(tmp_path, *options) as server,
+        server.client() as client,
+        socket.create_connection(("127.0.0.1", server.port)) as replica,
+    ):
+        replica.sendall(b"SYNC\r\n")  # it gets its copy in a minute
+        until = time.monotonic() + 10
+        while not client.info("replication")["connected_slaves"]:
+            assert time.monotonic() < until
+        assert client.info("replication")["slave0"]["state"] == "wait_bgsave"
+        assert asyncio.run(add(server.url)) == 1
