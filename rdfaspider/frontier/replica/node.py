@@ -29,8 +29,10 @@ from rdfaspider.frontier.replica.journal import Journal, unpack
 from rdfaspider.frontier.replica.leading import HANDING_OVER, LATELY, Leader, has_heir
 from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing, standing_of
 from rdfaspider.frontier.replica.registry import BEGINNING, Keys, Registry, View, absent
+from rdfaspider.frontier.replica.shardcount import ShardCount
 from rdfaspider.frontier.service.desk import WORKERS
 from rdfaspider.frontier.service.wire import Address, Security
+from rdfaspider.frontier.sharding import Shard
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +73,7 @@ class Node:
         keys = Keys(url)
         self._path = path
         self._registry = Registry(keys, name)
+        self._shards = ShardCount(keys, Shard(*options.get("shard", ())).total)
         self._worker = worker
         self._listen = listen or Address(host=keys.own_address())
         self._security = security or Security()
@@ -109,6 +112,7 @@ class Node:
             with suppress(redis.RedisError):
                 await self._registry.leave()
             await self._registry.close()
+            await self._shards.close()
 
     async def _open(self) -> None:
         registry, until = self._registry, monotonic() + _OPENING
@@ -154,6 +158,7 @@ class Node:
         while True:
             with suppress(redis.RedisError):
                 await self._registry.beat(**self._about)
+                await self._shards.keep()
             await asyncio.sleep(RENEWED)
 
     # --- standing by ---
