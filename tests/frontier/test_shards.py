@@ -312,6 +312,25 @@ def test_a_shard_that_is_away_stops_its_own_hosts_only(services: Services) -> No
         eventually(lambda: (one.counts(), not services.engines[0].is_owing)[1])
 
 
+def test_a_note_of_a_shard_that_is_away_does_not_hold_up_the_others(services: Services) -> None:
+    name = f"robots {host_on(1, 2)[:-1]}"
+    with services.worker("one") as one:
+        one.set_note(name, b"rules")
+        assert one.take(0.0) is None
+        settle(one)
+        assert one.note(name) == b"rules"
+        services.stop(1)
+        began = time.monotonic()
+        for _ in range(20):
+            with pytest.raises(FrontierUnavailable, match="does not answer"):
+                one.note(name)
+            one.knows(host_on(1, 2))
+        assert time.monotonic() - began < 8.0, "once it is known to be away, nobody waits"
+        services.start(1)
+        settle(one)
+        assert one.note(name) == b"rules"
+
+
 def test_a_shard_that_is_killed_before_it_has_heard_of_an_end_hears_of_it(
     services: Services,
 ) -> None:

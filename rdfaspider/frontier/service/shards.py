@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 # URLs that wait for turns of servers, at most, and seconds that the end of a worker may take.
 _ROOM, _LEAVING = 64, 10.0
+# Seconds that a note may take while the crawl runs: the other shards wait for it too.
+_IMPATIENT = 1.0
 
 
 class ShardedFrontier:
@@ -53,6 +55,7 @@ class ShardedFrontier:
         self._quiet: tuple[list[str], float] | None = None
         self._floors = Floors(self._shards)
         self._borrowed = Borrowed(self._shards, self._keepers)
+        self._has_begun = False  # whether anything was asked for
         self._is_closed = False
 
     # --- what all shards have in common ---
@@ -166,9 +169,11 @@ class ShardedFrontier:
         return all([shard.is_settled for shard in self._shards]) and not self._errands
 
     def knows(self, url: str) -> bool:
-        return self._of(url).knows(url)
+        shard = self._of(url)
+        return shard.talk.is_away or shard.knows(url)  # it is not worth waiting for
 
     def take(self, now: float) -> Taken | None:
+        self._has_begun = True
         self._run(now)
         if (taken := self._keepers.next()) is not None:
             return taken
@@ -271,7 +276,12 @@ class ShardedFrontier:
     # --- notes ---
 
     def note(self, name: str) -> bytes | None:
-        return self._shards[shard_of_note(name, self.total)].note(name)
+        shard = self._shards[shard_of_note(name, self.total)]
+        if shard.is_at_once or not self._has_begun:
+            return shard.note(name)
+        if shard.talk.is_away:
+            raise FrontierUnavailable(f"Shard {shard.shard} of the crawl does not answer.")
+        return shard.note(name, _IMPATIENT)
 
     def set_note(self, name: str, value: bytes) -> None:
         if name in self._first.talk.watched:
