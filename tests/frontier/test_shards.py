@@ -331,6 +331,22 @@ def test_a_note_of_a_shard_that_is_away_does_not_hold_up_the_others(services: Se
         assert one.note(name) == b"rules"
 
 
+def test_a_worker_takes_its_leave_of_all_shards_at_the_same_time(services: Services) -> None:
+    one = services.worker("one")
+    settle(one)
+    met = threading.Barrier(2)
+    for shard in one._shards:
+        leave = shard._leave
+
+        def wait_for_others(leave: Callable[[], None] = leave) -> None:
+            met.wait(5)
+            leave()
+
+        shard._leave = wait_for_others  # type: ignore[method-assign]
+    one.close()
+    assert not any(threaded.desk.workers for threaded in services.threaded)
+
+
 def test_a_shard_that_is_killed_before_it_has_heard_of_an_end_hears_of_it(
     services: Services,
 ) -> None:

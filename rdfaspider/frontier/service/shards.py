@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
@@ -354,6 +355,8 @@ class ShardedFrontier:
         if self._is_closed:
             return
         self.notify = lambda: None
+        for shard in self._shards:
+            shard.talk.heed = lambda told: None  # it would be called in another thread
         now, end = clock.now(), time.monotonic() + _LEAVING
         with suppress(FrontierUnavailable):  # each says so when it is closed
             while self._errands and time.monotonic() < end:
@@ -361,8 +364,11 @@ class ShardedFrontier:
                 time.sleep(0.005)
             self._keepers.give_all_back(now)
         self._is_closed = True
-        for shard in self._shards:
-            shard.close()
+        # At the same time: each may take long, and would be taken for dead by those that wait for it.
+        with ThreadPoolExecutor(self.total) as pool:
+            closing = [pool.submit(shard.close) for shard in self._shards]
+        for each in closing:
+            each.result()
 
     def __enter__(self) -> Self:
         return self
