@@ -17,7 +17,8 @@ from rdfaspider.frontier.replica import Gone, end
 from rdfaspider.frontier.replica.client import ReplicatedFrontier
 from rdfaspider.frontier.replica.journal import Journal, unpack
 from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing
-from rdfaspider.frontier.replica.registry import BEGINNING, Keys, Registry, shard_url
+from rdfaspider.frontier.replica.node import Node, _Unfit
+from rdfaspider.frontier.replica.registry import BEGINNING, Keys, Registry, View, shard_url
 from rdfaspider.frontier.replica.sharded import agree_on_shards
 from rdfaspider.frontier.service.desk import Desk
 from tests.frontier import redis_servers
@@ -616,3 +617,36 @@ def test_a_redis_that_has_lost_everything_hears_again_how_many_shards_there_are(
                 assert time.monotonic() < until, "a worker would begin another crawl"
                 time.sleep(0.02)
         assert agree_on_shards(url, None) == 2
+
+
+def test_a_standby_that_stood_still_does_not_step_over_what_was_cut(
+    url: str, tmp_path: Path
+) -> None:
+    async def run() -> None:
+        async with registry_of(url, "leader") as leader:
+            journal = Journal(leader, await leader.take(0), BEGINNING)
+            await journal.begin(is_whole=True)
+            first = journal.position
+            for name in ("a", "b"):
+                journal._pending = [("note", name, "value")]
+                await journal._add()
+            node = Node(url, tmp_path / "node", "standby", order="breadth")
+            await node._open()
+            node._standing = Standing(leader.identity, journal.number, first)
+            node._open_copy().stand(node._standing)
+            look = node._registry.look
+
+            async def stand_still(within: float = 10.0) -> View:
+                view = await look(within)
+                await leader.trim(journal.number, journal.position)
+                return view
+
+            node._registry.look = stand_still  # type: ignore[method-assign]
+            with pytest.raises(_Unfit):
+                await node._step()
+            assert node._frontier is not None
+            assert node._frontier.note("b") is None
+            node._frontier.abandon()
+            await node._registry.close()
+
+    asyncio.run(run())

@@ -247,6 +247,9 @@ class Node:
         assert self._standing is not None
         entries = await self._registry.read(self._standing.position, waits=waits)
         standing = self._standing
+        # It may have been cut since the last look, if this node stood still in between.
+        if not (await self._registry.look()).is_whole_from(standing.position):
+            raise _Unfit
         for position, entry in entries:
             for name, *words in unpack(entry):
                 if name == "lead":
