@@ -840,6 +840,22 @@ def test_what_is_asked_and_told_concerns_all_shards(services: Services) -> None:
         assert {"state": "run", "delay": "2.5"} in seen
 
 
+def test_a_stop_that_has_reached_one_shard_stops_the_worker(services: Services) -> None:
+    here, there = host_on(0, 2), host_on(1, 2)
+    onlooker = ServedFrontier(services.urls[0], onlooks=True, read_ahead=0, is_one_of_many=True)
+    with services.worker("one") as one, onlooker:
+        one.put([here, there, f"{there}2"])
+        flying = [take(one), take(one)]
+        onlooker.tell("state", "stop")
+        eventually(lambda: (one.counts(), one.state == "stop")[1])
+        assert one.wait(0.0) is not None, "something is under way"
+        for taken in flying:
+            one.finish(taken, "done", 0.0)
+        eventually(lambda: one.wait(0.0) is None)
+        assert one.take(0.0) is None
+    assert services.engines[1].counts().waiting == 1, "it waits for the next worker"
+
+
 def test_notes_are_with_their_hosts_and_watched_ones_with_every_shard(services: Services) -> None:
     host = host_on(1, 2)[:-1]
     with services.worker("one") as one, services.worker("two") as two:

@@ -176,6 +176,9 @@ class ShardedFrontier:
     def take(self, now: float) -> Taken | None:
         self._has_begun = True
         self._run(now)
+        if self.state != "run":  # by any shard: the others may not have been told
+            self._raise_failure()
+            return None
         if (taken := self._keepers.next()) is not None:
             return taken
         for step in range(self.total):
@@ -188,6 +191,11 @@ class ShardedFrontier:
                 self._keepers.run(now)
         return self._keepers.next()
 
+    def _raise_failure(self) -> None:
+        for shard in self._shards:
+            if shard.talk.failure is not None:
+                raise shard.talk.failure
+
     def wait(self, now: float) -> float | None:
         while True:
             waits = [shard.wait(now) for shard in self._shards]
@@ -195,6 +203,8 @@ class ShardedFrontier:
             self._run(now)
             if not is_new:
                 break
+        if self.state == "stop" and not self._first.is_at_once:
+            return self._wait_to_stop()
         if self._errands or self._keepers:
             waits.append(self._keepers.wait)
         seconds = min((wait for wait in waits if wait is not None), default=None)
@@ -203,6 +213,14 @@ class ShardedFrontier:
         if seconds is None and self.state != "stop" and not self._is_over():
             return self.wait(now) if self._first.is_at_once else LONGEST
         return seconds
+
+    def _wait_to_stop(self) -> float | None:
+        """Return when to look again, None if nothing is under way."""
+        talks = [shard.talk for shard in self._shards]
+        if any(talk.failure is not None for talk in talks):
+            return 0.0  # the next `take` says so
+        is_busy = self._errands or any(talk.begun or talk.did for talk in talks)
+        return LONGEST if is_busy else None
 
     def _is_over(self) -> bool:
         """Tell whether all shards had nothing at one moment.
