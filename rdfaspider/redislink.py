@@ -29,8 +29,16 @@ from rdfaspider.secrets import without_secrets
 _SENTINEL_PORT = 26379
 # Milliseconds that a replica has to say that it is up to date.
 _REPLICATION = 1000
-# What a server says that has the keys no more, or takes no writes.
-_ELSEWHERE = ("MOVED", "ASK", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "LOADING")
+# What is raised when a server does not answer, has the keys no more, or takes no writes. Of an error inside a
+# script, older servers tell only in its text.
+_ELSEWHERE = (
+    redis.ConnectionError,
+    redis.TimeoutError,
+    redis.exceptions.AskError,  # MovedError is one
+    redis.exceptions.ClusterDownError,  # MasterDownError is one
+    redis.exceptions.ReadOnlyError,
+    OSError,
+)
 
 
 def split_query(url: str, name: str, default: str) -> tuple[str, str]:
@@ -145,12 +153,7 @@ def _elsewhere(url: str, host: str, port: int) -> str:
 
 def _is_elsewhere(error: Exception) -> bool:
     """Tell whether another server may have to be asked."""
-    kinds = (redis.ConnectionError, redis.TimeoutError, OSError)
-    return (
-        isinstance(error, kinds)
-        or str(error).startswith(_ELSEWHERE)
-        or "MOVED" in type(error).__name__.upper()
-    )
+    return isinstance(error, _ELSEWHERE) or "-READONLY " in str(error)
 
 
 class Script:
@@ -258,7 +261,11 @@ class AsyncRedisLink:
             about = await self.call("info", "replication")
         except redis.ResponseError:  # it may not be asked
             about = {}
-        self._has_replicas = bool(about.get("connected_slaves"))
+        # One that is still getting its first copy could not take over, and acknowledges nothing for minutes.
+        replicas = (each for name, each in about.items() if name.startswith("slave"))
+        self._has_replicas = any(
+            isinstance(each, dict) and each.get("state") == "online" for each in replicas
+        )
 
     async def _found(self) -> list[Any]:
         async with self._finding:

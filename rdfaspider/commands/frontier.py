@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rdfaspider.frontier import FrontierUnavailable, UrlView
-    from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.sharding import Shard
 
 # Of these one can be asked for at a time.
@@ -221,19 +220,18 @@ class Command(CheckedCommand):
                 _show(text.sum_lines(reader.counts(), reader.limits))
                 now = time.time()
                 _show(text.host_lines(reader.hosts(now), opts.hosts, now))
-            order, limits = reader.order or self.settings["FRONTIER_ORDER"], reader.limits
+            order = reader.order or self.settings["FRONTIER_ORDER"]
+            begun = {"order": order, "limits": reader.limits, "shard": reader.shard}
         if opts.requeue is not None:
-            self._requeue(path, opts.requeue, order, limits)
+            self._requeue(path, opts.requeue, begun)
 
-    def _requeue(self, path: str, pattern: str, order: str, limits: FrontierLimits) -> None:
+    def _requeue(self, path: str, pattern: str, begun: dict[str, Any]) -> None:
         from rdfaspider.frontier.local import LocalFrontier
         from rdfaspider.scheduler.options import politeness_of
 
         assert self.settings is not None
         manners = politeness_of(self.settings)
-        with LocalFrontier(
-            path, order=order, politeness=manners, limits=limits, now=time.time()
-        ) as frontier:
+        with LocalFrontier(path, politeness=manners, now=time.time(), **begun) as frontier:
             _say_requeued(frontier.requeue(pattern))
 
 

@@ -13,6 +13,7 @@ copying.py    a copy of the frontier, from the leader to a standby
 node.py       the life of a node: stand by, take the lease, lead
 leading.py    a node as long as it leads
 process.py    a node as a process
+shardcount.py how many shards the crawl has, if it has several
 client.py     `ReplicatedFrontier`, the frontier that a worker sees, and the nodes that workers start
 
 What is written down. The log is of operations, not of bytes: ends with their links, retries, seeds, notes,
