@@ -260,6 +260,9 @@ def _check(args: list[str], opts: argparse.Namespace) -> None:
     """Raise ValueError, before anything is opened, if the options make no sense."""
     if args:
         raise ValueError(f"It takes options only, not {args[0][:200]}: see scrapy frontier -h.")
+    for name in ("listen", "shard"):
+        if getattr(opts, name):
+            raise ValueError(f"--{name} is for scrapy frontier serve.")
     if opts.hosts < 0:
         raise ValueError(f"--hosts must be 0 or more, not {opts.hosts}.")
     asked = [f"--{name}" for name in _QUESTIONS if getattr(opts, name) is not None]

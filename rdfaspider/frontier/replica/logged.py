@@ -153,11 +153,10 @@ class LoggedFrontier(LocalFrontier):
             deep = depth + int(said.get("deeper", 1))
             if deep <= max(self.limits.depth, self.limits.dynamic_depth):
                 contexts = list(said.get("contexts", ()))
-                self.put(links, deep, contexts[: len(links)])
-                told = said.get("told")
+                told, hops = said.get("told"), int(said.get("hops", 0))
+                self.put(links, deep, contexts[: len(links)], hops)
                 if said.get("abroad") and (told is None or told > depth):
-                    rest = contexts[len(links) :]
-                    self.owe(url, deep, said["abroad"], rest, int(said.get("hops", 0)))
+                    self.owe(url, deep, said["abroad"], contexts[len(links) :], hops)
 
     def _do_retry(self, url: str, now: float, after: float, reason: str, status: int) -> None:
         if (taken := self._take_up(url, now)) is not None:
