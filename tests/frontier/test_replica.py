@@ -525,6 +525,7 @@ def test_a_node_without_a_copy_says_that_it_waits_for_one(url: str, tmp_path: Pa
         finish(worker, 10)
 
 
+@pytest.mark.campaign
 def test_a_copy_that_was_left_on_this_machine_is_taken_over(url: str, tmp_path: Path) -> None:
     """As jobs of scrapyd, which have a directory each, leave theirs."""
     with NodeProcess(url, tmp_path / "one") as one, Worker(url) as worker:
