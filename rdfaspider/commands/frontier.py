@@ -48,8 +48,8 @@ class Command(CheckedCommand):
             "Show the frontier of the crawl in JOBDIR: URLs by state, and the hosts with the most"
             " waiting. It reads a running crawl without disturbing it. With --url show one URL's"
             " record, with --failed or --denied list URLs with status, attempts, time, reason and the page"
-            " they were found on, with --requeue let failed ones wait again. Of a shared crawl also its"
-            " workers and partitions, which --pause, --resume, --stop and --tell tell what to do. With serve,"
+            " they were found on, with --requeue let failed ones wait again. Of a crawl with workers"
+            " also these, which --pause, --resume, --stop and --tell tell what to do. With serve,"
             " hand the frontier out to workers until Ctrl-C; each is a crawl with FRONTIER_URL set to what is"
             " printed."
         )
