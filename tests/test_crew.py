@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Quad
 
-from rdfaspider.frontier.reader import FrontierReader
-from rdfaspider.frontier.service.client import ServedFrontier
+from rdfaspider.frontier.views.reader import FrontierReader
+from rdfaspider.service.client import ServedFrontier
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web

@@ -564,7 +564,7 @@ def test_what_an_earlier_version_left_of_a_damaged_frontier(copied: Copied, run:
 
 BREAKER = """
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 
 close = LocalFrontier.close
 

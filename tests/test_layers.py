@@ -18,7 +18,7 @@ LAYERS = (
     ("__main__", "commands", "spiders"),
     ("scheduler", "downloader", "resolver", "middlewares", "pipelines", "extensions", "feeds"),
     ("settings",),
-    ("simulator",),
+    ("simulator", "service"),
     ("frontier", "linkgraph", "site"),
     ("focus",),
     ("extract", "stores", "archive", "robots", "seedlist"),

@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rdfaspider.frontier.replica.client import ReplicatedFrontier
-from rdfaspider.frontier.replica.registry import View
+from rdfaspider.service.replica.client import ReplicatedFrontier
+from rdfaspider.service.replica.registry import View
 from rdfaspider.site.parameters import Parameters
 from tests.frontier import redis_servers
 from tests.frontier.replicas import url_of, view_of

@@ -97,11 +97,11 @@ class Command(CheckedCommand):
         from scrapy.utils.log import configure_logging
 
         from rdfaspider.frontier import is_replicated, is_shared
-        from rdfaspider.frontier.local import LocalFrontier
-        from rdfaspider.frontier.service.serving import serve
-        from rdfaspider.frontier.service.wire import Address
+        from rdfaspider.frontier.engine.local import LocalFrontier
         from rdfaspider.frontier.sharding import Shard
         from rdfaspider.scheduler.options import division_of, frontier_options, security_of
+        from rdfaspider.service.process import serve
+        from rdfaspider.service.wire import Address
 
         assert self.settings is not None
         shard = Shard.parse(opts.shard or "1/1")
@@ -121,16 +121,16 @@ class Command(CheckedCommand):
     def _be_node(self, url: str, shard: Shard, opts: argparse.Namespace) -> None:
         from scrapy.utils.log import configure_logging
 
-        from rdfaspider.frontier.replica.process import serve
-        from rdfaspider.frontier.replica.registry import shard_url
-        from rdfaspider.frontier.replica.sharded import agree_on_shards, path_of
-        from rdfaspider.frontier.service.wire import Address
         from rdfaspider.scheduler.options import (
             frontier_order,
             node_options,
             security_of,
             shards_wanted,
         )
+        from rdfaspider.service.replica.process import serve
+        from rdfaspider.service.replica.registry import shard_url
+        from rdfaspider.service.replica.sharded import agree_on_shards, path_of
+        from rdfaspider.service.wire import Address
 
         assert self.settings is not None
         wanted = shards_wanted(self.settings)
@@ -150,9 +150,10 @@ class Command(CheckedCommand):
         serve(url, path, listen, security_of(self.settings), options)
 
     def _run_served(self, url: str, opts: argparse.Namespace) -> None:
-        from rdfaspider.frontier import FrontierUnavailable, open_frontier, text
-        from rdfaspider.frontier.service import report
+        from rdfaspider.frontier import FrontierUnavailable, open_frontier
+        from rdfaspider.frontier.views import text
         from rdfaspider.scheduler.options import security_of
+        from rdfaspider.service import report
         from rdfaspider.terminal import escaped
 
         assert self.settings is not None
@@ -184,7 +185,7 @@ class Command(CheckedCommand):
     def _look_at_copy(self, error: FrontierUnavailable, opts: argparse.Namespace) -> None:
         """Show the copy of a frontier that a worker has left here; raise the error if there is none."""
         from rdfaspider import rocksdb
-        from rdfaspider.frontier.replica.client import NobodyThere
+        from rdfaspider.service.replica.client import NobodyThere
 
         copy = error.copy if isinstance(error, NobodyThere) else None
         is_question = opts.requeue is None and not any(getattr(opts, n) for n in _INSTRUCTIONS)
@@ -194,8 +195,8 @@ class Command(CheckedCommand):
         self._run_local(str(copy), opts)
 
     def _run_local(self, path: str, opts: argparse.Namespace) -> None:
-        from rdfaspider.frontier import text
-        from rdfaspider.frontier.reader import FrontierReader
+        from rdfaspider.frontier.views import text
+        from rdfaspider.frontier.views.reader import FrontierReader
         from rdfaspider.scheduler.options import frontier_limits, politeness_of
 
         if opts.log or any(getattr(opts, name) for name in _INSTRUCTIONS):
@@ -226,7 +227,7 @@ class Command(CheckedCommand):
             self._requeue(path, opts.requeue, begun)
 
     def _requeue(self, path: str, pattern: str, begun: dict[str, Any]) -> None:
-        from rdfaspider.frontier.local import LocalFrontier
+        from rdfaspider.frontier.engine.local import LocalFrontier
         from rdfaspider.scheduler.options import politeness_of
 
         assert self.settings is not None
@@ -291,7 +292,7 @@ def _show(lines: Iterable[str]) -> None:
 
 
 def _show_url(view: UrlView | None, asked: str) -> None:
-    from rdfaspider.frontier import text
+    from rdfaspider.frontier.views import text
     from rdfaspider.urls.iris import without_userinfo
 
     if view is None:
@@ -300,7 +301,7 @@ def _show_url(view: UrlView | None, asked: str) -> None:
 
 
 def _show_table(views: Iterable[UrlView]) -> None:
-    from rdfaspider.frontier import text
+    from rdfaspider.frontier.views import text
 
     _show(text.table_lines(views, aligned=sys.stdout.isatty()))
 

@@ -13,14 +13,14 @@ from rdfaspider import clock
 from rdfaspider.crew.processes import Processes
 from rdfaspider.crew.settings import settings_of, size_of
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.service.desk import Desk
-from rdfaspider.frontier.service.server import Service
-from rdfaspider.frontier.service.wire import Address, Security
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.pipelines.served import answering
 from rdfaspider.scheduler import Scheduler
 from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import division_of, frontier_url
+from rdfaspider.service.handler import Handler
+from rdfaspider.service.server import Service
+from rdfaspider.service.wire import Address, Security
 from rdfaspider.signals import seed_failed, store_closing, store_opened, time_is_over
 
 if TYPE_CHECKING:
@@ -49,20 +49,24 @@ class CrewScheduler(Scheduler):
 
     def _make_memory(self) -> Memory:
         assert isinstance(self.frontier, LocalFrontier)
-        self.desk = Desk(self.frontier, clock.now, division=division_of(self.crawler.settings))
-        return Memory(self.desk.notices, is_shared=True)
+        self.handler = Handler(
+            self.frontier, clock.now, division=division_of(self.crawler.settings)
+        )
+        return Memory(self.handler.notes, is_shared=True)
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         super().open(spider)
         self._is_time_over = False
-        self.desk.page_limit = self.page_limit
-        self.desk.heard = self._count
-        self.desk.happened = self._happened
-        self.desk.stopped = self._stopped
+        self.handler.page_limit = self.page_limit
+        self.handler.heard = self._count
+        self.handler.happened = self._happened
+        self.handler.stopped = self._stopped
         address = Address(path=_short(Path(f"{frontier_url(self.crawler.settings)}.sock")))
-        self._service = Service(self.desk, address, Security())
+        self._service = Service(self.handler, address, Security())
         self._service.failed = self._frontier_failed
-        self._processes = Processes(self._task, self._count, self.desk.bury, self._workers_failed)
+        self._processes = Processes(
+            self._task, self._count, self.handler.bury, self._workers_failed
+        )
         return None
 
     def _serve_store(self, pipeline: Any) -> None:
@@ -93,14 +97,14 @@ class CrewScheduler(Scheduler):
     # --- what the engine asks ---
 
     def next_request(self) -> Request | None:
-        if self.desk.has_enough_pages and not self._is_stopping:
+        if self.handler.has_enough_pages and not self._is_stopping:
             self._is_stopping = True
             self._close_spider("closespider_pagecount")
         return self._own.next_request()
 
     @property
     def is_waiting(self) -> bool:
-        return super().is_waiting and not self.desk.frontier.in_flight
+        return super().is_waiting and not self.handler.frontier.in_flight
 
     # --- what the workers tell ---
 

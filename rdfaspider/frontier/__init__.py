@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from rdfaspider import rocksdb
@@ -49,13 +50,19 @@ __all__ = [
 
 State = Literal["done", "failed", "denied"]
 
-_REDIS = (
-    "redis://",
-    "rediss://",
-    "redis+unix://",
-    "redis+sentinel://",
-    "rediss+sentinel://",
-)
+# Who opens the frontiers of other processes, by what their URLs begin with. These are above this package:
+# they hand out a local one, and a crawl of one process imports none of them.
+_REPLICATED = "rdfaspider.service.replica.sharded:open_replicated"
+_SERVED = "rdfaspider.service.shards.opening:open_served"
+_OPENERS = {
+    "redis://": _REPLICATED,
+    "rediss://": _REPLICATED,
+    "redis+unix://": _REPLICATED,
+    "redis+sentinel://": _REPLICATED,
+    "rediss+sentinel://": _REPLICATED,
+    "unix:": _SERVED,
+    "frontier:": _SERVED,
+}
 
 
 class FrontierUnavailable(OSError):
@@ -254,9 +261,13 @@ def is_page(status: int, reason: str) -> bool:
     return status > 0 and reason not in ("redirect", "redirects", "sitemap")
 
 
+def _opener(url: str) -> str | None:
+    return next((name for start, name in _OPENERS.items() if url.startswith(start)), None)
+
+
 def is_replicated(url: str) -> bool:
-    """Tell whether a URL names a frontier of which several nodes have copies, by way of Redis."""
-    return url.startswith(_REDIS)
+    """Tell whether several nodes have copies of the frontier at a URL, and find each other in Redis."""
+    return _opener(url) == _REPLICATED
 
 
 def services_of(url: str) -> list[str]:
@@ -265,43 +276,31 @@ def services_of(url: str) -> list[str]:
 
 
 def is_shared(url: str) -> bool:
-    """Tell whether a URL names a frontier that many workers share."""
-    return is_replicated(url) or url.startswith(("unix:", "frontier:"))
+    """Tell whether many workers share the frontier at a URL."""
+    return _opener(url) is not None
 
 
 def is_begun(url: str) -> bool:
-    """Tell whether there may be a crawl to go on with; of a shared one only its server knows."""
+    """Tell whether there may be a crawl to go on with; of a shared one only its service knows."""
     try:
         return is_shared(url) or rocksdb.is_there(Path(url))
-    except OSError:  # whoever opens it says what is wrong
+    except OSError:  # opening it says what is wrong
         return True
 
 
 def open_frontier(url: str, **options: Any) -> Frontier:
-    """Open the frontier that `url` names.
+    """Open the frontier at a URL.
 
-    A path is a directory with a local one on RocksDB; unix:PATH and frontier://HOST:PORT is one that a
-    service hands out to its workers, and several of them with commas between are the shards of one;
-    redis://HOST:PORT/0?crawl=NAME (redislink.py has the other forms) is one that the leader of several nodes
-    hands out, which find each other by way of Redis.
+    A path is a directory with a local one on RocksDB. unix:PATH and frontier://HOST:PORT is one that a
+    service hands out to its workers; several with commas between are the shards of one. Of
+    redis://HOST:PORT/0?crawl=NAME (redislink.py has the other forms) several nodes have copies, and the one
+    that leads hands it out.
     """
-    if is_replicated(url):
-        from rdfaspider.frontier.replica.sharded import open_replicated
-
-        return open_replicated(url, **options)
-    if is_shared(url):
-        from rdfaspider.frontier.service.client import ServedFrontier
-        from rdfaspider.frontier.service.opening import open_services
-
-        services = services_of(url)
-        if len(services) > 1:
-            return open_services(services, **options)
-        return ServedFrontier(url, **options)
-    if "://" in url:
+    opener = _opener(url) or "rdfaspider.frontier.engine.local:LocalFrontier"
+    if "://" in url and not is_shared(url):
         raise FrontierUnavailable(
             f"The frontier {without_secrets(url)} is not one this version can open: give the path"
             " of a directory, unix:PATH, frontier://HOST:PORT or redis://HOST:PORT/0."
         )
-    from rdfaspider.frontier.local import LocalFrontier
-
-    return LocalFrontier(url, **options)
+    frontier: Frontier = resolve_name(opener)(url, **options)
+    return frontier

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rdfaspider.urls.own import AT_ONCE
 
 if TYPE_CHECKING:
-    from rdfaspider.frontier.hosts import Host
+    from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.urls.own import OwnServers
 
 

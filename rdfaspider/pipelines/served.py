@@ -7,8 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.service.line import Line
-from rdfaspider.frontier.service.wire import Address, Security
+from rdfaspider.service.connection import Connection
+from rdfaspider.service.wire import Address, Security
 from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.changes import Change
 
@@ -30,7 +30,7 @@ class ServedStore:
 
     def __init__(self, url: str, security: Security | None = None) -> None:
         self.counters: Counter[str] = Counter()
-        self._line = Line(Address.parse(url), security or Security(), timeout=_PATIENCE)
+        self._connection = Connection(Address.parse(url), security or Security(), timeout=_PATIENCE)
         self._greeting = {
             **{"name": "", "run": os.urandom(8).hex(), "now": 0.0},
             **{"about": {}, "watch": [], "grants": 0, "holds": []},
@@ -48,8 +48,10 @@ class ServedStore:
 
     def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
         while True:
-            self._line.submit(message, None if self._is_connected else self._greeting, _PATIENCE)
-            answer = self._line.collect(2 * _PATIENCE)
+            self._connection.submit(
+                message, None if self._is_connected else self._greeting, _PATIENCE
+            )
+            answer = self._connection.collect(2 * _PATIENCE)
             if answer is None:
                 raise FrontierUnavailable("The crawl does not take this worker's pages.")
             self._is_connected = answer.reply is not None
@@ -57,7 +59,7 @@ class ServedStore:
                 return answer.reply
 
     def close(self) -> None:
-        self._line.close()
+        self._connection.close()
 
 
 def answering(put: Callable[[Sequence[Change]], Awaitable[list[bool]]]) -> Any:

@@ -23,7 +23,6 @@ from scrapy.utils.misc import load_object
 from rdfaspider import clock
 from rdfaspider.frontier import FrontierUnavailable, is_page, is_shared, open_frontier
 from rdfaspider.frontier.limits import MAX_REDIRECTS
-from rdfaspider.frontier.service.notices import SETTINGS as RELOADABLE
 from rdfaspider.items import Page
 from rdfaspider.scheduler.advice import advice_for
 from rdfaspider.scheduler.counting import Counting
@@ -40,6 +39,7 @@ from rdfaspider.scheduler.options import (
 )
 from rdfaspider.scheduler.own import OwnRequests
 from rdfaspider.scheduler.placing import Placing
+from rdfaspider.service.notes import SETTINGS as RELOADABLE
 from rdfaspider.settings.places import seeds_url
 from rdfaspider.signals import hosts_unplaced, scope_grown, seed_failed
 from rdfaspider.urls import normalise

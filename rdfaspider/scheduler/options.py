@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from rdfaspider import clock
 from rdfaspider.frontier import is_begun, is_replicated, is_shared, open_frontier
+from rdfaspider.frontier.engine.terms import WITH_WINDOW
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.partitions import Division
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.reader import FrontierReader
-from rdfaspider.frontier.service.wire import Security
-from rdfaspider.frontier.terms import WITH_WINDOW
+from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.scheduler.lanes import Lanes
 from rdfaspider.secrets import without_secrets
+from rdfaspider.service.partitions import Division
+from rdfaspider.service.wire import Security
 from rdfaspider.settings.check import check
 from rdfaspider.urls.own import OwnServers
 
@@ -52,7 +52,7 @@ def frontier_order(settings: BaseSettings) -> str:
     url, order = frontier_url(settings), str(settings["FRONTIER_ORDER"])
     is_asked = _is_asked(settings, "FRONTIER_ORDER")
     if is_replicated(url):
-        from rdfaspider.frontier.replica.registry import begun_order
+        from rdfaspider.service.replica.registry import begun_order
 
         begun = begun_order(url) or order
         return _same_order(url, begun, order if is_asked else "")

@@ -44,8 +44,8 @@ def seeds_url(settings: BaseSettings) -> str:
         return str(url)
     if not is_replicated(url := str(settings["FRONTIER_URL"])):
         return ""
-    from rdfaspider.frontier.replica.registry import DEFAULT_NAME
     from rdfaspider.redislink import split_query
+    from rdfaspider.service.replica.registry import DEFAULT_NAME
 
     place, crawl = split_query(url, "crawl", DEFAULT_NAME)
     return f"{place}{'&' if '?' in place else '?'}key={quote(crawl)}:start_urls"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdfaspider import rocksdb
-from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.stores.oxigraph import OxigraphStore
 from rdfaspider.stores.selection import Selection
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import redis
 
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.replica.client import ReplicatedFrontier
+from rdfaspider.service.replica.client import ReplicatedFrontier
 from tests.frontier import redis_servers
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import pytest
 import redis
 
 from rdfaspider.frontier import Frontier, UrlView, open_frontier
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.frontier.views.reader import FrontierReader
 from tests.frontier import redis_servers
 from tests.frontier.replicas import ReplicatedAlone, replicate_alone, url_of
 from tests.frontier.served import ServedAlone, serve_alone

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, Taken
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.pages import MOST_AT_HAND
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING
-from rdfaspider.frontier.waiting import split
+from rdfaspider.frontier.schedule.queue import MOST_AT_HAND
+from rdfaspider.frontier.tables.trie import DENIED, DONE, FAILED, POSTPONED, WAITING
+from rdfaspider.frontier.tables.waiting import split
 from rdfaspider.urls.keys import host_of
 from rdfaspider.urls.own import OwnServers
 
@@ -45,8 +45,8 @@ def check(frontier: LocalFrontier) -> None:
         states[FAILED],
         states[DENIED],
     )
-    assert counts.waiting + counts.in_flight == states[WAITING] + states[LATER]
-    unfinished = Counter(r.depth for r in records.values() if r.state in (WAITING, LATER))
+    assert counts.waiting + counts.in_flight == states[WAITING] + states[POSTPONED]
+    unfinished = Counter(r.depth for r in records.values() if r.state in (WAITING, POSTPONED))
     stored = dict(enumerate(frontier._counters.unfinished))
     assert {depth: count for depth, count in stored.items() if count} == dict(unfinished)
     database = frontier._database
@@ -58,12 +58,12 @@ def check(frontier: LocalFrontier) -> None:
         if record.state == WAITING:
             hint, hops, rest = waiting[record.number]
             assert (hint, hops, host_of(key) + rest) == (record.hint, record.hops, key)
-    assert sum(1 for _ in database.later.pairs()) == states[LATER]
+    assert sum(1 for _ in database.later.pairs()) == states[POSTPONED]
     by_host = Counter((host_of(key), record.state) for key, record in records.items())
     for view in frontier.hosts(0.0):
         host = view.name.split(".")[0]
         own = {state: by_host[(f"test,{host}".encode(), state)] for state in range(5)}
-        assert view.waiting + view.in_flight == own[WAITING] + own[LATER]
+        assert view.waiting + view.in_flight == own[WAITING] + own[POSTPONED]
         assert (view.done, view.failed) == (own[DONE], own[FAILED])
 
 

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, open_frontier
-from rdfaspider.frontier.database import Database
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.frontier.tables.database import Database
+from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.urls.keys import to_url
 
 COUNT = 400
@@ -274,7 +274,7 @@ def test_servers_without_work_are_forgotten_after_a_restart(tmp_path: Path) -> N
             frontier.finish(taken, "done", 1.0)
     with by_server(tmp_path, now=2.0) as frontier:
         assert frontier.take(100.0) is None
-        assert not frontier._turns._servers
+        assert not frontier._schedule._servers
 
 
 def test_contexts_belong_to_links(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rdfaspider.frontier.hosts import Host
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.schedule.hosts import Host
 
 
 @pytest.fixture

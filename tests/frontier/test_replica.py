@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, Taken
-from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.replica import Gone, end
-from rdfaspider.frontier.replica.client import ReplicatedFrontier
-from rdfaspider.frontier.replica.journal import Journal, unpack
-from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing
-from rdfaspider.frontier.replica.node import Node, _Unfit
-from rdfaspider.frontier.replica.registry import BEGINNING, Keys, Registry, View, shard_url
-from rdfaspider.frontier.replica.sharded import agree_on_shards
-from rdfaspider.frontier.service.desk import Desk
+from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.service.handler import Handler
+from rdfaspider.service.replica import Gone, end
+from rdfaspider.service.replica.client import ReplicatedFrontier
+from rdfaspider.service.replica.journal import Journal, unpack
+from rdfaspider.service.replica.logged import LoggedFrontier, Standing
+from rdfaspider.service.replica.node import Node, _Unfit
+from rdfaspider.service.replica.registry import BEGINNING, Keys, Registry, View, shard_url
+from rdfaspider.service.replica.sharded import agree_on_shards
 from tests.frontier import redis_servers
 from tests.frontier.replicas import NodeProcess, await_leader, await_standby, url_of, view_of
 
@@ -315,16 +315,16 @@ def test_hosts_have_other_numbers_in_each_copy_and_workers_need_not_know(tmp_pat
             for url in known:
                 frontier.put([url])
                 frontier.counts()
-        desk = Desk(one, None, 1)
-        worker, _ = desk.greet(greeting("worker", []))
+        handler = Handler(one, None, 1)
+        worker, _ = handler.greet(greeting("worker", []))
         message = {"number": 1, "now": 1.0, "did": [], "want": 1}
-        grant, url, _, _, _, host, *_ = desk.exchange(worker, message)["taken"][0]
-        desk = Desk(other, None, 2)
-        worker, told = desk.greet(greeting("worker", [(grant, url, host)]))
+        grant, url, _, _, _, host, *_ = handler.exchange(worker, message)["taken"][0]
+        handler = Handler(other, None, 2)
+        worker, told = handler.greet(greeting("worker", [(grant, url, host)]))
         assert told["kept"] == [grant]
         unknown = [["slow", (1 << 32) + 77, 99.0, None], ["place", 5, "192.0.2.1"]]
         did = [["slow", host, 7.0, None], *unknown]
-        desk.exchange(worker, {"number": 2, "now": 2.0, "did": did})
+        handler.exchange(worker, {"number": 2, "now": 2.0, "did": did})
         delays = {view.name: view.delay for view in other.hosts(2.0)}
         name = url.split("/")[2]
         assert delays == {"a.test": 1.0, "b.test": 1.0, name: 7.0}
@@ -342,7 +342,7 @@ class Worker(ReplicatedFrontier):
 
     def _leave(self) -> None:
         super()._leave()
-        self._talk.ask("leave", 10)
+        self._session.ask("leave", 10)
 
 
 def ordered(url: str, *nodes: NodeProcess) -> tuple[NodeProcess, NodeProcess]:
@@ -417,7 +417,7 @@ def test_a_paused_leader_that_wakes_too_late_acknowledges_nothing(url: str, tmp_
             finish(worker, 5)
             await_standby(url, two)
             one.pause()
-            held = worker._talk
+            held = worker._session
             held.do("put", ["http://late.test/"], 0, [])
             held.begin({})  # it is in the buffers of the leader, which sleeps
             assert await_leader(url, two) is two

@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, Taken, open_frontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.outbox import Owed
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.replica.logged import LoggedFrontier
-from rdfaspider.frontier.service import DEAD_AFTER
-from rdfaspider.frontier.service.client import ServedFrontier
-from rdfaspider.frontier.service.opening import open_services
-from rdfaspider.frontier.service.shards import ShardedFrontier
 from rdfaspider.frontier.sharding import Shard, keeper_of, shard_of, shard_of_note
+from rdfaspider.frontier.tables.outbox import Owed
+from rdfaspider.service import DEAD_AFTER
+from rdfaspider.service.client import ServedFrontier
+from rdfaspider.service.replica.logged import LoggedFrontier
+from rdfaspider.service.shards.frontier import ShardedFrontier
+from rdfaspider.service.shards.opening import open_services
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.web import Web
 from tests.frontier.sharded import Services, host_on, shard_alone
@@ -131,7 +131,7 @@ def test_services_that_do_not_make_a_whole_are_refused(services: Services, tmp_p
 
 def test_shards_with_different_orders_are_refused(tmp_path: Path) -> None:
     services = Services(tmp_path, 2)
-    services.threaded[1].desk.frontier.order = "harvest"
+    services.threaded[1].handler.frontier.order = "harvest"
     try:
         with pytest.raises(FrontierUnavailable, match="different orders"):
             services.worker()
@@ -243,7 +243,7 @@ def test_links_are_known_before_their_page_is_ended(services: Services) -> None:
     one.put([page])
     taken = take(one)
     settle(one)
-    home, other = (shard._line for shard in one._shards)
+    home, other = (shard._connection for shard in one._shards)
     submit = home.submit
     home.submit = lambda *words: None  # type: ignore[method-assign]  # what it says does not arrive
     one.finish(taken, "done", 0.0, [link])
@@ -268,7 +268,7 @@ def test_a_page_is_not_ended_while_the_shard_of_a_link_has_not_answered(services
         one.put([page])
         taken = take(one)
         settle(one)
-        line = one._shards[1]._line
+        line = one._shards[1]._connection
         carry = line._carry
         answer = threading.Event()
 
@@ -344,7 +344,7 @@ def test_a_worker_takes_its_leave_of_all_shards_at_the_same_time(services: Servi
 
         shard._leave = wait_for_others  # type: ignore[method-assign]
     one.close()
-    assert not any(threaded.desk.workers for threaded in services.threaded)
+    assert not any(threaded.handler.workers for threaded in services.threaded)
 
 
 def test_a_shard_that_is_killed_before_it_has_heard_of_an_end_hears_of_it(
@@ -591,7 +591,7 @@ def test_the_turn_of_a_worker_that_is_lost_is_free_again(tmp_path: Path) -> None
         )
         assert take(one).url == foreign
         for shard in one._shards:
-            shard._line.close()  # it is gone, without a word
+            shard._connection.close()  # it is gone, without a word
         with services.worker("two") as two:
             two.put([own])
             eventually(lambda: (hosts := two.unplaced(9)) and place(two, hosts))
@@ -709,13 +709,13 @@ def test_a_worker_does_not_take_what_it_knew_before_for_the_end(services: Servic
         one.put([page])
         taken = take(one)
         settle(one)
-        eventually(lambda: (two.wait(0.0), two._shards[0].talk.wait is None)[1])
-        assert two._shards[1].talk.wait is not None
-        two._shards[0].talk.next_want = float("inf")
+        eventually(lambda: (two.wait(0.0), two._shards[0].session.wait is None)[1])
+        assert two._shards[1].session.wait is not None
+        two._shards[0].session.next_want = float("inf")
         one.finish(taken, "done", 0.0, [link])
         settle(one)
         services.engines[0].wait(0.0)
-        eventually(lambda: (two.wait(0.0), two._shards[1].talk.wait is None)[1])
+        eventually(lambda: (two.wait(0.0), two._shards[1].session.wait is None)[1])
         for _ in range(50):
             assert two.wait(0.0) is not None
             time.sleep(0.01)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rdfaspider.frontier.database import Database
-from rdfaspider.frontier.trie import Record, Trie, cut, pack, unpack
+from rdfaspider.frontier.tables.database import Database
+from rdfaspider.frontier.tables.trie import Record, Trie, cut, pack, unpack
 from rdfaspider.urls.keys import parent_of, to_key, to_url
 
 URLS = [

@@ -1,4 +1,4 @@
-"""Workers of a service in virtual time: the desk, the allocator and the clients are real, the wire is not.
+"""Workers of a service in virtual time: the handler, the allocator and the clients are real, the wire is not.
 
 A message is done when it is sent, and its answer is there `rtt` seconds later. Everything else happens as
 with processes and sockets, reading ahead included, but a minute of crawling takes as long as its CPU time,
@@ -17,20 +17,20 @@ from unittest.mock import patch
 
 from rdfaspider import clock
 from rdfaspider.frontier import Taken
-from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.service import BEAT
-from rdfaspider.frontier.service.client import ServedFrontier
-from rdfaspider.frontier.service.desk import Desk
-from rdfaspider.frontier.service.desk import Worker as Known
-from rdfaspider.frontier.service.line import Answer, Line
-from rdfaspider.frontier.service.wire import LARGE, Address, Frames, Security, pack
+from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.service import BEAT
+from rdfaspider.service.client import ServedFrontier
+from rdfaspider.service.connection import Answer, Connection
+from rdfaspider.service.handler import Handler
+from rdfaspider.service.handler import Worker as Known
+from rdfaspider.service.wire import LARGE, Address, Frames, Security, pack
 from rdfaspider.simulator import Real
 
 Message = dict[str, Any]
 
 
-class DirectLine(Line):
-    """Carries messages to a desk in this process, through the frames of the wire."""
+class DirectConnection(Connection):
+    """Carries messages to a handler in this process, through the frames of the wire."""
 
     def __init__(self, room: Room) -> None:
         super().__init__(Address(path="virtual"), Security())
@@ -44,11 +44,11 @@ class DirectLine(Line):
         return self._answer is not None
 
     def submit(self, message: Message, greeting: Message | None, patience: float) -> None:
-        desk, welcome = self._room.desk, None
+        handler, welcome = self._room.handler, None
         if greeting is not None:
-            self._known, welcome = desk.greet(carried(greeting))
+            self._known, welcome = handler.greet(carried(greeting))
         assert self._known is not None
-        answer = desk.ask if "ask" in message else desk.exchange
+        answer = handler.ask if "ask" in message else handler.exchange
         self._answer = Answer(welcome, carried(answer(self._known, carried(message))))
         self.due = self._room.now + self._room.rtt
 
@@ -70,8 +70,8 @@ class Member:
 
     def __init__(self, room: Room, name: str, connections: int) -> None:
         self.name = name
-        self.line = DirectLine(room)
-        self.frontier = ServedFrontier("", worker=name, line=self.line)
+        self.line = DirectConnection(room)
+        self.frontier = ServedFrontier("", worker=name, connection=self.line)
         self.contexts = Real(self.frontier)
         self.free = connections
         self.frontier.room = lambda: self.free
@@ -85,7 +85,7 @@ class Room:
     def __init__(self, frontier: LocalFrontier, *, rtt: float = 0.002, seed: int = 0) -> None:
         self.now = 1.0
         self.rtt = rtt
-        self.desk = Desk(frontier, lambda: self.now)
+        self.handler = Handler(frontier, lambda: self.now)
         self.members: list[Member] = []
         self._chance = Random(seed)
         self._order = count()
@@ -104,7 +104,7 @@ class Room:
     def kill(self, member: Member) -> None:
         """End a worker that nobody hears of any more; the service knows at once, as a crew does."""
         member.is_dead = True
-        self.desk.bury(member.name)
+        self.handler.bury(member.name)
 
     def run(
         self,
@@ -122,7 +122,7 @@ class Room:
         while self._events and ended < fetches:
             self.now, _, member, taken = heapq.heappop(self._events)
             if member is None:
-                self.desk.bury_the_dead()
+                self.handler.bury_the_dead()
                 self._push(self.now + BEAT, None, None)
                 if all(each.wakes == float("inf") for each in self.members) and begun == ended:
                     break

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier import Taken
-    from rdfaspider.frontier.database import Database
-    from rdfaspider.frontier.hosts import Host
     from rdfaspider.frontier.orders.order import Picked, Waiting
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
 
 # Sections of a host that are compared; what lies in further ones waits until the first are empty.
 _SECTIONS = 64

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rdfaspider.frontier.pages import FED_AT_ONCE, INBOX_PAGE, MOST_OF_A_HOST
-from rdfaspider.frontier.trie import unpack_number
+from rdfaspider.frontier.schedule.queue import FED_AT_ONCE, INBOX_PAGE, MOST_OF_A_HOST
+from rdfaspider.frontier.tables.trie import unpack_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rocksdict import RdictIter, WriteBatch
 
     from rdfaspider.frontier import Taken
-    from rdfaspider.frontier.database import Database, Family
-    from rdfaspider.frontier.hosts import Host
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database, Family
 
 
 # The number and the value of a waiting URL (waiting.py).

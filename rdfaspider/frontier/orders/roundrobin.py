@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.orders.order import Order
-from rdfaspider.frontier.trie import cut, past
+from rdfaspider.frontier.tables.trie import cut, past
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rocksdict import WriteBatch
 
-    from rdfaspider.frontier.database import Database
-    from rdfaspider.frontier.hosts import Host
     from rdfaspider.frontier.orders.order import Picked, Waiting
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
 
 
 Found = tuple[bytes, int, bytes]

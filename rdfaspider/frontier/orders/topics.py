@@ -22,9 +22,9 @@ from rdfaspider.frontier.orders.order import Order
 
 if TYPE_CHECKING:
     from rdfaspider.frontier import Taken
-    from rdfaspider.frontier.database import Database
-    from rdfaspider.frontier.hosts import Host
     from rdfaspider.frontier.orders.order import Picked, Waiting
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
 
 _TOPIC = 0xFF00  # its bits in a hint
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
+from rdfaspider.frontier.engine.terms import window_of
 from rdfaspider.frontier.orders.order import Order
 from rdfaspider.frontier.orders.profit import Profit, quality
-from rdfaspider.frontier.terms import window_of
-from rdfaspider.frontier.trie import is_below
-from rdfaspider.frontier.waiting import split
+from rdfaspider.frontier.tables.trie import is_below
+from rdfaspider.frontier.tables.waiting import split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier import Taken
-    from rdfaspider.frontier.database import Database
-    from rdfaspider.frontier.hosts import Host
     from rdfaspider.frontier.orders.order import Picked, Waiting
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
 
 # Of a chain of URLs each below the last, so many are walked through; deeper ones count as leaves.
 _LONGEST_CHAIN = 64
