@@ -209,7 +209,7 @@ def test_workers_of_an_order_that_learns_have_nothing_at_hand(crawl: Crawl) -> N
         f"unix:{crawl.directory / 'crawl' / 'frontier.sock'}", onlooks=True, read_ahead=0
     ) as service:
         while len(held) < 100:
-            held += [worker["held"] for worker in service.workers()]
+            held += [worker.held for worker in service.workers()]
             time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0, crawl.text

@@ -14,11 +14,11 @@ from rdfaspider.crew.processes import Processes
 from rdfaspider.crew.settings import settings_of, size_of
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.engine.local import LocalFrontier
-from rdfaspider.pipelines.served import answering
 from rdfaspider.scheduler import Scheduler
 from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import division_of, frontier_url
 from rdfaspider.service.handler import Handler
+from rdfaspider.service.messages import StoreChanges
 from rdfaspider.service.server import Service
 from rdfaspider.service.wire import Address, Security
 from rdfaspider.signals import seed_failed, store_closing, store_opened, time_is_over
@@ -70,7 +70,11 @@ class CrewScheduler(Scheduler):
         return None
 
     def _serve_store(self, pipeline: Any) -> None:
-        self._service.others["store"] = answering(pipeline.put)
+        async def put(said: StoreChanges) -> list[bool]:
+            are_new: list[bool] = await pipeline.put(said.changes)
+            return are_new
+
+        self._service.others[StoreChanges] = put
 
     async def _spider_opened(self) -> None:
         try:

@@ -30,7 +30,9 @@ from rdfaspider import rocksdb
 from rdfaspider.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rdfaspider.frontier.politeness import Experience
 
 __all__ = [
     "Counts",
@@ -96,7 +98,7 @@ class Counts:
     done: int
     failed: int
     denied: int
-    rejected: Mapping[str, int]
+    rejected: dict[str, int]
 
     @property
     def seen(self) -> int:
@@ -190,19 +192,8 @@ class Frontier(Protocol):
     def release(self, taken: Taken, now: float) -> None:
         """Put a URL back as it was: it was not fetched, but its host's turn is used up."""
 
-    def report(
-        self,
-        host: int,
-        now: float,
-        *,
-        latency: float | None = None,
-        refused: bool = False,
-        wanted: float | None = None,
-        strikes: int = 0,
-    ) -> None:
-        """Tell how a host answered: after `latency` seconds, or with a refusal (429, 503) that may say
-        how long to wait (`wanted`), or with one of so many pages that have cost a worker (`strikes`), or, if
-        none of these, not at all. It counts from the next `finish`."""
+    def report(self, host: int, now: float, fetch: Experience) -> None:
+        """Tell what a fetch of a host was like; it counts from the next `finish`."""
 
     def slow_down(
         self, host: int, *, crawl_delay: float | None = None, until: float | None = None

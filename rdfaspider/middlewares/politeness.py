@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest
 
 from rdfaspider import clock
+from rdfaspider.frontier.politeness import Experience
 from rdfaspider.middlewares.problems import is_shortage
 from rdfaspider.middlewares.turns import Postponed
 from rdfaspider.urls.servers import server_of
@@ -49,12 +50,12 @@ class PolitenessMiddleware:
             if response.status in _REFUSALS:
                 wanted = retry_after(response.headers.get("Retry-After"), now)
                 self.crawler.stats.inc_value(f"politeness/refused/{response.status}")
-                self._frontier.report(host, now, refused=True, wanted=wanted)
+                self._frontier.report(host, now, Experience(refused=True, wanted=wanted))
             elif response.status >= 500:
-                self._frontier.report(host, now)
+                self._frontier.report(host, now, Experience())
             else:
                 latency = request.meta.get("download_latency", 0.0)
-                self._frontier.report(host, now, latency=latency)
+                self._frontier.report(host, now, Experience(latency))
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
@@ -66,9 +67,9 @@ class PolitenessMiddleware:
         if isinstance(exception, DownloadCancelledError):
             # It answered, at more length than we wanted to hear.
             latency = request.meta.get("download_latency", 0.0)
-            self._frontier.report(host, clock.now(), latency=latency)
+            self._frontier.report(host, clock.now(), Experience(latency))
         else:
-            self._frontier.report(host, clock.now())
+            self._frontier.report(host, clock.now(), Experience())
 
     def _postpone(self, host: int | None, exception: Exception) -> NoReturn:
         """Try again later what failed for want of open files."""

@@ -23,6 +23,7 @@ from scrapy.utils.misc import load_object
 from rdfaspider import clock
 from rdfaspider.frontier import FrontierUnavailable, is_page, is_shared, open_frontier
 from rdfaspider.frontier.limits import MAX_REDIRECTS
+from rdfaspider.frontier.politeness import Experience
 from rdfaspider.items import Page
 from rdfaspider.scheduler.advice import advice_for
 from rdfaspider.scheduler.counting import Counting
@@ -435,7 +436,7 @@ class Scheduler(BaseScheduler):
         self._count_page(page)
         if page.strikes:
             # Not as a failure: the answer to this very fetch has cleared the failures of the host.
-            self.frontier.report(taken.host, now, strikes=page.strikes)
+            self.frontier.report(taken.host, now, Experience(strikes=page.strikes))
         if page.outcome == "postponed":
             self.frontier.release(taken, now)
         elif page.transient and taken.attempts < self.retries:

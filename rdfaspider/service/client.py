@@ -13,15 +13,18 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import msgspec
 
 from rdfaspider import clock
 from rdfaspider.frontier import FrontierUnavailable, HostView, UrlView
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.sharding import Shard
-from rdfaspider.service import BEAT
+from rdfaspider.service import BEAT, messages
 from rdfaspider.service.connection import Connection
+from rdfaspider.service.messages import Exchange, Found, WorkerView
 from rdfaspider.service.session import LONGEST, SHORTEST, Session, waking
 from rdfaspider.service.wire import Address, Security
 
@@ -29,15 +32,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rdfaspider.frontier import Counts, State, Taken
+    from rdfaspider.frontier.politeness import Experience
 
 logger = logging.getLogger(__name__)
+
+Kind = TypeVar("Kind")
 
 # URLs at hand at least.
 _LEAST = 4
 # Seconds that a question of the crawl may take, that everything else may, and that the end of a worker may.
 _IMPATIENT, _PATIENT, _LEAVING = 1.0, 60.0, 10.0
-# Hosts that are named to be placed, at a time.
-_PLACES = 100
+# Hosts that are named to be resolved, at a time.
+_HOSTS = 100
 # Pages whose links other shards are to be told of, at a time.
 _OWED = 100
 
@@ -107,17 +113,18 @@ class ServedFrontier:
     @property
     def order(self) -> str:
         """Return the order in which the service hands out URLs."""
-        return str(self._session.welcome["order"])
+        return self._session.welcome.order
 
     @property
     def limits(self) -> FrontierLimits:
         """Return the limits in force, as far as they concern a worker."""
-        return FrontierLimits(**self._session.welcome["limits"])
+        welcome = self._session.welcome
+        return FrontierLimits(depth=welcome.depth, dynamic_depth=welcome.dynamic_depth)
 
     @property
     def shard(self) -> Shard:
         """Return which shard of the crawl the service has."""
-        return Shard(*self._session.welcome["shard"])
+        return self._session.welcome.shard
 
     @property
     def state(self) -> str:
@@ -140,21 +147,21 @@ class ServedFrontier:
 
     # --- messages ---
 
-    def tell_on(self, now: float | None = None) -> None:
-        """Have told what was done by way of `session`."""
-        self._tell(now)
+    def flush(self, now: float | None = None) -> None:
+        """Have told what was done in the session."""
+        self._flush(now)
 
     def advance(self) -> None:
         """Take in what has come, if that is not waited for anyway."""
         if not self.is_at_once:
             self._advance()
 
-    def _tell(self, now: float | None = None, **wishes: Any) -> None:
-        """Have told what was done, before long or, at once, now."""
+    def _flush(self, now: float | None = None, wishes: Exchange | None = None) -> None:
+        """Have told what was done, and what is wanted if each call is a message, else before long."""
         if now is not None:
             self._session.now = now
         if self.is_at_once:
-            self._session.exchange(wishes, _PATIENT)
+            self._session.exchange(wishes or Exchange(), _PATIENT)
         else:
             self._advance()
 
@@ -162,46 +169,48 @@ class ServedFrontier:
         """Take in what has come, and send the next message if there is reason to."""
         session = self._session
         session.collect()
-        if (
-            session.failure is None
-            and not session.is_busy
-            and (wishes := self._wishes()) is not None
-        ):
+        is_free = session.failure is None and not session.is_busy
+        if is_free and (wishes := self._wishes()) is not None:
             session.begin(wishes)
 
-    def _wishes(self) -> dict[str, Any] | None:
+    def _wishes(self) -> Exchange | None:
         """Return what is wanted now, None if there is no reason for a message."""
         session, now = self._session, clock.now()
         if session.at_hand and session.seconds_since_message() < SHORTEST:
             return None
-        wishes: dict[str, Any] = {}
+        wishes = Exchange()
+        has_reason = bool(session.did or session.borrowing or session.asking)
         goal = self._goal()
         is_hungry = 2 * len(session.at_hand) <= goal
         if goal and is_hungry and (now >= session.next_want or session.did):
-            wishes["want"] = goal - len(session.at_hand)
-            if not session.unplaced:
-                wishes["unplaced"] = _PLACES
+            has_reason = True
+            wishes.want = goal - len(session.at_hand)
+            if not session.hosts_to_resolve:
+                wishes.hosts_to_resolve = _HOSTS
         if now - session.last_look >= BEAT:
-            wishes |= {"look": True, "stats": self.growth(), "log": self.lines()}
-        if "look" in wishes and self.shard.total > 1 and not session.owed:
-            wishes["owed"] = _OWED
-        return wishes if wishes or session.did or session.borrowing or session.asking else None
+            has_reason = True
+            wishes.look, wishes.stats, wishes.log = "roughly", self.growth(), self.lines()
+            if self.shard.total > 1 and not session.owed:
+                wishes.owed = _OWED
+        return wishes if has_reason else None
 
     def _goal(self) -> int:
         """Return how many URLs to have at hand."""
         goal = self.room() if self._learns else max(_LEAST, self._session.begun)
         return max(0, min(self._most, goal))
 
-    def _ask(self, question: str, timeout: float = _PATIENT, **words: Any) -> dict[str, Any]:
-        return self._session.ask(question, timeout, **words)
+    def _ask(
+        self, question: messages.Question, kind: type[Kind], timeout: float = _PATIENT
+    ) -> Kind:
+        return self._session.ask(question, kind, timeout)
 
     # --- in and out ---
 
     def put(
         self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = (), hops: int = 0
     ) -> None:
-        self._session.do("put", list(urls), depth, list(contexts), hops)
-        self._tell()
+        self._session.do(messages.Put(list(urls), depth, list(contexts), hops))
+        self._flush()
 
     @property
     def is_settled(self) -> bool:
@@ -213,12 +222,12 @@ class ServedFrontier:
 
     def knows(self, url: str) -> bool:
         try:
-            return bool(self._ask("knows", _IMPATIENT, url=url)["knows"])
+            return self._ask(messages.Knows(url), bool, _IMPATIENT)
         except FrontierUnavailable:
             return True  # it is not worth waiting for
 
     def take(self, now: float) -> Taken | None:
-        self._tell(now, want=1)
+        self._flush(now, Exchange(want=1))
         session = self._session
         if session.failure is not None:
             raise session.failure
@@ -230,7 +239,7 @@ class ServedFrontier:
         return self._session.state != "run" or self._session.is_silent
 
     def wait(self, now: float) -> float | None:
-        self._tell(now, want=0, look=True, owed=_OWED)
+        self._flush(now, Exchange(want=0, look="roughly", owed=_OWED))
         session = self._session
         if self.is_at_once:
             return session.wait
@@ -266,44 +275,46 @@ class ServedFrontier:
         abroad: Sequence[str] = (),
         told: int | None = None,
     ) -> None:
-        said: dict[str, Any] = {"deeper": deeper, "hops": hops, "gain": gain}
-        said |= {"contexts": list(contexts), "reason": reason, "status": status}
-        if abroad:
-            said |= {"abroad": abroad, "told": told}
-        if self._session.end(taken, "end", state, list(links), said):
-            self._tell(now)
+        def end(grant: int) -> messages.End:
+            return messages.End(
+                grant,
+                state,
+                list(links),
+                deeper,
+                hops,
+                gain,
+                list(contexts),
+                reason,
+                status,
+                list(abroad),
+                told,
+            )
+
+        if self._session.end(taken, end):
+            self._flush(now)
 
     def retry(
         self, taken: Taken, now: float, after: float = 0.0, *, reason: str = "", status: int = 0
     ) -> None:
-        if self._session.end(taken, "retry", after, {"reason": reason, "status": status}):
-            self._tell(now)
+        if self._session.end(taken, lambda grant: messages.Retry(grant, after, reason, status)):
+            self._flush(now)
 
     def release(self, taken: Taken, now: float) -> None:
-        if self._session.end(taken, "release"):
-            self._tell(now)
+        if self._session.end(taken, messages.Release):
+            self._flush(now)
 
     # --- politeness ---
 
-    def report(
-        self,
-        host: int,
-        now: float,
-        *,
-        latency: float | None = None,
-        refused: bool = False,
-        wanted: float | None = None,
-        strikes: int = 0,
-    ) -> None:
-        said = {"latency": latency, "refused": refused, "wanted": wanted, "strikes": strikes}
-        self._session.do("report", host, said)  # it is told with what comes next
+    def report(self, host: int, now: float, fetch: Experience) -> None:
+        self._session.do(messages.Report(host, fetch))  # it is told with what comes next
 
     def slow_down(
         self, host: int, *, crawl_delay: float | None = None, until: float | None = None
     ) -> None:
         here = self._session.now if self.is_at_once else clock.now()
-        self._session.do("slow", host, crawl_delay, None if until is None else until - here)
-        self._tell()
+        seconds = None if until is None else until - here
+        self._session.do(messages.SlowDown(host, crawl_delay, seconds))
+        self._flush()
 
     def borrow(
         self, host: int | None, url: str, address: str, now: float, *, alone: bool = False
@@ -311,35 +322,35 @@ class ServedFrontier:
         session = self._session
         if (
             url not in session.lent
-        ):  # else an answer is there: to ask once more would be to borrow twice
-            session.borrowing.setdefault(url, (host, url, address, alone))
-        self._tell(now)
+        ):  # else the answer is there: to ask again would be to borrow twice
+            session.borrowing.setdefault(url, messages.Borrow(host, url, address, alone))
+        self._flush(now)
         return session.lent.pop(url, LONGEST)
 
     def repay(self, url: str, now: float) -> None:
-        self._session.do("repay", url)
-        self._tell(now)
+        self._session.do(messages.Repay(url))
+        self._flush(now)
 
     def unplaced(self, most: int) -> list[tuple[int, str]]:
-        self._tell(unplaced=most)
-        hosts = self._session.unplaced
-        self._session.unplaced = hosts[most:] if most > 0 else hosts
+        self._flush(wishes=Exchange(hosts_to_resolve=most))
+        hosts = self._session.hosts_to_resolve
+        self._session.hosts_to_resolve = hosts[most:] if most > 0 else hosts
         return hosts[: max(most, 0)]
 
     def place(self, host: int, address: str) -> None:
-        self._session.do("place", host, address)
-        self._tell()
+        self._session.do(messages.SetAddress(host, address))
+        self._flush()
 
     # --- notes ---
 
     def note(self, name: str, timeout: float = _PATIENT) -> bytes | None:
-        value: str | None = self._ask("note", timeout, name=name)["note"]
-        return None if value is None else value.encode("latin-1")
+        found = self._ask(messages.ReadNote(name), list[bytes], timeout)
+        return found[0] if found else None
 
     def set_note(self, name: str, value: bytes) -> None:
-        kind = "add" if name in self._session.watched else "note"
-        self._session.do(kind, name, value.decode("latin-1"))
-        self._tell()
+        kind = messages.AddToNote if name in self._session.watched else messages.SetNote
+        self._session.do(kind(name, value))
+        self._flush()
 
     def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
         """Have `recall` called with a note when another worker has changed it.
@@ -348,52 +359,55 @@ class ServedFrontier:
         called before any URL is handed out that was taken in after the change.
         """
         self._session.watched[name] = recall
-        self._session.exchange({"watch": [name]}, _PATIENT)
+        self._session.exchange(Exchange(watch=[name]), _PATIENT)
 
     def say(self, name: str, **words: Any) -> None:
         """Tell whoever runs the service what has happened here."""
-        self._session.do("event", name, words)
-        self._tell()
+        self._session.do(messages.Happened(name, words))
+        self._flush()
 
     # --- looking ---
 
     def counts(self) -> Counts:
         if not self._is_closed:
-            self._tell(look="exact")
+            self._flush(wishes=Exchange(look="exactly"))
         return self._session.counts
 
     def hosts(self, now: float) -> Iterator[HostView]:
         self._session.now = now
         begin = True
-        while rows := self._ask("hosts", begin=begin)["hosts"]:
-            yield from (HostView(*row) for row in rows)
+        while views := self._ask(messages.ListHosts(begin), list[HostView]):
+            yield from views
             begin = False
 
     def url(self, url: str) -> UrlView | None:
         """Return what is known of a normalised URL, None if nothing is."""
-        row = self._ask("url", url=url)["url"]
-        return None if row is None else UrlView(*row)
+        found = self._ask(messages.FindUrl(url), list[UrlView])
+        return found[0] if found else None
 
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         """Yield the URLs that ended in a state in which a regular expression is found."""
-        return (UrlView(*row) for row in self._all("ended", state=state, pattern=pattern))
+        question = messages.ListEnded(True, state, pattern)
+        return self._all(question, UrlView)
 
     def requeue(self, pattern: str) -> int:
         """Let failed URLs wait again in which a regular expression is found; return how many."""
-        return sum(self._all("requeue", pattern=pattern))
+        return sum(self._all(messages.Requeue(True, pattern), bool))
 
-    def _all(self, question: str, **words: Any) -> Iterator[Any]:
+    def _all(
+        self, question: messages.ListEnded | messages.Requeue, kind: type[Kind]
+    ) -> Iterator[Kind]:
         """Yield what the service finds while it goes through all URLs."""
-        part = self._ask(question, begin=True, **words)
         while True:
-            yield from part["found"]
-            if part["is_over"]:
+            part = self._ask(question, Found)
+            yield from msgspec.convert(part.rows, list[kind])  # type: ignore[valid-type]
+            if part.is_over:
                 return
-            part = self._ask(question, begin=False)
+            question.begin = False
 
     def tell(self, name: str, value: str) -> None:
-        """Tell all workers something; ValueError if it makes no sense."""
-        self._session.told = self._ask("tell", name=name, value=value)["told"]
+        """Tell all workers something; FrontierUnavailable if it makes no sense."""
+        self._session.told = self._ask(messages.Tell(name, value), dict[str, str])
 
     @property
     def told(self) -> dict[str, str]:
@@ -402,8 +416,7 @@ class ServedFrontier:
 
     def log(self, most: int, level: str) -> list[str]:
         """Return the last lines of the log of all workers, of a level or above."""
-        lines: list[str] = self._ask("log", most=most, level=level)["lines"]
-        return lines
+        return self._ask(messages.ReadLog(most, level), list[str])
 
     @property
     def heed(self) -> Callable[[dict[str, str]], None]:
@@ -415,10 +428,9 @@ class ServedFrontier:
         self._session.heed = function
         function(self._session.told)
 
-    def workers(self) -> list[dict[str, Any]]:
+    def workers(self) -> list[WorkerView]:
         """Return what the service knows of each worker."""
-        workers: list[dict[str, Any]] = self._ask("workers")["workers"]
-        return workers
+        return self._ask(messages.ListWorkers(), list[WorkerView])
 
     def close(self) -> None:
         """Tell everything, and give back what is in flight.
@@ -443,11 +455,11 @@ class ServedFrontier:
             session.settle(_LEAVING)  # or what comes now would not be given back
             session.at_hand.clear()
             for taken in list(session.held):
-                session.end(taken, "release")
-        last = {"look": "exact", "stats": self.growth(), "log": self.lines()}
+                session.end(taken, messages.Release)
+        last = Exchange(look="exactly", stats=self.growth(), log=self.lines())
         session.exchange(last, _LEAVING)
         if not self.is_at_once:
-            session.ask("leave", _LEAVING)
+            session.ask(messages.Leave(), type(None), _LEAVING)
 
     def __enter__(self) -> Self:
         return self

@@ -12,12 +12,13 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.service import wire
+from rdfaspider.service.messages import VERSION, Refusal, Welcome
 from rdfaspider.service.wire import (
     LARGE,
-    VERSION,
     Address,
     Frames,
     Security,
@@ -31,19 +32,20 @@ from rdfaspider.service.wire import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rdfaspider.service.messages import Answer, Exchange, Greeting, Question, Reply, Told
+
 # Seconds between two attempts to connect, at first and in the end.
 _SOON, _LATER = 0.05, 1.0
 
-Message = dict[str, Any]
 Seek: TypeAlias = "Callable[[], tuple[Address, Security]]"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Carried:
     """What the service said: to the greeting, if there was one, and to the message; None if it is gone."""
 
-    welcome: Message | None
-    reply: Message | None
+    welcome: Welcome | None
+    reply: Reply | Answer | None
 
 
 class Connection:
@@ -72,20 +74,22 @@ class Connection:
         self._socket: socket.socket | None = None
         self._frames = Frames(LARGE)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="frontier")
-        self._under_way: Future[Answer] | None = None
+        self._under_way: Future[Carried] | None = None
         self._is_closed = False
 
     @property
     def is_busy(self) -> bool:
         return self._under_way is not None
 
-    def submit(self, message: Message, greeting: Message | None, patience: float) -> None:
+    def submit(
+        self, message: Exchange | Question, greeting: Greeting | None, patience: float
+    ) -> None:
         """Send a message, on a new connection if there is a greeting; seek the service for so long."""
         assert self._under_way is None
         self._under_way = self._thread.submit(self._carry, message, greeting, patience)
         self._under_way.add_done_callback(lambda _: self.notify())
 
-    def collect(self, timeout: float = 0.0) -> Answer | None:
+    def collect(self, timeout: float = 0.0) -> Carried | None:
         """Return the answer, None if it is not there in time; FrontierUnavailable if there cannot be one."""
         if self._under_way is None or not (timeout or self._under_way.done()):
             return None
@@ -106,17 +110,19 @@ class Connection:
 
     # --- in the thread ---
 
-    def _carry(self, message: Message, greeting: Message | None, patience: float) -> Answer:
+    def _carry(
+        self, message: Exchange | Question, greeting: Greeting | None, patience: float
+    ) -> Carried:
         welcome = None if greeting is None else self._connect(greeting, patience)
         try:
-            return Answer(welcome, self._ask(message))
+            return Carried(welcome, self._ask(message))
         except FrontierUnavailable:  # is an OSError, but nothing that another try could mend
             raise
         except (OSError, WireError):
             self._hang_up()
-            return Answer(welcome, None)
+            return Carried(welcome, None)
 
-    def _connect(self, greeting: Message, patience: float) -> Message:
+    def _connect(self, greeting: Greeting, patience: float) -> Welcome:
         """Connect and greet; try again for so many seconds."""
         end, pause = time.monotonic() + patience, _SOON
         while True:
@@ -135,22 +141,24 @@ class Connection:
             time.sleep(pause)
             pause = min(2 * pause, _LATER)
 
-    def _greet(self, greeting: Message) -> Message:
+    def _greet(self, greeting: Greeting) -> Welcome:
         self._hang_up()
         self._frames = Frames(LARGE)
         if self._seek is not None:
             self.address, self._security = self._seek()
         self._socket = self._open()
-        hello = self._read()
-        if hello.get("version") != VERSION:
+        hello = wire.hello.read(self._read())
+        if hello.version != VERSION:
             raise FrontierUnavailable(
                 f"The service at {self.address} is of another version of rdfaspider: workers and service"
                 " must have the same."
             )
-        secret, theirs, ours = self._security.secret, str(hello.get("challenge")), challenge()
-        answer = {"challenge": ours, "proof": proof(secret, "worker", theirs, ours)}
-        welcome = self._ask({"version": VERSION, **answer, **greeting})
-        if not is_proof(welcome.get("proof"), secret, "service", theirs, ours):
+        secret, theirs, ours = self._security.secret, hello.challenge, challenge()
+        greeting.challenge, greeting.proof = ours, proof(secret, "worker", theirs, ours)
+        welcome = self._exchange(greeting)
+        if not isinstance(welcome, Welcome):
+            raise WireError("no welcome")
+        if not is_proof(welcome.proof, secret, "service", theirs, ours):
             raise FrontierUnavailable(
                 f"Whoever answers at {self.address} does not know the secret: FRONTIER_SECRET must be the"
                 " same here and there."
@@ -173,22 +181,27 @@ class Connection:
             return plain
         return self._tls.wrap_socket(plain, server_hostname=self.address.host)
 
-    def _ask(self, message: Message) -> Message:
+    def _ask(self, message: Exchange | Question) -> Reply | Answer:
+        reply = self._exchange(message)
+        if isinstance(reply, Welcome):
+            raise WireError("a welcome, and no reply")
+        return reply
+
+    def _exchange(self, message: Exchange | Question | Greeting) -> Welcome | Reply | Answer:
         if self._socket is None:
             raise ConnectionError("hung up")
         self._socket.sendall(pack(message))
-        reply = self._read()
-        if "error" in reply:
-            raise FrontierUnavailable(str(reply["error"]))
-        return reply
+        told: Told = wire.told.read(self._read())
+        if isinstance(told, Refusal):
+            raise FrontierUnavailable(told.sentence)
+        return told
 
-    def _read(self) -> Message:
+    def _read(self) -> bytes:
         assert self._socket is not None
-        while not (messages := self._frames.feed(data := self._socket.recv(1 << 18))):
+        while not (bodies := self._frames.feed(data := self._socket.recv(1 << 18))):
             if not data:
                 raise ConnectionError("the service has hung up")
-        message: Message = messages[0]
-        return message
+        return bodies[0]
 
     def _hang_up(self) -> None:
         if self._socket is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,7 +31,7 @@ class SharedNotes:
     def __init__(self, frontier: LocalFrontier) -> None:
         self._frontier = frontier
         self._versions: dict[str, int] = {}
-        self._values: dict[str, str] = {}
+        self._values: dict[str, bytes] = {}
         self._listeners: dict[str, Callable[[bytes], None]] = {}
         self.told: dict[str, str] = json.loads(frontier.note(TOLD) or b"{}")
 
@@ -89,22 +89,24 @@ class SharedNotes:
     def _keep(self, name: str, value: bytes) -> None:
         self._frontier.set_note(name, value)
         self._versions[name] = self._versions.get(name, 0) + 1
-        self._values[name] = value.decode("latin-1")
+        self._values[name] = value
 
     def versions(self, names: Iterable[str]) -> dict[str, int]:
         """Return the versions that somebody has seen of notes who has just come: none."""
         for name in names:
             if name not in self._versions and (value := self._frontier.note(name)) is not None:
-                self._versions[name], self._values[name] = 1, value.decode("latin-1")
+                self._versions[name], self._values[name] = 1, value
         return dict.fromkeys(names, 0)
 
-    def add_to(self, reply: dict[str, Any], seen: dict[str, int]) -> None:
-        """Add to a reply what a worker has not seen of the notes that it watches."""
+    def news(self, seen: dict[str, int]) -> dict[str, bytes]:
+        """Return the notes that a worker watches and has not seen as they are; it has then."""
+        news = {}
         for name, version in seen.items():
             latest = self._versions.get(name, 0)
             if version != latest:
                 seen[name] = latest
-                reply.setdefault("notes", {})[name] = self._values[name]
+                news[name] = self._values[name]
+        return news
 
 
 def merge(there: bytes, value: bytes) -> bytes:

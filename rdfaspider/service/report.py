@@ -25,5 +25,5 @@ def lines(frontier: ServedFrontier | ShardedFrontier) -> Iterator[str]:
         return
     yield f"{'worker':40} {'holds':>7} {'ended':>9} {'heard of':>10}"
     for worker in workers:
-        heard = f"{worker['silent']:.0f} s ago"
-        yield f"{worker['name']:40} {worker['held']:7,} {worker['ended']:9,} {heard:>10}"
+        heard = f"{worker.silent:.0f} s ago"
+        yield f"{worker.name:40} {worker.held:7,} {worker.ended:9,} {heard:>10}"

@@ -18,12 +18,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import Raw, msgpack
+
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.service import BEAT
+from rdfaspider.service import BEAT, messages, questions, wire
+from rdfaspider.service.messages import VERSION, Exchange, Greeting, Hello, Refusal
 from rdfaspider.service.wire import (
     LARGE,
     SMALL,
-    VERSION,
     Address,
     Frames,
     Security,
@@ -37,7 +39,11 @@ from rdfaspider.service.wire import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from rdfaspider.service.handler import Handler, Message, Worker
+    from msgspec import Struct
+
+    from rdfaspider.service.handler import Handler
+    from rdfaspider.service.messages import Said
+    from rdfaspider.service.workers import Worker
 
 logger = logging.getLogger(__name__)
 
@@ -53,13 +59,13 @@ class Service:
 
     def __init__(self, handler: Handler, address: Address, security: Security) -> None:
         _check(address, security)
-        self._desk = handler
+        self._handler = handler
         self.address = address
         self._security = security
         self._server: asyncio.Server | None = None
         self._peers: set[Peer] = set()
-        # Answers to questions about other things than the frontier, by their names.
-        self.others: dict[str, Callable[[Message], Awaitable[Message]]] = {}
+        # Answers to questions about other things than the frontier, by the kind of question.
+        self.others: dict[type[Struct], Callable[[Any], Awaitable[Any]]] = {}
         # Is given what sends a reply, and calls it when what the reply says may be said.
         self.commit: Callable[[Callable[[], None]], None] = lambda send: send()
         # Tells whether nobody can be answered now: then nobody is taken for dead.
@@ -110,13 +116,13 @@ class Service:
             await asyncio.sleep(BEAT)
             if time.monotonic() - began > 3 * BEAT:
                 # The service itself stood still: what the workers have said meanwhile is read first.
-                self._desk.hear_all()
+                self._handler.hear_all()
                 continue
             try:
                 if self.is_cut_off():
-                    self._desk.hear_all()
+                    self._handler.hear_all()
                 else:
-                    self._desk.bury_the_dead()
+                    self._handler.bury_the_dead()
             except FrontierUnavailable as error:
                 self.failed(error)
                 return
@@ -162,50 +168,47 @@ class Service:
         if peer.worker is not None and peer.worker.peer is peer:
             peer.worker.peer = None
 
-    def answer(self, peer: Peer, message: Message) -> Message:
+    def answer(self, peer: Peer, said: Said | Greeting) -> Struct:
         """Return the reply to a message; WireError if it makes no sense."""
         try:
-            if peer.worker is None:
-                return self._greet(peer, message)
-            if "ask" in message:
-                return self._desk.ask(peer.worker, message)
-            return self._desk.exchange(peer.worker, message)
+            if isinstance(said, Greeting):
+                return self._greet(peer, said)
+            assert peer.worker is not None
+            if isinstance(said, Exchange):
+                return self._handler.exchange(peer.worker, said)
+            return answer_with(questions.answer(self._handler, peer.worker, said))
         except FrontierUnavailable as error:
-            if self._desk.frontier.is_broken:
+            if self._handler.frontier.is_broken:
                 self.failed(error)
-            return {"error": str(error)}
+            return Refusal(str(error))
+        except ConnectionResetError:
+            raise
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise WireError(
                 f"a message makes no sense ({type(error).__name__}: {error})"
             ) from error
-        except ConnectionResetError:
-            raise
         except Exception as error:  # RocksDB raises nothing more special
             logger.exception("The service could not answer.")
-            return {"error": f"The service could not answer: {error}"}
+            return Refusal(f"The service could not answer: {error}")
 
-    def answer_later(self, peer: Peer, message: Message) -> Awaitable[Message] | None:
-        """Return the answer to a question about something else than the frontier, None if it is none."""
-        other = self.others.get(str(message.get("ask")))
-        return None if other is None or peer.worker is None else other(message)
-
-    def _greet(self, peer: Peer, message: Message) -> Message:
-        secret, ours, theirs = self._security.secret, peer.challenge, message["challenge"]
-        if not is_proof(message["proof"], secret, "worker", ours, theirs):
-            return {"error": _WRONG_SECRET}
-        if message["version"] != VERSION:
-            return {"error": _WRONG_VERSION}
-        worker, told = self._desk.greet(message)
+    def _greet(self, peer: Peer, greeting: Greeting) -> Struct:
+        secret, ours, theirs = self._security.secret, peer.challenge, greeting.challenge
+        if not is_proof(greeting.proof, secret, "worker", ours, theirs):
+            return Refusal(_WRONG_SECRET)
+        worker, welcome = self._handler.greet(greeting)
         peer.worker, worker.peer = worker, peer
         peer.frames.most = LARGE
-        return {"proof": proof(secret, "service", ours, theirs), **told}
+        welcome.proof = proof(secret, "service", ours, theirs)
+        return welcome
+
+
+def answer_with(value: Any) -> messages.Answer:
+    """Return the answer that has a value."""
+    return messages.Answer(Raw(msgpack.encode(value)))
 
 
 _WRONG_SECRET = (
     "The service does not let this worker in: FRONTIER_SECRET must be the same here and there."
-)
-_WRONG_VERSION = (
-    "The service is of another version of rdfaspider: workers and service must have the same."
 )
 
 
@@ -229,31 +232,31 @@ class Peer(asyncio.Protocol):
         if plain is not None and plain.family != socket.AF_UNIX:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._deadline = asyncio.get_running_loop().call_later(_SOON, self._is_due)
-        self._transport.write(pack({"version": VERSION, "challenge": self.challenge}))
+        self._transport.write(pack(Hello(VERSION, self.challenge)))
 
     def _is_due(self) -> None:
         if self.worker is None:
             self.hang_up()
 
     def data_received(self, data: bytes) -> None:
-        assert self._transport is not None
         try:
-            for message in self.frames.feed(data):
-                if (later := self._service.answer_later(self, message)) is not None:
-                    self._task = asyncio.ensure_future(self._send(later))
+            for body in self.frames.feed(data):
+                said = (wire.greeting if self.worker is None else wire.said).read(body)
+                if (other := self._service.others.get(type(said))) is not None:
+                    self._task = asyncio.ensure_future(self._answer_later(other(said)))
                     continue
-                reply = self._service.answer(self, message)
+                reply = self._service.answer(self, said)
                 self._service.commit(partial(self._reply, reply))
         except ConnectionResetError:
             self.hang_up()
         except WireError as error:
             self._refuse(error)
 
-    def _reply(self, reply: Message) -> None:
+    def _reply(self, reply: Struct) -> None:
         assert self._transport is not None
         if not self._transport.is_closing():
             self._transport.write(pack(reply))
-        if "error" in reply and self.worker is None:
+        if isinstance(reply, Refusal) and self.worker is None:
             self.hang_up()
 
     def _refuse(self, error: Exception) -> None:
@@ -262,22 +265,19 @@ class Peer(asyncio.Protocol):
         name = "somebody" if self.worker is None else f"the worker {self.worker.name}"
         logger.warning("The service hangs up on %s: %s.", name, error)
         if self.worker is not None:
-            self._transport.write(pack({"error": f"The service cannot read this worker: {error}."}))
+            self._reply(Refusal(f"The service cannot read this worker: {error}."))
         self.hang_up()
 
-    async def _send(self, later: Awaitable[Message]) -> None:
-        assert self._transport is not None
+    async def _answer_later(self, value: Awaitable[Any]) -> None:
         try:
-            reply = await later
+            self._reply(answer_with(await value))
         except OSError as error:
-            reply = {"error": str(error)}
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self._reply(Refusal(str(error)))
+        except ValueError as error:
             self._refuse(error)
-            return
         except Exception as error:
             logger.exception("The service could not answer.")
-            reply = {"error": f"The service could not answer: {error}"}
-        self._transport.write(pack(reply))
+            self._reply(Refusal(f"The service could not answer: {error}"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._deadline is not None:

@@ -1,7 +1,8 @@
-"""What goes over the wire: frames of JSON, a proof of the secret, and the addresses of services.
+"""What goes over the wire: frames, a proof of the secret, and the addresses of services.
 
-A frame is its length, four bytes, and that many bytes of JSON in UTF-8. JSON, because it can do nothing but
-be wrong; a peer that sends anything else, or more than it may, is hung up on.
+A frame is its length, four bytes, and that many bytes of MessagePack, one message (messages.py); the first of
+the service is in JSON. Either can do nothing but be wrong: a peer that sends anything else, or more than it
+may, is hung up on.
 
 The proof. Each side sends a random challenge, and the HMAC of both challenges by the secret: so each knows
 that the other has it, the secret is never sent, and what somebody has overheard cannot be used again.
@@ -11,14 +12,18 @@ What follows is as safe as the way it goes: TLS keeps it so on a network that ot
 from __future__ import annotations
 
 import hmac
-import json
 import os
 import ssl
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import unquote, urlsplit
 
-VERSION = 2
+from msgspec import MsgspecError, json, msgpack, to_builtins
+
+from rdfaspider.service import messages
+
+if TYPE_CHECKING:
+    from msgspec import Struct
 
 # The largest frame of somebody who has proved nothing yet, which for a worker that comes back has all URLs
 # that it holds, and of a worker: a page has a few thousand links.
@@ -26,52 +31,75 @@ SMALL = 4 << 20
 LARGE = 64 << 20
 
 _HEAD = 4
-_ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 DEFAULT_PORT = 7325
+
+Message = TypeVar("Message")
 
 
 class WireError(ValueError):
     """Says what is wrong with what the other side has sent."""
 
 
-def pack(message: Any) -> bytes:
+class Reader(Generic[Message]):
+    """Reads messages of a kind."""
+
+    def __init__(self, decoder: msgpack.Decoder[Message] | json.Decoder[Message]) -> None:
+        self._decode = decoder.decode
+
+    def read(self, body: bytes) -> Message:
+        try:
+            return self._decode(body)
+        except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise WireError(f"a message makes no sense ({error})") from error
+
+
+hello = Reader(json.Decoder(messages.Hello))
+greeting = Reader(msgpack.Decoder(messages.Greeting))
+said: Reader[messages.Said] = Reader(msgpack.Decoder(messages.Said))
+told: Reader[messages.Told] = Reader(msgpack.Decoder(messages.Told))
+
+
+def pack(message: Struct) -> bytes:
     """Return a message as a frame."""
-    body = _ENCODER.encode(message).encode()
+    try:
+        is_hello = isinstance(message, messages.Hello)
+        body = json.encode(message) if is_hello else msgpack.encode(message)
+    except UnicodeEncodeError:  # bytes of somebody's page or log, which are in no encoding
+        body = msgpack.encode(_readable(to_builtins(message, builtin_types=(bytes,))))
     return len(body).to_bytes(_HEAD, "big") + body
 
 
+def _readable(value: Any) -> Any:
+    """Return what a message is made of, with a question mark for each character that nobody can read."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_readable(name): _readable(each) for name, each in value.items()}
+    return [_readable(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 class Frames:
-    """Makes messages of bytes as they come."""
+    """Finds the messages in bytes as they come."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> list[Any]:
+    def feed(self, data: bytes) -> list[bytes]:
         """Take in bytes; return the messages that are complete now."""
         buffer = self._buffer
         buffer += data
-        messages = []
+        found = []
         while len(buffer) >= _HEAD:
             size = int.from_bytes(buffer[:_HEAD], "big")
             if size > self.most:
                 raise WireError(f"a message of {size:,} bytes is announced")
             if len(buffer) < _HEAD + size:
                 break
-            messages.append(_read(bytes(buffer[_HEAD : _HEAD + size])))
+            found.append(bytes(buffer[_HEAD : _HEAD + size]))
             del buffer[: _HEAD + size]
-        return messages
-
-
-def _read(body: bytes) -> dict[str, Any]:
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise WireError("a message is not JSON") from error
-    if not isinstance(message, dict):
-        raise WireError("a message is not an object")
-    return message
+        return found
 
 
 def challenge() -> str:

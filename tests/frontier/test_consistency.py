@@ -11,7 +11,7 @@ import pytest
 from rdfaspider.frontier import FrontierUnavailable, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.politeness import Experience, Politeness
 from rdfaspider.frontier.schedule.queue import MOST_AT_HAND
 from rdfaspider.frontier.tables.trie import DENIED, DONE, FAILED, POSTPONED, WAITING
 from rdfaspider.frontier.tables.waiting import split
@@ -294,7 +294,7 @@ def test_there_is_no_politeness_with_own_servers_alone(tmp_path: Path) -> None:
         taken = []
         while (url := frontier.take(0.0)) is not None:
             taken.append(url)
-            frontier.report(url.host, 0.0, refused=True)
+            frontier.report(url.host, 0.0, Experience(refused=True))
         of = Counter(url.url.split("/")[2] for url in taken)
         assert of == {"127.0.0.1": 4, "mine.test": 4, "near.test": 4, "far.test": 1}
         for url in taken:

@@ -13,7 +13,18 @@ import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.frontier.politeness import Experience
 from rdfaspider.service.handler import Handler
+from rdfaspider.service.messages import (
+    Exchange,
+    Greeting,
+    Hold,
+    Leave,
+    Operations,
+    Put,
+    SetAddress,
+    SlowDown,
+)
 from rdfaspider.service.replica import Gone, end
 from rdfaspider.service.replica.client import ReplicatedFrontier
 from rdfaspider.service.replica.journal import Journal, unpack
@@ -252,7 +263,7 @@ def test_a_copy_does_what_was_done_and_twice_does_no_harm(pair: Pair) -> None:
     now = 0.0
     for number, state in enumerate(("done", "failed", "denied", "done") * 5):
         taken = take(one, now)
-        one.report(taken.host, now, latency=0.5)
+        one.report(taken.host, now, Experience(0.5))
         if number % 7 == 3:
             one.retry(taken, now, 5.0, reason="503", status=503)
         else:
@@ -293,16 +304,10 @@ def test_an_operation_that_nobody_knows_is_refused(pair: Pair) -> None:
         pair[1].do("explode")
 
 
-def greeting(name: str, holds: list[tuple[int, str, int]]) -> dict[str, object]:
-    return {
-        "name": name,
-        "run": "1",
-        "now": 1.0,
-        "about": {},
-        "watch": [],
-        "grants": 9,
-        "holds": holds,
-    }
+def greeting(name: str, holds: list[Hold]) -> Greeting:
+    return Greeting(
+        name=name, run="run", now=0.0, about={}, watched=[], grants=0, holds=holds, server_turns=[]
+    )
 
 
 def test_hosts_have_other_numbers_in_each_copy_and_workers_need_not_know(tmp_path: Path) -> None:
@@ -317,14 +322,14 @@ def test_hosts_have_other_numbers_in_each_copy_and_workers_need_not_know(tmp_pat
                 frontier.counts()
         handler = Handler(one, None, 1)
         worker, _ = handler.greet(greeting("worker", []))
-        message = {"number": 1, "now": 1.0, "did": [], "want": 1}
-        grant, url, _, _, _, host, *_ = handler.exchange(worker, message)["taken"][0]
+        (granted,) = handler.exchange(worker, Exchange(number=1, now=1.0, want=1)).granted
+        grant, url, host = granted.grant, granted.url, granted.host
         handler = Handler(other, None, 2)
-        worker, told = handler.greet(greeting("worker", [(grant, url, host)]))
-        assert told["kept"] == [grant]
-        unknown = [["slow", (1 << 32) + 77, 99.0, None], ["place", 5, "192.0.2.1"]]
-        did = [["slow", host, 7.0, None], *unknown]
-        handler.exchange(worker, {"number": 2, "now": 2.0, "did": did})
+        worker, told = handler.greet(greeting("worker", [Hold(grant, url, host)]))
+        assert told.kept == [grant]
+        unknown = (SlowDown((1 << 32) + 77, 99.0, None), SetAddress(5, "192.0.2.1"))
+        did: list[Operations] = [SlowDown(host, 7.0, None), *unknown]
+        handler.exchange(worker, Exchange(number=2, now=2.0, did=did))
         delays = {view.name: view.delay for view in other.hosts(2.0)}
         name = url.split("/")[2]
         assert delays == {"a.test": 1.0, "b.test": 1.0, name: 7.0}
@@ -342,7 +347,7 @@ class Worker(ReplicatedFrontier):
 
     def _leave(self) -> None:
         super()._leave()
-        self._session.ask("leave", 10)
+        self._session.ask(Leave(), type(None), 10)
 
 
 def ordered(url: str, *nodes: NodeProcess) -> tuple[NodeProcess, NodeProcess]:
@@ -418,8 +423,8 @@ def test_a_paused_leader_that_wakes_too_late_acknowledges_nothing(url: str, tmp_
             await_standby(url, two)
             one.pause()
             held = worker._session
-            held.do("put", ["http://late.test/"], 0, [])
-            held.begin({})  # it is in the buffers of the leader, which sleeps
+            held.do(Put(["http://late.test/"], 0, [], 0))
+            held.begin(Exchange())  # it is in the buffers of the leader, which sleeps
             assert await_leader(url, two) is two
             one.resume()
             held.settle(60)

@@ -16,9 +16,20 @@ import pytest
 from rdfaspider.frontier import FrontierUnavailable, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.service import BEAT, DEAD_AFTER
+from rdfaspider.service import BEAT, DEAD_AFTER, wire, workers
 from rdfaspider.service.client import ServedFrontier
-from rdfaspider.service.handler import WORKERS, Handler
+from rdfaspider.service.handler import Handler
+from rdfaspider.service.messages import (
+    End,
+    Exchange,
+    Greeting,
+    Hello,
+    ListHosts,
+    Operations,
+    Put,
+    Retry,
+    SetNote,
+)
 from rdfaspider.service.server import Service
 from rdfaspider.service.wire import (
     LARGE,
@@ -92,7 +103,7 @@ def take(frontier: ServedFrontier) -> Taken:
 
 def settle(frontier: ServedFrontier) -> None:
     """Wait until everything is told."""
-    frontier._session.exchange({"look": "exact"}, 10)
+    frontier._session.exchange(Exchange(look="exactly"), 10)
 
 
 URLS = [f"http://h{number}.test/" for number in range(40)]
@@ -153,8 +164,8 @@ def test_a_message_whose_reply_was_lost_is_not_done_twice(served: Served) -> Non
         taken = one.take(0.0)
         assert taken is not None
         one.finish(taken, "failed", 0.0, reason="404")
-        worker = served.threaded.handler.workers["one"]
-        again = {"number": worker.number, "did": [["put", ["http://new.test/"], 0, []]]}
+        (worker,) = served.threaded.handler.workers
+        again = Exchange(number=worker.number, did=[Put(["http://new.test/"], 0, [], 0)])
         assert served.threaded.handler.exchange(worker, again) == worker.reply
         assert one.counts().seen == len(URLS)
 
@@ -205,7 +216,9 @@ def test_a_worker_that_holds_many_long_urls_can_come_back(served: Served) -> Non
         assert one.counts().in_flight == len(urls)
         for taken in held:
             assert taken is not None
-            one._session.end(taken, "end", "done", [], {"reason": "", "status": 0})
+            one._session.end(
+                taken, lambda grant: End(grant, "done", [], 1, 0, 0.0, [], "", 0, [], None)
+            )
         assert one.counts().done == len(urls)
 
 
@@ -282,11 +295,11 @@ def test_nobody_is_taken_for_dead_while_nobody_can_be_answered(served: Served) -
     settle(one)
     served.threaded.service.is_cut_off = lambda: True
     served.clock.now += DEAD_AFTER + 1
-    worker = served.threaded.handler.workers["one"]
+    (worker,) = served.threaded.handler.workers
     eventually(lambda: worker.heard == served.clock.now)
     served.threaded.service.is_cut_off = lambda: False
     time.sleep(BEAT + 0.2)
-    assert list(served.threaded.handler.workers) == ["one"]
+    assert [worker.name for worker in served.threaded.handler.workers] == ["one"]
     assert served.engine.in_flight == 1
     one.close()
 
@@ -295,7 +308,7 @@ def test_a_name_is_one_worker(served: Served) -> None:
     with served.worker("one"), pytest.raises(FrontierUnavailable, match="in use by another worker"):
         served.worker("one")
     with served.worker("one"):
-        assert list(served.threaded.handler.workers) == ["one"]
+        assert [worker.name for worker in served.threaded.handler.workers] == ["one"]
 
 
 # --- notes ---
@@ -330,7 +343,7 @@ def test_all_workers_can_be_told_to_pause_and_how_long_to_wait(served: Served) -
                 onlooker.tell("delay", "-1")
         with served.worker(onlooks=True, read_ahead=0) as onlooker:
             onlooker.tell("state", "run")
-            assert [worker["name"] for worker in onlooker.workers()] == ["one"]
+            assert [worker.name for worker in onlooker.workers()] == ["one"]
         settle(one)
         take(one)
         assert served.engine.politeness.delay == 7.5
@@ -360,7 +373,7 @@ def test_what_workers_log_is_kept_in_one_place(served: Served) -> None:
         one.lines = lambda: [(0.0, "WARNING", "a\nb"), (1.0, "INFO", "c")]
         other.lines = lambda: [(2.0, "ERROR", "d \x1b[2J")]
         for frontier in (one, other):
-            frontier._session.exchange({"look": True, "log": frontier.lines()}, 10)
+            frontier._session.exchange(Exchange(log=frontier.lines()), 10)
             frontier.lines = list
         with served.worker(onlooks=True, read_ahead=0) as onlooker:
             assert onlooker.log(10, "INFO") == [
@@ -399,10 +412,10 @@ def connect(served: Served) -> socket.socket:
         (SMALL + 1).to_bytes(4, "big"),
         b"\0\0\0\2[]",
         b"\0\0\0\3{x}",
-        pack({"challenge": 1, "proof": 2}),
-        pack({"ask": "hosts", "begin": True}),
-        pack({"number": 1, "did": [["put", URLS, 0, []]]}),
-        b"\0\0\x20\0" + b"[" * 0x2000,
+        pack(Hello(1, "challenge")),
+        pack(ListHosts(True)),
+        pack(Exchange(number=1, did=[Put(URLS, 0, [], 0)])),
+        b"\0\0\x20\0" + b"\x91" * 0x2000,
     ],
 )
 def test_whoever_says_something_else_is_hung_up_on(served: Served, said: bytes) -> None:
@@ -421,7 +434,7 @@ def test_a_worker_that_makes_no_sense_is_told(served: Served, did: Any) -> None:
     with served.worker("one") as one, served.worker("two", read_ahead=0) as two:
         two._session.did = did
         with pytest.raises(FrontierUnavailable, match="cannot read this worker"):
-            two._session.exchange({}, 10)
+            two._session.exchange(Exchange(), 10)
         one.put(URLS[:1])
         take(one)
 
@@ -488,7 +501,15 @@ def test_frames_are_bounded() -> None:
     frames = Frames(10)
     with pytest.raises(WireError, match="1,000 bytes"):
         frames.feed((1000).to_bytes(4, "big"))
-    assert Frames(LARGE).feed(pack({"a": 1}) + pack({"b": 2})[:5]) == [{"a": 1}]
+    one, two = pack(Exchange(number=1)), pack(Exchange(number=2))
+    assert Frames(LARGE).feed(one + two[:5]) == [one[4:]]
+
+
+def test_what_is_in_no_encoding_is_told_nevertheless() -> None:
+    did: list[Operations] = [SetNote("a", b"\xff"), Retry(1, 0.0, "\ud800", 0)]
+    told = wire.said.read(pack(Exchange(log=[(0.0, "INFO", "caf\udce9")], did=did))[4:])
+    did = [SetNote("a", b"\xff"), Retry(1, 0.0, "?", 0)]
+    assert told == Exchange(log=[(0.0, "INFO", "caf?")], did=did)
 
 
 @pytest.mark.parametrize(
@@ -512,18 +533,23 @@ def test_what_is_no_address(url: str) -> None:
         Address.parse(url)
 
 
+def greeting(name: str, grants: int = 0) -> Greeting:
+    return Greeting(
+        name=name, run="1", now=0.0, about={}, watched=[], grants=grants, holds=[], server_turns=[]
+    )
+
+
 def test_a_stop_reaches_workers_that_come_back_and_ends_with_a_new_one(tmp_path: Path) -> None:
     frontier = LocalFrontier(str(tmp_path / "frontier"), now=0.0)
-    frontier.set_note(WORKERS, b'["one"]')
+    frontier.set_note(workers.NOTE, b'["one"]')
     frontier.set_note("told", b'{"state": "stop"}')
     with frontier:
         handler = Handler(frontier, lambda: 0.0)
-        words = {"run": "1", "grants": 0, "about": {}, "watch": [], "holds": []}
-        handler.greet({**words, "name": "one"})
+        handler.greet(greeting("one"))
         assert handler.notes.state == "stop", "it was there when all were told"
-        handler.greet({**words, "name": ""})
+        handler.greet(greeting(""))
         assert handler.notes.state == "stop", "that one only looks"
-        handler.greet({**words, "name": "three", "grants": 7})
+        handler.greet(greeting("three", grants=7))
         assert handler.notes.state == "stop", "it was taken for dead, and comes back"
-        handler.greet({**words, "name": "two"})
+        handler.greet(greeting("two"))
         assert handler.notes.state == "run"

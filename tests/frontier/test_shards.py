@@ -344,7 +344,7 @@ def test_a_worker_takes_its_leave_of_all_shards_at_the_same_time(services: Servi
 
         shard._leave = wait_for_others  # type: ignore[method-assign]
     one.close()
-    assert not any(threaded.handler.workers for threaded in services.threaded)
+    assert not any(list(threaded.handler.workers) for threaded in services.threaded)
 
 
 def test_a_shard_that_is_killed_before_it_has_heard_of_an_end_hears_of_it(
@@ -827,8 +827,8 @@ def test_what_is_asked_and_told_concerns_all_shards(services: Services) -> None:
         }
         view = onlooker.url(there)
         assert view and view.state == "failed"
-        assert [each["name"] for each in onlooker.workers()] == ["one"]
-        assert onlooker.workers()[0]["ended"] == 2
+        assert [each.name for each in onlooker.workers()] == ["one"]
+        assert onlooker.workers()[0].ended == 2
         onlooker.tell("state", "pause")
         eventually(lambda: (one.counts(), one.state == "pause")[1])
         assert onlooker.requeue("test") == 2

@@ -12,21 +12,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from random import Random
-from typing import Any
 from unittest.mock import patch
+
+from msgspec import Struct
 
 from rdfaspider import clock
 from rdfaspider.frontier import Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
-from rdfaspider.service import BEAT
+from rdfaspider.service import BEAT, questions, wire
 from rdfaspider.service.client import ServedFrontier
-from rdfaspider.service.connection import Answer, Connection
+from rdfaspider.service.connection import Carried, Connection
 from rdfaspider.service.handler import Handler
-from rdfaspider.service.handler import Worker as Known
+from rdfaspider.service.messages import Answer, Exchange, Greeting, Question, Reply
+from rdfaspider.service.server import answer_with
 from rdfaspider.service.wire import LARGE, Address, Frames, Security, pack
+from rdfaspider.service.workers import Worker as Known
 from rdfaspider.simulator import Real
-
-Message = dict[str, Any]
 
 
 class DirectConnection(Connection):
@@ -35,34 +36,41 @@ class DirectConnection(Connection):
     def __init__(self, room: Room) -> None:
         super().__init__(Address(path="virtual"), Security())
         self._room = room
-        self._answer: Answer | None = None
+        self._carried: Carried | None = None
         self._known: Known | None = None
         self.due = 0.0
 
     @property
     def is_busy(self) -> bool:
-        return self._answer is not None
+        return self._carried is not None
 
-    def submit(self, message: Message, greeting: Message | None, patience: float) -> None:
+    def submit(
+        self, message: Exchange | Question, greeting: Greeting | None, patience: float
+    ) -> None:
         handler, welcome = self._room.handler, None
         if greeting is not None:
-            self._known, welcome = handler.greet(carried(greeting))
+            self._known, welcome = handler.greet(wire.greeting.read(framed(greeting)))
         assert self._known is not None
-        answer = handler.ask if "ask" in message else handler.exchange
-        self._answer = Answer(welcome, carried(answer(self._known, carried(message))))
+        said = wire.said.read(framed(message))
+        if isinstance(said, Exchange):
+            reply: Struct = handler.exchange(self._known, said)
+        else:
+            reply = answer_with(questions.answer(handler, self._known, said))
+        told = wire.told.read(framed(reply))
+        assert isinstance(told, Reply | Answer)
+        self._carried = Carried(welcome, told)
         self.due = self._room.now + self._room.rtt
 
-    def collect(self, timeout: float = 0.0) -> Answer | None:
+    def collect(self, timeout: float = 0.0) -> Carried | None:
         if not timeout and self._room.now < self.due:
             return None
-        answer, self._answer = self._answer, None
-        return answer
+        carried, self._carried = self._carried, None
+        return carried
 
 
-def carried(message: Message) -> Message:
-    """Return a message as the other side reads it."""
-    found: Message = Frames(LARGE).feed(pack(message))[0]
-    return found
+def framed(message: Struct) -> bytes:
+    """Return a message as the other side gets it."""
+    return Frames(LARGE).feed(pack(message))[0]
 
 
 class Member:

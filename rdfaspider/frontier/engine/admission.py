@@ -121,7 +121,7 @@ def count_admitted(database: Database, limits: FrontierLimits) -> Counter[bytes]
     counts: Counter[bytes] = Counter()
     for host_key, group in by_host(within_depth(limits, new, found, _ignore)):
         data = database.hosts.get(host_key)
-        host = Host(host_key, 0) if data is None else Host.unpack(host_key, data)
+        host = Host(host_key, 0) if data is None else Host.read(host_key, data)
         counts[host_key] = len(within_host(limits, host, group, found, _ignore))
     return counts
 

@@ -21,7 +21,7 @@ from rdfaspider.frontier.engine.terms import keep_shard, keep_terms, keep_window
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.orders.order import Waiting
-from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.politeness import Experience, Politeness
 from rdfaspider.frontier.schedule.borrowing import Borrowing
 from rdfaspider.frontier.schedule.hosts import STRANGER, Hosts
 from rdfaspider.frontier.schedule.leases import Leases
@@ -433,28 +433,9 @@ class LocalFrontier:
 
     # --- politeness ---
 
-    def report(
-        self,
-        host: int,
-        now: float,
-        *,
-        latency: float | None = None,
-        refused: bool = False,
-        wanted: float | None = None,
-        strikes: int = 0,
-    ) -> None:
-        known = self._hosts.by_id(host)
-        if known is None:
-            return
-        rules = self._hosts.politeness
-        if strikes:
-            rules.note_strikes(known, now, strikes)
-        elif refused:
-            rules.note_refusal(known, now, wanted)
-        elif latency is None:
-            rules.note_failure(known, now)
-        else:
-            rules.note_answer(known, latency)
+    def report(self, host: int, now: float, fetch: Experience) -> None:
+        if (known := self._hosts.by_id(host)) is not None:
+            self._hosts.politeness.learn(known, now, fetch)
 
     @guarded
     def slow_down(
@@ -579,7 +560,7 @@ class LocalFrontier:
             assert data is not None
             record = unpack(data)._replace(state=WAITING)
             host = self._hosts.known(key)
-            host.later -= 1
+            host.postponed -= 1
             self._waiting.add(batch, host, key, record)
             self.trie.update(batch, key, record)
             self._hosts.save(batch, host)

@@ -13,6 +13,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier import HostView
+from rdfaspider.frontier.politeness import Manners
 from rdfaspider.frontier.schedule.clocks import Clocks
 from rdfaspider.urls.keys import host_name, host_of
 
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.schedule import Server
     from rdfaspider.frontier.tables.database import Database
 
-# id, taken in, waiting, later, done, failed, failures in a row;
-# crawl delay, latency, back-off, clock, blocked until; then the address of its server, as text
-_RECORD = struct.Struct(">IIIIIIHddddd")
+# id, taken in, waiting, postponed, done, failed; then its manners, then the address of its server, as text
+_COUNTS = struct.Struct(">IIIIII")
 
 
 # The number of a host that has none: the frontier does not know it.
@@ -38,11 +38,11 @@ STRANGER = -1
 NONE_IN_FLIGHT: frozenset[int] = frozenset()
 
 
-class Host:
+class Host(Manners):
     """One host: its counts, its clock, the URLs at hand and the numbers of those in flight.
 
     `waiting` counts all of its URLs that are not finished, those in flight included; those put off until
-    a time of their own are `later`. `queue` holds (place in a page, URL), the next one last, and is
+    a time of their own are `postponed`. `queue` holds (place in a page, URL), the next one last, and is
     at most a page's quota long. `low` is where its waiting keys begin, as far as is known: before it there
     may be the remains of many that are gone, which RocksDB would have to step over. `address` is None
     until the host is placed; it and the name tell whether the host `is_own`, and so how many of its URLs
@@ -52,24 +52,16 @@ class Host:
 
     __slots__ = (
         "address",
-        "at_once",
-        "backoff",
         "before",
-        "blocked",
-        "clock",
-        "crawl_delay",
         "done",
         "due",
         "engaged",
         "failed",
-        "failures",
         "id",
         "in_flight",
-        "is_own",
         "key",
-        "latency",
-        "later",
         "low",
+        "postponed",
         "queue",
         "server",
         "stamp",
@@ -79,15 +71,12 @@ class Host:
     )
 
     def __init__(self, key: bytes, number: int) -> None:
+        super().__init__()
         self.key = key
         self.id = number
-        self.taken_in = self.waiting = self.later = self.done = self.failed = self.failures = 0
-        self.crawl_delay = self.latency = self.backoff = 0.0
-        self.clock = self.blocked = 0.0
+        self.taken_in = self.waiting = self.postponed = self.done = self.failed = 0
         self.in_flight: set[int] | frozenset[int] = NONE_IN_FLIGHT
         self.address: str | None = None
-        self.is_own = False
-        self.at_once = 1
         self.server: Server | None = None
         self.stamp = -1
         self.turn = 0
@@ -102,6 +91,14 @@ class Host:
         return host_name(self.key)
 
     @property
+    def pages(self) -> int:
+        return self.done + self.failed
+
+    @property
+    def jitter(self) -> float:
+        return 1 + self.id * 2654435761 % 1000 / 10_000
+
+    @property
     def can_give(self) -> bool:
         """Tell whether it has a URL that is not in flight yet."""
         return self.waiting > len(self.in_flight)
@@ -112,29 +109,19 @@ class Host:
         return self.id.to_bytes(4, "big")
 
     def pack(self) -> bytes:
-        return _RECORD.pack(
-            self.id,
-            self.taken_in,
-            self.waiting,
-            self.later,
-            self.done,
-            self.failed,
-            min(self.failures, 65_535),
-            self.crawl_delay,
-            self.latency,
-            self.backoff,
-            self.clock,
-            self.blocked,
-        ) + (b"" if self.address is None else b" " + self.address.encode())
+        counts = (self.id, self.taken_in, self.waiting, self.postponed, self.done, self.failed)
+        address = b"" if self.address is None else b" " + self.address.encode()
+        return _COUNTS.pack(*counts) + super().pack() + address
 
     @classmethod
-    def unpack(cls, key: bytes, data: bytes) -> Host:
-        number, *rest = _RECORD.unpack_from(data)
+    def read(cls, key: bytes, data: bytes) -> Host:
+        """Return the host of a record."""
+        number, *counts = _COUNTS.unpack_from(data)
         host = cls(key, number)
-        host.taken_in, host.waiting, host.later, host.done, host.failed, host.failures = rest[:6]
-        host.crawl_delay, host.latency, host.backoff, host.clock, host.blocked = rest[6:]
-        if len(data) > _RECORD.size:
-            host.address = data[_RECORD.size + 1 :].decode()
+        host.taken_in, host.waiting, host.postponed, host.done, host.failed = counts
+        host.unpack(data, _COUNTS.size)
+        if end := data[_COUNTS.size + cls.SIZE :]:
+            host.address = end[1:].decode()
         return host
 
 
@@ -165,9 +152,15 @@ class Hosts:
         return host
 
     def _read(self, key: bytes, data: bytes) -> Host:
-        host = Host.unpack(key, data)
-        self.politeness.mark(host)
+        host = Host.read(key, data)
+        self.mark(host)
         return host
+
+    def mark(self, host: Host) -> None:
+        """Find out whether a host is the user's own, which its name or its address tells."""
+        own = self.politeness.own
+        is_own = own is not None and own.includes(host.name, host.address)
+        self.politeness.mark(host, is_own=is_own)
 
     def known(self, key: bytes) -> Host:
         """Return the host of a URL that was taken in."""
@@ -186,13 +179,13 @@ class Hosts:
         """Return a host that is not known, with the clock it has."""
         host = Host(key, STRANGER)
         host.address, host.clock = address, self.strangers[key]
-        self.politeness.mark(host)
+        self.mark(host)
         return host
 
     def create(self, key: bytes, number: int) -> Host:
         host = Host(key, number)
         host.clock = self.strangers.pop(key)
-        self.politeness.mark(host)
+        self.mark(host)
         return self.remember(host)
 
     def __len__(self) -> int:
@@ -220,7 +213,7 @@ class Hosts:
         if len(host.in_flight) >= host.at_once:
             why = "is being fetched from"
         elif not host.waiting:
-            why = "waits to try again" if host.later else "has nothing waiting"
+            why = "waits to try again" if host.postponed else "has nothing waiting"
         elif host.server is not None and host.server.is_busy:
             why = f"shares the server {host.address}, which is being fetched from"
         elif ready <= now:
@@ -231,7 +224,7 @@ class Hosts:
             why = "was told to wait" if host.blocked > host.clock else "keeps its delay"
         return HostView(
             name=host.name,
-            waiting=host.waiting + host.later - len(host.in_flight),
+            waiting=host.waiting + host.postponed - len(host.in_flight),
             in_flight=len(host.in_flight),
             done=host.done,
             failed=host.failed,

@@ -382,7 +382,7 @@ class Schedule:
             old.hosts -= 1
             self._quiet.append(old)
         host.address, host.server = address, None
-        self._hosts.politeness.mark(host)
+        self._hosts.mark(host)
         new = self._settle(host)
         assert new is not None
         new.busy += len(host.in_flight)

@@ -33,7 +33,7 @@ class Postponed:
     def add(self, batch: WriteBatch, host: Host, number: int, time: float) -> None:
         key = _TIME.pack(time) + pack_number(number)
         batch.put(key, b"", self._family.handle)
-        host.later += 1
+        host.postponed += 1
         self._low = min(self._low, key)
         self.first = time if self.first is None else min(self.first, time)
 

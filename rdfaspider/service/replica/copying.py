@@ -7,13 +7,13 @@ forgotten when another asks.
 
 from __future__ import annotations
 
-import base64
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdfaspider import rocksdb
 from rdfaspider.service.connection import Connection
+from rdfaspider.service.messages import Copy, MakeCopy, ReadCopy
 from rdfaspider.service.session import Session
 
 if TYPE_CHECKING:
@@ -21,12 +21,9 @@ if TYPE_CHECKING:
     from rdfaspider.service.replica.logged import LoggedFrontier
     from rdfaspider.service.wire import Address, Security
 
-QUESTION = "copy"
 _PART = 4 << 20
 # Seconds for which the leader is sought, and that one answer may take.
 _SEEKING, _PATIENCE = 2.0, 60.0
-
-Message = dict[str, Any]
 
 
 class Copies:
@@ -39,17 +36,7 @@ class Copies:
         self._made = 0
         self.close()
 
-    async def answer(self, message: Message) -> Message:
-        """Answer a standby; ValueError if it makes no sense."""
-        match message["do"]:
-            case "make":
-                return await self._make()
-            case "read":
-                return self._read(int(message["copy"]), str(message["file"]), int(message["from"]))
-            case what:
-                raise ValueError(f"nothing is known of {what!r}")
-
-    async def _make(self) -> Message:
+    async def make(self, _: MakeCopy) -> Copy:
         """Make a copy, and say which entries it has for sure: what it has more is in the log too."""
         self.close()
         self._made += 1
@@ -57,16 +44,16 @@ class Copies:
         self._frontier.copy_to(self._directory)
         files = {file.name: file.stat().st_size for file in self._directory.iterdir()}
         await self._journal.flush()
-        told = {"copy": self._made, "position": position, "number": self._journal.number}
-        return {**told, "files": files}
+        return Copy(self._made, position, self._journal.number, files)
 
-    def _read(self, copy: int, name: str, start: int) -> Message:
-        path = self._directory / name
-        if copy != self._made or path.parent != self._directory:
+    async def read(self, wanted: ReadCopy) -> bytes:
+        """Return the next part of a file."""
+        path = self._directory / wanted.file
+        if wanted.copy != self._made or path.parent != self._directory:
             raise ConnectionError("Another copy was made meanwhile.")
         with path.open("rb") as file:
-            file.seek(start)
-            return {"data": base64.b64encode(file.read(_PART)).decode()}
+            file.seek(wanted.start)
+            return file.read(_PART)
 
     def close(self) -> None:
         """Remove the copy."""
@@ -83,21 +70,19 @@ def fetch(address: Address, security: Security, directory: Path) -> tuple[str, i
     session = Session(Connection(address, security), "", 0.0, _SEEKING)
     try:
         session.greet()
-        made = session.ask(QUESTION, _PATIENCE, do="make")
-        for name, size in made["files"].items():
-            _fetch_file(session, int(made["copy"]), directory / Path(str(name)).name, int(size))
+        made = session.ask(MakeCopy(), Copy, _PATIENCE)
+        for name, size in made.files.items():
+            _fetch_file(session, made.copy, directory / Path(name).name, size)
     finally:
         session.shut()
     rocksdb.seal(directory)
-    return str(made["position"]), int(made["number"])
+    return made.position, made.number
 
 
 def _fetch_file(session: Session, copy: int, path: Path, size: int) -> None:
     with path.open("wb") as file:
         while (start := file.tell()) < size:
-            words = {"copy": copy, "file": path.name, "from": start}
-            part = session.ask(QUESTION, _PATIENCE, do="read", **words)
-            data = base64.b64decode(part["data"])
+            data = session.ask(ReadCopy(copy, path.name, start), bytes, _PATIENCE)
             if not data:
                 raise ConnectionError("A file of the copy is shorter than was said.")
             file.write(data[: size - start])

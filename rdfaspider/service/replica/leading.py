@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import redis
 
 from rdfaspider.service.handler import Handler
+from rdfaspider.service.messages import MakeCopy, ReadCopy
 from rdfaspider.service.partitions import Division
 from rdfaspider.service.replica import AWAY_AFTER, RENEWED, end
-from rdfaspider.service.replica.copying import QUESTION, Copies
+from rdfaspider.service.replica.copying import Copies
 from rdfaspider.service.replica.logged import Standing
 from rdfaspider.service.replica.registry import BEGINNING, place_of
 from rdfaspider.service.server import Service
@@ -87,7 +88,7 @@ class Leader:
         service = Service(handler, listen, self.security)
         service.commit = journal.commit
         service.is_cut_off = journal.is_cut_off
-        service.others[QUESTION] = copies.answer
+        service.others |= {MakeCopy: copies.make, ReadCopy: copies.read}
         trimming = asyncio.create_task(self._trim())
         serving = asyncio.create_task(self._serve(service, handler, stopped))
         try:
@@ -149,7 +150,7 @@ class Leader:
     async def _await_heir(self, handler: Handler) -> None:
         """Wait until another node can go on, or no worker is left that would need one."""
         until = monotonic() + HANDING_OVER
-        while not handler.is_deserted and monotonic() < until:
+        while not handler.workers.is_deserted and monotonic() < until:
             with suppress(redis.RedisError):
                 if has_heir(await self._standbys(LATELY)):
                     return

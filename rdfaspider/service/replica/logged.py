@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.frontier.politeness import Experience
 from rdfaspider.frontier.tables.database import Database
 
 if TYPE_CHECKING:
@@ -88,9 +89,9 @@ class LoggedFrontier(LocalFrontier):
             super().retry(taken, now, after, reason=reason, status=status)
             self.record("retry", taken.url, now, after, reason, status)
 
-    def report(self, host: int, now: float, **said: Any) -> None:
-        super().report(host, now, **said)
-        self._record_of_host("report", host, now, said)
+    def report(self, host: int, now: float, fetch: Experience) -> None:
+        super().report(host, now, fetch)
+        self._record_of_host("report", host, now, fetch._asdict())
 
     def slow_down(
         self, host: int, *, crawl_delay: float | None = None, until: float | None = None
@@ -173,7 +174,7 @@ class LoggedFrontier(LocalFrontier):
 
     def _do_report(self, host: str, now: float, said: dict[str, Any]) -> None:
         if (number := self.host_number(host)) is not None:
-            self.report(number, now, **said)
+            self.report(number, now, Experience(**said))
 
     def _do_slow(self, host: str, crawl_delay: float | None, until: float | None) -> None:
         if (number := self.host_number(host)) is not None:

@@ -23,7 +23,7 @@ import redis
 from rdfaspider import clock, rocksdb
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.sharding import Shard
-from rdfaspider.service.handler import WORKERS
+from rdfaspider.service import workers
 from rdfaspider.service.partitions import Division
 from rdfaspider.service.replica import LEASE, RENEWED, Gone, end
 from rdfaspider.service.replica.copying import fetch
@@ -192,7 +192,7 @@ class Node:
         leader = view.nodes.get(view.leader)
         is_led = leader is not None and not leader.get("ending")
         others = [each for name, each in view.nodes.items() if name != self._registry.name]
-        is_needed = view.leader or json.loads(self._frontier.note(WORKERS) or b"[]")
+        is_needed = view.leader or json.loads(self._frontier.note(workers.NOTE) or b"[]")
         return is_led or has_heir(others) or not is_needed or monotonic() > self._end
 
     async def _step(self) -> int:

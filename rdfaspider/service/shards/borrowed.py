@@ -60,7 +60,7 @@ class Borrowed:
         """Say that a fetch has ended for which turns were borrowed."""
         if (keeper := self._keepers.pop(url, None)) is not None:
             self._shards[keeper].session.give_back(_name(url))
-            self._shards[keeper].tell_on(now)
+            self._shards[keeper].flush(now)
         self._shards[shard_of(url, len(self._shards))].repay(url, now)
 
     def run(self, now: float) -> None:

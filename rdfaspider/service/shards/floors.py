@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdfaspider import clock
+from rdfaspider.service.messages import OtherFloor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,4 +39,4 @@ class Floors:
             elsewhere = min(least[:number] + least[number + 1 :])
             if elsewhere != self._told[number]:
                 self._told[number] = elsewhere
-                session.do("floor", elsewhere)
+                session.do(OtherFloor(elsewhere))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.sharding import shard_of_origin
+from rdfaspider.service.messages import Forwarded, Put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -86,12 +87,11 @@ class Forwarding:
         session = self._shards[home].session
         if any(shard.session.is_away for shard in self._shards):
             return
-        owed, session.owed = session.owed, []
-        for page, depth, hops, links, contexts in owed:
+        for page, depth, hops, links, contexts in session.take_owed():
 
             def end(is_told: bool, page: str = page, depth: int = depth) -> None:
                 if is_told:
-                    session.do("forwarded", page, depth)
+                    session.do(Forwarded(page, depth))
 
             self._begin(divide(links, contexts, len(self._shards)), depth, hops, end)
 
@@ -103,9 +103,9 @@ class Forwarding:
         tickets = {}
         for number, (links, contexts) in parts.items():
             session = shards[number].session
-            session.do("put", links, depth, contexts, hops)
+            session.do(Put(links, depth, contexts, hops))
             tickets[number] = session.ticket
-            shards[number].tell_on()
+            shards[number].flush()
         errand = Delivery(tickets, then)
         if self._is_done(errand):
             then(True)

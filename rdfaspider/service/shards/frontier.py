@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import HostView, State, Taken, UrlView
     from rdfaspider.frontier.limits import FrontierLimits
+    from rdfaspider.frontier.politeness import Experience
     from rdfaspider.service.client import ServedFrontier
+    from rdfaspider.service.messages import WorkerView
 
 # URLs that wait for turns of servers, at most, and seconds that the end of a worker may take.
 _ROOM, _LEAVING = 64, 10.0
@@ -257,8 +259,8 @@ class ShardedFrontier:
 
     # --- politeness ---
 
-    def report(self, host: int, now: float, **said: Any) -> None:
-        self._home(host).report(host, now, **said)
+    def report(self, host: int, now: float, fetch: Experience) -> None:
+        self._home(host).report(host, now, fetch)
 
     def slow_down(
         self, host: int, *, crawl_delay: float | None = None, until: float | None = None
@@ -343,15 +345,15 @@ class ShardedFrontier:
         """Return the last lines of the log of all workers, of a level or above."""
         return sorted(chain.from_iterable(shard.log(most, level) for shard in self._shards))[-most:]
 
-    def workers(self) -> list[dict[str, Any]]:
+    def workers(self) -> list[WorkerView]:
         """Return what the shards know of each worker."""
-        known: dict[str, dict[str, Any]] = {}
+        known: dict[str, WorkerView] = {}
         for worker in chain.from_iterable(shard.workers() for shard in self._shards):
-            before = known.setdefault(worker["name"], worker)
+            before = known.setdefault(worker.name, worker)
             if before is not worker:
-                before["held"] += worker["held"]
-                before["ended"] += worker["ended"]
-                before["silent"] = max(before["silent"], worker["silent"])
+                before.held += worker.held
+                before.ended += worker.ended
+                before.silent = max(before.silent, worker.silent)
         return list(known.values())
 
     # --- the end ---

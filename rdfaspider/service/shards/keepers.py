@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.sharding import keeper_of
 from rdfaspider.service import BEAT
+from rdfaspider.service.messages import ServerTurn, SlowDown
 from rdfaspider.service.session import LONGEST
 
 if TYPE_CHECKING:
@@ -57,16 +58,16 @@ class Keepers:
         """Ask for the turn of the server of a URL; False if it has that already."""
         total = len(self._shards)
         home = taken.host % total
-        address = self._shards[home].session.servers.pop(taken, "")
+        address = self._shards[home].session.take_server(taken)
         if not address:
             return False
         self._remember(taken.host, address)
         keeper = keeper_of(address, total)
         if keeper == home:
             return False
-        self._shards[keeper].session.asking[taken.url] = (taken.url, address, home)
+        self._shards[keeper].session.ask_turn(ServerTurn(taken.url, address, home))
         self._asked[taken.url] = taken, keeper
-        self._shards[keeper].tell_on(now)
+        self._shards[keeper].flush(now)
         return True
 
     def _remember(self, host: int, address: str) -> None:
@@ -80,8 +81,7 @@ class Keepers:
         for keeper, shard in enumerate(self._shards):
             session = shard.session
             if session.answers:
-                answers, session.answers = session.answers, {}
-                for url, seconds in answers.items():
+                for url, seconds in session.take_answers().items():
                     self._answered(url, keeper, seconds, now)
             if self._asked and session.is_away:
                 for url in [url for url, (_, asked) in self._asked.items() if asked == keeper]:
@@ -99,11 +99,11 @@ class Keepers:
             self._put_back(taken, seconds, now)
         elif seconds == 0.0:  # it was not waited for
             self._shards[keeper].session.give_back(url)
-            self._shards[keeper].tell_on(now)
+            self._shards[keeper].flush(now)
 
     def _put_back(self, taken: Taken, seconds: float, now: float) -> None:
         home = self._shards[taken.host % len(self._shards)]
-        home.session.do("slow", taken.host, None, seconds)
+        home.session.do(SlowDown(taken.host, None, seconds))
         home.release(taken, now)
 
     def next(self) -> Taken | None:
@@ -124,8 +124,8 @@ class Keepers:
         if that is not known yet."""
         if name not in self._others:
             self._others[name] = None
-            self._shards[keeper].session.asking[name] = (name, address, home)
-            self._shards[keeper].tell_on(now)
+            self._shards[keeper].session.ask_turn(ServerTurn(name, address, home))
+            self._shards[keeper].flush(now)
         self.run(now)
         if (seconds := self._others[name]) is not None:
             del self._others[name]
@@ -141,7 +141,7 @@ class Keepers:
         """Say that a URL is not being fetched any more, if it had a turn."""
         if (keeper := self._out.pop(taken, None)) is not None:
             self._shards[keeper].session.give_back(taken.url)
-            self._shards[keeper].tell_on(now)
+            self._shards[keeper].flush(now)
 
     def give_all_back(self, now: float) -> None:
         """Let go of everything that has not begun."""
