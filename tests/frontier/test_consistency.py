@@ -14,7 +14,7 @@ from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Experience, Politeness
 from rdfaspider.frontier.schedule.queue import MOST_AT_HAND
 from rdfaspider.frontier.tables.trie import DENIED, DONE, FAILED, POSTPONED, WAITING
-from rdfaspider.frontier.tables.waiting import split
+from rdfaspider.frontier.tables.waiting import entry_of
 from rdfaspider.urls.keys import host_of
 from rdfaspider.urls.own import OwnServers
 
@@ -47,16 +47,16 @@ def check(frontier: LocalFrontier) -> None:
     )
     assert counts.waiting + counts.in_flight == states[WAITING] + states[POSTPONED]
     unfinished = Counter(r.depth for r in records.values() if r.state in (WAITING, POSTPONED))
-    stored = dict(enumerate(frontier._counters.unfinished))
+    stored = dict(enumerate(frontier._urls.counters.unfinished))
     assert {depth: count for depth, count in stored.items() if count} == dict(unfinished)
     database = frontier._database
     waiting = {
-        int.from_bytes(key[-5:], "big"): split(data) for key, data in database.waiting.pairs()
+        int.from_bytes(key[-5:], "big"): entry_of(data) for key, data in database.waiting.pairs()
     }
     assert len(waiting) == states[WAITING]
     for key, record in records.items():
         if record.state == WAITING:
-            hint, hops, rest = waiting[record.number]
+            _, _, hint, hops, rest = waiting[record.number]
             assert (hint, hops, host_of(key) + rest) == (record.hint, record.hops, key)
     assert sum(1 for _ in database.later.pairs()) == states[POSTPONED]
     by_host = Counter((host_of(key), record.state) for key, record in records.items())
@@ -339,7 +339,7 @@ def test_memory_does_not_grow_with_the_urls_of_sleeping_hosts(tmp_path: Path) ->
         while (taken := frontier.take(0.0)) is not None:
             frontier.finish(taken, "done", 0.0)
         assert frontier.counts().done == 2_000
-        assert len(frontier._loaded) <= MOST_AT_HAND + 2_000
+        assert len(frontier._queue) <= MOST_AT_HAND + 2_000
 
 
 def test_many_retries_do_not_get_slower(tmp_path: Path) -> None:

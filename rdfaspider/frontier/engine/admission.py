@@ -1,7 +1,4 @@
-"""What the sieve takes in of the links that it finds: new URLs within the limits of depth and host.
-
-A *finding* is the smallest depth at which a URL was found and, 256-fold, the hint of the order.
-"""
+"""What the sieve takes in of the links that it finds: new URLs within the limits of depth and host."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.schedule.hosts import Host
+from rdfaspider.frontier.tables.findings import DEPTH, NO_DEPTH
 from rdfaspider.frontier.tables.inbox import Inbox
 from rdfaspider.urls.keys import host_of, is_dynamic
 
@@ -28,7 +26,7 @@ def smallest_depths(entries: Iterable[Entry]) -> dict[bytes, int]:
     for entry in entries:
         depth = entry.depth
         for key in entry.keys:
-            if found.get(key, 256) > depth:
+            if found.get(key, NO_DEPTH) > depth:
                 found[key] = depth
     return found
 
@@ -72,7 +70,7 @@ def within_depth(
         return keys
     chosen, too_deep = [], 0
     for key in keys:
-        depth = findings[key] & 255
+        depth = findings[key] & DEPTH
         if depth <= (limits.dynamic_depth if is_dynamic(key) else limits.depth):
             chosen.append(key)
         elif depth > limits.depth:
@@ -93,11 +91,11 @@ def within_host(
     of_all, of_waiting = limits.host_urls - host.taken_in, limits.host_waiting - host.waiting
     if min(of_all, of_waiting) >= len(keys):
         return keys
-    seeds = sum(not findings[key] & 255 for key in keys)
+    seeds = sum(not findings[key] & DEPTH for key in keys)
     room = max(min(of_all, of_waiting) - seeds, 0)
     chosen = []
     for key in keys:
-        if not findings[key] & 255:
+        if not findings[key] & DEPTH:
             chosen.append(key)
         elif room:
             chosen.append(key)

@@ -2,7 +2,7 @@
 
 Each public method that changes anything writes one batch, so that the change is there after a kill or
 is not. What is only in memory can be found again: URLs in flight are stored as waiting, queue pages
-are made anew, host heaps are filled from the hosts' records.
+are made again, host heaps are filled from the hosts' records.
 """
 
 from __future__ import annotations
@@ -15,43 +15,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rdfaspider.frontier import Counts, FrontierUnavailable, Taken
-from rdfaspider.frontier.engine.counters import Counters
 from rdfaspider.frontier.engine.sieve import Sieve
 from rdfaspider.frontier.engine.terms import keep_shard, keep_terms, keep_window
+from rdfaspider.frontier.engine.urls import Urls
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
-from rdfaspider.frontier.orders.order import Waiting
-from rdfaspider.frontier.politeness import Experience, Politeness
+from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.schedule.borrowing import Borrowing
 from rdfaspider.frontier.schedule.hosts import STRANGER, Hosts
 from rdfaspider.frontier.schedule.leases import Leases
 from rdfaspider.frontier.schedule.lending import Lending
-from rdfaspider.frontier.schedule.queue import (
-    INBOX_PAGE,
-    MOST_AT_HAND,
-    QUEUE_PAGE,
-    Diversity,
-    spread,
-)
+from rdfaspider.frontier.schedule.queue import INBOX_PAGE, QUEUE_PAGE, Queue
 from rdfaspider.frontier.schedule.schedule import Schedule
 from rdfaspider.frontier.sharding import Shard
 from rdfaspider.frontier.tables.database import Database, guarded
-from rdfaspider.frontier.tables.failures import Failure, Failures
-from rdfaspider.frontier.tables.inbox import Inbox
-from rdfaspider.frontier.tables.outbox import Outbox
-from rdfaspider.frontier.tables.outlinks import Outlinks
-from rdfaspider.frontier.tables.postponed import Postponed
-from rdfaspider.frontier.tables.trie import (
-    DENIED,
-    DONE,
-    FAILED,
-    POSTPONED,
-    WAITING,
-    Record,
-    Trie,
-    unpack,
-)
-from rdfaspider.frontier.tables.waiting import WaitingUrls, split
+from rdfaspider.frontier.tables.failures import Failure
+from rdfaspider.frontier.tables.trie import FAILED, WAITING, Trie
 from rdfaspider.frontier.views.urls import UrlViews
 from rdfaspider.urls.keys import host_of, to_key, to_url
 
@@ -61,10 +40,9 @@ if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier import HostView, State
+    from rdfaspider.frontier.politeness import Experience
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.outbox import Owed
-
-_STATES = {"done": DONE, "failed": FAILED, "denied": DENIED}
 
 
 class LocalFrontier:
@@ -117,39 +95,22 @@ class LocalFrontier:
     def _load(self, order: str, politeness: Politeness, limits: FrontierLimits) -> None:
         self._limits = keep_terms(self._database, order, limits)
         self._order = ORDERS[order](self._database)
-        self._counters = Counters(self._database)
-        self.trie = Trie(self._database)
-        self._inbox = Inbox(self._database)
         self._hosts = Hosts(self._database, politeness)
         self._schedule = Schedule(self._hosts, self._order)
+        self._queue = Queue(self._database.waiting, self._order)
+        self._leases = Leases(self._lease)
+        self._urls = Urls(self._database, self._order)
+        parts = (self._urls, self._schedule, self._queue, self._order, self._limits, self.shard)
+        self._sieve = Sieve(self._database, *parts)
         is_new = self._database.meta.get(b"clean") is None
         self._lending = Lending(self._schedule, self._lease, -math.inf if is_new else self._now)
         self._borrowing = Borrowing(self._hosts, self._schedule, self._lending, self._lease)
-        self._waiting = WaitingUrls(self._database, self._order)
-        self._postponed = Postponed(self._database)
-        self._outbox = Outbox(self._database)
-        self._outlinks = Outlinks(self._database, self._outbox, self.shard)
-        self._failures = Failures(self._database)
-        self._leases = Leases(self._lease)
-        self._loaded: dict[int, Taken] = {}  # at hand or in flight
-        self._diversity = Diversity()
-        self._places = 0
-        self._sieve = Sieve(
-            self._database,
-            self.trie,
-            self._hosts,
-            self._schedule,
-            self._waiting,
-            self._counters,
-            self._inbox,
-            self._outlinks,
-            self._limits,
-            self._loaded,
-            self._order,
-        )
-        if self.shard.total > 1:  # until somebody says how far the others are
-            self._sieve.floor_elsewhere = 0
         self._restore()
+
+    @property
+    def trie(self) -> Trie:
+        """Return every URL that was ever taken in."""
+        return self._urls.trie
 
     def _restore(self) -> None:
         """Bring back the hosts with work. That they rest after a kill is written down, so that another
@@ -170,10 +131,11 @@ class LocalFrontier:
         remaining, start = iter(urls), 0
         while keys := [to_key(url) for url in islice(remaining, INBOX_PAGE)]:
             batch = self._database.batch()
-            self._inbox.add(batch, depth, keys, contexts[start : start + INBOX_PAGE], hops=hops)
+            some = contexts[start : start + INBOX_PAGE]
+            self._sieve.inbox.add(batch, depth, keys, some, hops=hops)
             self._database.write(batch)
             start += len(keys)
-            if self._inbox.size >= self._order.inbox_page:
+            if self._sieve.is_due:
                 self._sieve.run()
 
     @guarded
@@ -186,13 +148,13 @@ class LocalFrontier:
     def take(self, now: float) -> Taken | None:
         self._now = now
         self._put_back_overdue(now)
-        if self._inbox.size >= self._order.inbox_page:
+        if self._sieve.is_due:
             self._sieve.run()
         while True:
             host = self._schedule.next_ready(now)
             if host is not None and host.queue:
                 return self._take_from(host, now)
-            if self._inbox.size:  # what comes next may be in it
+            if self._sieve.inbox.size:  # what comes next may be in it
                 self._sieve.run()
                 if host is not None and host.engaged:  # else the sieve has put it to sleep
                     self._schedule.make_ready(host)
@@ -202,36 +164,17 @@ class LocalFrontier:
                 return None
 
     def _take_from(self, host: Host, now: float) -> Taken:
-        _, taken = host.queue.pop()
+        taken = self._queue.pop(host)
         self._leases.grant(taken, now)
         self._order.taken(host, taken)
         self._schedule.depart(host, taken.number, now)
-        if len(self._loaded) > MOST_AT_HAND:
-            self._unload(host)
-        self._diversity.taken()
+        self._queue.tidy(host)
         return taken
 
     def _feed(self, hosts: list[Host], now: float) -> None:
-        """Make a queue page of ready hosts: give each its next URLs, and each URL its place."""
-        room = (MOST_AT_HAND - len(self._loaded)) // len(hosts)
-        quota = max(1, min(self._diversity.quota(now), self._order.most_at_hand, room))
-        waiting = Waiting(self._database.waiting)
-        picked = [
-            (host, number, value)
-            for host in sorted(hosts, key=lambda host: host.id)  # neighbours share blocks on disk
-            for number, value in self._order.pick(waiting, host, quota)
-        ]
-        if not picked:
+        """Give ready hosts their next URLs."""
+        if not self._queue.fill(hosts, now):
             raise self._database.fail("Corruption: URLs that should wait are missing")
-        page = spread([host.id for host, _, _ in picked])
-        for place in reversed(range(len(page))):
-            host, number, value = picked[page[place]]
-            hint, hops, rest = split(value)
-            url = to_url(host.key + rest)
-            taken = Taken(url, value[0], value[1], number, host.id, hint, hops)
-            self._loaded[number] = taken
-            host.queue.append((self._places + place, taken))
-        self._places += len(page)
         for host in hosts:
             self._schedule.make_ready(host)
         batch = self._database.batch()
@@ -239,22 +182,16 @@ class LocalFrontier:
         if len(batch):
             self._database.write(batch)
 
-    def _unload(self, host: Host) -> None:
-        """Let go of the URLs at hand of a host that goes to sleep; they will be picked again."""
-        for _, taken in host.queue:
-            del self._loaded[taken.number]
-        host.queue.clear()
-
     @guarded
     def wait(self, now: float) -> float | None:
         self._now = now
-        if self._inbox.size:
+        if self._sieve.inbox.size:
             self._sieve.run()
         placing = now + self._lease if self._schedule.has_unplaced else None
         lent = self._lending.first
         times = (
             self._schedule.next_time(now),
-            self._postponed.first,
+            self._urls.postponed.first,
             self._leases.first,
             placing,
             lent,
@@ -265,17 +202,15 @@ class LocalFrontier:
     def adopt(self, url: str, now: float) -> Taken | None:
         """Take a URL back into flight that somebody has held since before a restart; None if it has ended, or
         is in flight already."""
-        key = to_key(url)
         record = self.trie.record(url)
         if record is None or record.state != WAITING or self._leases.has(record.number):
             return None
-        host = self._hosts.known(key)
-        host.queue = [entry for entry in host.queue if entry[1].number != record.number]
-        self._order.forgotten(host)  # it may have read this one ahead
+        host = self._hosts.known(to_key(url))
         taken = Taken(
             url, record.depth, record.attempts, record.number, host.id, record.hint, record.hops
         )
-        self._loaded[record.number] = taken
+        self._queue.adopt(host, taken)
+        self._order.forgotten(host)  # it may have read this one ahead
         self._leases.grant(taken, now)
         self._schedule.adopt(host, record.number, now)
         return taken
@@ -304,87 +239,33 @@ class LocalFrontier:
         of them; None if they were not."""
         if not self._leases.holds(taken):
             return
-        keys = [to_key(link) for link in links]
+        own, others = [to_key(link) for link in links], [to_key(link) for link in abroad]
         batch = self._database.batch()
         host = self._land(taken, now, asked=state != "denied")
         hint = taken.hint if state == "denied" else self._order.requested(taken.hint)
         if state == "done":
             hint = self._order.done(hint, gain)
-        key = self._remove(batch, host, taken, _STATES[state], hint)
-        self._count(host, taken, state)
+        key = self._urls.end(batch, host, taken, state, hint, Failure(now, status, reason))
         if state == "done":
             self._order.learn(host, key, taken.hint, gain)
-            abroad_keys = [to_key(link) for link in abroad]
-            self._take_in_links(batch, taken, keys, abroad_keys, deeper, contexts, hops)
-            if told is None or told > taken.depth:
-                self._owe(
-                    batch, key, taken.depth + deeper, abroad_keys, contexts[len(keys) :], hops
-                )
-            if taken.attempts:
-                self._failures.forget(batch, taken.number)
-        else:
-            self._failures.keep(batch, taken.number, Failure(now, status, reason))
+            self._sieve.take_in(batch, taken, own, others, deeper, contexts, hops)
+            is_news = told is None or told > taken.depth
+            depth = taken.depth + deeper
+            if is_news and self._sieve.is_within(depth, others):
+                rest = contexts[len(own) :]
+                self._sieve.outbox.add(batch, key, depth, others, rest, hops)
         self._write(batch, host)
-
-    def _count(self, host: Host, taken: Taken, state: State) -> None:
-        counters = self._counters
-        counters.end(taken.depth)
-        if state == "done":
-            counters.done += 1
-            host.done += 1
-        elif state == "failed":
-            counters.failed += 1
-            host.failed += 1
-        else:
-            counters.denied += 1
-
-    def _take_in_links(
-        self,
-        batch: WriteBatch,
-        taken: Taken,
-        keys: list[bytes],
-        abroad: list[bytes],
-        deeper: int,
-        contexts: Sequence[int],
-        hops: int,
-    ) -> None:
-        depth = taken.depth + deeper
-        if depth <= max(self._limits.depth, self._limits.dynamic_depth):
-            own = contexts[: len(keys)] if abroad else contexts
-            self._inbox.add(batch, depth, keys, own, taken.number, hops)
-        else:
-            self._counters.reject("depth", len(keys))
-        if taken.depth > min(self._sieve.floor, self._sieve.floor_elsewhere):
-            self._outlinks.keep(batch, taken.depth, taken.number, deeper, keys + abroad, hops)
-
-    def _owe(
-        self,
-        batch: WriteBatch,
-        page: bytes,
-        depth: int,
-        links: list[bytes],
-        contexts: Sequence[int],
-        hops: int,
-    ) -> None:
-        """Write down which links other shards have yet to hear of."""
-        if depth <= max(self._limits.depth, self._limits.dynamic_depth):
-            self._outbox.add(batch, page, depth, links, contexts, hops)
-        else:
-            self._counters.reject("depth", len(links))
 
     @guarded
     def retry(
         self, taken: Taken, now: float, after: float = 0.0, *, reason: str = "", status: int = 0
     ) -> None:
-        if not self._leases.holds(taken):
-            return
-        batch = self._database.batch()
-        self._failures.keep(batch, taken.number, Failure(now, status, reason))
-        host = self._land(taken, now)
-        taken.attempts = min(taken.attempts + 1, 255)
-        self._remove(batch, host, taken, POSTPONED, self._order.requested(taken.hint))
-        self._postponed.add(batch, host, taken.number, now + after)
-        self._write(batch, host)
+        if self._leases.holds(taken):
+            batch = self._database.batch()
+            host = self._land(taken, now)
+            hint, failure = self._order.requested(taken.hint), Failure(now, status, reason)
+            self._urls.postpone(batch, host, taken, hint, now + after, failure)
+            self._write(batch, host)
 
     @guarded
     def release(self, taken: Taken, now: float) -> None:
@@ -404,8 +285,7 @@ class LocalFrontier:
             is_wanted = record.state == FAILED and bool(wanted.search(to_url(key)))
             if is_wanted:
                 batch = self._database.batch()
-                host = self._sieve.wait_again(batch, key, record._replace(attempts=0))
-                self._failures.forget(batch, record.number)
+                host = self._sieve.reopen(batch, key, record._replace(attempts=0))
                 self._write(batch, host)
             yield is_wanted
 
@@ -414,20 +294,12 @@ class LocalFrontier:
         self._leases.end(taken)
         host = self._hosts[taken.host]
         self._schedule.land(host, taken.number, now, asked=asked)
-        del self._loaded[taken.number]
+        self._queue.drop(taken)
         return host
-
-    def _remove(self, batch: WriteBatch, host: Host, taken: Taken, state: int, hint: int) -> bytes:
-        """Take a URL out of the waiting ones, give it another state and hint, and return its key."""
-        key = to_key(taken.url)
-        record = Record(state, taken.depth, taken.attempts, taken.number, taken.hint, taken.hops)
-        self._waiting.remove(batch, host, key, record)
-        self.trie.update(batch, key, record._replace(hint=hint))
-        return key
 
     def _write(self, batch: WriteBatch, host: Host) -> None:
         self._hosts.save(batch, host)
-        self._counters.save(batch)
+        self._urls.counters.save(batch)
         self._database.write(batch)
         self._schedule.update(host)
 
@@ -503,7 +375,7 @@ class LocalFrontier:
     @property
     def floor(self) -> int:
         """Return the smallest depth at which anything is unfinished, 256 if nothing is."""
-        return 0 if self._outbox.size else self._sieve.floor
+        return 0 if self._sieve.outbox.size else self._sieve.floor
 
     @property
     def floor_elsewhere(self) -> int:
@@ -517,12 +389,12 @@ class LocalFrontier:
     @property
     def is_owing(self) -> bool:
         """Tell whether there are links that other shards have yet to hear of."""
-        return self._outbox.size > 0
+        return self._sieve.outbox.size > 0
 
     @guarded
     def owed(self, most: int, now: float) -> list[Owed]:
         """Return links that somebody is to tell other shards of, and to say that of by `forwarded`."""
-        return list(self._outbox.hand_out(most, now))
+        return list(self._sieve.outbox.hand_out(most, now))
 
     @guarded
     def owe(
@@ -530,14 +402,14 @@ class LocalFrontier:
     ) -> None:
         """Take in links of a page that other shards have yet to hear of."""
         batch = self._database.batch()
-        self._outbox.add(batch, to_key(page), depth, list(map(to_key, links)), contexts, hops)
+        self._sieve.outbox.add(batch, to_key(page), depth, list(map(to_key, links)), contexts, hops)
         self._database.write(batch)
 
     @guarded
     def forwarded(self, page: str, depth: int) -> None:
         """Take in that other shards know the links of a page, by a depth of these."""
         batch = self._database.batch()
-        self._outbox.remove(batch, to_key(page), depth)
+        self._sieve.outbox.remove(batch, to_key(page), depth)
         self._database.write(batch)
 
     # --- time ---
@@ -548,21 +420,15 @@ class LocalFrontier:
         while (lost := self._leases.expired(now)) is not None:
             host = self._land(lost, now)
             self._write(self._database.batch(), host)
-        while self._postponed.first is not None and self._postponed.first <= now:
+        while (first := self._urls.postponed.first) is not None and first <= now:
             self._wake_postponed(now)
 
     def _wake_postponed(self, now: float) -> None:
         batch = self._database.batch()
-        numbers = self._postponed.pop(batch, now, QUEUE_PAGE)
         hosts: dict[int, Host] = {}
-        keys = self.trie.keys(numbers)
-        for key, data in zip(keys, self.trie.records(keys), strict=True):
-            assert data is not None
-            record = unpack(data)._replace(state=WAITING)
+        for key, record in self._urls.due(batch, now, QUEUE_PAGE):
             host = self._hosts.known(key)
-            host.postponed -= 1
-            self._waiting.add(batch, host, key, record)
-            self.trie.update(batch, key, record)
+            self._urls.wake(batch, host, key, record)
             self._hosts.save(batch, host)
             hosts[host.id] = host
         self._database.write(batch)
@@ -580,7 +446,7 @@ class LocalFrontier:
     @guarded
     def counts(self) -> Counts:
         self._sieve_to_look()
-        counters = self._counters
+        counters = self._urls.counters
         return Counts(
             waiting=sum(counters.unfinished) - len(self._leases),
             in_flight=len(self._leases),
@@ -626,7 +492,7 @@ class LocalFrontier:
 
     def _sieve_to_look(self) -> None:
         """Look up what is in the inbox, because nobody knows how many of its links are new."""
-        if self._inbox.size and not self._database.is_broken:
+        if self._sieve.inbox.size and not self._database.is_broken:
             with suppress(FrontierUnavailable):  # the next change says so, to somebody who can stop
                 self._run_sieve()
 

@@ -1,4 +1,4 @@
-"""The sieve: what is in the inbox is looked up in the trie; new URLs wait, better depths are passed on.
+"""The sieve: links that were found are looked up in the trie; new URLs wait, better depths are passed on.
 
 A depth gets better when a URL is found again by a shorter way. A waiting URL simply takes it. A finished
 page passes it on: its links, which are on record while this can happen, go through the inbox again,
@@ -9,7 +9,6 @@ way, whatever the order in which they were found (guarantee G6).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -20,79 +19,110 @@ from rdfaspider.frontier.engine.admission import (
     within_depth,
     within_host,
 )
+from rdfaspider.frontier.tables.findings import DEPTH, HINT, NO_DEPTH, parts
+from rdfaspider.frontier.tables.inbox import Inbox
+from rdfaspider.frontier.tables.outbox import Outbox
+from rdfaspider.frontier.tables.outlinks import Outlinks
 from rdfaspider.frontier.tables.referrers import Referrers, finders
-from rdfaspider.frontier.tables.trie import DONE, POSTPONED, WAITING, Record, Trie, unpack
+from rdfaspider.frontier.tables.trie import DONE, POSTPONED, WAITING, depth_of, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier import Taken
-    from rdfaspider.frontier.engine.counters import Counters
+    from rdfaspider.frontier.engine.urls import Urls
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.orders.order import Order
-    from rdfaspider.frontier.schedule.hosts import Host, Hosts
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.schedule.queue import Queue
     from rdfaspider.frontier.schedule.schedule import Schedule
+    from rdfaspider.frontier.sharding import Shard
     from rdfaspider.frontier.tables.database import Database
-    from rdfaspider.frontier.tables.inbox import Entry, Inbox
-    from rdfaspider.frontier.tables.outlinks import Outlinks
-    from rdfaspider.frontier.tables.waiting import WaitingUrls
+    from rdfaspider.frontier.tables.inbox import Entry
+    from rdfaspider.frontier.tables.trie import Record
 
 
 class Sieve:
-    """Empties the inbox into the trie, one batch at a time."""
+    """Takes links in, and empties the inbox into the trie, one batch at a time."""
 
     def __init__(
         self,
         database: Database,
-        trie: Trie,
-        hosts: Hosts,
-        turns: Schedule,
-        waiting: WaitingUrls,
-        counters: Counters,
-        inbox: Inbox,
-        outlinks: Outlinks,
-        limits: FrontierLimits,
-        loaded: Mapping[int, Taken],
+        urls: Urls,
+        schedule: Schedule,
+        queue: Queue,
         order: Order,
+        limits: FrontierLimits,
+        shard: Shard,
     ) -> None:
-        self._database = database
-        self._trie = trie
-        self._hosts = hosts
-        self._schedule = turns
-        self._waiting = waiting
-        self._counters = counters
-        self._inbox = inbox
-        self._outlinks = outlinks
-        self._limits = limits
-        self._loaded = loaded
-        self._order = order
+        self.inbox = Inbox(database)
+        self.outbox = Outbox(database)
+        self._outlinks = Outlinks(database, self.outbox, shard)
         self._referrers = Referrers(database)
+        self._database = database
+        self._urls = urls
+        self._counters = urls.counters
+        self._schedule = schedule
+        self._hosts = schedule.hosts
+        self._queue = queue
+        self._order = order
+        self._limits = limits
         self._stirred: list[Host] = []  # hosts with work that got more
         # The smallest depth at which another shard has something unfinished, as far as is known: a mistake
-        # costs a page a second fetch.
-        self.floor_elsewhere = 256
+        # costs a page a second fetch. Until somebody says how far the others are, they may be anywhere.
+        self.floor_elsewhere = 0 if shard.total > 1 else NO_DEPTH
 
     @property
     def floor(self) -> int:
         """Return the smallest depth at which anything is unfinished, 256 if nothing is."""
-        return min(self._counters.floor, self._inbox.floor)
+        return min(self._counters.floor, self.inbox.floor)
+
+    @property
+    def is_due(self) -> bool:
+        """Tell whether enough links have gathered."""
+        return self.inbox.size >= self._order.inbox_page
+
+    def take_in(
+        self,
+        batch: WriteBatch,
+        page: Taken,
+        links: list[bytes],
+        abroad: list[bytes],
+        depth_step: int,
+        contexts: Sequence[int],
+        hops: int,
+    ) -> None:
+        """Add the links of a page that is done to a batch; those `abroad` are on record only."""
+        if self.is_within(page.depth + depth_step, links):
+            own = contexts[: len(links)] if abroad else contexts
+            self.inbox.add(batch, page.depth + depth_step, links, own, page.number, hops)
+        if page.depth > min(self.floor, self.floor_elsewhere):
+            links = links + abroad
+            self._outlinks.keep(batch, page.depth, page.number, depth_step, links, hops)
+
+    def is_within(self, depth: int, links: Sequence[object]) -> bool:
+        """Tell whether links may be within the limits by their depth; if not, they are counted."""
+        if depth <= max(self._limits.depth, self._limits.dynamic_depth):
+            return True
+        self._counters.reject("depth", len(links))
+        return False
 
     def run(self) -> None:
         """Look up everything in the inbox, and what that brings in turn."""
-        while self._inbox.size:
+        while self.inbox.size:
             batch = self._database.batch()
-            entries = self._inbox.empty(batch)
+            entries = self.inbox.empty(batch)
             found = self._findings(entries)
             keys = sorted(found)
             new: list[bytes] = []
             idle: list[Host] = []
             reads_hints = self._order.reads_hints
-            for key, data in zip(keys, self._trie.records(keys), strict=True):
+            for key, data in zip(keys, self._urls.trie.records(keys), strict=True):
                 if data is None:
                     new.append(key)
-                elif reads_hints or found[key] < data[1]:
+                elif reads_hints or found[key] < depth_of(data):
                     idle += self._improve(batch, key, unpack(data), found[key])
             idle += self._add(batch, new, found, entries)
             self._outlinks.prune(batch, min(self.floor, self.floor_elsewhere))
@@ -104,7 +134,7 @@ class Sieve:
                 self._schedule.compare_again(self._stirred.pop())
 
     def _findings(self, entries: list[Entry]) -> dict[bytes, int]:
-        """Return all keys, each with its finding: the smallest depth and, 256-fold, its hint."""
+        """Return all keys, each with its finding."""
         order = self._order
         if not order.reads_hints:
             return smallest_depths(entries)
@@ -114,10 +144,10 @@ class Sieve:
             for key, context in zip(entry.keys, entry.contexts or repeat(0), strict=False):
                 hint = order.hint(context)
                 if (known := found.get(key)) is not None:
-                    depth_, hint = min(known & 255, depth), order.combine(known >> 8, hint)
-                    found[key] = depth_ | hint << 8
+                    hint = order.combine(known >> HINT, hint)
+                    found[key] = min(known & DEPTH, depth) | hint << HINT
                 else:
-                    found[key] = depth | hint << 8
+                    found[key] = depth | hint << HINT
         return found
 
     # --- new URLs ---
@@ -141,36 +171,18 @@ class Sieve:
                     idle.append(host)
                 elif self._order.reads_hints:
                     self._stirred.append(host)
-                self._waiting.add_all(batch, host, chosen, findings, first + len(accepted))
-                host.taken_in += len(chosen)
+                self._urls.add(batch, host, chosen, findings)
                 self._hosts.save(batch, host)
                 accepted += chosen
             self._schedule.forget_if_idle(host)
-        own = [findings[key] for key in accepted]
-        self._trie.add(batch, accepted, own, first)
+        self._urls.add_records(batch, accepted, findings, first)
         self._referrers.add(batch, accepted, finders(entries) if accepted else {}, first)
-        self._counters.next_number = first + len(accepted)
-        for finding, count in Counter(own).items():
-            self._counters.begin(finding & 255, count)
-        self._mark_targets(batch, accepted, findings, entries, first)
-        return idle
-
-    def _mark_targets(
-        self,
-        batch: WriteBatch,
-        keys: list[bytes],
-        findings: Mapping[bytes, int],
-        entries: list[Entry],
-        first: int,
-    ) -> None:
-        """Write down once more those of the new URLs, which are sorted, that were found by redirects."""
         for key, hops in redirected(entries).items():
-            place = bisect_left(keys, key)
-            if place < len(keys) and keys[place] == key:
-                depth, hint = findings[key] & 255, findings[key] >> 8
-                record = Record(WAITING, depth, 0, first + place, hint, hops)
-                self._waiting.write(batch, self._hosts.known(key), key, record)
-                self._trie.update(batch, key, record)
+            place = bisect_left(accepted, key)
+            if place < len(accepted) and accepted[place] == key:
+                host = self._hosts.known(key)
+                self._urls.mark_target(batch, host, key, findings[key], first + place, hops)
+        return idle
 
     def _create(self, key: bytes) -> Host:
         host = self._hosts.create(key, self._counters.next_host)
@@ -180,13 +192,15 @@ class Sieve:
     # --- known URLs ---
 
     def _improve(
-        self, batch: WriteBatch, key: bytes, record: Record, finding: int
+        self, batch: WriteBatch, key: bytes, record: Record, found: int
     ) -> tuple[Host, ...]:
         """Give a known URL a smaller depth or another hint; return its host if that gets work by it."""
-        depth = min(record.depth, finding & 255)
-        hint = record.hint
+        depth, hint = parts(found)
+        depth = min(record.depth, depth)
         if self._order.reads_hints and record.state != DONE:  # then there is nothing left to expect
-            hint = self._order.combine(hint, finding >> 8)
+            hint = self._order.combine(record.hint, hint)
+        else:
+            hint = record.hint
         better = record._replace(depth=depth, hint=hint)
         if better == record:
             return ()
@@ -194,35 +208,25 @@ class Sieve:
             self._counters.end(record.depth)
             self._counters.begin(depth)
         if record.state == WAITING:
-            host = self._hosts.known(key)
-            self._waiting.remove(batch, host, key, record)
-            self._waiting.add(batch, host, key, better)
-            if taken := self._loaded.get(record.number):
+            self._urls.move(batch, self._hosts.known(key), key, record, better)
+            if taken := self._queue.get(record.number):
                 taken.depth, taken.hint = depth, hint
         elif (
             record.state == DONE
             and depth < record.depth
             and not self._outlinks.pass_on(
-                batch, self._inbox, key, record.number, record.depth, depth
+                batch, self.inbox, key, record.number, record.depth, depth
             )
         ):
             # Only new seeds can do that. The page is fetched again for its links.
-            return (self.wait_again(batch, key, better),)
-        self._trie.update(batch, key, better)
+            return (self.reopen(batch, key, better),)
+        self._urls.trie.update(batch, key, better)
         return ()
 
-    def wait_again(self, batch: WriteBatch, key: bytes, record: Record) -> Host:
+    def reopen(self, batch: WriteBatch, key: bytes, record: Record) -> Host:
         """Let a finished URL wait again, at the depth and with the attempts of its record."""
         host = self._hosts.known(key)
-        if record.state == DONE:
-            host.done -= 1
-            self._counters.done -= 1
-        else:
-            host.failed -= 1
-            self._counters.failed -= 1
-        self._waiting.add(batch, host, key, record)
-        self._trie.update(batch, key, record._replace(state=WAITING))
-        self._counters.begin(record.depth)
+        self._urls.reopen(batch, host, key, record)
         self._counters.save(batch)
         self._hosts.save(batch, host)
         return host

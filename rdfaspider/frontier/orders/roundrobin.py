@@ -12,12 +12,10 @@ if TYPE_CHECKING:
 
     from rocksdict import WriteBatch
 
-    from rdfaspider.frontier.orders.order import Picked, Waiting
+    from rdfaspider.frontier.orders.order import Picked
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
-
-
-Found = tuple[bytes, int, bytes]
+    from rdfaspider.frontier.tables.waiting import Found, WaitingCursor
 
 
 class RoundRobin(Order):
@@ -38,7 +36,7 @@ class RoundRobin(Order):
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
         return key[key.index(b"/") :]
 
-    def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
+    def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
         picked: list[Picked] = []
         passed: set[int] = set()
         while len(picked) < count and (found := self._next(waiting, host, passed)) is not None:
@@ -51,7 +49,7 @@ class RoundRobin(Order):
             batch.put(name, child, self._meta.handle)
         self._moved.clear()
 
-    def _next(self, waiting: Waiting, host: Host, passed: set[int]) -> Picked | None:
+    def _next(self, waiting: WaitingCursor, host: Host, passed: set[int]) -> Picked | None:
         node = b"/"
         found: Found | None = None
         while True:

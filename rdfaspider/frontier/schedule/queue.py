@@ -16,10 +16,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
+from rdfaspider.frontier import Taken
+from rdfaspider.frontier.tables.waiting import WaitingCursor, entry_of
+from rdfaspider.urls.keys import to_url
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-Host = TypeVar("Host", bound="Hashable")
+    from rdfaspider.frontier.orders.order import Order
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Family
+
+Kind = TypeVar("Kind", bound="Hashable")
 
 # So many links are worth a sieve of their own accord, and at most so many URLs are put in one batch.
 INBOX_PAGE = 20_000
@@ -33,6 +41,73 @@ MOST_OF_A_HOST = 20
 
 # URLs at hand of all hosts together: a few queue pages. Beyond, a host that goes to sleep leaves its own.
 MOST_AT_HAND = 10_000
+
+
+class Queue:
+    """The URLs at hand: read from disk, and about to be handed out or in flight.
+
+    Layout: `_loaded` has them by number, and each host has its own in `queue`, with their places in a page,
+    until they are taken. When there are too many, a host that goes to sleep leaves its own.
+    """
+
+    def __init__(self, waiting: Family, order: Order) -> None:
+        self._waiting = waiting
+        self._order = order
+        self._loaded: dict[int, Taken] = {}
+        self._diversity = Diversity()
+        self._places = 0
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+    def get(self, number: int) -> Taken | None:
+        """Return a URL at hand, which may have been found at another depth since it was read."""
+        return self._loaded.get(number)
+
+    def fill(self, hosts: list[Host], now: float) -> bool:
+        """Make a queue page of ready hosts: give each its next URLs, and each URL its place.
+
+        Tell whether there were any.
+        """
+        room = (MOST_AT_HAND - len(self._loaded)) // len(hosts)
+        quota = max(1, min(self._diversity.quota(now), self._order.most_at_hand, room))
+        cursor = WaitingCursor(self._waiting)
+        picked = [
+            (host, number, value)
+            for host in sorted(hosts, key=lambda host: host.id)  # neighbours share blocks on disk
+            for number, value in self._order.pick(cursor, host, quota)
+        ]
+        page = spread([host.id for host, _, _ in picked])
+        for place in reversed(range(len(page))):
+            host, number, value = picked[page[place]]
+            depth, attempts, hint, hops, rest = entry_of(value)
+            taken = Taken(to_url(host.key + rest), depth, attempts, number, host.id, hint, hops)
+            self._loaded[number] = taken
+            host.queue.append((self._places + place, taken))
+        self._places += len(page)
+        return bool(picked)
+
+    def pop(self, host: Host) -> Taken:
+        """Take the next URL of a host that has one at hand."""
+        _, taken = host.queue.pop()
+        self._diversity.taken()
+        return taken
+
+    def tidy(self, host: Host) -> None:
+        """Let go of the URLs of a host that goes to sleep, if there are too many; they will be read again."""
+        if len(self._loaded) > MOST_AT_HAND:
+            for _, taken in host.queue:
+                del self._loaded[taken.number]
+            host.queue.clear()
+
+    def adopt(self, host: Host, taken: Taken) -> None:
+        """Take in a URL that is in flight already; it may be at hand too."""
+        host.queue = [entry for entry in host.queue if entry[1].number != taken.number]
+        self._loaded[taken.number] = taken
+
+    def drop(self, taken: Taken) -> None:
+        """Take in that a URL is not in flight any more."""
+        del self._loaded[taken.number]
 
 
 class Diversity:
@@ -60,7 +135,7 @@ class Diversity:
         return max(1, min(MOST_OF_A_HOST, int(QUEUE_PAGE * self.threshold)))
 
 
-def spread(hosts: Sequence[Host]) -> list[int]:
+def spread(hosts: Sequence[Kind]) -> list[int]:
     """Return the indexes of a page in an order that puts each host's entries far apart.
 
     The most frequent host goes first and takes every n/f-th place of the n, each next one the first
@@ -70,7 +145,7 @@ def spread(hosts: Sequence[Host]) -> list[int]:
         return [0]
     places: list[int | None] = [None] * len(hosts)
     free = _Free(len(hosts))
-    entries: dict[Host, list[int]] = {}
+    entries: dict[Kind, list[int]] = {}
     for index, host in enumerate(hosts):
         entries.setdefault(host, []).append(index)
     for host, count in Counter(hosts).most_common():

@@ -80,7 +80,7 @@ class Schedule:
     """Schedules hosts; the order says how those that are ready compare."""
 
     def __init__(self, hosts: Hosts, order: Order) -> None:
-        self._hosts = hosts
+        self.hosts = hosts
         self._order = order
         self._delay = hosts.politeness.server_delay or 0.0
         self._by_server = hosts.politeness.server_delay is not None
@@ -101,8 +101,8 @@ class Schedule:
         After a kill each rests for its delay once more. A host that would rest for longer than that was
         asked in the future: somebody has set the clock back since, so its times are set back too.
         """
-        for host in self._hosts.all():
-            pause = self._hosts.politeness.pause(host)
+        for host in self.hosts.all():
+            pause = self.hosts.politeness.pause(host)
             ahead = host.clock - now - pause
             if ahead > 0:
                 host.clock -= ahead
@@ -116,7 +116,7 @@ class Schedule:
                 asked = host.clock - pause
                 server.clock = max(server.clock, asked + server.delay)
             if host.waiting:
-                self.update(self._hosts.remember(host))
+                self.update(self.hosts.remember(host))
         self._quiet.extend(self._servers.values())
 
     # --- where a host belongs ---
@@ -153,7 +153,7 @@ class Schedule:
     def _server_at(self, address: str) -> Server:
         server = self._servers.get(address)
         if server is None:
-            at_once = self._hosts.politeness.at_once
+            at_once = self.hosts.politeness.at_once
             server = self._servers[address] = Server(address, at_once, self._delay)
         return server
 
@@ -186,7 +186,7 @@ class Schedule:
         """Let go of a host without work."""
         if host.waiting:
             return
-        self._hosts.forget(host)
+        self.hosts.forget(host)
         self._order.forgotten(host)
         self._unplaced.pop(host.id, None)
         self._asked.pop(host.id, None)
@@ -201,7 +201,7 @@ class Schedule:
         """Return the ready host that is first in turn; it is to be taken from or made ready again."""
         self._wake(now)
         while self._drop_stale(self._ready):
-            host = self._hosts[heapq.heappop(self._ready)[-1]]
+            host = self.hosts[heapq.heappop(self._ready)[-1]]
             server = host.server
             assert server is not None
             # Somebody else may have got the place that this host was to have: one whom the server was lent.
@@ -215,7 +215,7 @@ class Schedule:
         """Return up to so many of the first ready hosts, as long as they have nothing at hand."""
         hosts: list[Host] = []
         while len(hosts) < most and self._drop_stale(self._ready):
-            if self._hosts[self._ready[0][-1]].queue:
+            if self.hosts[self._ready[0][-1]].queue:
                 break
             host = self.next_ready(now)
             if host is None or host.queue:
@@ -236,12 +236,12 @@ class Schedule:
         """Let a ready host be compared anew, because it has got other URLs."""
         if host.engaged and not host.queue:
             self.make_ready(host)
-            if len(self._ready) > 64 + 4 * len(self._hosts):
+            if len(self._ready) > 64 + 4 * len(self.hosts):
                 self._ready = [entry for entry in self._ready if self._is_valid(entry)]
                 heapq.heapify(self._ready)
 
     def _is_valid(self, entry: tuple[Any, int, int, int]) -> bool:
-        host = self._hosts.by_id(entry[-1])
+        host = self.hosts.by_id(entry[-1])
         return host is not None and host.stamp == entry[-2]
 
     def next_time(self, now: float) -> float | None:
@@ -264,7 +264,7 @@ class Schedule:
     def _engage(self, server: Server, now: float) -> None:
         sleepers = server.sleepers
         while server.busy < server.limit and self._drop_stale(sleepers) and sleepers[0][0] <= now:
-            host = self._hosts[heapq.heappop(sleepers)[-1]]
+            host = self.hosts[heapq.heappop(sleepers)[-1]]
             host.engaged = True
             server.busy += 1
             self.make_ready(host)
@@ -280,7 +280,7 @@ class Schedule:
 
         An entry ends in the stamp it was made with and the id of its host.
         """
-        find = self._hosts.by_id
+        find = self.hosts.by_id
         while heap:
             entry = heap[0]
             host = find(entry[-1])
@@ -304,7 +304,7 @@ class Schedule:
         else:
             host.in_flight = {number}
         server.flying += 1
-        host.clock = now + self._hosts.politeness.pause(host)
+        host.clock = now + self.hosts.politeness.pause(host)
         server.clock = now + server.delay
         if len(host.in_flight) < host.at_once:  # else nothing is to be scheduled
             self.update(host)
@@ -340,7 +340,7 @@ class Schedule:
             self._forget_departure(host, server)
             return
         if not host.in_flight:
-            host.clock = max(host.clock, now + self._hosts.politeness.pause(host))
+            host.clock = max(host.clock, now + self.hosts.politeness.pause(host))
         if not server.flying:
             server.clock = max(server.clock, now + server.delay)
 
@@ -363,7 +363,7 @@ class Schedule:
         for number in chosen:
             del self._unplaced[number]
             self._asked[number] = now + lease
-        return [self._hosts[number] for number in chosen]
+        return [self.hosts[number] for number in chosen]
 
     @property
     def has_unplaced(self) -> bool:
@@ -382,7 +382,7 @@ class Schedule:
             old.hosts -= 1
             self._quiet.append(old)
         host.address, host.server = address, None
-        self._hosts.mark(host)
+        self.hosts.mark(host)
         new = self._settle(host)
         assert new is not None
         new.busy += len(host.in_flight)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from rdfaspider.frontier.tables.findings import DEPTH, HINT
 from rdfaspider.urls.keys import CUTS, parent_of, to_key, to_url
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ def unpack(data: bytes) -> Record:
 def state_of(data: bytes) -> int:
     """Return the state that a packed record tells of."""
     return data[0] & _STATE
+
+
+def depth_of(data: bytes) -> int:
+    """Return the depth that a packed record tells of."""
+    return data[1]
 
 
 def pack_hint(hint: int) -> bytes:
@@ -129,14 +135,11 @@ class Trie:
     def add(
         self, batch: WriteBatch, keys: Sequence[bytes], findings: Iterable[int], first: int
     ) -> None:
-        """Add new keys to a batch, as waiting, with the numbers from `first` on.
-
-        A finding is the depth, and the hint 256-fold.
-        """
+        """Add new keys to a batch, as waiting, with the numbers from `first` on."""
         put, urls = batch.put, self._urls.handle
-        for number, (key, finding) in enumerate(zip(keys, findings, strict=True), start=first):
-            value = _NEW[finding & 255] + number.to_bytes(_NUMBER, "big")
-            put(key, value + pack_hint(finding >> 8) if finding > 255 else value, urls)
+        for number, (key, found) in enumerate(zip(keys, findings, strict=True), start=first):
+            value = _NEW[found & DEPTH] + number.to_bytes(_NUMBER, "big")
+            put(key, value + pack_hint(found >> HINT) if found > DEPTH else value, urls)
         for start in range(0, len(keys), _BLOCK):
             block = b"\n".join(keys[start : start + _BLOCK])
             put(pack_number(first + start), block, self._numbers.handle)
