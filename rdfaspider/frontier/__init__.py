@@ -30,14 +30,16 @@ from rdfaspider import rocksdb
 from rdfaspider.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.politeness import Experience
 
 __all__ = [
     "Counts",
     "Frontier",
     "FrontierUnavailable",
+    "Hooks",
     "HostView",
     "State",
     "Taken",
@@ -139,8 +141,59 @@ class UrlView:
     topic: str | None = None
 
 
+@dataclass(slots=True)
+class Hooks:
+    """What a frontier that many share asks of the worker that uses it.
+
+    notify  is called, in another thread, when there may be something new
+    room    returns how many fetches could begin now
+    growth  returns what the counters of this worker have grown by since it was last asked
+    lines   returns what it has logged since then: when, at which level, and what
+    heed    is called with what all workers are told when that has changed
+    """
+
+    notify: Callable[[], None] = lambda: None
+    room: Callable[[], int] = lambda: 4
+    growth: Callable[[], dict[str, int]] = dict
+    lines: Callable[[], list[tuple[float, str, str]]] = list
+    heed: Callable[[dict[str, str]], None] = lambda told: None
+
+
 class Frontier(Protocol):
     """What a crawl needs of a frontier. All times are seconds, of whatever clock the caller keeps."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Tell whether other workers use it too."""
+
+    @property
+    def order(self) -> str:
+        """Return the name of the order in which it hands out URLs."""
+
+    @property
+    def limits(self) -> FrontierLimits:
+        """Return the limits in force, as far as they concern a worker."""
+
+    @property
+    def state(self) -> str:
+        """Return what all workers are told to do: run, pause or stop."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether everything is safe that it was told until now."""
+
+    def attach(self, hooks: Hooks) -> None:
+        """Say how to ask the worker that uses it, if it is shared."""
+
+    def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
+        """Have `recall` called with a note when another worker has changed it.
+
+        The note is a JSON array or an object of arrays, and to set it is to add to them. `recall` is
+        called before any URL is handed out that was taken in after the change.
+        """
+
+    def say(self, name: str, **words: Any) -> None:
+        """Tell whoever runs the service, if there is one, what has happened here."""
 
     def put(self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = ()) -> None:
         """Take in normalised URLs found at a depth; known ones keep the smaller depth.

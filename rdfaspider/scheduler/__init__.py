@@ -21,7 +21,7 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
 
 from rdfaspider import clock
-from rdfaspider.frontier import FrontierUnavailable, is_page, is_shared, open_frontier
+from rdfaspider.frontier import FrontierUnavailable, Hooks, is_page, open_frontier
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.items import Page
@@ -33,7 +33,6 @@ from rdfaspider.scheduler.lanes import FLOW, Lanes
 from rdfaspider.scheduler.loglines import LogLines
 from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import (
-    frontier_limits,
     frontier_options,
     frontier_url,
     lanes_of,
@@ -145,7 +144,6 @@ class Scheduler(BaseScheduler):
             _refuse_to_begin_without_seeds(
                 frontier,
                 crawler.spider,
-                frontier_url(settings),
                 may_come=bool(seeds_url(settings)),
             )
         except UsageError:
@@ -162,41 +160,47 @@ class Scheduler(BaseScheduler):
         return scheduler
 
     def _make_memory(self) -> Memory:
-        is_many = is_shared(frontier_url(self.crawler.settings))
-        return Memory(self.frontier, is_shared=is_many)
+        return Memory(self.frontier, is_shared=self.frontier.is_shared)
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         self.spider = spider
         self._own.open(spider)
         if self._memory.is_resumed:
             self._greet()
-        self._is_shared = is_shared(frontier_url(self.crawler.settings))
-        frontier: Any = self.frontier
-        if self._is_shared:
-            call_from_thread = asyncio.get_running_loop().call_soon_threadsafe
-            frontier.notify = lambda: call_from_thread(self._wake_engine)
-            frontier.room = lambda: self.lanes.slots - self.lanes.young(clock.now())
-            self.growth = frontier.growth = Counting(self.crawler.stats.get_stats()).growth
-            self.crawler.signals.connect(self._seed_failed, seed_failed)
-            if (level := self.crawler.settings["FRONTIER_LOG_LEVEL"]) != "OFF":
-                self._log_lines = LogLines(level)
-                logging.root.addHandler(self._log_lines)
-                frontier.lines = self._log_lines.take
-            frontier.heed = self._heed
+        if self.frontier.is_shared:
+            self._join()
         for url, context in self.advice.seeds():
             self.spider.scope.add(url)
             self.frontier.put([url], contexts=[context])
-        self._depth = frontier_limits(self.crawler.settings, spider).depth
-        if self._is_shared:
-            self._depth = frontier.limits.depth
         if budget := self.crawler.settings.getint("FRONTIER_GUESSES"):
             self._guessing = Guessing(budget, self.frontier.note(NOTE))
-        if not self._is_shared:  # whose seeds come by any worker, and by Redis
+        if not self.frontier.is_shared:  # else they come with any worker, and by Redis
             self._intake.expect(getattr(getattr(spider, "seeds", None), "urls", ()))
         self._memory.begin(self.spider)
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
         return None
+
+    def _join(self) -> None:
+        """Let the other workers know of this one, and this one of them."""
+        loop = asyncio.get_running_loop()
+
+        def notify() -> None:
+            loop.call_soon_threadsafe(self._wake_engine)
+
+        self.growth = Counting(self.crawler.stats.get_stats()).growth
+        self.crawler.signals.connect(self._seed_failed, seed_failed)
+        hooks = Hooks(
+            notify=notify,
+            room=lambda: self.lanes.slots - self.lanes.young(clock.now()),
+            growth=self.growth,
+            heed=self._heed,
+        )
+        if (level := self.crawler.settings["FRONTIER_LOG_LEVEL"]) != "OFF":
+            self._log_lines = LogLines(level)
+            logging.root.addHandler(self._log_lines)
+            hooks.lines = self._log_lines.take
+        self.frontier.attach(hooks)
 
     def _heed(self, told: dict[str, str]) -> None:
         """Take over the settings that all workers are told."""
@@ -212,8 +216,7 @@ class Scheduler(BaseScheduler):
                 handler.setLevel(told["LOG_LEVEL"])
 
     def _seed_failed(self, url: str, problem: str) -> None:
-        frontier: Any = self.frontier
-        frontier.say("seed_failed", url=url, problem=problem)
+        self.frontier.say("seed_failed", url=url, problem=problem)
 
     def _greet(self) -> None:
         """Say how far the crawl is that goes on."""
@@ -246,7 +249,7 @@ class Scheduler(BaseScheduler):
         try:
             self._memory.keep(self.spider)
             self.frontier.put(urls, depth)
-            while not getattr(self.frontier, "is_settled", True):
+            while not self.frontier.is_settled:
                 await asyncio.sleep(0.02)
         except FrontierUnavailable as error:
             self._stop("frontier_error", error)
@@ -285,7 +288,7 @@ class Scheduler(BaseScheduler):
     @property
     def is_told_to_stop(self) -> bool:
         """Tell whether the workers of this crawl are told to stop."""
-        return getattr(self.frontier, "state", "run") == "stop"
+        return self.frontier.state == "stop"
 
     @property
     def is_waiting(self) -> bool:
@@ -447,7 +450,7 @@ class Scheduler(BaseScheduler):
             links, places = self.spider.follow(page)
             guesses = self._guesses(page, taken) if self._guessing is not None else []
             is_redirect = page.reason == "redirect"
-            if self._is_shared and is_redirect and page.depth == 0:
+            if self.frontier.is_shared and is_redirect and page.depth == 0:
                 # Whoever fetches the target does not know how it was found.
                 for link in links:
                     self.spider.scope.grow(link)
@@ -483,7 +486,7 @@ class Scheduler(BaseScheduler):
     def _guesses(self, page: Page, taken: Taken) -> list[str]:
         assert self._guessing is not None
         self._guessing.answer(page)
-        if taken.depth >= self._depth:
+        if taken.depth >= self.frontier.limits.depth:
             return []  # they would lie beyond
         return self._guessing.guess(
             page, lambda url: self.spider.may_follow(url) and not self.frontier.knows(url)
@@ -550,13 +553,11 @@ def uses_frontier(settings: BaseSettings) -> bool:
     return Scheduler in load_object(settings["SCHEDULER"]).__mro__
 
 
-def _refuse_to_begin_without_seeds(
-    frontier: Frontier, spider: Any, url: str, *, may_come: bool
-) -> None:
+def _refuse_to_begin_without_seeds(frontier: Frontier, spider: Any, *, may_come: bool) -> None:
     """Raise UsageError if there is a frontier, but an earlier run has put nothing in it."""
     seeds = getattr(spider, "seeds", None)
     if seeds is not None and not (
-        is_shared(url) or may_come or seeds.urls or frontier.counts().seen
+        frontier.is_shared or may_come or seeds.urls or frontier.counts().seen
     ):
         raise UsageError(
             "No seeds: this crawl was begun but has none yet. Say where to start with"

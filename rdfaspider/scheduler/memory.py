@@ -40,8 +40,7 @@ class Memory:
     def begin(self, spider: Any) -> None:
         """Write everything down, and take over what other workers add from now on."""
         if self._is_shared:
-            notes: Any = self._notes
-            notes.watch(_SPIDER, spider.recall)
+            self._notes.watch(_SPIDER, spider.recall)
         self._notes.set_note(_SPIDER, spider.memory)
 
     def keep(self, spider: Any) -> None:

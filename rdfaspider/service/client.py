@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from rdfaspider import clock
-from rdfaspider.frontier import FrontierUnavailable, HostView, UrlView
+from rdfaspider.frontier import FrontierUnavailable, Hooks, HostView, UrlView
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.sharding import Shard
@@ -85,12 +85,7 @@ class ServedFrontier:
             self._connection, "" if onlooks else worker or made_up_name(), now, patience
         )
         self._waits = waits
-        # Returns what the counters of this worker have grown by; to be set.
-        self.growth: Callable[[], dict[str, int]] = dict
-        # Returns what this worker has logged since it was last asked; to be set.
-        self.lines: Callable[[], list[tuple[float, str, str]]] = list
-        # Returns how many fetches could begin now; to be set.
-        self.room: Callable[[], int] = lambda: _LEAST
+        self._hooks = Hooks()
         self.is_at_once = not read_ahead
         self._is_closed = False
         try:
@@ -131,14 +126,18 @@ class ServedFrontier:
         """Return what all workers are told to do: run, pause or stop."""
         return self._session.state
 
-    @property
-    def notify(self) -> Callable[[], None]:
-        """Is called, in another thread, when there may be something new; to be set."""
-        return self._connection.notify
+    is_shared = True
 
-    @notify.setter
-    def notify(self, function: Callable[[], None]) -> None:
-        self._connection.notify = function
+    def attach(self, hooks: Hooks) -> None:
+        self._hooks = hooks
+        self._connection.notify = hooks.notify
+        self._session.heed = hooks.heed
+        hooks.heed(self._session.told)
+
+    def detach(self) -> None:
+        """Notify nobody any more, and tell nobody what all are told."""
+        self._connection.notify = lambda: None
+        self._session.heed = lambda told: None
 
     @property
     def session(self) -> Session:
@@ -189,14 +188,18 @@ class ServedFrontier:
                 wishes.hosts_to_resolve = _HOSTS
         if now - session.last_look >= BEAT:
             has_reason = True
-            wishes.look, wishes.stats, wishes.log = "roughly", self.growth(), self.lines()
+            wishes.look, wishes.stats, wishes.log = (
+                "roughly",
+                self._hooks.growth(),
+                self._hooks.lines(),
+            )
             if self.shard.total > 1 and not session.owed:
                 wishes.owed = _OWED
         return wishes if has_reason else None
 
     def _goal(self) -> int:
         """Return how many URLs to have at hand."""
-        goal = self.room() if self._learns else max(_LEAST, self._session.begun)
+        goal = self._hooks.room() if self._learns else max(_LEAST, self._session.begun)
         return max(0, min(self._most, goal))
 
     def _ask(
@@ -353,16 +356,10 @@ class ServedFrontier:
         self._flush()
 
     def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
-        """Have `recall` called with a note when another worker has changed it.
-
-        The note is a JSON array or an object of arrays, and to set it is to add to them. `recall` is
-        called before any URL is handed out that was taken in after the change.
-        """
         self._session.watched[name] = recall
         self._session.exchange(Exchange(watch=[name]), _PATIENT)
 
     def say(self, name: str, **words: Any) -> None:
-        """Tell whoever runs the service what has happened here."""
         self._session.do(messages.Happened(name, words))
         self._flush()
 
@@ -418,16 +415,6 @@ class ServedFrontier:
         """Return the last lines of the log of all workers, of a level or above."""
         return self._ask(messages.ReadLog(most, level), list[str])
 
-    @property
-    def heed(self) -> Callable[[dict[str, str]], None]:
-        """Is called with what all workers are told when that has changed; to be set."""
-        return self._session.heed
-
-    @heed.setter
-    def heed(self, function: Callable[[dict[str, str]], None]) -> None:
-        self._session.heed = function
-        function(self._session.told)
-
     def workers(self) -> list[WorkerView]:
         """Return what the service knows of each worker."""
         return self._ask(messages.ListWorkers(), list[WorkerView])
@@ -456,7 +443,7 @@ class ServedFrontier:
             session.at_hand.clear()
             for taken in list(session.held):
                 session.end(taken, messages.Release)
-        last = Exchange(look="exactly", stats=self.growth(), log=self.lines())
+        last = Exchange(look="exactly", stats=self._hooks.growth(), log=self._hooks.lines())
         session.exchange(last, _LEAVING)
         if not self.is_at_once:
             session.ask(messages.Leave(), type(None), _LEAVING)

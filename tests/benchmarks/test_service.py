@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rdfaspider.frontier import Taken, open_frontier, services_of
+from rdfaspider.frontier import Hooks, Taken, open_frontier, services_of
 from rdfaspider.service.client import ServedFrontier
 from rdfaspider.service.wire import Security
 from tests.frontier.served import PROJECT, ServiceProcess
@@ -57,7 +57,7 @@ def work(url: str, pages: int, seed: int, pace: float) -> None:
     frontier: Any
     with open_frontier(url, security=security, worker=f"worker{seed}", read_ahead=64) as frontier:
         flying: list[Taken] = []
-        frontier.room = lambda: FLYING - len(flying)
+        frontier.attach(Hooks(room=lambda: FLYING - len(flying)))
         done = 0
         began, first = time.process_time(), time.monotonic()
         spent = 0.0

@@ -370,11 +370,9 @@ def test_failed_urls_can_be_looked_at_and_requeued(served: Served) -> None:
 
 def test_what_workers_log_is_kept_in_one_place(served: Served) -> None:
     with served.worker("one") as one, served.worker("other") as other:
-        one.lines = lambda: [(0.0, "WARNING", "a\nb"), (1.0, "INFO", "c")]
-        other.lines = lambda: [(2.0, "ERROR", "d \x1b[2J")]
-        for frontier in (one, other):
-            frontier._session.exchange(Exchange(log=frontier.lines()), 10)
-            frontier.lines = list
+        first = [(0.0, "WARNING", "a\nb"), (1.0, "INFO", "c")]
+        for frontier, lines in ((one, first), (other, [(2.0, "ERROR", "d \x1b[2J")])):
+            frontier._session.exchange(Exchange(log=lines), 10)
         with served.worker(onlooks=True, read_ahead=0) as onlooker:
             assert onlooker.log(10, "INFO") == [
                 "1970-01-01 00:00:00 WARNING [one] a / b",

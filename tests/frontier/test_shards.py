@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rdfaspider.frontier import FrontierUnavailable, Taken, open_frontier
+from rdfaspider.frontier import FrontierUnavailable, Hooks, Taken, open_frontier
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
@@ -816,7 +816,7 @@ def test_what_is_asked_and_told_concerns_all_shards(services: Services) -> None:
     here, there = host_on(0, 2), host_on(1, 2)
     with services.worker("one") as one, services.worker(onlooks=True, read_ahead=0) as onlooker:
         seen: list[dict[str, str]] = []
-        one.heed = seen.append
+        one.attach(Hooks(heed=seen.append))
         one.put([here, there])
         for _ in range(2):
             one.finish(take(one), "failed", 0.0, reason="404", status=404)

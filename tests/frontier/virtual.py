@@ -17,7 +17,7 @@ from unittest.mock import patch
 from msgspec import Struct
 
 from rdfaspider import clock
-from rdfaspider.frontier import Taken
+from rdfaspider.frontier import Hooks, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.service import BEAT, questions, wire
 from rdfaspider.service.client import ServedFrontier
@@ -82,7 +82,7 @@ class Member:
         self.frontier = ServedFrontier("", worker=name, connection=self.line)
         self.contexts = Real(self.frontier)
         self.free = connections
-        self.frontier.room = lambda: self.free
+        self.frontier.attach(Hooks(room=lambda: self.free))
         self.wakes = float("inf")  # when it looks next, if nothing happens before
         self.is_dead = False
 

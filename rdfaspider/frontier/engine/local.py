@@ -12,7 +12,7 @@ import re
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rdfaspider.frontier import Counts, FrontierUnavailable, Taken
 from rdfaspider.frontier.engine.sieve import Sieve
@@ -35,11 +35,11 @@ from rdfaspider.frontier.views.urls import UrlViews
 from rdfaspider.urls.keys import host_of, to_key, to_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rocksdict import WriteBatch
 
-    from rdfaspider.frontier import HostView, State
+    from rdfaspider.frontier import Hooks, HostView, State
     from rdfaspider.frontier.politeness import Experience
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.outbox import Owed
@@ -121,6 +121,21 @@ class LocalFrontier:
             self._hosts.save(batch, host)
         self._database.write(batch)
         self._database.meta[b"clean"] = b"no"
+
+    # --- alone ---
+
+    is_shared = False
+    state = "run"
+    is_settled = True
+
+    def attach(self, hooks: Hooks) -> None:
+        """Ask nobody: there is one worker."""
+
+    def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
+        """Call nobody: no other worker changes a note."""
+
+    def say(self, name: str, **words: Any) -> None:
+        """Tell nobody: there is no service."""
 
     # --- in ---
 

@@ -6,11 +6,12 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 from rdfaspider import clock
-from rdfaspider.frontier import Counts, FrontierUnavailable
+from rdfaspider.frontier import Counts, FrontierUnavailable, Hooks
 from rdfaspider.frontier.sharding import shard_of, shard_of_note
 from rdfaspider.service.notes import STATES
 from rdfaspider.service.session import LONGEST
@@ -79,53 +80,13 @@ class ShardedFrontier:
         """Return what all workers are told."""
         return self._first.told
 
-    @property
-    def growth(self) -> Callable[[], dict[str, int]]:
-        """Returns what the counters of this worker have grown by; to be set."""
-        return self._first.growth
+    is_shared = True
 
-    @growth.setter
-    def growth(self, function: Callable[[], dict[str, int]]) -> None:
-        self._first.growth = function
-
-    @property
-    def room(self) -> Callable[[], int]:
-        """Returns how many fetches could begin now; to be set."""
-        return self._first.room
-
-    @room.setter
-    def room(self, function: Callable[[], int]) -> None:
-        for shard in self._shards:
-            shard.room = lambda: -(-function() // self.total)
-
-    @property
-    def lines(self) -> Callable[[], list[tuple[float, str, str]]]:
-        """Returns what this worker has logged since it was last asked; to be set."""
-        return self._first.lines
-
-    @lines.setter
-    def lines(self, function: Callable[[], list[tuple[float, str, str]]]) -> None:
-        self._first.lines = function
-
-    @property
-    def notify(self) -> Callable[[], None]:
-        """Is called, in another thread, when there may be something new; to be set."""
-        return self._first.notify
-
-    @notify.setter
-    def notify(self, function: Callable[[], None]) -> None:
-        for shard in self._shards:
-            shard.notify = function
-
-    @property
-    def heed(self) -> Callable[[dict[str, str]], None]:
-        """Is called with what all workers are told when that has changed; to be set."""
-        return self._first.heed
-
-    @heed.setter
-    def heed(self, function: Callable[[dict[str, str]], None]) -> None:
-        for shard in self._shards:
-            shard.heed = function
+    def attach(self, hooks: Hooks) -> None:
+        one = Hooks(hooks.notify, room=lambda: -(-hooks.room() // self.total), heed=hooks.heed)
+        self._first.attach(replace(one, growth=hooks.growth, lines=hooks.lines))
+        for shard in self._shards[1:]:
+            shard.attach(one)
 
     def _of(self, url: str) -> ServedFrontier:
         return self._shards[shard_of(url, self.total)]
@@ -362,9 +323,8 @@ class ShardedFrontier:
         """Tell everything, and give back what is in flight."""
         if self._is_closed:
             return
-        self.notify = lambda: None
         for shard in self._shards:
-            shard.session.heed = lambda told: None  # it would be called in another thread
+            shard.detach()  # or it would ask in another thread
         now, end = clock.now(), time.monotonic() + _LEAVING
         with suppress(FrontierUnavailable):  # each says so when it is closed
             while self._forwarding and time.monotonic() < end:
