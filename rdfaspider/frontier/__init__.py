@@ -218,7 +218,7 @@ class Frontier(Protocol):
         now: float,
         links: Iterable[str] = (),
         *,
-        deeper: int = 1,
+        depth_step: int = 1,
         hops: int = 0,
         gain: float = 0.0,
         contexts: Sequence[int] = (),
@@ -264,14 +264,14 @@ class Frontier(Protocol):
     def repay(self, url: str, now: float) -> None:
         """Say that a fetch has ended for which a turn was borrowed."""
 
-    def unplaced(self, most: int) -> list[tuple[int, str]]:
+    def hosts_to_resolve(self, most: int) -> list[tuple[int, str]]:
         """Return up to so many hosts that have URLs but wait to be placed, with their names.
 
         Each is named once; if it is not placed within the time of a lease, again. There are none if
         servers do not matter (Politeness.server_delay is None). While any wait, `wait` is a lease at most.
         """
 
-    def place(self, host: int, address: str) -> None:
+    def set_address(self, host: int, address: str) -> None:
         """Say at which address the server of a host is; an empty one means a server of its own.
 
         A host may move: the next fetch keeps the delay of its new server.

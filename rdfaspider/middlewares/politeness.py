@@ -46,7 +46,9 @@ class PolitenessMiddleware:
         if host is not None:
             now = clock.now()
             if response.ip_address is not None and "proxy" not in request.meta:
-                self._frontier.place(host, server_of(response.ip_address))  # it may have moved
+                self._frontier.set_address(
+                    host, server_of(response.ip_address)
+                )  # it may have moved
             if response.status in _REFUSALS:
                 wanted = retry_after(response.headers.get("Retry-After"), now)
                 self.crawler.stats.inc_value(f"politeness/refused/{response.status}")

@@ -89,7 +89,7 @@ class Outcomes:
             state,
             now,
             links + guesses,
-            deeper=0 if is_redirect else 1,
+            depth_step=0 if is_redirect else 1,
             hops=taken.hops + 1 if is_redirect else 0,
             gain=gain,
             contexts=contexts,
@@ -120,7 +120,7 @@ class Outcomes:
         if hops > MAX_REDIRECTS:
             self._frontier.finish(taken, "failed", now, reason="redirects")
         else:
-            self._frontier.finish(taken, "done", now, [url], deeper=0, hops=hops)
+            self._frontier.finish(taken, "done", now, [url], depth_step=0, hops=hops)
 
     def fail(self, taken: Taken, reason: str) -> None:
         """End a URL whose page was lost on its way."""

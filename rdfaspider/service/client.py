@@ -269,7 +269,7 @@ class ServedFrontier:
         now: float,
         links: Iterable[str] = (),
         *,
-        deeper: int = 1,
+        depth_step: int = 1,
         hops: int = 0,
         gain: float = 0.0,
         contexts: Sequence[int] = (),
@@ -283,7 +283,7 @@ class ServedFrontier:
                 grant,
                 state,
                 list(links),
-                deeper,
+                depth_step,
                 hops,
                 gain,
                 list(contexts),
@@ -334,13 +334,13 @@ class ServedFrontier:
         self._session.do(messages.Repay(url))
         self._flush(now)
 
-    def unplaced(self, most: int) -> list[tuple[int, str]]:
+    def hosts_to_resolve(self, most: int) -> list[tuple[int, str]]:
         self._flush(wishes=Exchange(hosts_to_resolve=most))
         hosts = self._session.hosts_to_resolve
         self._session.hosts_to_resolve = hosts[most:] if most > 0 else hosts
         return hosts[: max(most, 0)]
 
-    def place(self, host: int, address: str) -> None:
+    def set_address(self, host: int, address: str) -> None:
         self._session.do(messages.SetAddress(host, address))
         self._flush()
 

@@ -156,7 +156,7 @@ class Handler:
         if said.borrow:
             reply.lent = [self._borrow(worker, now, wish) for wish in said.borrow]
         if said.hosts_to_resolve is not None:
-            hosts = self.frontier.unplaced(said.hosts_to_resolve)
+            hosts = self.frontier.hosts_to_resolve(said.hosts_to_resolve)
             reply.hosts_to_resolve = [(self._number(host), name) for host, name in hosts]
         if said.server_turns:
             reply.server_turns = [self._lend(worker, now, turn) for turn in said.server_turns]
@@ -270,7 +270,7 @@ class Handler:
             did.state,
             now,
             did.links,
-            deeper=did.depth_step,
+            depth_step=did.depth_step,
             hops=did.hops,
             gain=did.gain,
             contexts=did.contexts,
@@ -297,7 +297,7 @@ class Handler:
         self.frontier.slow_down(host, crawl_delay=did.crawl_delay, until=until)
 
     def _set_address(self, worker: Worker, now: float, did: messages.SetAddress) -> None:
-        self.frontier.place(self._host(worker, did.host), did.address)
+        self.frontier.set_address(self._host(worker, did.host), did.address)
 
     def _add_to_note(self, worker: Worker, now: float, did: messages.AddToNote) -> None:
         self.notes.add(did.name, did.value, worker.seen)

@@ -109,7 +109,7 @@ class MemoryFrontier:
         now: float,
         links: Sequence[str] = (),
         *,
-        deeper: int = 1,
+        depth_step: int = 1,
         gain: float = 0.0,
     ) -> None:
         entry = self._flying.pop(taken.number)
@@ -118,7 +118,7 @@ class MemoryFrontier:
         host.clock = now + self._delay
         heapq.heappush(self._asleep, (host.clock, host.number))
         for link in links:
-            self._add(link, taken.depth + deeper, entry.key, gain)
+            self._add(link, taken.depth + depth_step, entry.key, gain)
 
     def _add(self, url: str, depth: int, source: bytes, gain: float) -> None:
         if url in self._seen:

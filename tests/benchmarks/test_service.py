@@ -63,8 +63,8 @@ def work(url: str, pages: int, seed: int, pace: float) -> None:
         spent = 0.0
         while done < pages:
             now = time.time()
-            for host, name in frontier.unplaced(100):
-                frontier.place(host, name)
+            for host, name in frontier.hosts_to_resolve(100):
+                frontier.set_address(host, name)
             while len(flying) < FLYING and (taken := frontier.take(now)) is not None:
                 flying.append(taken)
             if not flying or done > (time.monotonic() - first) * pace:

@@ -236,8 +236,8 @@ def by_server(path: Path, **options: Any) -> LocalFrontier:
 
 def place_all(frontier: LocalFrontier) -> None:
     frontier.wait(0.0)
-    for host, _ in frontier.unplaced(100):
-        frontier.place(host, "192.0.2.1")
+    for host, _ in frontier.hosts_to_resolve(100):
+        frontier.set_address(host, "192.0.2.1")
 
 
 def test_a_page_that_waits_again_takes_no_second_place_at_its_server(tmp_path: Path) -> None:
@@ -268,8 +268,8 @@ def test_servers_without_work_are_forgotten_after_a_restart(tmp_path: Path) -> N
     with by_server(tmp_path) as frontier:
         frontier.put([f"https://h{number}.example/" for number in range(20)])
         frontier.wait(0.0)
-        for host, name in frontier.unplaced(100):
-            frontier.place(host, f"192.0.2.{name[1:].partition('.')[0]}")
+        for host, name in frontier.hosts_to_resolve(100):
+            frontier.set_address(host, f"192.0.2.{name[1:].partition('.')[0]}")
         while (taken := frontier.take(1.0)) is not None:
             frontier.finish(taken, "done", 1.0)
     with by_server(tmp_path, now=2.0) as frontier:

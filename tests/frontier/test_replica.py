@@ -293,9 +293,9 @@ def test_a_copy_does_what_was_done_and_twice_does_no_harm(pair: Pair) -> None:
 
 def test_an_end_of_a_url_that_a_copy_does_not_know_leads_to_its_links_still(pair: Pair) -> None:
     _, other, _ = pair
-    other.do("end", "http://new.test/", 3, "done", 1.0, ["http://b.test/"], {"deeper": 1})
+    other.do("end", "http://new.test/", 3, "done", 1.0, ["http://b.test/"], {"depth_step": 1})
     assert take(other, 1.0).url == "http://b.test/"
-    other.do("end", "http://new.test/", 15, "done", 1.0, ["http://c.test/"], {"deeper": 1})
+    other.do("end", "http://new.test/", 15, "done", 1.0, ["http://c.test/"], {"depth_step": 1})
     assert other.counts().seen == 1, "that is beyond the depth"
 
 

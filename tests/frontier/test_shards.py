@@ -403,7 +403,7 @@ def test_redirects_are_counted_across_shards(tmp_path: Path) -> None:
             taken = frontier.take(0.0)
             assert taken and (taken.depth, taken.hops) == (0, number)
             target = host_on((number + 1) % 2, 2, f"r{number}")
-            frontier.finish(taken, "done", 0.0, [target], deeper=0, hops=taken.hops + 1)
+            frontier.finish(taken, "done", 0.0, [target], depth_step=0, hops=taken.hops + 1)
 
 
 def test_what_other_shards_have_yet_to_hear_of_survives_a_restart(tmp_path: Path) -> None:
@@ -457,7 +457,7 @@ def test_a_copy_knows_what_other_shards_have_yet_to_hear_of(tmp_path: Path) -> N
         for now in (0.0, 1.0):
             taken = leader.take(now)
             assert taken
-            leader.finish(taken, "done", now, [], abroad=[link], contexts=[3], deeper=0, hops=2)
+            leader.finish(taken, "done", now, [], abroad=[link], contexts=[3], depth_step=0, hops=2)
         for name, *words in log[1:]:  # it has not heard of the pages
             copy.do(name, *words)
         assert {owed.page for owed in copy.owed(9, 0.0)} == {page, gone}
@@ -523,8 +523,8 @@ def test_a_server_with_hosts_of_two_shards_keeps_its_delay(tmp_path: Path) -> No
             if name == "0":
                 frontier.put([f"{url}{page}" for url in hosts for page in range(3)])
             while len(spans) < 24:
-                for host, _ in frontier.unplaced(100):
-                    frontier.place(host, address)
+                for host, _ in frontier.hosts_to_resolve(100):
+                    frontier.set_address(host, address)
                 if (taken := frontier.take(time.monotonic())) is None:
                     time.sleep(0.005)
                     continue
@@ -553,8 +553,8 @@ def test_a_server_with_hosts_of_two_shards_keeps_its_delay(tmp_path: Path) -> No
 
 def placed_apart(frontier: ShardedFrontier, address: str) -> None:
     frontier.wait(0.0)
-    for host, _ in frontier.unplaced(100):
-        frontier.place(host, address)
+    for host, _ in frontier.hosts_to_resolve(100):
+        frontier.set_address(host, address)
 
 
 def test_a_url_waits_for_the_turn_of_a_server_that_another_shard_keeps(tmp_path: Path) -> None:
@@ -587,14 +587,18 @@ def test_the_turn_of_a_worker_that_is_lost_is_free_again(tmp_path: Path) -> None
         one = services.worker("one")
         one.put([foreign])
         eventually(
-            lambda: one.wait(0.0) is not None and (hosts := one.unplaced(9)) and place(one, hosts)
+            lambda: (
+                one.wait(0.0) is not None
+                and (hosts := one.hosts_to_resolve(9))
+                and place(one, hosts)
+            )
         )
         assert take(one).url == foreign
         for shard in one._shards:
             shard._connection.close()  # it is gone, without a word
         with services.worker("two") as two:
             two.put([own])
-            eventually(lambda: (hosts := two.unplaced(9)) and place(two, hosts))
+            eventually(lambda: (hosts := two.hosts_to_resolve(9)) and place(two, hosts))
             settle(two)
             assert two.take(0.0) is None
             clock.ahead += DEAD_AFTER + 1
@@ -613,8 +617,8 @@ def keeper_with_hosts(path: Path, hosts: int, pages: int, delay: float) -> Local
     own = itertools.islice((url for url in names if shard_of(url, 2) == 0), hosts)
     engine.put([f"{url}{page}" for url in own for page in range(pages)])
     engine.wait(0.0)
-    for host, _ in engine.unplaced(100):
-        engine.place(host, "192.0.2.1")
+    for host, _ in engine.hosts_to_resolve(100):
+        engine.set_address(host, "192.0.2.1")
     return engine
 
 
@@ -653,9 +657,9 @@ def test_a_host_that_was_ready_waits_for_a_turn_that_was_lent(tmp_path: Path) ->
         engine.put(urls)
         engine.wait(0.0)
         addresses = {}
-        for host, name in engine.unplaced(9):
+        for host, name in engine.hosts_to_resolve(9):
             addresses[f"http://{name}/"] = f"192.0.2.{host + 1}"
-            engine.place(host, f"192.0.2.{host + 1}")
+            engine.set_address(host, f"192.0.2.{host + 1}")
         first = engine.take(0.0)
         assert first
         (other,) = {*urls} - {first.url}
@@ -723,7 +727,7 @@ def test_a_worker_does_not_take_what_it_knew_before_for_the_end(services: Servic
 
 def place(frontier: ShardedFrontier, hosts: list[tuple[int, str]]) -> bool:
     for host, _ in hosts:
-        frontier.place(host, "192.0.2.1")
+        frontier.set_address(host, "192.0.2.1")
     return True
 
 
@@ -735,12 +739,16 @@ def test_a_keeper_that_comes_back_knows_which_turns_are_out(tmp_path: Path) -> N
     try:
         with services.worker("one") as one:
             one.put([foreign])
-            eventually(lambda: (one.wait(0.0), hosts := one.unplaced(9))[1] and place(one, hosts))
+            eventually(
+                lambda: (one.wait(0.0), hosts := one.hosts_to_resolve(9))[1] and place(one, hosts)
+            )
             taken = take(one)
             services.stop(keeper)
             services.start(keeper, clock())
             one.put([own])
-            eventually(lambda: (one.wait(0.0), hosts := one.unplaced(9))[1] and place(one, hosts))
+            eventually(
+                lambda: (one.wait(0.0), hosts := one.hosts_to_resolve(9))[1] and place(one, hosts)
+            )
             for _ in range(60):
                 assert one.take(0.0) is None, "the server is being asked"
                 time.sleep(0.005)

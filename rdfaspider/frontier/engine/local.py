@@ -202,7 +202,7 @@ class LocalFrontier:
         self._now = now
         if self._sieve.inbox.size:
             self._sieve.run()
-        placing = now + self._lease if self._schedule.has_unplaced else None
+        placing = now + self._lease if self._schedule.has_hosts_to_resolve else None
         lent = self._lending.first
         times = (
             self._schedule.next_time(now),
@@ -240,7 +240,7 @@ class LocalFrontier:
         now: float,
         links: Iterable[str] = (),
         *,
-        deeper: int = 1,
+        depth_step: int = 1,
         hops: int = 0,
         gain: float = 0.0,
         contexts: Sequence[int] = (),
@@ -263,9 +263,9 @@ class LocalFrontier:
         key = self._urls.end(batch, host, taken, state, hint, Failure(now, status, reason))
         if state == "done":
             self._order.learn(host, key, taken.hint, gain)
-            self._sieve.take_in(batch, taken, own, others, deeper, contexts, hops)
+            self._sieve.take_in(batch, taken, own, others, depth_step, contexts, hops)
             is_news = told is None or told > taken.depth
-            depth = taken.depth + deeper
+            depth = taken.depth + depth_step
             if is_news and self._sieve.is_within(depth, others):
                 rest = contexts[len(own) :]
                 self._sieve.outbox.add(batch, key, depth, others, rest, hops)
@@ -339,8 +339,8 @@ class LocalFrontier:
             known.blocked = max(known.blocked, until)
         self._write(self._database.batch(), known)
 
-    def unplaced(self, most: int) -> list[tuple[int, str]]:
-        hosts = self._schedule.unplaced(most, self._now, self._lease)
+    def hosts_to_resolve(self, most: int) -> list[tuple[int, str]]:
+        hosts = self._schedule.hosts_to_resolve(most, self._now, self._lease)
         return [(host.id, host.name) for host in hosts]
 
     @guarded
@@ -368,10 +368,10 @@ class LocalFrontier:
             self._database.write(batch)
 
     @guarded
-    def place(self, host: int, address: str) -> None:
+    def set_address(self, host: int, address: str) -> None:
         known = self._hosts.by_id(host)
         if known is not None and known.address != address and self._schedule.by_address:
-            self._schedule.place(known, address)
+            self._schedule.set_address(known, address)
             self._write(self._database.batch(), known)
 
     # --- other shards ---

@@ -90,7 +90,7 @@ class Schedule:
         self._quiet: deque[Server] = deque()
         self._sleeping: list[tuple[float, int, Server]] = []
         self._ready: list[tuple[Any, int, int, int]] = []
-        self._unplaced: dict[int, None] = {}
+        self._to_resolve: dict[int, None] = {}
         self._asked: dict[int, float] = {}
         self._stamps = 0
         self._taken = 0
@@ -142,7 +142,7 @@ class Schedule:
             host.server = Server(None, _NEVER, 0.0)
         elif host.address is None and self.by_address:
             if host.id not in self._asked:
-                self._unplaced[host.id] = None
+                self._to_resolve[host.id] = None
         elif host.address and self._by_server:
             host.server = self._server_at(host.address)
             host.server.hosts += 1
@@ -188,7 +188,7 @@ class Schedule:
             return
         self.hosts.forget(host)
         self._order.forgotten(host)
-        self._unplaced.pop(host.id, None)
+        self._to_resolve.pop(host.id, None)
         self._asked.pop(host.id, None)
         if host.server is not None and host.server.address is not None:
             host.server.hosts -= 1
@@ -312,7 +312,7 @@ class Schedule:
     def adopt(self, host: Host, number: int, now: float) -> None:
         """Take in that a URL of a host, which may be anywhere, has been in flight for some time."""
         if host.server is None:
-            self.place(host, "")  # until somebody says where it is
+            self.set_address(host, "")  # until somebody says where it is
         server = host.server
         assert server is not None
         if host.engaged:
@@ -354,24 +354,24 @@ class Schedule:
 
     # --- places ---
 
-    def unplaced(self, most: int, now: float, lease: float) -> list[Host]:
+    def hosts_to_resolve(self, most: int, now: float, lease: float) -> list[Host]:
         """Return hosts that wait to be placed; one that was not after a lease is named again."""
         while self._asked and self._asked[first := next(iter(self._asked))] <= now:
             del self._asked[first]
-            self._unplaced[first] = None
-        chosen = list(islice(self._unplaced, max(most, 0)))
+            self._to_resolve[first] = None
+        chosen = list(islice(self._to_resolve, max(most, 0)))
         for number in chosen:
-            del self._unplaced[number]
+            del self._to_resolve[number]
             self._asked[number] = now + lease
         return [self.hosts[number] for number in chosen]
 
     @property
-    def has_unplaced(self) -> bool:
-        return bool(self._unplaced or self._asked)
+    def has_hosts_to_resolve(self) -> bool:
+        return bool(self._to_resolve or self._asked)
 
-    def place(self, host: Host, address: str) -> None:
+    def set_address(self, host: Host, address: str) -> None:
         """Move a host to the server at an address, with what it has in flight."""
-        self._unplaced.pop(host.id, None)
+        self._to_resolve.pop(host.id, None)
         self._asked.pop(host.id, None)
         old = host.server
         if old is not None:

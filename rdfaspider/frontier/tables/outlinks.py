@@ -40,11 +40,11 @@ class Outlinks:
         batch: WriteBatch,
         depth: int,
         number: int,
-        deeper: int,
+        depth_step: int,
         links: list[bytes],
         hops: int = 0,
     ) -> None:
-        value = bytes((deeper | hops << _HOPS,)) + b"\n".join(links)
+        value = bytes((depth_step | hops << _HOPS,)) + b"\n".join(links)
         batch.put(_key(depth, number), value, self._family.handle)
 
     def pass_on(
@@ -57,12 +57,12 @@ class Outlinks:
         batch.delete(_key(old, number), self._family.handle)
         batch.put(_key(new, number), value, self._family.handle)
         links = value[1:].split(b"\n") if len(value) > 1 else []
-        deeper, hops = value[0] & _DEEPER, value[0] >> _HOPS
+        depth_step, hops = value[0] & _DEEPER, value[0] >> _HOPS
         if self._shard.total > 1:
             abroad = [link for link in links if not self._shard.has(link)]
             links = [link for link in links if self._shard.has(link)]
-            self._outbox.add(batch, page, new + deeper, abroad, hops=hops)
-        inbox.add(batch, new + deeper, links, referrer=number, hops=hops)
+            self._outbox.add(batch, page, new + depth_step, abroad, hops=hops)
+        inbox.add(batch, new + depth_step, links, referrer=number, hops=hops)
         return True
 
     def prune(self, batch: WriteBatch, floor: int) -> None:

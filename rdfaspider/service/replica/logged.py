@@ -99,8 +99,8 @@ class LoggedFrontier(LocalFrontier):
         super().slow_down(host, crawl_delay=crawl_delay, until=until)
         self._record_of_host("slow", host, crawl_delay, until)
 
-    def place(self, host: int, address: str) -> None:
-        super().place(host, address)
+    def set_address(self, host: int, address: str) -> None:
+        super().set_address(host, address)
         self._record_of_host("place", host, address)
 
     def _record_of_host(self, name: str, host: int, *words: Any) -> None:
@@ -147,11 +147,13 @@ class LoggedFrontier(LocalFrontier):
         links: list[str],
         said: dict[str, Any],
     ) -> None:
+        if "deeper" in said:  # as earlier versions have it
+            said["depth_step"] = said.pop("deeper")
         if (taken := self._take_up(url, now)) is not None:
             self.finish(taken, state, now, links, **said)
         elif state == "done" and (links or said.get("abroad")):
             # It has ended already, or a limit has turned it away here: what it led to is taken in still.
-            deep = depth + int(said.get("deeper", 1))
+            deep = depth + int(said.get("depth_step", 1))
             if deep <= max(self.limits.depth, self.limits.dynamic_depth):
                 contexts = list(said.get("contexts", ()))
                 told, hops = said.get("told"), int(said.get("hops", 0))
@@ -182,7 +184,7 @@ class LoggedFrontier(LocalFrontier):
 
     def _do_place(self, host: str, address: str) -> None:
         if (number := self.host_number(host)) is not None:
-            self.place(number, address)
+            self.set_address(number, address)
 
     def _do_note(self, name: str, value: str) -> None:
         self.set_note(name, value.encode("latin-1"))

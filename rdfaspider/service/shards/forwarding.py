@@ -66,7 +66,7 @@ class Forwarding:
         return len(self._under_way)
 
     def finish(
-        self, taken: Taken, parts: Parts, now: float, deeper: int, hops: int, **said: Any
+        self, taken: Taken, parts: Parts, now: float, depth_step: int, hops: int, **said: Any
     ) -> None:
         """End a page that is done when the shards of its links know them."""
         home = taken.host % len(self._shards)
@@ -76,11 +76,11 @@ class Forwarding:
         depth = taken.depth
 
         def end(is_told: bool) -> None:
-            words = {"deeper": deeper, "hops": hops, "contexts": all_contexts, **said}
+            words = {"depth_step": depth_step, "hops": hops, "contexts": all_contexts, **said}
             told = depth if is_told else None
             self._shards[home].finish(taken, "done", now, own, abroad=abroad, told=told, **words)
 
-        self._begin(parts, depth + deeper, hops, end)
+        self._begin(parts, depth + depth_step, hops, end)
 
     def forward(self, home: int) -> None:
         """Tell the other shards what one keeps for them, if all are there."""

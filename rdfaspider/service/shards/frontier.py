@@ -195,7 +195,7 @@ class ShardedFrontier:
         now: float,
         links: Iterable[str] = (),
         *,
-        deeper: int = 1,
+        depth_step: int = 1,
         hops: int = 0,
         contexts: Sequence[int] = (),
         **said: Any,
@@ -204,10 +204,10 @@ class ShardedFrontier:
         if state == "done":
             parts = divide(links, contexts, self.total)
             if parts.keys() - {taken.host % self.total}:
-                self._forwarding.finish(taken, parts, now, deeper, hops, **said)
+                self._forwarding.finish(taken, parts, now, depth_step, hops, **said)
                 return
             links, contexts = parts.get(taken.host % self.total, ([], []))
-        said |= {"deeper": deeper, "hops": hops, "contexts": contexts}
+        said |= {"depth_step": depth_step, "hops": hops, "contexts": contexts}
         self._home(taken.host).finish(taken, state, now, links, **said)
 
     def retry(self, taken: Taken, now: float, after: float = 0.0, **said: Any) -> None:
@@ -234,14 +234,14 @@ class ShardedFrontier:
     def repay(self, url: str, now: float) -> None:
         self._borrowed.repay(url, now)
 
-    def unplaced(self, most: int) -> list[tuple[int, str]]:
+    def hosts_to_resolve(self, most: int) -> list[tuple[int, str]]:
         hosts: list[tuple[int, str]] = []
         for shard in self._shards:
-            hosts += shard.unplaced(most - len(hosts))
+            hosts += shard.hosts_to_resolve(most - len(hosts))
         return hosts
 
-    def place(self, host: int, address: str) -> None:
-        self._home(host).place(host, address)
+    def set_address(self, host: int, address: str) -> None:
+        self._home(host).set_address(host, address)
 
     # --- notes ---
 
