@@ -274,7 +274,7 @@ def test_servers_without_work_are_forgotten_after_a_restart(tmp_path: Path) -> N
             frontier.finish(taken, "done", 1.0)
     with by_server(tmp_path, now=2.0) as frontier:
         assert frontier.take(100.0) is None
-        assert not frontier._schedule._servers
+        assert not frontier._schedule.servers
 
 
 def test_contexts_belong_to_links(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ class LocalFrontier:
         self._now = now
         if self._sieve.inbox.size:
             self._sieve.run()
-        placing = now + self._lease if self._schedule.has_hosts_to_resolve else None
+        placing = now + self._lease if self._schedule.unresolved else None
         lent = self._lending.first
         times = (
             self._schedule.next_time(now),
@@ -340,8 +340,8 @@ class LocalFrontier:
         self._write(self._database.batch(), known)
 
     def hosts_to_resolve(self, most: int) -> list[tuple[int, str]]:
-        hosts = self._schedule.hosts_to_resolve(most, self._now, self._lease)
-        return [(host.id, host.name) for host in hosts]
+        numbers = self._schedule.unresolved.take(most, self._now, self._lease)
+        return [(number, self._hosts[number].name) for number in numbers]
 
     @guarded
     def borrow(

@@ -19,7 +19,8 @@ from rdfaspider.frontier.schedule.hosts import STRANGER, Host
 if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.hosts import Hosts
     from rdfaspider.frontier.schedule.lending import Lending
-    from rdfaspider.frontier.schedule.schedule import Schedule, Server
+    from rdfaspider.frontier.schedule.schedule import Schedule
+    from rdfaspider.frontier.schedule.servers import Server
 
 # Seconds after which a host that is being fetched from is asked for again, if it has no delay.
 _AGAIN = 1.0
@@ -88,7 +89,7 @@ class Borrowing:
         if host.is_own:
             return None
         where = address if host.address is None else host.address
-        server = host.server or self._schedule.server_to_lend(where)
+        server = host.server or self._schedule.servers.to_lend(where)
         return None if own is not None and server is own.server else server
 
     def _is_busy(self, host: Host, server: Server | None) -> bool:

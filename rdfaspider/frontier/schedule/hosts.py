@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Taken
     from rdfaspider.frontier.politeness import Politeness
-    from rdfaspider.frontier.schedule.schedule import Server
+    from rdfaspider.frontier.schedule.servers import Server
     from rdfaspider.frontier.tables.database import Database
 
 # id, taken in, waiting, postponed, done, failed; then its manners, then the address of its server, as text

@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rdfaspider.frontier.schedule.schedule import Schedule, Server
+    from rdfaspider.frontier.schedule.schedule import Schedule
+    from rdfaspider.frontier.schedule.servers import Server
 
 # Seconds after which a server that is being fetched from is asked for again, if it has no delay.
 _AGAIN = 1.0
@@ -41,7 +42,7 @@ class Lending:
     def lend(self, name: str, address: str, shard: int, now: float) -> float:
         """Lend the turn of the server at an address to a page of a shard; return the seconds to wait if that
         cannot be."""
-        server = self._schedule.server_to_lend(address)
+        server = self._schedule.servers.to_lend(address)
         if server is None:
             return 0.0
         if server.flying >= server.limit:
@@ -69,7 +70,7 @@ class Lending:
 
     def lend_again(self, name: str, address: str, now: float) -> None:
         """Take in that a turn has been out since before a restart."""
-        server = self._schedule.server_to_lend(address)
+        server = self._schedule.servers.to_lend(address)
         if server is not None and name not in self._lent:
             self.begin(name, server, now)
 
@@ -92,7 +93,7 @@ class Lending:
         rested = server.clock if server.flying else max(server.clock, now + server.delay)
         server.lent_until = rested
         self._schedule.set_clock(server, rested)
-        self._schedule.server_to_lend(server.address or "")  # it may be forgotten now
+        self._schedule.servers.to_lend(server.address or "")  # it may be forgotten now
 
     def expire(self, now: float) -> None:
         """End the turns whose lease is over."""

@@ -13,17 +13,16 @@ stands for, so that things are moved by a new entry and nothing is searched. Whe
 the stale ones are swept out when they are many.
 
 Invariant. A host that can give a URL has exactly one valid entry: asleep, ready, or among those that
-wait to be placed. `busy` of a server counts its engaged hosts and its URLs in flight.
+need an address. `busy` of a server counts its engaged hosts and its URLs in flight.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import deque
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.schedule.hosts import NONE_IN_FLIGHT
+from rdfaspider.frontier.schedule.servers import NEVER, Server, Servers, Unresolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,49 +30,8 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.orders.order import Order
     from rdfaspider.frontier.schedule.hosts import Host, Hosts
 
-_NEVER = float("inf")
-
 # A host that has nothing at hand comes after those of the same urgency that have.
 _LAST_PLACE = 1 << 60
-
-
-class Server:
-    """What answers at one address."""
-
-    __slots__ = (
-        "address",
-        "busy",
-        "clock",
-        "delay",
-        "due",
-        "flying",
-        "hosts",
-        "lent_until",
-        "limit",
-        "promised",
-        "sleepers",
-        "stamp",
-    )
-
-    def __init__(self, address: str | None, limit: float, delay: float) -> None:
-        self.address = address
-        self.limit = limit
-        self.delay = delay
-        self.clock = 0.0
-        self.busy = 0
-        self.flying = 0  # of these, URLs in flight
-        self.hosts = 0  # in memory
-        self.due = _NEVER  # the time of its valid entry in the heap of servers
-        self.stamp = -1
-        self.sleepers: list[tuple[float, int, int]] = []
-        # The business of lending.py: its clock after a turn that was lent, and to which shard, and from when,
-        # the next turn is promised.
-        self.lent_until = 0.0
-        self.promised = (-1, -1.0)
-
-    @property
-    def is_busy(self) -> bool:
-        return self.busy >= self.limit
 
 
 class Schedule:
@@ -82,16 +40,12 @@ class Schedule:
     def __init__(self, hosts: Hosts, order: Order) -> None:
         self.hosts = hosts
         self._order = order
-        self._delay = hosts.politeness.server_delay or 0.0
-        self._by_server = hosts.politeness.server_delay is not None
+        self.servers = Servers(hosts.politeness)
+        self.unresolved = Unresolved()
         # Whether addresses matter: of servers, or to know those of the user's own.
-        self.by_address = self._by_server or hosts.politeness.own is not None
-        self._servers: dict[str, Server] = {}
-        self._quiet: deque[Server] = deque()
+        self.by_address = self.servers.matter or hosts.politeness.own is not None
         self._sleeping: list[tuple[float, int, Server]] = []
         self._ready: list[tuple[Any, int, int, int]] = []
-        self._to_resolve: dict[int, None] = {}
-        self._asked: dict[int, float] = {}
         self._stamps = 0
         self._taken = 0
 
@@ -111,13 +65,13 @@ class Schedule:
                 host.clock = max(host.clock, now + pause)
             if killed or ahead > 0:
                 yield host
-            if host.address and self._by_server and not host.is_own:
-                server = self._server_at(host.address)
+            if host.address and self.servers.matter and not host.is_own:
+                server = self.servers.at(host.address)
                 asked = host.clock - pause
                 server.clock = max(server.clock, asked + server.delay)
             if host.waiting:
                 self.update(self.hosts.remember(host))
-        self._quiet.extend(self._servers.values())
+        self.servers.watch_all()
 
     # --- where a host belongs ---
 
@@ -139,32 +93,15 @@ class Schedule:
     def _settle(self, host: Host) -> Server | None:
         """Find the server of a host that came into memory; None if it must be placed first."""
         if host.is_own:
-            host.server = Server(None, _NEVER, 0.0)
+            host.server = Server(None, NEVER, 0.0)
         elif host.address is None and self.by_address:
-            if host.id not in self._asked:
-                self._to_resolve[host.id] = None
-        elif host.address and self._by_server:
-            host.server = self._server_at(host.address)
+            self.unresolved.add(host.id)
+        elif host.address and self.servers.matter:
+            host.server = self.servers.at(host.address)
             host.server.hosts += 1
         else:
-            host.server = Server(None, _NEVER, self._delay)
+            host.server = Server(None, NEVER, self.servers.delay)
         return host.server
-
-    def _server_at(self, address: str) -> Server:
-        server = self._servers.get(address)
-        if server is None:
-            at_once = self.hosts.politeness.at_once
-            server = self._servers[address] = Server(address, at_once, self._delay)
-        return server
-
-    def server_to_lend(self, address: str) -> Server | None:
-        """Return the server at an address, None if servers do not matter or it has none."""
-        if not self._by_server or not address:
-            return None
-        server = self._server_at(address)
-        if server.hosts <= 0:
-            self._quiet.append(server)
-        return server
 
     def set_clock(self, server: Server, time: float) -> None:
         """Let a server rest until a time."""
@@ -173,13 +110,13 @@ class Schedule:
 
     def _schedule_server(self, server: Server) -> None:
         """Let the heap of servers know when a server will have a host to give."""
-        due = _NEVER
+        due = NEVER
         if server.busy < server.limit and self._drop_stale(server.sleepers):
             due = max(server.clock, server.sleepers[0][0])
         if due != server.due:
             self._stamps += 1
             server.due, server.stamp = due, self._stamps
-            if due < _NEVER:
+            if due < NEVER:
                 heapq.heappush(self._sleeping, (due, server.stamp, server))
 
     def forget_if_idle(self, host: Host) -> None:
@@ -188,11 +125,9 @@ class Schedule:
             return
         self.hosts.forget(host)
         self._order.forgotten(host)
-        self._to_resolve.pop(host.id, None)
-        self._asked.pop(host.id, None)
+        self.unresolved.discard(host.id)
         if host.server is not None and host.server.address is not None:
-            host.server.hosts -= 1
-            self._quiet.append(host.server)
+            self.servers.leave(host.server)
         host.server = None
 
     # --- whose turn it is ---
@@ -212,7 +147,7 @@ class Schedule:
         return None
 
     def hungry(self, most: int, now: float) -> list[Host]:
-        """Return up to so many of the first ready hosts, as long as they have nothing at hand."""
+        """Return the first ready hosts, `most` of them, as long as they have nothing at hand."""
         hosts: list[Host] = []
         while len(hosts) < most and self._drop_stale(self._ready):
             if self.hosts[self._ready[0][-1]].queue:
@@ -233,7 +168,7 @@ class Schedule:
         heapq.heappush(self._ready, (self._order.urgency(host), place, host.stamp, host.id))
 
     def compare_again(self, host: Host) -> None:
-        """Let a ready host be compared anew, because it has got other URLs."""
+        """Let a ready host be compared again, because it has other URLs now."""
         if host.engaged and not host.queue:
             self.make_ready(host)
             if len(self._ready) > 64 + 4 * len(self.hosts):
@@ -257,9 +192,9 @@ class Schedule:
         while self._sleeping and self._sleeping[0][0] <= now:
             _, stamp, server = heapq.heappop(self._sleeping)
             if server.stamp == stamp:
-                server.due = _NEVER
+                server.due = NEVER
                 self._engage(server, now)
-        self._drop_quiet(now)
+        self.servers.forget_quiet(now)
 
     def _engage(self, server: Server, now: float) -> None:
         sleepers = server.sleepers
@@ -352,35 +287,18 @@ class Schedule:
         if server is before and server.busy == 0:
             server.clock = server_clock
 
-    # --- places ---
-
-    def hosts_to_resolve(self, most: int, now: float, lease: float) -> list[Host]:
-        """Return hosts that wait to be placed; one that was not after a lease is named again."""
-        while self._asked and self._asked[first := next(iter(self._asked))] <= now:
-            del self._asked[first]
-            self._to_resolve[first] = None
-        chosen = list(islice(self._to_resolve, max(most, 0)))
-        for number in chosen:
-            del self._to_resolve[number]
-            self._asked[number] = now + lease
-        return [self.hosts[number] for number in chosen]
-
-    @property
-    def has_hosts_to_resolve(self) -> bool:
-        return bool(self._to_resolve or self._asked)
+    # --- addresses ---
 
     def set_address(self, host: Host, address: str) -> None:
         """Move a host to the server at an address, with what it has in flight."""
-        self._to_resolve.pop(host.id, None)
-        self._asked.pop(host.id, None)
+        self.unresolved.discard(host.id)
         old = host.server
         if old is not None:
             if host.engaged:
                 self._disengage(host)
             old.busy -= len(host.in_flight)
             old.flying -= len(host.in_flight)
-            old.hosts -= 1
-            self._quiet.append(old)
+            self.servers.leave(old)
         host.address, host.server = address, None
         self.hosts.mark(host)
         new = self._settle(host)
@@ -392,10 +310,3 @@ class Schedule:
         self.update(host)
         if old is not None:
             self._schedule_server(old)
-
-    def _drop_quiet(self, now: float) -> None:
-        """Forget servers without hosts once their clocks have run out."""
-        while self._quiet and (self._quiet[0].hosts > 0 or self._quiet[0].clock <= now):
-            server = self._quiet.popleft()
-            if server.hosts <= 0 and self._servers.get(server.address or "") is server:
-                del self._servers[server.address or ""]
