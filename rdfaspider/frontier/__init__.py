@@ -44,16 +44,17 @@ many workers.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict
 
 from rdfaspider import rocksdb
 from rdfaspider.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.politeness import Experience
@@ -112,6 +113,24 @@ class Taken:
     host: int
     hint: int = 0
     hops: int = 0
+
+
+class Ending(TypedDict, total=False):
+    """How a URL ended, beside its state and its links, as `Frontier.finish` tells.
+
+    Of a shard (sharding.py), `abroad` are the links of the page to other shards, whose contexts come after
+    those of its own, and `told` is the depth of the page by which these were told of them, None if they were
+    not.
+    """
+
+    depth_step: int
+    hops: int
+    gain: float
+    contexts: Sequence[int]
+    reason: str
+    status: int
+    abroad: Sequence[str]
+    told: int | None
 
 
 @dataclass(slots=True)

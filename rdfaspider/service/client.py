@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import msgspec
 
@@ -31,7 +31,7 @@ from rdfaspider.service.wire import Address, Security
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rdfaspider.frontier import Counts, State, Taken
+    from rdfaspider.frontier import Counts, Ending, State, Taken
     from rdfaspider.frontier.politeness import Experience
 
 logger = logging.getLogger(__name__)
@@ -268,32 +268,9 @@ class ServedFrontier:
         state: State,
         now: float,
         links: Iterable[str] = (),
-        *,
-        depth_step: int = 1,
-        hops: int = 0,
-        gain: float = 0.0,
-        contexts: Sequence[int] = (),
-        reason: str = "",
-        status: int = 0,
-        abroad: Sequence[str] = (),
-        told: int | None = None,
+        **said: Unpack[Ending],
     ) -> None:
-        def end(grant: int) -> messages.End:
-            return messages.End(
-                grant,
-                state,
-                list(links),
-                depth_step,
-                hops,
-                gain,
-                list(contexts),
-                reason,
-                status,
-                list(abroad),
-                told,
-            )
-
-        if self._session.end(taken, end):
+        if self._session.end(taken, lambda grant: messages.End(grant, state, list(links), said)):
             self._flush(now)
 
     def retry(

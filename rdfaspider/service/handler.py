@@ -261,24 +261,10 @@ class Handler:
         self.frontier.put(did.urls, did.depth, did.contexts, did.hops)
 
     def _end(self, worker: Worker, now: float, did: messages.End) -> None:
-        if (taken := worker.end(did.grant)) is None:
-            return
-        worker.ended += 1
-        self._pages += is_page(did.status, did.reason)
-        self.frontier.finish(
-            taken,
-            did.state,
-            now,
-            did.links,
-            depth_step=did.depth_step,
-            hops=did.hops,
-            gain=did.gain,
-            contexts=did.contexts,
-            reason=did.reason,
-            status=did.status,
-            abroad=did.abroad,
-            told=did.told,
-        )
+        if (taken := worker.end(did.grant)) is not None:
+            worker.ended += 1
+            self._pages += is_page(did.said.get("status", 0), did.said.get("reason", ""))
+            self.frontier.finish(taken, did.state, now, did.links, **did.said)
 
     def _retry(self, worker: Worker, now: float, did: messages.Retry) -> None:
         if (taken := worker.end(did.grant)) is not None:

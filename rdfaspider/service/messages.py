@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from rdfaspider.frontier import Counts, State
+from rdfaspider.frontier import Counts, Ending, State
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.frontier.sharding import Shard
 from rdfaspider.frontier.tables.outbox import Owed
@@ -50,15 +50,7 @@ class End(Operation):
     grant: int
     state: State
     links: list[str]
-    depth_step: int
-    hops: int
-    gain: float
-    contexts: list[int]
-    reason: str
-    status: int
-    # Links to other shards, and the depth of the page by which these were told of them.
-    abroad: list[str]
-    told: int | None
+    said: Ending
 
 
 class Retry(Operation):

@@ -216,9 +216,7 @@ def test_a_worker_that_holds_many_long_urls_can_come_back(served: Served) -> Non
         assert one.counts().in_flight == len(urls)
         for taken in held:
             assert taken is not None
-            one._session.end(
-                taken, lambda grant: End(grant, "done", [], 1, 0, 0.0, [], "", 0, [], None)
-            )
+            one._session.end(taken, lambda grant: End(grant, "done", [], {}))
         assert one.counts().done == len(urls)
 
 

@@ -76,14 +76,6 @@ def test_children_are_one_step_below(trie: Trie) -> None:
     assert list(trie.children(b"org,nobody)")) == []
 
 
-def test_siblings(trie: Trie) -> None:
-    assert trie.next_sibling(b"com,") == b"org,"
-    assert trie.next_sibling(b"org,") is None
-    assert trie.next_sibling(b"org,example)/a") == b"org,example)/a/"
-    assert trie.next_sibling(b"org,example)/a/") == b"org,example)/ab"
-    assert trie.next_sibling(b"org,example)/b/") is None
-
-
 def test_subtree_and_count(trie: Trie) -> None:
     assert trie.count() == len(URLS)
     assert trie.count(b"org,example)/a/") == 3

@@ -249,9 +249,6 @@ class LocalFrontier:
         abroad: Sequence[str] = (),
         told: int | None = None,
     ) -> None:
-        """Do as the protocol says. Of a shard, `abroad` are the links of the page to other shards, whose
-        contexts come after those of its own, and `told` is the depth of the page by which these were told
-        of them; None if they were not."""
         if not self._leases.holds(taken):
             return
         own, others = [to_key(link) for link in links], [to_key(link) for link in abroad]

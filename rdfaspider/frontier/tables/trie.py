@@ -179,16 +179,6 @@ class Trie:
             cursor.seek(past(child) if child != prefix else child + b"\0")
         cursor.status()
 
-    def next_sibling(self, prefix: bytes) -> bytes | None:
-        """Return the next prefix below the same parent, None after the last."""
-        parent = parent_of(prefix)
-        cursor = self._urls.cursor()
-        cursor.seek(past(prefix))
-        if not cursor.valid() or not cursor.key().startswith(parent):
-            cursor.status()
-            return None
-        return cut(cursor.key(), len(parent))
-
     def leaves(self, prefix: bytes = b"") -> Iterator[bytes]:
         """Yield the keys below a prefix that no other key continues."""
         previous = b""

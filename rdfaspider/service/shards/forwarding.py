@@ -9,7 +9,7 @@ worker has told the other one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.sharding import shard_of_origin
 from rdfaspider.service.messages import Forwarded, Put
@@ -17,7 +17,7 @@ from rdfaspider.service.messages import Forwarded, Put
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from rdfaspider.frontier import Taken
+    from rdfaspider.frontier import Ending, Taken
     from rdfaspider.service.client import ServedFrontier
 
 # Links, with their contexts, by shard.
@@ -65,22 +65,18 @@ class Forwarding:
     def __len__(self) -> int:
         return len(self._under_way)
 
-    def finish(
-        self, taken: Taken, parts: Parts, now: float, depth_step: int, hops: int, **said: Any
-    ) -> None:
+    def finish(self, taken: Taken, parts: Parts, now: float, said: Ending) -> None:
         """End a page that is done when the shards of its links know them."""
-        home = taken.host % len(self._shards)
+        home, depth = taken.host % len(self._shards), taken.depth
         own, contexts = parts.pop(home, ([], []))
-        abroad = [link for links, _ in parts.values() for link in links]
-        all_contexts = contexts + [each for _, rest in parts.values() for each in rest]
-        depth = taken.depth
+        said["abroad"] = [link for links, _ in parts.values() for link in links]
+        said["contexts"] = contexts + [each for _, rest in parts.values() for each in rest]
 
         def end(is_told: bool) -> None:
-            words = {"depth_step": depth_step, "hops": hops, "contexts": all_contexts, **said}
-            told = depth if is_told else None
-            self._shards[home].finish(taken, "done", now, own, abroad=abroad, told=told, **words)
+            said["told"] = depth if is_told else None
+            self._shards[home].finish(taken, "done", now, own, **said)
 
-        self._begin(parts, depth + depth_step, hops, end)
+        self._begin(parts, depth + said.get("depth_step", 1), said.get("hops", 0), end)
 
     def forward(self, home: int) -> None:
         """Tell the other shards what one keeps for them, if all are there."""

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from rdfaspider import clock
 from rdfaspider.frontier import Counts, FrontierUnavailable, Hooks
@@ -23,7 +23,7 @@ from rdfaspider.service.shards.keepers import Keepers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rdfaspider.frontier import HostView, State, Taken, UrlView
+    from rdfaspider.frontier import Ending, HostView, State, Taken, UrlView
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.politeness import Experience
     from rdfaspider.service.client import ServedFrontier
@@ -194,20 +194,15 @@ class ShardedFrontier:
         state: State,
         now: float,
         links: Iterable[str] = (),
-        *,
-        depth_step: int = 1,
-        hops: int = 0,
-        contexts: Sequence[int] = (),
-        **said: Any,
+        **said: Unpack[Ending],
     ) -> None:
         self._keepers.give_back(taken, now)
         if state == "done":
-            parts = divide(links, contexts, self.total)
+            parts = divide(links, said.get("contexts", ()), self.total)
             if parts.keys() - {taken.host % self.total}:
-                self._forwarding.finish(taken, parts, now, depth_step, hops, **said)
+                self._forwarding.finish(taken, parts, now, said)
                 return
-            links, contexts = parts.get(taken.host % self.total, ([], []))
-        said |= {"depth_step": depth_step, "hops": hops, "contexts": contexts}
+            links, said["contexts"] = parts.get(taken.host % self.total, ([], []))
         self._home(taken.host).finish(taken, state, now, links, **said)
 
     def retry(self, taken: Taken, now: float, after: float = 0.0, **said: Any) -> None:
