@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from random import Random
+from typing import Protocol
 from unittest.mock import patch
 
 from msgspec import Struct
@@ -30,10 +31,18 @@ from rdfaspider.service.workers import Worker as Known
 from rdfaspider.simulator import Real
 
 
+class Served(Protocol):
+    """Where a handler is, how late it is, and how long messages take."""
+
+    handler: Handler
+    now: float
+    rtt: float
+
+
 class DirectConnection(Connection):
     """Carries messages to a handler in this process, through the frames of the wire."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: Served) -> None:
         super().__init__(Address(path="virtual"), Security())
         self._room = room
         self._carried: Carried | None = None
@@ -62,7 +71,7 @@ class DirectConnection(Connection):
         self.due = self._room.now + self._room.rtt
 
     def collect(self, timeout: float = 0.0) -> Carried | None:
-        if not timeout and self._room.now < self.due:
+        if self._room.rtt and not timeout and self._room.now < self.due:
             return None
         carried, self._carried = self._carried, None
         return carried
