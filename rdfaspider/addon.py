@@ -16,7 +16,7 @@ from logging import getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy.settings import SETTINGS_PRIORITIES, default_settings
+from scrapy.settings import default_settings
 from scrapy.utils.conf import closest_scrapy_cfg
 
 import rdfaspider.feeds  # noqa: F401  # shows Pages as items
@@ -24,6 +24,7 @@ from rdfaspider import settings as ours
 from rdfaspider.crew import settings as crew
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.scheduler.options import frontier_order, politeness_of
+from rdfaspider.settings.check import is_asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 logger = getLogger(__name__)
-
-_PROJECT = SETTINGS_PRIORITIES["project"]
 
 # What the scheduler asks of a spider.
 _FRONTIER_METHODS = ("failed", "follow", "recall")
@@ -149,10 +148,8 @@ def _replace(settings: BaseSettings, name: str, value: Any) -> None:
 
 def _is_users(settings: BaseSettings, name: str) -> bool:
     """Tell whether a user has set something, by hand, in a spider or in a project of their own."""
-    if (settings.getpriority(name) or 0) > _PROJECT:
-        return True
     usual = getattr(ours, name, getattr(default_settings, name, None))
-    return bool(settings[name] != usual)
+    return is_asked(settings, name) or bool(settings[name] != usual)
 
 
 def _switch_on(settings: BaseSettings, table: str, names: Iterable[str]) -> None:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Quad
 
+# The most links that a page may be away from a seed.
+MAX_DEPTH = 250
+
 Outcome = Literal["done", "failed", "denied", "postponed"]
 
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import redis
 
+from rdfaspider.items import MAX_DEPTH
 from rdfaspider.redislink import RedisLink, split_query
 from rdfaspider.secrets import without_secrets
-from rdfaspider.urls import normalise
+from rdfaspider.urls.seedfile import seed_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,10 +65,6 @@ class SeedList:
         seeds: list[bytes] = self._call("eval", _READ, 2, self.key, self._mine, _MOST, *safe)
         return seeds
 
-    def acknowledge(self, safe: Sequence[bytes]) -> None:
-        """Say that seeds are safe that were read before, and read no more."""
-        self._call("eval", _READ, 2, self.key, self._mine, 0, *safe)
-
     def push(self, seeds: Sequence[str]) -> None:
         self._call("rpush", self.key, *seeds)
 
@@ -112,15 +109,15 @@ def read_seed(item: bytes) -> tuple[str, int]:
     """Return the URL and the depth of a seed; ValueError if it is none."""
     text = item.decode("utf-8", "replace").strip()
     if not text.startswith("{"):
-        return normalise(text), 0
+        return seed_url(text), 0
     data: Any = json.loads(text)
     if not isinstance(data.get("url"), str):
         raise ValueError("there is no url in it")
     meta = data.get("meta")
     depth = data.get("depth", meta.get("depth", 0) if isinstance(meta, dict) else 0)
-    if not isinstance(depth, int) or not 0 <= depth <= 250:
-        raise ValueError(f"its depth is not between 0 and 250: {depth!r}")
-    return normalise(data["url"]), depth
+    if not isinstance(depth, int) or not 0 <= depth <= MAX_DEPTH:
+        raise ValueError(f"its depth is not between 0 and {MAX_DEPTH}: {depth!r}")
+    return seed_url(data["url"]), depth
 
 
 def read_request(item: bytes) -> tuple[str, int]:
@@ -132,7 +129,7 @@ def read_request(item: bytes) -> tuple[str, int]:
         raise ValueError("it is no request of scrapy-redis") from error
     if not isinstance(url, str) or not isinstance(depth, int):
         raise ValueError("it is no request of scrapy-redis")
-    return normalise(url), max(0, min(depth, 250))
+    return seed_url(url), max(0, min(depth, MAX_DEPTH))
 
 
 class _Plain(pickle.Unpickler):

@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
-
-from scrapy.exceptions import UsageError
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rdfaspider.settings.command import CheckedCommand
 
@@ -32,26 +30,16 @@ _FILTERS = ("host", "type", "predicate")
 
 
 class Command(CheckedCommand):
-    requires_project = True
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[options]"
-
-    def short_desc(self) -> str:
-        return "Write the triples of a crawl as RDF, or send what its outbox holds"
-
-    def long_desc(self) -> str:
-        return (
-            "Write what is in the store of the crawl in JOBDIR to standard output or a file: as"
-            " N-Quads (.nq), TriG (.trig), JSON-LD (.jsonld), N-Triples (.nt) or Turtle (.ttl), by the"
-            " file's name or --format, compressed if the name ends in .gz, .bz2 or .zst. The file is"
-            " there when it is whole. --host, --type and --predicate, each as often as you like, say"
-            " of what; --construct says it in SPARQL. With --outbox write what still waits to be sent,"
-            " with --aside what the store refused and why. With --send send all of these without"
-            " crawling."
-        )
+    summary = "Write the triples of a crawl as RDF, or send what its outbox holds"
+    description = (
+        "Write what is in the store of the crawl in JOBDIR to standard output or a file: as"
+        " N-Quads (.nq), TriG (.trig), JSON-LD (.jsonld), N-Triples (.nt) or Turtle (.ttl), by the"
+        " file's name or --format, compressed if the name ends in .gz, .bz2 or .zst. The file is"
+        " there when it is whole. --host, --type and --predicate, each as often as you like, say"
+        " of what; --construct says it in SPARQL. With --outbox write what still waits to be sent,"
+        " with --aside what the store refused and why. With --send send all of these without"
+        " crawling."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -68,14 +56,7 @@ class Command(CheckedCommand):
         which.add_argument("--aside", action="store_true", help="what the store refused")
         which.add_argument("--send", action="store_true", help="send what waits and was refused")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if args:
-            raise UsageError("scrapy export takes options only")
-        from rdfaspider.terminal import exit_code_of
-
-        self.exitcode = exit_code_of("export", lambda: self._run(opts))
-
-    def _run(self, opts: argparse.Namespace) -> int:
+    def work(self, args: list[str], opts: argparse.Namespace) -> int:
         from rdfaspider.stores.dump import format_of
         from rdfaspider.stores.selection import Selection
 
@@ -94,10 +75,10 @@ class Command(CheckedCommand):
         return 0
 
     def _write_store(self, opts: argparse.Namespace, selection: Selection, kind: Format) -> None:
-        from rdfaspider.pipelines.store import store_access, store_url
+        from rdfaspider.pipelines.store import store_access
+        from rdfaspider.settings.places import store_url
         from rdfaspider.stores import open_pages
 
-        assert self.settings is not None
         access = store_access(self.settings)
         with open_pages(store_url(self.settings), read_only=True, access=access) as store:
             if opts.construct is None:
@@ -107,8 +88,9 @@ class Command(CheckedCommand):
                 _write(quads, opts.output, kind, has_pages=False)
 
     def _outbox(self) -> Path:
-        assert self.settings is not None
-        return Path(self.settings["JOBDIR"] or ".") / "outbox"
+        from rdfaspider.settings.places import jobdir_of
+
+        return jobdir_of(self.settings) / "outbox"
 
     def _spool(self) -> Spool:
         from rdfaspider.stores.spool import Spool
@@ -131,11 +113,10 @@ class Command(CheckedCommand):
 
     def _refusals(self) -> Iterator[bytes]:
         """Yield each page that the embedded store or the server of the outbox refused, and why."""
-        from rdfaspider.pipelines.store import store_url
+        from rdfaspider.settings.places import store_url
         from rdfaspider.stores import is_embedded
         from rdfaspider.stores.journal import refused_in
 
-        assert self.settings is not None
         url = store_url(self.settings)
         is_store = is_embedded(url) and (Path(url) / "LOCK").exists()
         if is_store:
@@ -147,11 +128,11 @@ class Command(CheckedCommand):
                     yield f"# {status} <{graph}> {words}\n".encode() + change.nquads()
 
     def _send(self) -> int:
-        from rdfaspider.pipelines.store import outbox_options, store_url
+        from rdfaspider.pipelines.store import outbox_options
+        from rdfaspider.settings.places import store_url
         from rdfaspider.stores import is_embedded, open_store
         from rdfaspider.stores.outbox import Outbox
 
-        assert self.settings is not None
         url = store_url(self.settings)
         if is_embedded(url):
             print(f"The store {url} has no outbox: nothing waits.")

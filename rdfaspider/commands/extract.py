@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -57,14 +57,8 @@ class _Source(NamedTuple):
 
 
 class Command(CheckedCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[options] FILE | URL | -"
-
-    def short_desc(self) -> str:
-        return "Print the triples in a page: a file, a URL or standard input"
+    arguments = "[options] FILE | URL | -"
+    summary = "Print the triples in a page: a file, a URL or standard input"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -91,23 +85,19 @@ class Command(CheckedCommand):
             help="print what was found, what was left out and why, and what a crawl would drop",
         )
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("give one page: the name of a file, a URL, or - for standard input")
-        from rdfaspider.terminal import accept_all, exit_code_of
 
-        accept_all(sys.stderr)
-        self.exitcode = exit_code_of("extract", lambda: self._print(args[0], opts))
-
-    def _print(self, argument: str, opts: argparse.Namespace) -> None:
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.extract import extract
         from rdfaspider.pipelines.extract import options_from
-        from rdfaspider.terminal import plural
+        from rdfaspider.terminal import accept_all, plural
 
+        accept_all(sys.stderr)
         settings = self.settings
-        assert settings is not None
         options = replace(options_from(settings), anchors=False, rdfa=opts.rdfa)
-        source = _source(argument, opts, settings)
+        source = _source(args[0], opts, settings)
         extraction = extract(*source, options)
         if opts.explain:
             sys.stdout.writelines(_explain(extraction, options.limits, settings))
@@ -189,11 +179,15 @@ def _from_file(path: Path, argument: str, size: int) -> _Source:
 def _fetched(url: str, settings: BaseSettings) -> _Source:
     from rdfaspider.extract.files import type_of
     from rdfaspider.resolver.fetch import FetchFailed, fetch
+    from rdfaspider.settings.identity import user_agent
 
     try:
         page = fetch(
             url,
-            headers=_headers(settings),
+            headers={
+                **settings.getdict("DEFAULT_REQUEST_HEADERS"),
+                "User-Agent": user_agent(settings),
+            },
             allow=settings.getlist("RESOLVER_ALLOW"),
             timeout=settings.getfloat("DOWNLOAD_TIMEOUT"),
             limit=settings.getint("DOWNLOAD_MAXSIZE"),
@@ -204,16 +198,6 @@ def _fetched(url: str, settings: BaseSettings) -> _Source:
     if content_type.partition(";")[0].strip().lower() in _SILENT:
         content_type = type_of(urlsplit(page.url).path) or content_type or "text/html"
     return _Source(page.body, page.url, content_type)
-
-
-def _headers(settings: BaseSettings) -> dict[str, str]:
-    """Return the headers that a crawl would send."""
-    from rdfaspider import __version__
-
-    agent = settings["USER_AGENT"]
-    if contact := settings["POLITENESS_CONTACT"]:
-        agent = f"{settings['BOT_NAME']}/{__version__} (+{contact})"
-    return {**settings.getdict("DEFAULT_REQUEST_HEADERS"), "User-Agent": agent}
 
 
 def _explain(extraction: Extraction, limits: Limits, settings: BaseSettings) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from rdfaspider.settings.command import CheckedCommand
 
@@ -33,26 +33,17 @@ _LINES = 200
 
 
 class Command(CheckedCommand):
-    requires_project = True
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[serve] [options]"
-
-    def short_desc(self) -> str:
-        return "Show what a crawl knows, what waits and why; try failed URLs again"
-
-    def long_desc(self) -> str:
-        return (
-            "Show the frontier of the crawl in JOBDIR: URLs by state, and the hosts with the most"
-            " waiting. It reads a running crawl without disturbing it. With --url show one URL's"
-            " record, with --failed or --denied list URLs with status, attempts, time, reason and the page"
-            " they were found on, with --requeue let failed ones wait again. Of a crawl with workers"
-            " also these, which --pause, --resume, --stop and --tell tell what to do. With serve,"
-            " hand the frontier out to workers until Ctrl-C; each is a crawl with FRONTIER_URL set to what is"
-            " printed."
-        )
+    arguments = "[serve] [options]"
+    summary = "Show what a crawl knows, what waits and why; try failed URLs again"
+    description = (
+        "Show the frontier of the crawl in JOBDIR: URLs by state, and the hosts with the most"
+        " waiting. It reads a running crawl without disturbing it. With --url show one URL's"
+        " record, with --failed or --denied list URLs with status, attempts, time, reason and the page"
+        " they were found on, with --requeue let failed ones wait again. Of a crawl with workers"
+        " also these, which --pause, --resume, --stop and --tell tell what to do. With serve,"
+        " hand the frontier out to workers until Ctrl-C; each is a crawl with FRONTIER_URL set to what is"
+        " printed."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -73,16 +64,13 @@ class Command(CheckedCommand):
         add("--shard", metavar="K/N", help="serve a shard of the crawl, as 1/2, the first of two")
         add("--tell", metavar="NAME=VALUE", help="tell all workers a setting, as delay=2.5")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from rdfaspider.terminal import exit_code_of
+    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Leave the check to `work`, which does it in one sentence."""
 
-        self.exitcode = exit_code_of("frontier", lambda: self._run(args, opts))
-
-    def _run(self, args: list[str], opts: argparse.Namespace) -> None:
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.frontier import is_shared
-        from rdfaspider.scheduler.options import frontier_url
+        from rdfaspider.settings.places import frontier_url
 
-        assert self.settings is not None
         url = frontier_url(self.settings)
         if args == ["serve"]:
             self._serve(url, opts)
@@ -103,7 +91,6 @@ class Command(CheckedCommand):
         from rdfaspider.service.process import serve
         from rdfaspider.service.wire import Address
 
-        assert self.settings is not None
         shard = Shard.parse(opts.shard or "1/1")
         if is_replicated(path):
             self._be_node(path, shard, opts)
@@ -132,7 +119,6 @@ class Command(CheckedCommand):
         from rdfaspider.service.replica.sharded import agree_on_shards, path_of
         from rdfaspider.service.wire import Address
 
-        assert self.settings is not None
         wanted = shards_wanted(self.settings)
         total = agree_on_shards(url, shard.total if wanted is None and opts.shard else wanted)
         if shard.total != total:
@@ -156,7 +142,6 @@ class Command(CheckedCommand):
         from rdfaspider.service import report
         from rdfaspider.terminal import escaped
 
-        assert self.settings is not None
         now, security = time.time(), security_of(self.settings)
         try:
             served: Any = open_frontier(url, security=security, onlooks=True, read_ahead=0, now=now)
@@ -208,7 +193,6 @@ class Command(CheckedCommand):
                 " crawl with WORKERS, or of one that is shared (FRONTIER_URL); Ctrl-C stops a crawl of one"
                 " process, and its command resumes it."
             )
-        assert self.settings is not None
         delay, limits = politeness_of(self.settings).delay, frontier_limits(self.settings, None)
         with FrontierReader(path, delay=delay, limits=limits) as reader:
             if opts.url is not None:
@@ -230,7 +214,6 @@ class Command(CheckedCommand):
         from rdfaspider.frontier.engine.local import LocalFrontier
         from rdfaspider.scheduler.options import politeness_of
 
-        assert self.settings is not None
         manners = politeness_of(self.settings)
         with LocalFrontier(path, politeness=manners, now=time.time(), **begun) as frontier:
             _say_requeued(frontier.requeue(pattern))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
+
+from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -15,22 +16,13 @@ if TYPE_CHECKING:
     from rdfaspider.simulator.web import Web
 
 
-class Command(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[options]"
-
-    def short_desc(self) -> str:
-        return "Compare orders on a web that needs no network"
-
-    def long_desc(self) -> str:
-        return (
-            "Crawl a generated web, or one recorded as JSON lines of url, gain and links, by several"
-            " orders in virtual time, and show what each harvested. With --real the frontier on disk"
-            " is driven instead of the quick one in memory."
-        )
+class Command(CheckedCommand):
+    summary = "Compare orders on a web that needs no network"
+    description = (
+        "Crawl a generated web, or one recorded as JSON lines of url, gain and links, by several"
+        " orders in virtual time, and show what each harvested. With --real the frontier on disk"
+        " is driven instead of the quick one in memory."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -51,14 +43,13 @@ class Command(ScrapyCommand):
         add("--real", action="store_true", help="drive the frontier on disk")
         add("--plot", type=Path, metavar="FILE", help="write the curves as SVG")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if args:
-            raise UsageError("scrapy simulate takes options only")
+    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().check_usage(args, opts)
         if min(opts.fetches, opts.hosts, opts.connections) < 1 or opts.delay < 0:
             raise UsageError("--fetches, --hosts and --connections must be at least 1, --delay 0")
-        from rdfaspider.terminal import exit_code_of
 
-        self.exitcode = exit_code_of("simulate", lambda: _show(_run_all(opts), opts))
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        _show(_run_all(opts), opts)
 
 
 def _run_all(opts: argparse.Namespace) -> dict[str, Run]:

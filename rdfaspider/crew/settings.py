@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 from scrapy.exceptions import UsageError
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from scrapy.settings import BaseSettings
 
 from rdfaspider.frontier import is_shared
+from rdfaspider.settings.check import is_asked
+from rdfaspider.settings.places import jobdir_of
 
 # Under this name the crawl keeps the settings of its workers.
 CREW = "CREW_SETTINGS"
-
-_PROJECT = SETTINGS_PRIORITIES["project"]
 
 # The crawl itself does what these are for.
 _OFF = {
@@ -83,10 +82,10 @@ def _of_workers(settings: BaseSettings, size: int) -> dict[str, Any]:
     }
     shared |= _OFF
     shared["EXTENSIONS"] = {**shared.get("EXTENSIONS", {}), **dict.fromkeys(_OFF_EXTENSIONS)}
-    if (settings.getpriority("EXTRACT_PROCESSES") or 0) <= _PROJECT:
+    if not is_asked(settings, "EXTRACT_PROCESSES"):
         shared["EXTRACT_PROCESSES"] = max(1, len(os.sched_getaffinity(0)) // size)
     shared["FETCH_MEMORY_MB"] = max(1, settings.getint("FETCH_MEMORY_MB") // size)
-    if (settings.getpriority("LOG_LEVEL") or 0) <= _PROJECT:
+    if not is_asked(settings, "LOG_LEVEL"):
         shared["LOG_LEVEL"] = "WARNING"  # when each begins and ends is of no interest
     shared["LOG_FORMAT"] = "%(levelname)s %(message)s"  # the rest is added by the crawl's own log
     return shared
@@ -109,7 +108,7 @@ def settings_of(worker: str, settings: BaseSettings, address: str) -> dict[str, 
         "FRONTIER_WORKER": worker,
         "FRONTIER_URL": address,
         "STORE_URL": address,
-        "JOBDIR": str(Path(settings["JOBDIR"] or ".") / "workers" / worker),
-        "CREW_JOBDIR": str(settings["JOBDIR"] or "."),  # what is known of fetches is the crawl's
+        "JOBDIR": str(jobdir_of(settings) / "workers" / worker),
+        "CREW_JOBDIR": str(jobdir_of(settings)),  # what is known of fetches is the crawl's
     }
     return {**settings[CREW], **own}

@@ -14,6 +14,7 @@ from scrapy import signals
 from scrapy.exceptions import DontCloseSpider, NotConfigured
 
 from rdfaspider.settings.places import seeds_url
+from rdfaspider.urls.seedfile import BadSeeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -99,13 +100,13 @@ class PushedSeeds:
         """Take seeds in; tell whether the frontier has them."""
         from rdfaspider.seedlist import read_seed
 
+        bad = BadSeeds(logger.warning)
         by_depth: dict[int, list[str]] = {}
         for item in items:
             try:
                 url, depth = read_seed(item)
             except (ValueError, RecursionError) as error:
-                shown = item[:200].decode(errors="replace")
-                logger.warning("Skipped the seed %s in %s: %s", shown, self._seeds.key, error)
+                bad(self._seeds.key, item.decode(errors="replace"), error)
                 continue
             if spider.welcome(url):
                 by_depth.setdefault(depth, []).append(url)

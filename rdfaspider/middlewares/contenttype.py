@@ -9,10 +9,12 @@ from scrapy.exceptions import StopDownload
 
 from rdfaspider.extract.rdf import MEDIA_TYPES
 from rdfaspider.items import is_for_page
+from rdfaspider.urls import redirect_target
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy.http.headers import Headers
 
 # Any text may hold mark-up that somebody mislabelled; the rest are the XML hosts of RDFa, and RDF.
@@ -32,6 +34,16 @@ def header_text(headers: Headers, name: str) -> str:
         return value.decode("utf-8").strip()
     except UnicodeDecodeError:
         return value.decode("latin-1").strip()
+
+
+def moved_to(response: Response) -> str:
+    """Return the URL that an answer redirects to, "" if it does not, or to nowhere."""
+    if not (300 <= response.status < 400 and "Location" in response.headers):
+        return ""
+    try:
+        return redirect_target(header_text(response.headers, "Location"), response.url)
+    except ValueError:
+        return ""
 
 
 def unwanted(headers: Headers) -> bool:

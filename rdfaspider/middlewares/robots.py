@@ -10,7 +10,8 @@ from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, NotConfigur
 from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider import clock, urls
-from rdfaspider.middlewares.contenttype import header_text
+from rdfaspider.frontier.limits import MAX_REDIRECTS
+from rdfaspider.middlewares.contenttype import moved_to
 from rdfaspider.middlewares.politeness import retry_after
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robotsrecords import Records, service_of
@@ -19,7 +20,7 @@ from rdfaspider.middlewares.turns import Postponed
 from rdfaspider.robots import record as robots
 from rdfaspider.robots.record import Record
 from rdfaspider.signals import hosts_unplaced, scope_grown, seed_failed
-from rdfaspider.urls import as_linked, normalise
+from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Frontier
 
-# As many as RFC 9309 asks to follow at least.
-_MAX_REDIRECTS = 5
 # Seconds that a request of the spider's own waits for the turn of a host elsewhere.
 _PATIENCE = 60.0
 
@@ -182,18 +181,13 @@ class RobotsMiddleware:
             self._warn(request, problem_of(error))
             return robots.unreachable(clock.now(), previous)
         self._moved.pop(service, None)
-        if (target := self._target(response, url, hops)) is not None:
+        if hops < MAX_REDIRECTS and (target := moved_to(response)):
             self._moved[service] = (target, hops + 1)
             return None
         record = self._read(response, request, previous)
         if hops and record.reached and not record.failures:
             self._records.keep_answer(url, record)
         return record
-
-    def _target(self, response: Response, url: str, hops: int) -> str | None:
-        """Return where a robots.txt has moved to, None if it has not or too often."""
-        is_moved = 300 <= response.status < 400 and "Location" in response.headers
-        return _target(response, url) or None if is_moved and hops < _MAX_REDIRECTS else None
 
     def _read(self, response: Response, request: Request, previous: Record | None) -> Record:
         status, body = response.status, response.body
@@ -256,13 +250,6 @@ class RobotsMiddleware:
     def _frontier(self) -> Frontier:
         frontier: Frontier = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
         return frontier
-
-
-def _target(response: Response, url: str) -> str:
-    try:
-        return as_linked(normalise(header_text(response.headers, "Location"), url), url)
-    except ValueError:
-        return ""
 
 
 def _concerns_the_server(error: Exception) -> bool:

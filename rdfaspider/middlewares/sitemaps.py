@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from scrapy.exceptions import NotConfigured
 
-from rdfaspider.middlewares.contenttype import header_text
+from rdfaspider.frontier.limits import MAX_REDIRECTS
+from rdfaspider.middlewares.contenttype import moved_to
 from rdfaspider.middlewares.turns import noted
 from rdfaspider.robots.sitemaps import read_sitemap
 from rdfaspider.urls import as_linked, normalise
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 _MOST_SITEMAPS = 500
 # How deep an index may be in others: sitemaps.org has none in another, yet some sites do.
 _DEEPEST_INDEX = 1
-_MOST_REDIRECTS = 5
 
 
 class _Note(NamedTuple):
@@ -72,8 +72,8 @@ class SitemapsMiddleware:
             return response
         note = _Note.read(noted(self._frontier, _name(request.url)) or b"0 0 ")
         if response.status >= 300 and "Location" in response.headers:
-            if note.hops < _MOST_REDIRECTS:
-                announce(self.crawler, [_target(response)], note._replace(hops=note.hops + 1))
+            if note.hops < MAX_REDIRECTS:
+                announce(self.crawler, [moved_to(response)], note._replace(hops=note.hops + 1))
         else:
             await self._read(request, response, note)
         return response
@@ -123,13 +123,6 @@ def announce(crawler: Crawler, urls: Iterable[str], note: _Note | str) -> None:
     if sitemaps:
         frontier.set_note(counter, str(count + len(sitemaps)).encode())
         frontier.put(sitemaps, depth=0)
-
-
-def _target(response: Response) -> str:
-    try:
-        return normalise(header_text(response.headers, "Location"), response.url)
-    except ValueError:
-        return ""
 
 
 def _name(url: str) -> str:

@@ -18,21 +18,19 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
+from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.resolver.aiohttp import resolved
 from rdfaspider.resolver.cache import Cache
 from rdfaspider.resolver.directory import Directory
 from rdfaspider.resolver.guard import Guard
 from rdfaspider.resolver.requests import host_and_port
 from rdfaspider.resolver.resolver import ForbiddenAddressError, Resolver
-from rdfaspider.urls import as_linked, normalise, unfit_authority
+from rdfaspider.urls import normalise, redirect_target, unfit_authority
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from aiohttp.abc import ResolveResult
-
-# As in a crawl.
-MAX_REDIRECTS = 5
 
 _CHUNK = 64 * 1024
 
@@ -127,7 +125,7 @@ async def _answer(
 
 def _redirected(url: str, location: str) -> str:
     try:
-        target = as_linked(normalise(location, url), url)
+        target = redirect_target(location, url)
         if unfit := unfit_authority(target):
             raise ValueError(f"No page can be at the {unfit} of {target}.")
         return target

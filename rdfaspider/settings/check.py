@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
 _DEFAULT = SETTINGS_PRIORITIES["default"]
+_PROJECT = SETTINGS_PRIORITIES["project"]
 _SCRAPYS = frozenset(name for name in dir(default_settings) if name.isupper())
+
+
+def is_asked(settings: BaseSettings, name: str) -> bool:
+    """Tell whether somebody has set a setting, other than as a default of this or another project."""
+    return (settings.getpriority(name) or 0) > _PROJECT
 
 
 def check(settings: BaseSettings) -> None:

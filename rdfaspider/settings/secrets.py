@@ -11,8 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.settings import SETTINGS_PRIORITIES
-
+from rdfaspider.settings.check import is_asked
 from rdfaspider.settings.declarations import SECRETS
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-_PROJECT = SETTINGS_PRIORITIES["project"]
 _LONGEST = 100_000
 _IN_ENVIRONMENT = ("STORE_PASSWORD", "STORE_TOKEN", "FRONTIER_SECRET")
 
@@ -31,7 +29,7 @@ def read_secrets(settings: BaseSettings) -> list[str]:
 
 
 def _read(settings: BaseSettings, name: str) -> Iterator[str]:
-    if (settings.getpriority(name) or 0) > _PROJECT:
+    if is_asked(settings, name):
         return
     if file := settings.get(f"{name}_FILE"):
         try:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
+from rdfaspider.items import MAX_DEPTH
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy import Spider
-
-_DEEPEST = 250
 
 
 def check_arguments(spider: type[Spider], names: Iterable[str]) -> None:
@@ -59,6 +59,6 @@ def read_depth(argument: str | None) -> int | None:
         raise UsageError(
             f"depth={argument} is not a number: 0 is the seeds alone, 1 the pages they link to."
         )
-    if int(argument) > _DEEPEST:
-        raise UsageError(f"depth={argument} is too deep: it must be between 0 and {_DEEPEST}.")
+    if int(argument) > MAX_DEPTH:
+        raise UsageError(f"depth={argument} is too deep: it must be between 0 and {MAX_DEPTH}.")
     return int(argument)

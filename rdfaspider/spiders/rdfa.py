@@ -21,16 +21,15 @@ from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.resolver.guard import named_servers
 from rdfaspider.resolver.requests import host_and_port
 from rdfaspider.scheduler import uses_frontier
-from rdfaspider.scheduler.options import frontier_url
-from rdfaspider.settings.places import seeds_url
+from rdfaspider.settings.identity import introduce
+from rdfaspider.settings.places import frontier_url, seeds_url
 from rdfaspider.signals import seed_failed
 from rdfaspider.spiders.arguments import check_arguments, read_depth
 from rdfaspider.spiders.domains import DomainHosts
-from rdfaspider.spiders.identity import introduce
 from rdfaspider.spiders.rules import read_filters
 from rdfaspider.spiders.scope import Scope
 from rdfaspider.spiders.seeds import Seeds, read_seeds
-from rdfaspider.urls import Filters, as_linked, host, normalise, unfit_authority
+from rdfaspider.urls import Filters, host, redirect_target, unfit_authority
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -113,9 +112,6 @@ class RdfaSpider(Spider):
 
     def welcome(self, url: str) -> bool:
         """Let a seed be crawled that came after the start; tell whether it may."""
-        if unfit := unfit_authority(url):
-            self.logger.error("Skipped the seed %s: no page can be at its %s.", url, unfit)
-            return False
         if not self.settings["POLITENESS_CONTACT"]:
             try:
                 introduce(self.settings, [url])
@@ -283,7 +279,7 @@ class RdfaSpider(Spider):
             self._warn(page, f"more than {MAX_REDIRECTS} redirects lead on from it")
             return
         try:
-            page.links = [as_linked(normalise(location, page.url), page.url)]
+            page.links = [redirect_target(location, page.url)]
         except ValueError:
             page.outcome = "failed"
             self._warn(page, "it redirects to nowhere")

@@ -3,7 +3,7 @@
 from rdfaspider.urls.defaults import DIRECTORY_INDEX, NO_PAGES, TRACKING, WWW
 from rdfaspider.urls.filters import Filters
 from rdfaspider.urls.hosts import authority, host, registered_domain, unfit_authority
-from rdfaspider.urls.iris import as_linked, to_iri, without_userinfo
+from rdfaspider.urls.iris import as_linked, redirect_target, to_iri, without_userinfo
 from rdfaspider.urls.mining import neighbours, parents
 from rdfaspider.urls.normalise import MAX_LENGTH, Joiner, normalise
 from rdfaspider.urls.traps import Traps
@@ -23,6 +23,7 @@ __all__ = [
     "neighbours",
     "normalise",
     "parents",
+    "redirect_target",
     "registered_domain",
     "to_iri",
     "unfit_authority",

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from rdfaspider.urls.normalise import normalise
+
 # A stray "%", and characters that WHATWG leaves in a path or a query and RFC 3987 has no place for.
 _FORBIDDEN: Final = re.compile(r'%(?![0-9A-Fa-f]{2})|[\x00-\x20"<>\\^`{|}\[\]]')
 # The last "@" before the path ends the user's name and password.
@@ -23,6 +25,11 @@ def as_linked(url: str, page: str) -> str:
     if "@" not in url or url.split("/", 3)[2] == page.split("/", 3)[2]:
         return url
     return without_userinfo(url)
+
+
+def redirect_target(location: str, url: str) -> str:
+    """Return the normalised URL that an answer from `url` redirects to; ValueError if there is none."""
+    return as_linked(normalise(location, url), url)
 
 
 def to_iri(url: str) -> str:

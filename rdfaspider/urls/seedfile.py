@@ -17,20 +17,49 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rdfaspider.secrets import without_secrets
 from rdfaspider.urls.hosts import unfit_authority
 from rdfaspider.urls.iris import without_userinfo
 from rdfaspider.urls.normalise import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 # A comma separates URLs only where another one begins: commas are allowed inside them.
 _SEPARATOR: Final = re.compile(r",\s*(?=https?:)", re.IGNORECASE)
 
 _GZIP: Final = b"\x1f\x8b"
 
+# Bad seeds that are named.
+_NAMED: Final = 20
+
 # A longer line is no URL, and whatever has one is no list of them: a device, an image, a gzip bomb.
 _MAX_LINE: Final = 1 << 20
+
+
+class BadSeeds:
+    """Counts seeds that cannot be used, and tells of the first ones."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.count = 0
+        self._tell = tell
+
+    def __call__(self, place: str, text: str, error: Exception) -> None:
+        self.count += 1
+        if self.count <= _NAMED:
+            shown, reason = without_secrets(text[:200]), without_secrets(str(error))
+            self._tell(f"Skipped the seed {shown} in {place}: {reason}")
+        elif self.count == _NAMED + 1:
+            self._tell("Further bad seeds are not listed.")
+
+
+def usable_seeds(lines: Iterable[tuple[str, str]], bad: BadSeeds) -> Iterator[str]:
+    """Yield the seeds that can be used, in normal form, of pairs of a place and a text."""
+    for place, text in lines:
+        try:
+            yield seed_url(text)
+        except ValueError as error:
+            bad(place, text, error)
 
 
 def read_seed_lines(argument: str) -> Iterator[tuple[str, str]]:

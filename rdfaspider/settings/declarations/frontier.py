@@ -1,5 +1,6 @@
 """Settings of the frontier, alone or shared."""
 
+from rdfaspider.items import MAX_DEPTH
 from rdfaspider.settings.setting import Setting
 
 SETTINGS = (
@@ -79,7 +80,7 @@ SETTINGS = (
         "How many links away from a seed a page may be, unless `-a depth=` says.",
         unit="links",
         least=0,
-        most=250,
+        most=MAX_DEPTH,
     ),
     Setting(
         "FRONTIER_DYNAMIC_DEPTH",
@@ -88,7 +89,7 @@ SETTINGS = (
         "The same for URLs with a query.",
         unit="links",
         least=0,
-        most=250,
+        most=MAX_DEPTH,
     ),
     Setting(
         "FRONTIER_HOST_URLS",

@@ -1,6 +1,7 @@
 """Settings of Scrapy that a crawl often sets, with the values they have here."""
 
 from rdfaspider import __version__
+from rdfaspider.items import MAX_DEPTH
 from rdfaspider.settings.setting import Setting
 
 SETTINGS = (
@@ -146,7 +147,7 @@ SETTINGS = (
         "Scrapy's name for `FRONTIER_DEPTH`, which it sets; 0 does not.",
         unit="links",
         least=0,
-        most=250,
+        most=MAX_DEPTH,
     ),
     Setting("RETRY_ENABLED", "bool", True, "Off sets `FRONTIER_RETRIES` to 0."),
     Setting(
