@@ -177,8 +177,8 @@ def _from_file(path: Path, argument: str, size: int) -> _Source:
 
 
 def _fetched(url: str, settings: BaseSettings) -> _Source:
+    from rdfaspider.downloader.fetch import FetchFailed, fetch
     from rdfaspider.extract.files import type_of
-    from rdfaspider.resolver.fetch import FetchFailed, fetch
     from rdfaspider.settings.identity import user_agent
 
     try:

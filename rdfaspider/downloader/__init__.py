@@ -1,9 +1,16 @@
-"""Scrapy's downloader, without its queues for the pages of the frontier.
+"""Fetching: Scrapy's downloader without its queues, and a download handler behind the address guard.
 
-Scrapy sorts requests by host once more, lets them queue, and makes a task for each to come out again. When
-a page of the frontier is fetched, and how many at a time, is decided there, so it goes straight to the
-handler, as does what middlewares ask for in its turn (robots.txt). Requests of the spider's own, to log in
+Scrapy sorts requests by host once more, lets them queue, and makes a task for each to come out again. The
+frontier has already decided when a page is fetched, and how many at a time. So its pages go straight to the
+handler, as does what middlewares ask for in their turn (robots.txt). Requests of the spider itself, to log in
 for example, have no turn: they wait in Scrapy's queues, with the frontier's delay.
+
+aiohttp      the download handler: every address comes from our resolver
+connection   a connection that takes answers only to what was asked
+failures     downloads that are late, or whose server has no valid certificate
+memory       bounds the memory of large downloads
+traffic      counts what is sent and received
+fetch        fetches one page without a crawl, for `scrapy extract URL`
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pyoxigraph import Quad, RdfFormat, parse
-
 from rdfaspider.extract.document.limits import Limits
 
 Triple = tuple[str, str, str]
@@ -64,7 +62,3 @@ class Graph:
             return "".join([f"{s} {p} {o}{tail}" for s, p, o in self.triples]).encode()
         # The same without a string of all of it, which may take four bytes for each character.
         return b"".join([f"{s} {p} {o}{tail}".encode() for s, p, o in self.triples])
-
-    def quads(self, graph_name: str) -> list[Quad]:
-        """Return the triples as quads of the named graph."""
-        return list(parse(self.nquads(graph_name), RdfFormat.N_QUADS, lenient=True))

@@ -40,12 +40,6 @@ MEDIA_TYPES: dict[str, RdfFormat] = {
 }
 """What a response may be called, without parameters and in lower case, and how to read it."""
 
-ACCEPT = (
-    "text/turtle;q=0.9,application/rdf+xml;q=0.8,application/ld+json;q=0.8,"
-    "application/n-triples;q=0.8,application/trig;q=0.8,application/n-quads;q=0.8"
-)
-"""The part of an Accept header that asks for RDF where a server has no HTML."""
-
 # It matches whether an IRI follows or not, or each of many would look for one far away.
 _BASE = re.compile(rb"base(?:\s|#[^\r\n]*+)*+(?:<([^>]*+))?+", re.I)
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9+.\-]*+:")

@@ -24,11 +24,7 @@ _SHORTAGES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 def is_shortage(error: BaseException) -> bool:
     """Tell whether a download failed for want of something here, not by any fault of its host."""
-    # Twisted's errors have the number under another name.
-    return any(
-        getattr(cause, "errno", None) in _SHORTAGES or getattr(cause, "osError", None) in _SHORTAGES
-        for cause in _causes(error)
-    )
+    return any(getattr(cause, "errno", None) in _SHORTAGES for cause in _causes(error))
 
 
 def problem_of(error: BaseException) -> str:

@@ -62,7 +62,7 @@ class Directory:
 
     def find(self, host: str, waiter: Waiter) -> None:
         """Have `waiter` called with all addresses of a host, none if it has none."""
-        known = self.known(host)
+        known = self._known(host)
         if known is None:
             self.counts["miss"] += 1
             self._lookups.want(name_of(host), waiter)
@@ -75,7 +75,7 @@ class Directory:
         """Look up stale addresses again, while they are used."""
         if self.cache.is_stale(name, self._clock()):
             self.counts["stale"] += 1
-            self._lookups.prefetch(name)
+            self._lookups.refresh(name)
 
     def look_again(self) -> None:
         """Start look-ups that wait behind slow ones; to be called every second or so."""
@@ -84,18 +84,12 @@ class Directory:
             if count := getattr(self._lookups, name):
                 self.counts[name] = count
 
-    def known(self, host: str) -> tuple[Address, ...] | None:
+    def _known(self, host: str) -> tuple[Address, ...] | None:
         """Return the addresses of a host, or None if they must be looked up."""
         if found := literal(host):
             return found
         name = name_of(host)
         return self.cache.get(name, self._clock()) if name else ()
-
-    def prefetch(self, hosts: Iterable[str]) -> None:
-        """Begin to look up the hosts that are not known."""
-        for host in hosts:
-            if self.known(host) is None:
-                self._lookups.prefetch(name_of(host))
 
     def trust_proxy(self, host: str, port: int) -> None:
         """Let connections be made to a proxy, wherever it is."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
+from urllib.request import getproxies, proxy_bypass
 
 from scrapy import signals
 from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.misc import load_object
 
-from rdfaspider.resolver.http11 import GuardedHTTP11DownloadHandler
-from rdfaspider.resolver.proxies import Proxies
 from rdfaspider.resolver.resolver import Resolver, installed_resolver
-from rdfaspider.resolver.typed import TypedFileDownloadHandler
 from rdfaspider.signals import hosts_unplaced
 from rdfaspider.urls.servers import server_of
 
@@ -34,18 +32,25 @@ _HARMLESS = frozenset(("data",))
 
 class ResolverExtension:
     """Refuses to start a crawl that would not be guarded; says at which servers hosts are; hands the
-    counters over each second."""
+    counters over each second.
 
-    def __init__(self, stats: StatsCollector, proxies: Proxies) -> None:
+    `has_proxy` tells whether the environment names a proxy, for http or https: which of them a host will
+    be asked by is not known beforehand. A host that is then asked without one is placed by the address
+    that answers.
+    """
+
+    def __init__(self, stats: StatsCollector, *, has_proxy: bool) -> None:
         self.stats = stats
-        self.proxies = proxies
+        self.has_proxy = has_proxy
         self._reporting = create_looping_call(self._report)
         self._looking = create_looping_call(self._look_again)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         check_wiring(crawler.settings)
-        extension = cls(crawler.stats, Proxies.of(crawler.settings))
+        is_enabled = crawler.settings.getbool("HTTPPROXY_ENABLED")
+        has_proxy = is_enabled and not {"http", "https"}.isdisjoint(getproxies())
+        extension = cls(crawler.stats, has_proxy=has_proxy)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         crawler.signals.connect(extension.hosts_unplaced, hosts_unplaced)
@@ -76,8 +81,8 @@ class ResolverExtension:
                 self._look_up(host, name, place)
 
     def _is_proxied(self, name: str) -> bool:
-        if self.proxies.are_there:
-            return self.proxies.serve(name)
+        if self.has_proxy:
+            return not proxy_bypass(name)
         # A middleware may choose proxies that nobody else knows of.
         return installed_resolver().uses_proxy
 
@@ -103,15 +108,8 @@ def check_wiring(settings: BaseSettings) -> None:
         if path is None or scheme in _HARMLESS:
             continue
         handler = load_object(path)
-        if not issubclass(handler, _guarded_handlers()):
+        if not getattr(handler, "is_guarded", False):
             raise UsageError(
                 f"DOWNLOAD_HANDLERS has {handler.__name__} for {scheme}, which goes past the"
-                " address guard: use a guarded handler of rdfaspider.resolver, or None."
+                " address guard: use rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler, or None."
             )
-
-
-def _guarded_handlers() -> tuple[type, ...]:
-    # Imported late: it needs a private module of Scrapy that other handlers do not.
-    from rdfaspider.resolver.aiohttp import GuardedAiohttpDownloadHandler
-
-    return GuardedHTTP11DownloadHandler, GuardedAiohttpDownloadHandler, TypedFileDownloadHandler

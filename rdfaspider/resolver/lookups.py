@@ -16,8 +16,8 @@ logger = logging.getLogger(__name__)
 
 Waiter = Callable[["tuple[Address, ...]"], None]
 
-# Names to be looked up in advance beyond this many are left to be looked up when they are needed.
-MAX_PREFETCH = 10_000
+# Stale names that wait to be looked up again; others are looked up when they have expired.
+MAX_REFRESHED = 10_000
 # Names that wait for others of their domain; one more has no address for now.
 MAX_HELD = 10_000
 
@@ -34,12 +34,12 @@ class Lookups:
     """Starts look-ups, each name once however many wait for it, and a limited number at a time.
 
     Layout: a dictionary of open names -> those who wait for them, two queues of names to start
-    (wanted and prefetched), those that run with their start, and the names held back by domain. A prefetched
+    (wanted and refreshed), those that run with their start, and the names held back by domain. A refreshed
     name that is wanted before its turn stands in both queues.
     Invariant: every open name runs, stands in a queue or is held back; at most `at_once` run that are not
     slow. While `at_once` or more run, slow ones included, a domain has at most a quarter of them, and one if
     its last look-up was slow: what is held back is for idle times.
-    Prefetching takes up at most half of those, so that a wanted name seldom waits behind it.
+    Refreshing takes up at most half of those, so that a wanted name seldom waits behind it.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Lookups:
         self._clock = clock
         self._waiters: dict[str, list[Waiter]] = {}
         self._wanted: deque[str] = deque()
-        self._prefetched: deque[str] = deque()
+        self._refreshed: deque[str] = deque()
         self._young: OrderedDict[str, float] = OrderedDict()
         self._slow: set[str] = set()
         self._domains: Counter[str] = Counter()  # of all that run
@@ -73,10 +73,11 @@ class Lookups:
         waiters.append(waiter)
         self.start_more()
 
-    def prefetch(self, name: str) -> None:
-        if name not in self._waiters and len(self._prefetched) < MAX_PREFETCH:
+    def refresh(self, name: str) -> None:
+        """Look a name up again for which nobody waits, unless too many wait for that."""
+        if name not in self._waiters and len(self._refreshed) < MAX_REFRESHED:
             self._waiters[name] = []
-            self._prefetched.append(name)
+            self._refreshed.append(name)
             self.start_more()
 
     def answered(self, name: str, addresses: tuple[Address, ...]) -> None:
@@ -127,7 +128,7 @@ class Lookups:
     def _next(self) -> str | None:
         for queue, limit in (
             (self._wanted, self.at_once),
-            (self._prefetched, (self.at_once + 1) // 2),
+            (self._refreshed, (self.at_once + 1) // 2),
         ):
             while queue and len(self._young) < limit:
                 name = queue.popleft()

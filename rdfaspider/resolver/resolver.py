@@ -95,10 +95,6 @@ class Resolver:
         for entry in named_servers(urls):
             self.directory.guard.allow(entry)
 
-    def prefetch(self, hosts: Iterable[str]) -> None:
-        """Begin to look up hosts that will be needed soon."""
-        self.directory.prefetch(hosts)
-
     def counts(self) -> dict[str, int]:
         """Return how often each thing happened, by the name of its stat without `resolver/`."""
         return dict(self.directory.counts)
@@ -112,12 +108,6 @@ class Resolver:
         """
         if reason := self.directory.refusal(host, port, literal(host)):
             self.directory.counts[f"refused/{reason}"] += 1
-            raise ForbiddenAddressError(host, reason)
-
-    def check_answer(self, host: str, port: int) -> None:
-        """Raise ForbiddenAddressError if a host has addresses and all are refused."""
-        known = self.directory.known(host) or ()
-        if reason := self.directory.refusal(host, port, known):
             raise ForbiddenAddressError(host, reason)
 
     def trust_proxy(self, host: str, port: int) -> None:

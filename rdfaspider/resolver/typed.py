@@ -47,6 +47,8 @@ class TypedRequests:
 class TypedFileDownloadHandler(FileDownloadHandler):
     """Reads files for `scrapy shell`; in a crawl pages could lead to them."""
 
+    is_guarded = True
+
 
 def _open(url: str) -> None:
     with suppress(ValueError):  # not a URL of the web

@@ -47,8 +47,8 @@ DEFAULT_REQUEST_HEADERS = {
 # Only through the guard of addresses; another handler is refused at the start.
 TWISTED_DNS_RESOLVER = "rdfaspider.resolver.Resolver"
 DOWNLOAD_HANDLERS_BASE = {
-    "http": "rdfaspider.resolver.aiohttp.GuardedAiohttpDownloadHandler",
-    "https": "rdfaspider.resolver.aiohttp.GuardedAiohttpDownloadHandler",
+    "http": "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler",
+    "https": "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler",
     "file": None,
     "ftp": None,
     "s3": None,

@@ -19,7 +19,6 @@ from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robots import Denied
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.resolver.guard import named_servers
-from rdfaspider.resolver.requests import host_and_port
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.settings.identity import introduce
 from rdfaspider.settings.places import frontier_url, seeds_url
@@ -30,6 +29,7 @@ from rdfaspider.spiders.rules import read_filters
 from rdfaspider.spiders.scope import Scope
 from rdfaspider.spiders.seeds import Seeds, read_seeds
 from rdfaspider.urls import Filters, host, redirect_target, unfit_authority
+from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator

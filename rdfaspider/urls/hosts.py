@@ -3,6 +3,7 @@
 import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract
@@ -35,6 +36,12 @@ def unfit_authority(url: str) -> str:
 def authority(url: str) -> str:
     """Return host and port of a normalised URL, without a user name: ``example.org:8080``."""
     return url.split("/", 3)[2].rpartition("@")[2]
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    """Return the host of a URL, an IPv6 address without brackets, and the port to connect to."""
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def host(url: str) -> str:

@@ -22,8 +22,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from rdfaspider.downloader.fetch import Fetched, FetchFailed, fetch
 from rdfaspider.resolver import Resolver
-from rdfaspider.resolver.fetch import Fetched, FetchFailed, fetch
 
 Listening = Any  # conftest.Server
 

@@ -16,13 +16,18 @@ from aiohttp import ClientTimeout, ConnectionTimeoutError, SocketTimeoutError
 from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
 from scrapy.exceptions import DownloadConnectionRefusedError, DownloadTimeoutError
 from scrapy.http import Headers
+from scrapy.utils.url import add_http_if_no_scheme
 
+from rdfaspider.downloader.connection import Connection
+from rdfaspider.downloader.failures import (
+    CertificateError,
+    ConnectTimeoutError,
+    FirstByteTimeoutError,
+    certificate_fault,
+)
 from rdfaspider.items import is_for_page
-from rdfaspider.resolver.certificates import CertificateError, certificate_fault
-from rdfaspider.resolver.connection import Connection
-from rdfaspider.resolver.requests import check_request
-from rdfaspider.resolver.resolver import installed_resolver
-from rdfaspider.resolver.timeouts import ConnectTimeoutError, FirstByteTimeoutError, Timeouts
+from rdfaspider.resolver import installed_resolver
+from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from rdfaspider.resolver.resolver import Resolver
+    from rdfaspider.resolver import Resolver
 
 # Hosts to which connections are kept. A polite crawl comes back to a host after a second or more, so these
 # serve hundreds of pages a second; of the files that a process may have open they take a quarter at most.
@@ -47,7 +52,9 @@ _NO_LIMIT = 1 << 62
 class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
     """Downloads through aiohttp, whose connector gets all its addresses from our resolver."""
 
-    # Scrapy would warn at every start. Our tests of downloads run over this handler and over http11 alike.
+    # `resolver/extension.py` lets a crawl start only with handlers that say so.
+    is_guarded = True
+    # Scrapy would warn at every start.
     experimental = False
     # Opens its session with the first request: a crawl that is refused leaves none behind, and `scrapy
     # shell` has no loop yet when it makes its handlers.
@@ -64,9 +71,11 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
                 )
         connector._resolve_host = _resolve_host
         connector._release = partial(_release, connector, connector._release)
-        timeouts = Timeouts.of(crawler.settings)
-        connector._factory = partial(Connection, connector._loop, timeouts.first_byte)
-        connector.connect = partial(_connect, connector.connect, timeouts.connect)
+        seconds = crawler.settings.getfloat
+        head = seconds("FETCH_FIRST_BYTE_TIMEOUT", 60.0)
+        connector._factory = partial(Connection, connector._loop, head)
+        connect = seconds("FETCH_CONNECT_TIMEOUT", 10.0)
+        connector.connect = partial(_connect, connector.connect, connect)
         # How many fetches there are is decided by the scheduler, which does not count all that only wait.
         connector._limit = 0
         self._most_bytes = crawler.settings.getint("EXTRACT_MAX_BYTES") + 1
@@ -110,7 +119,7 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
             yield chunk
 
     async def download_request(self, request: Request) -> Response:
-        check_request(request)
+        _check_target(request)
         try:
             return await super().download_request(request)
         except DownloadTimeoutError as error:
@@ -125,8 +134,21 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
             raise
 
 
+def _check_target(request: Request) -> None:
+    """Raise ForbiddenAddressError if the URL of a request names a refused address.
+
+    Its proxy may be anywhere: the user's environment or code has chosen it.
+    """
+    resolver = installed_resolver()
+    resolver.check_target(*host_and_port(request.url))
+    proxy = request.meta.get("proxy")
+    resolver.uses_proxy = proxy is not None
+    if proxy:
+        resolver.trust_proxy(*host_and_port(add_http_if_no_scheme(proxy)))
+
+
 async def _connect(connect: Any, seconds: float, request: Any, traces: Any, timeout: Any) -> Any:
-    """Find a host and connect to it within so many seconds."""
+    """Find a host and connect to it in time."""
     return await connect(request, traces, _connecting(timeout.total, seconds))
 
 

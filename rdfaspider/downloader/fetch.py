@@ -18,14 +18,14 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
+from rdfaspider.downloader.aiohttp import resolved
 from rdfaspider.frontier.limits import MAX_REDIRECTS
-from rdfaspider.resolver.aiohttp import resolved
 from rdfaspider.resolver.cache import Cache
 from rdfaspider.resolver.directory import Directory
 from rdfaspider.resolver.guard import Guard
-from rdfaspider.resolver.requests import host_and_port
 from rdfaspider.resolver.resolver import ForbiddenAddressError, Resolver
 from rdfaspider.urls import normalise, redirect_target, unfit_authority
+from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
