@@ -86,18 +86,17 @@ def _is_about_a_signal(record: logging.LogRecord) -> bool:
     return record.levelno > logging.INFO or record.getMessage().startswith("Received")
 
 
-_TOO_EARLY = (
-    *("disk_full", "extract_error", "frontier_error", "no_answer", "store_error", "worker_error"),
-)
 _SIGNS = ("frontier/unsafe", "reach/no_answer", "store/failed/load", "store/failed/outbox")
 
 
 def went_wrong(crawler: Crawler) -> bool:
     """Tell whether the crawl ended before its time, or without its store, for want of a disk or a server."""
+    from rdfaspider.extensions.summary.reasons import FAILURES
+
     if not crawler.spider:
         return False
     reason = crawler.stats.get_value("finish_reason")
-    return reason in _TOO_EARLY or any(map(crawler.stats.get_value, _SIGNS))
+    return reason in FAILURES or any(map(crawler.stats.get_value, _SIGNS))
 
 
 def _refusal(error: BaseException | None) -> BaseException | None:

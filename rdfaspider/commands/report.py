@@ -82,9 +82,10 @@ def _show(crawls: Sequence[Crawl], output: Path | None) -> None:
 
 def _show_left_out(name: str) -> None:
     from rdfaspider.extensions import leftout
+    from rdfaspider.extensions.summary.reasons import sentences
 
     path = (Path(name).parent if Path(name).is_file() else Path(name)) / leftout.NAME
-    if reasons := leftout.sentences(*leftout.read(path)):
+    if reasons := sentences(*leftout.read(path)):
         print(f"\nLeft out by {name}:")
         for reason in reasons:
             print(f"  {reason}")

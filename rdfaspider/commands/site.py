@@ -28,7 +28,7 @@ class Command(CheckedCommand):
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        from rdfaspider.site.options import add_options
+        from rdfaspider.site.parameters import add_options
 
         super().add_options(parser)
         group = parser.add_argument_group("what to do")
@@ -44,12 +44,12 @@ class Command(CheckedCommand):
         add_options(parser)
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
-        from rdfaspider.site.options import read
+        from rdfaspider.site.parameters import read_options
         from rdfaspider.site.web import Web
 
         super().check_usage(args, opts)
         try:
-            self._web = Web(read(opts))
+            self._web = Web(read_options(opts))
         except ValueError as error:
             raise UsageError(str(error), print_help=False) from error
 

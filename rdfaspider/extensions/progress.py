@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import deque
 from logging import getLogger
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Self, TextIO
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.log import get_scrapy_root_handler
+
+from rdfaspider.terminal import CLEAR_LINE, columns, duration
 
 if TYPE_CHECKING:
     from logging import LogRecord
@@ -25,7 +26,6 @@ logger = getLogger(__name__)
 _TICK = 0.5
 # The rate is that of the last seconds; the counters themselves are renewed once a second.
 _WINDOW = 5.0
-_CLEAR = "\r\x1b[K"
 
 
 class Progress:
@@ -66,14 +66,16 @@ class Progress:
     def _tick(self) -> None:
         fields = self._fields(monotonic())
         if self.terminal:
-            self.terminal.write(_CLEAR + fitted(fields, _width(self.terminal)))
+            # A line that fills the terminal would wrap on some.
+            width = (columns(self.terminal) or 80) - 1
+            self.terminal.write(CLEAR_LINE + fitted(fields, width))
             self.terminal.flush()
         else:
             logger.info("%s", "  ".join(fields))
 
     def _clear(self, record: LogRecord | None = None) -> bool:
         assert self.terminal
-        self.terminal.write(_CLEAR)
+        self.terminal.write(CLEAR_LINE)
         self.terminal.flush()
         return True
 
@@ -105,15 +107,6 @@ class Progress:
         return value
 
 
-def _width(terminal: TextIO) -> int:
-    """Return the room on a line of a terminal; one that fills it would wrap on some."""
-    try:
-        columns = os.get_terminal_size(terminal.fileno()).columns
-    except (OSError, ValueError):
-        columns = 0
-    return (columns or 80) - 1
-
-
 def fitted(fields: list[str], width: int) -> str:
     """Join as many fields as a line of a width has room for, the first ones first."""
     line = fields[0][:width]
@@ -121,10 +114,3 @@ def fitted(fields: list[str], width: int) -> str:
         if len(line) + 2 + len(field) <= width:
             line += f"  {field}"
     return line
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people write it, 1:02:03 or 2:03."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

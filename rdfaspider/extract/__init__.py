@@ -2,9 +2,12 @@
 
 ``extract`` is a pure function: it opens no file and no connection, keeps nothing between pages and
 never raises, whatever the bytes are: each reader fails alone (``containment``). HTML is parsed once,
-to a flat list of elements (``tree``), and each reader walks that list: ``facts``, ``links``,
-``rdfa``, ``jsonld``, ``microdata``. RDF documents go to ``rdf``. All statements of a page end up in
-one graph, each once.
+to a flat list of elements (``document``), after ``guard`` has cut what would choke the parsers. Each
+reader walks that list: ``facts``, ``links``, ``rdfa``, ``jsonld``, ``microdata``. RDF documents go to
+``rdf``. All statements of a page end up in one graph (``triples``), each once.
+
+``contexts`` has the prefixes that need no declaration, ``files`` reads pages from disk, and ``pool``
+runs ``extract`` in other processes.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from pyoxigraph import Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
 
 from rdfaspider.extract import facts as heads
-from rdfaspider.extract import guard, iris, jsonld, microdata, rdf, rdfa
+from rdfaspider.extract import guard, jsonld, microdata, rdf, rdfa
 from rdfaspider.extract import links as anchors
 from rdfaspider.extract.containment import contained
 from rdfaspider.extract.document.encoding import to_utf8
@@ -25,11 +28,11 @@ from rdfaspider.extract.document.limits import Limits
 from rdfaspider.extract.document.parse import parse
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.facts import Facts
-from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.labels import Labels
 from rdfaspider.extract.rdfa.rdfa10 import Processor10
 from rdfaspider.extract.rdfa.version import declared_version
 from rdfaspider.extract.rdfa.vocabulary import Vocabularies
+from rdfaspider.extract.triples import iris
+from rdfaspider.extract.triples.graph import Graph, Labels
 from rdfaspider.urls import to_iri, without_userinfo
 
 __all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "extract"]

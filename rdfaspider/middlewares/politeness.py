@@ -12,7 +12,7 @@ from rdfaspider import clock
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.middlewares.problems import is_shortage
 from rdfaspider.middlewares.turns import Postponed
-from rdfaspider.urls.servers import server_of
+from rdfaspider.urls.own import server_of
 
 if TYPE_CHECKING:
     from scrapy import Request

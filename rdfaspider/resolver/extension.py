@@ -12,7 +12,7 @@ from scrapy.utils.misc import load_object
 
 from rdfaspider.resolver.resolver import Resolver, installed_resolver
 from rdfaspider.signals import hosts_unplaced
-from rdfaspider.urls.servers import server_of
+from rdfaspider.urls.own import server_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from rdfaspider.site import robots
 from rdfaspider.site.draws import draw, whole
-from rdfaspider.site.markup import render
 from rdfaspider.site.pages import Place
+from rdfaspider.site.pages.markup import render
 from rdfaspider.site.sitemaps import sitemap
 from rdfaspider.site.web import Web
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pyoxigraph import Literal, NamedNode, Quad
 
 from rdfaspider.site import robots
-from rdfaspider.site.facts import Fact, full
 from rdfaspider.site.pages import Page
+from rdfaspider.site.pages.facts import Fact, full
 from rdfaspider.site.parameters import FORMATS
 from rdfaspider.site.web import Web
 

@@ -8,12 +8,12 @@ from itertools import accumulate
 from random import Random
 
 from rdfaspider.site.draws import draw, stream, whole
-from rdfaspider.site.facts import HOME, KINDS, things
 from rdfaspider.site.pages import Page, Place
+from rdfaspider.site.pages.facts import HOME, KINDS, things
+from rdfaspider.site.pages.words import sentence, title
 from rdfaspider.site.parameters import FATES, FORMATS, Parameters
 from rdfaspider.site.traps import Traps
 from rdfaspider.site.tree import SECTIONS, Tree
-from rdfaspider.site.words import sentence, title
 
 _URL = re.compile(
     r"http://([a-z0-9.\-]{1,255}|\[[0-9a-f:.]{1,45}\])(:[0-9]{1,5})?(/[^?#]*)(\?[^#]*)?"

@@ -25,8 +25,7 @@ from rdfaspider.settings.places import frontier_url, seeds_url
 from rdfaspider.signals import seed_failed
 from rdfaspider.spiders.arguments import check_arguments, read_depth
 from rdfaspider.spiders.domains import DomainHosts
-from rdfaspider.spiders.rules import read_filters
-from rdfaspider.spiders.scope import Scope
+from rdfaspider.spiders.scope import Scope, read_filters
 from rdfaspider.spiders.seeds import Seeds, read_seeds
 from rdfaspider.urls import Filters, host, redirect_target, unfit_authority
 from rdfaspider.urls.hosts import host_and_port

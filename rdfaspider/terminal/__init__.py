@@ -25,7 +25,7 @@ _STEERING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 _NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
-_CLEAR = "\r\x1b[K"
+CLEAR_LINE = "\r\x1b[K"
 # Of a terminal that does not say.
 _COLUMNS = 80
 
@@ -46,6 +46,13 @@ def columns(stream: TextIO) -> int | None:
 def plural(count: int, noun: str) -> str:
     """Return `1 page`, `2,000 pages`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people write it, 1:02:03 or 2:03."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def number_of(text: str, count: int) -> str:
@@ -168,7 +175,7 @@ class StatusLine:
         self._is_there = True
         encoding = self._stream.encoding
         line = cut(escaped(text, encoding), self._columns - 1, encoding)
-        self._stream.write(_CLEAR + line)
+        self._stream.write(CLEAR_LINE + line)
         self._stream.flush()
 
     def __enter__(self) -> StatusLine:
@@ -176,5 +183,5 @@ class StatusLine:
 
     def __exit__(self, *exception: object) -> None:
         if self._is_there:
-            self._stream.write(_CLEAR)
+            self._stream.write(CLEAR_LINE)
             self._stream.flush()

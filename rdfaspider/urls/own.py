@@ -1,8 +1,11 @@
-"""Which servers are the user's own: those on this machine and its networks, and those that are named."""
+"""Servers: which addresses are one server, and which servers are the user's own.
+
+Those are the ones on this machine and its networks, and those that the user names.
+"""
 
 from __future__ import annotations
 
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -13,7 +16,7 @@ Network = IPv4Network | IPv6Network
 # Fetches at once from a host of the user's own.
 AT_ONCE: Final = 256
 
-# Loopback and private. A server of IPv6 is a network of 64 bits (servers.py), of which ::1 has one to itself.
+# Loopback and private. ::1 has a network of 64 bits, which is one server (`server_of`), to itself.
 _OWN: Final = tuple(
     ip_network(text)
     for text in (
@@ -27,6 +30,25 @@ _OWN: Final = tuple(
         "fec0::/10",
     )
 )
+
+
+# Behind it are addresses of IPv4, all within one network (RFC 6052).
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+
+
+def server_of(address: IPv4Address | IPv6Address) -> str:
+    """Return the name of the server at an address.
+
+    Of IPv6 that is its network of 64 bits: its owner has all addresses there, and may give each host
+    another.
+    """
+    if isinstance(address, IPv4Address):
+        return str(address)
+    if inner := address.ipv4_mapped:
+        return str(inner)
+    if address in _NAT64:
+        return str(IPv4Address(int(address) & 0xFFFFFFFF))
+    return str(IPv6Network((int(address) >> 64 << 64, 64)))
 
 
 class OwnServers:

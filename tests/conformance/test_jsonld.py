@@ -20,9 +20,8 @@ from rdfaspider.extract import rdf
 from rdfaspider.extract.document.html import HtmlDocument
 from rdfaspider.extract.document.limits import Limits
 from rdfaspider.extract.facts import Facts, read_head
-from rdfaspider.extract.graph import Graph
 from rdfaspider.extract.jsonld import ATTRIBUTES, blocks, read_blocks
-from rdfaspider.extract.labels import Labels
+from rdfaspider.extract.triples.graph import Graph, Labels
 
 Case = dict[str, Any]
 

@@ -20,9 +20,8 @@ from pyoxigraph import CanonicalizationAlgorithm, Dataset, NamedNode, Quad, RdfF
 from rdfaspider.extract import Limits, microdata
 from rdfaspider.extract.document.parse import parse as parse_page
 from rdfaspider.extract.facts import Facts
-from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.labels import Labels
 from rdfaspider.extract.microdata.registry import REGISTRY, Registry
+from rdfaspider.extract.triples.graph import Graph, Labels
 
 Case = dict[str, str]
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from rdfaspider.curves import Panel, draw, short
 from rdfaspider.extensions.history.samples import Sample
+from rdfaspider.terminal import duration
 
 # Counters are renewed once a second, so a rate over less than this would be a matter of luck.
 _SHORTEST = 4.0
@@ -211,5 +212,4 @@ def _resumes(of: Summary) -> str:
 def _duration(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+    return duration(seconds)

@@ -15,9 +15,7 @@ from typing import Any
 
 from pyoxigraph import RdfFormat
 
-from rdfaspider.extract import iris
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.graph import Full, Graph
 from rdfaspider.extract.jsonld import text as jsontext
 from rdfaspider.extract.jsonld.contexts import (
     UNKNOWN,
@@ -27,8 +25,9 @@ from rdfaspider.extract.jsonld.contexts import (
     TooBig,
     references,
 )
-from rdfaspider.extract.labels import Labels, Warnings
-from rdfaspider.extract.statements import Statements
+from rdfaspider.extract.triples import iris
+from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
+from rdfaspider.extract.triples.statements import Statements
 
 ATTRIBUTES = frozenset(("type",))
 MEDIA_TYPE = "application/ld+json"

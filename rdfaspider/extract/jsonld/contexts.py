@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 from pyoxigraph import NamedNode
 
-from rdfaspider.extract import iris
 from rdfaspider.extract.contexts import PREFIXES
+from rdfaspider.extract.triples import iris
 
 UNKNOWN = "urn:unknown-jsonld-context:"
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from rdfaspider.extract import iris
 from rdfaspider.extract.contexts import RDF
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.graph import Full, Graph
-from rdfaspider.extract.labels import Labels, Warnings
 from rdfaspider.extract.microdata.registry import REGISTRY, Registry
 from rdfaspider.extract.microdata.scopes import Scopes
 from rdfaspider.extract.microdata.values import ItemValues
+from rdfaspider.extract.triples import iris
+from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
 
 ATTRIBUTES = frozenset(("itemscope", "itemprop", "itemprop-reverse", "lang", "xml:lang"))
 

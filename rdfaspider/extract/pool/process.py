@@ -32,7 +32,7 @@ Answer = tuple[dict[str, Any], bytes]
 _ROOT = str(Path(__file__).parents[3])
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
-    "from rdfaspider.extract.worker import main; main(*sys.argv[2:])"
+    "from rdfaspider.extract.pool.worker import main; main(*sys.argv[2:])"
 )
 
 # Seconds until a worker must be ready. It takes a fraction of one, but the machine may be overloaded.

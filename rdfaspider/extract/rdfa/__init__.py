@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pyoxigraph import RdfFormat
+
 from rdfaspider.extract.contexts import RDF, XHTML_TERMS, XHTML_VOCABULARY
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.graph import Full, Graph
-from rdfaspider.extract.labels import Labels, Warnings
 from rdfaspider.extract.rdfa.context import DECLARATIONS, Context, Declarations, Incomplete, Lists
-from rdfaspider.extract.rdfa.embedded import read_embedded
 from rdfaspider.extract.rdfa.names import Names
 from rdfaspider.extract.rdfa.patterns import copy_patterns
 from rdfaspider.extract.rdfa.subjects import Found, described, related_by, valued
 from rdfaspider.extract.rdfa.values import Values
 from rdfaspider.extract.rdfa.vocabulary import Vocabularies, expand
+from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
+from rdfaspider.extract.triples.statements import Statements
 
 ATTRIBUTES = DECLARATIONS | {"about", "resource", "href", "src", "property", "rel", "rev", "typeof"}
 
@@ -90,7 +91,9 @@ class Processor:
             self._write_lists()
             for place, subtree in self._document.embedded:
                 base = initial.names.base.resolve(place)
-                if not read_embedded(subtree, base, self._labels, self._graph):
+                # RDF/XML, as SVG's metadata element holds it.
+                statements = Statements(self._labels, self._graph)
+                if statements.read(subtree, RdfFormat.RDF_XML, base):
                     self._warnings["DocumentError"] += 1
             if self._is_html5:
                 copy_patterns(self._graph)

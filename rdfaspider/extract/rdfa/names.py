@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from rdfaspider.extract import iris
 from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
 from rdfaspider.extract.document.tree import Spend
-from rdfaspider.extract.labels import Labels, Warnings
+from rdfaspider.extract.triples import iris
+from rdfaspider.extract.triples.graph import Labels, Warnings
 
 _TOKENS = (
     1_000  # of one attribute that are looked at: each may become an IRI of thousands of characters

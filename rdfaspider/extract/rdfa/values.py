@@ -6,9 +6,9 @@ from typing import Any
 
 from rdfaspider.extract.contexts import RDF
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.literals import quoted, time_suffix
 from rdfaspider.extract.rdfa.context import Context
+from rdfaspider.extract.triples.graph import Graph
+from rdfaspider.extract.triples.literals import quoted, time_suffix
 
 XML_LITERAL = f"^^<{RDF}XMLLiteral>"
 _HTML_LITERAL = f"^^<{RDF}HTML>"

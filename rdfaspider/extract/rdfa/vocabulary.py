@@ -10,7 +10,7 @@ from importlib.resources import files
 from pyoxigraph import Quad, RdfFormat, parse
 
 from rdfaspider.extract.contexts import RDF, RDFA
-from rdfaspider.extract.graph import Graph
+from rdfaspider.extract.triples.graph import Graph
 
 Vocabularies = Mapping[str, Iterable[Quad]]
 

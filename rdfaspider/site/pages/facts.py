@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal, NamedTuple
 
-from rdfaspider.site.words import person, sentence, title
+from rdfaspider.site.pages.words import person, sentence, title
 
 # iri: an absolute IRI; text: in the language of the page; the others are lexical forms.
 Shape = Literal["iri", "text", "string", "integer", "date", "dateTime"]

@@ -14,11 +14,10 @@ from codecs import BOM_UTF8
 from pyoxigraph import RdfFormat
 
 from rdfaspider.extract import guard, jsonld
-from rdfaspider.extract.graph import Full, Graph
 from rdfaspider.extract.jsonld.contexts import Contexts
-from rdfaspider.extract.labels import Labels
-from rdfaspider.extract.rdfxml import tamed
-from rdfaspider.extract.statements import Statements
+from rdfaspider.extract.rdf.rdfxml import tamed
+from rdfaspider.extract.triples.graph import Full, Graph, Labels
+from rdfaspider.extract.triples.statements import Statements
 
 MEDIA_TYPES: dict[str, RdfFormat] = {
     "text/turtle": RdfFormat.TURTLE,

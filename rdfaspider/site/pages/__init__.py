@@ -1,11 +1,16 @@
-"""What a URL points to, and what a page shows."""
+"""What a URL points to, and what a page shows.
+
+words    names, titles and sentences in six languages
+facts    what a page says, as facts that become triples
+markup   a page as HTML with RDFa, JSON-LD or Microdata
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rdfaspider.site.facts import Thing
+from rdfaspider.site.pages.facts import Thing
 
 
 class Place(NamedTuple):

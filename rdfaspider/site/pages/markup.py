@@ -12,8 +12,8 @@ from functools import cache, lru_cache
 from html import escape
 from itertools import chain
 
-from rdfaspider.site.facts import PREFIXES, Fact, Shape, Thing, full
 from rdfaspider.site.pages import Page
+from rdfaspider.site.pages.facts import PREFIXES, Fact, Shape, Thing, full
 
 # Pages say much the same: most texts, links and rows have been written before.
 _escape = lru_cache(maxsize=65536)(escape)

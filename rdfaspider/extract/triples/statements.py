@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
-from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.labels import Labels
+from rdfaspider.extract.triples.graph import Graph, Labels
 
 Term = NamedNode | BlankNode | Literal | Triple
 
