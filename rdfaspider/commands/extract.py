@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _STANDARD_INPUT = "http://localhost/"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
-# What servers say that do not know what they serve: then the name in the URL tells.
+# Types that say nothing: then the name in the URL decides.
 _SILENT = frozenset(
     (
         "",
@@ -39,10 +39,10 @@ _SILENT = frozenset(
     )
 )
 
-# The settings that limit what is read of a page, by the name of the cut.
+# The setting for each limit, by the name of the cut.
 _SETTINGS = {"body": "EXTRACT_MAX_BYTES", "quads": "EXTRACT_MAX_QUADS"}
 
-# What a terminal would obey, in UTF-8. It can only stand in strings, where every format can escape it.
+# Control characters in UTF-8. They only occur in strings, where every format can escape them.
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 
 
@@ -62,13 +62,13 @@ class Command(CheckedCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--base", metavar="URL", help="the URL the page is to be read as")
+        parser.add_argument("--base", metavar="URL", help="read the page as if it were at this URL")
         parser.add_argument("--content-type", metavar="TYPE", help="for example text/html")
         parser.add_argument(
             "--rdfa",
             choices=("1.0", "1.1"),
             default="",
-            help="the version of RDFa to read it by (default: what the page declares)",
+            help="the version of RDFa (default: what the page declares)",
         )
         parser.add_argument(
             "--format",
@@ -106,7 +106,7 @@ class Command(CheckedCommand):
             sys.stdout.writelines(f"{link}\n" for link in extraction.links)
         else:
             left = memoryview(_written(extraction, opts.format))
-            while left:  # with PYTHONUNBUFFERED a part may be taken for the whole
+            while left:  # with PYTHONUNBUFFERED only a part may be written at a time
                 left = left[sys.stdout.buffer.write(left) :]
             sys.stdout.buffer.flush()
         counts = (
@@ -116,7 +116,7 @@ class Command(CheckedCommand):
 
 
 def _source(argument: str, opts: argparse.Namespace, settings: BaseSettings) -> _Source:
-    """Return the page that the argument names, as the options say it is to be read."""
+    """Return the page that the argument names, with the URL and type that the options give it."""
     from scrapy.http.headers import Headers
 
     from rdfaspider.extract.files import unpacked
@@ -138,7 +138,7 @@ def _source(argument: str, opts: argparse.Namespace, settings: BaseSettings) -> 
     content_type = opts.content_type or source.content_type
     if unwanted(Headers({"Content-Type": content_type})):
         raise _Unreadable(
-            f"{argument} is {content_type}, which is not read; --content-type TYPE reads it as another."
+            f"{argument} is {content_type}, which is not read; --content-type TYPE treats it as another type."
         )
     return _Source(body, url, content_type)
 
@@ -171,7 +171,7 @@ def _from_file(path: Path, argument: str, size: int) -> _Source:
         url = path.resolve().as_uri()
     except OSError as error:
         raise _Unreadable(f"{argument}: {error.strerror}.") from error
-    except ValueError as error:  # a name that no file can have
+    except ValueError as error:  # not a valid file name
         raise _Unreadable(f"{argument}: {error}.") from error
     return _Source(body, url, type_of(path.name) or "text/html")
 
@@ -201,7 +201,7 @@ def _fetched(url: str, settings: BaseSettings) -> _Source:
 
 
 def _explain(extraction: Extraction, limits: Limits, settings: BaseSettings) -> Iterator[str]:
-    """Say what is known of the page and of its triples, a line each."""
+    """Yield a line for each thing that is known about the page and its triples."""
     from rdfaspider.pipelines.filter import reason_to_drop, rules_of
     from rdfaspider.terminal import escaped
 
@@ -234,7 +234,7 @@ def _explain(extraction: Extraction, limits: Limits, settings: BaseSettings) -> 
 
 
 def _bound(reason: str, limits: Limits) -> str:
-    """Return the limit that cut something, by the name of its setting if it has one."""
+    """Return the limit that cut something, with the name of its setting if it has one."""
     if not hasattr(limits, reason):
         return ""
     more = "" if reason in ("body", "links") else " or more"  # reading ended there
@@ -249,7 +249,7 @@ def _written(extraction: Extraction, name: str) -> bytes:
     if name == "nquads":
         written = pyoxigraph.serialize(quads, format=RdfFormat.N_QUADS)
     else:
-        # One page is one graph: its name would only be in the way.
+        # One page is one graph, so its name is left out.
         kind = RdfFormat.TURTLE if name == "turtle" else RdfFormat.JSON_LD
         prefixes = {"schema": "http://schema.org/", "dcterms": "http://purl.org/dc/terms/"}
         triples = [quad.triple for quad in quads]

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class Command(CheckedCommand):
     summary = "Remove pages from the store of a crawl"
     description = (
-        "Remove the graphs of pages, hosts or the whole crawl in JOBDIR from its store, with what"
-        " is known of their fetches and what waits for them in the outbox. It says how many there"
-        " are and asks first. --page and --host can be given several times. The pages are not"
-        " fetched again by this, but if they are, they are stored again."
+        "Remove the graphs of pages, hosts or the whole crawl in JOBDIR from its store, with the"
+        " facts about their fetches and what waits in the outbox. It says how many there are and"
+        " asks first. --page and --host can be given several times. Removed pages are not fetched"
+        " again; if a later crawl does fetch them, it stores them again."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -52,7 +52,7 @@ class Command(CheckedCommand):
             if not any(removal.found):
                 print(f"There is nothing of {_scope(selection)} in {shown(url)}.")
                 if not opts.dry_run:
-                    removal.remove()  # digests may be left, by which it would not come back
+                    removal.remove()  # digests may be left, which would keep it from coming back
                 return 0
             if opts.dry_run:
                 print(f"{what} would be removed from {shown(url)}.")
@@ -65,7 +65,7 @@ class Command(CheckedCommand):
         return 0
 
     def _open(self, url: str, selection: Selection, dry: bool, stack: ExitStack) -> Removal:
-        """Open whatever has triples of the crawl, and keep other writers out of it."""
+        """Open everything that holds triples of the crawl, and keep other writers out."""
         from rdfaspider.pipelines.store import store_access
         from rdfaspider.settings.places import jobdir_of
         from rdfaspider.stores import is_embedded, open_pages
@@ -78,7 +78,7 @@ class Command(CheckedCommand):
         if (outbox / "outbox.sqlite").exists():
             spool = stack.enter_context(Spool(str(outbox), target=None, read_only=dry))
         is_own = self._is_own(url, spool) if selection.is_everything else lambda graph: True
-        open_pages(url, read_only=True, access=access).close()  # says so if there is none
+        open_pages(url, read_only=True, access=access).close()  # fails if there is none
         store = stack.enter_context(open_pages(url, read_only=dry, access=access))
         embedded = Path(url) if is_embedded(url) else None
         return stack.enter_context(
@@ -86,7 +86,7 @@ class Command(CheckedCommand):
         )
 
     def _is_own(self, url: str, spool: Spool | None) -> Callable[[str], bool]:
-        """Return what tells the graphs of this crawl from others; on a server there may be others."""
+        """Return a test for graphs of this crawl; a server may hold others."""
         from rdfaspider.settings.places import jobdir_of
         from rdfaspider.stores import is_embedded, shown, target_of
         from rdfaspider.stores.provenance import crawl_graph
@@ -96,7 +96,7 @@ class Command(CheckedCommand):
         jobdir = jobdir_of(self.settings)
         if spool is None or spool.target != target_of(url):
             raise ValueError(
-                f"{jobdir} does not know which graphs of {shown(url)} are of this crawl: name them by"
+                f"{jobdir} does not know which graphs of {shown(url)} belong to this crawl: name them with"
                 " --host or --page."
             )
         crawl = crawl_graph(str(jobdir.resolve()))
@@ -135,7 +135,7 @@ def _is_wanted(question: str) -> bool:
         return confirm(question)
     except EOFError:
         raise ValueError(
-            f"{question} Nobody is at a terminal to say so: give --yes, or --dry-run to look."
+            f"{question} There is no terminal to confirm it: use --yes, or --dry-run to look."
         ) from None
 
 

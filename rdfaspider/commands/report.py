@@ -22,9 +22,9 @@ class Command(CheckedCommand):
     summary = "Show how a crawl went: pages, URLs and bandwidth over time"
     description = (
         "Show the history of the crawl in JOBDIR, which may be running: how long, how many pages,"
-        " how fast. With -o draw pages a second, URLs discovered, bandwidth and triples over time"
-        " as SVG or HTML, or write the numbers as JSON. With --against put other crawls beside it."
-        " Time is time spent crawling; stops between two runs are left out and marked."
+        " how fast. -o draws pages per second, URLs discovered, bandwidth and triples over time as"
+        " SVG or HTML, or writes the numbers as JSON. --against puts other crawls beside it. Only"
+        " time spent crawling counts; stops between two runs are left out and marked."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def _crawl(name: str) -> Crawl:
             " with -s JOBDIR=DIRECTORY."
         )
     if not (found := samples.read(path)):
-        raise ValueError(f"There is nothing to be read in {path}: it is no history of a crawl.")
+        raise ValueError(f"{path} is not the history of a crawl.")
     return Crawl(name, found)
 
 

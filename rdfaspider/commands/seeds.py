@@ -1,4 +1,4 @@
-"""`scrapy seeds`: give a crawl more URLs to start from by way of Redis, while it runs or before."""
+"""`scrapy seeds`: give a crawl more seeds through Redis, while it runs or before."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _BATCH, _SHOWN = 5_000, 20
 
 class Command(CheckedCommand):
     arguments = "[options] add FILE|URL|- … | import KEY … | list"
-    summary = "Give a crawl more seeds by way of Redis, or show those that wait"
+    summary = "Give a crawl more seeds through Redis, or show those that wait"
     description = (
         "Push seeds to the list in Redis that SEEDS_URL names, or to that of the shared crawl that"
-        " FRONTIER_URL names; who reads it does so within a second. A seed is a URL, or a file with one a"
-        " line, which may be gzipped (- is standard input). With import push the requests that wait in a"
-        " queue of scrapy-redis, SPIDER:requests. With list show the seeds that nobody has read yet."
+        " FRONTIER_URL names; a running crawl reads them within a second. Give URLs, or files with one URL"
+        " per line, which may be gzipped (- is standard input). import pushes the requests that wait in a"
+        " queue of scrapy-redis, SPIDER:requests. list shows the seeds that no crawl has read yet."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument(
-            "--depth", type=int, default=0, help="how deep they count as (default: 0)"
+            "--depth", type=int, default=0, help="the depth that they count as (default: 0)"
         )
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -67,9 +67,9 @@ class Command(CheckedCommand):
         if url := seeds_url(self.settings):
             return SeedList(url)
         raise ValueError(
-            "Say where the seeds are, with -s SEEDS_URL=redis://HOST:PORT/0 or, for a crawl that is"
-            " shared by way of Redis, -s FRONTIER_URL=…; any crawl takes seeds by its own command,"
-            " scrapy crawl rdfa -a seeds=…, too."
+            "Say where the seeds are: with -s SEEDS_URL=redis://HOST:PORT/0 or, for a crawl that is"
+            " shared through Redis, -s FRONTIER_URL=…. Any crawl also takes seeds with its own command,"
+            " scrapy crawl rdfa -a seeds=…."
         )
 
 
@@ -88,7 +88,7 @@ def _add(seeds: SeedList, arguments: list[str], depth: int) -> None:
 
 
 def _import(seeds: SeedList, keys: list[str]) -> None:
-    """Push what waits in queues of scrapy-redis; they are left as they are."""
+    """Push the requests that wait in queues of scrapy-redis; the queues stay as they are."""
     bad = _bad_seeds()
     rows = (row for key in keys for row in _requests(seeds, key, bad))
     _push(seeds, rows, bad, f"No request waits in {', '.join(keys)[:200]}")
@@ -150,7 +150,7 @@ def _bad_seeds() -> BadSeeds:
 
 
 def _batches(rows: Iterable[tuple[str, int]]) -> Iterator[list[tuple[str, int]]]:
-    """Yield batches without repeats within one; others are found by the workers."""
+    """Yield batches without repeats inside; the frontier finds the others."""
     batch: dict[tuple[str, int], None] = {}
     for row in rows:
         batch[row] = None

@@ -20,27 +20,27 @@ class Command(CheckedCommand):
     summary = "Compare orders on a web that needs no network"
     description = (
         "Crawl a generated web, or one recorded as JSON lines of url, gain and links, by several"
-        " orders in virtual time, and show what each harvested. With --real the frontier on disk"
-        " is driven instead of the quick one in memory."
+        " orders in virtual time, and show what each harvested. --real uses the frontier on disk"
+        " instead of the fast one in memory."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument
         add("--order", default="breadth,bandit,harvest", metavar="A,B", help="which orders")
-        add("--fetches", type=int, default=20_000, help="of each order (default 20000)")
+        add("--fetches", type=int, default=20_000, help="fetches of each order (default 20000)")
         add(
             "--web",
             default="sections",
             help="uniform, hosts, sections or a file (default sections)",
         )
-        add("--seed", type=int, default=0, help="another seed is another web and another crawl")
-        add("--hosts", type=int, default=2_000, help="of a generated web (default 2000)")
+        add("--seed", type=int, default=0, help="another seed makes another web and another crawl")
+        add("--hosts", type=int, default=2_000, help="hosts of a generated web (default 2000)")
         add("--connections", type=int, default=32, help="fetches at a time (default 32)")
         add(
             "--delay", type=float, default=1.0, help="seconds between fetches of a host (default 1)"
         )
-        add("--real", action="store_true", help="drive the frontier on disk")
+        add("--real", action="store_true", help="use the frontier on disk")
         add("--plot", type=Path, metavar="FILE", help="write the curves as SVG")
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     from rdfaspider.site.web import Web
 
-# Up to so many pages are counted one by one before serving; that takes a moment.
+# Webs of up to this many pages are counted before they are served; that takes a moment.
 _COUNTED = 10_000
 
 
 class Command(CheckedCommand):
     summary = "Serve a generated web whose pages and triples are known"
     description = (
-        "Serve a generated web on loopback: each page is a function of the seed and its URL,"
-        " so any number of hosts costs no memory. With --proxy it answers for all of them as"
-        " an HTTP proxy; with --oracle it serves nothing and prints what a crawl must find."
+        "Serve a generated web on loopback: each page is a function of the seed and its URL, so any"
+        " number of hosts costs no memory. The server is also an HTTP proxy for all hosts; --proxy"
+        " prints how to use it. --oracle serves nothing and prints what a crawl must find."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ class Command(CheckedCommand):
         super().add_options(parser)
         group = parser.add_argument_group("what to do")
         group.add_argument("--port", type=int, default=8000, help="0 takes any (default 8000)")
-        group.add_argument("--proxy", action="store_true", help="tell how to crawl all hosts")
+        group.add_argument("--proxy", action="store_true", help="print how to crawl all hosts")
         group.add_argument("--access-log", type=Path, metavar="FILE", help="a line per request")
         group.add_argument(
             "--oracle",
@@ -106,7 +106,7 @@ def _greeting(web: Web, url: str, proxy: bool) -> str:
 
 
 def _print_oracle(web: Web, opts: argparse.Namespace) -> None:
-    """Print what a crawl from the first host's root gets, the links `depth` deep, under robots."""
+    """Print what a crawl from the first root gets, `depth` links deep, obeying robots.txt."""
     from pyoxigraph import RdfFormat, serialize
 
     from rdfaspider.site.oracle import Oracle

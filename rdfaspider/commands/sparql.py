@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _FOR_ROWS = ("table", "json", "csv", "tsv", "xml")
 _FOR_GRAPHS = ("turtle", "ntriples")
-# So many blank nodes get a short name; it has to be remembered.
+# At most this many blank nodes get a short name, which takes memory.
 _NODES = 100_000
 
 
@@ -25,10 +25,9 @@ class Command(CheckedCommand):
     arguments = "[options] 'QUERY' | FILE | -"
     summary = "Query the triples of a crawl with SPARQL"
     description = (
-        "Ask the store of a crawl a SPARQL query, given as text, as a file or on standard"
-        " input (-). A query sees all pages at once; GRAPH ?page { … } tells which page says"
-        " what. On a terminal a table is as wide as the terminal; nothing else is cut. The"
-        " crawl is the one in JOBDIR (-s JOBDIR=DIRECTORY)."
+        "Query the store of the crawl in JOBDIR with SPARQL. The query is given as text, as a file"
+        " or on standard input (-). It sees all pages at once; GRAPH ?page { … } tells which page"
+        " says what. A table on a terminal is cut to its width; nothing else is cut."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -52,7 +51,7 @@ class Command(CheckedCommand):
 
         if opts.format not in (None, *_FOR_ROWS, *_FOR_GRAPHS):
             names = ", ".join((*_FOR_ROWS, *_FOR_GRAPHS))
-            raise ValueError(f"There is no format {opts.format}: take one of {names}.")
+            raise ValueError(f"There is no format {opts.format}: choose one of {names}.")
         url, access = store_url(self.settings), store_access(self.settings)
         query = read_query(args[0])
         with open_store(url, read_only=True, access=access) as store:
@@ -104,7 +103,7 @@ def _write_table(solutions: QuerySolutions, query: str) -> None:
 
 
 def _writer_of_terms() -> Callable[[Any], str]:
-    """Return what writes terms as people read them: no quotes, no datatypes, blank nodes as `_:b0`."""
+    """Return a function that writes terms for people: no quotes or datatypes, blank nodes as `_:b0`."""
     from pyoxigraph import BlankNode, Triple
 
     nodes: dict[str, str] = {}

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Abandoned(IgnoreRequest):
-    """Says that a download was given up because the crawl is at its end, not for any fault of its own."""
+    """A download was given up because the crawl ends, not because it failed."""
 
     postpones = True
 
@@ -64,18 +64,18 @@ class Downloader(ScrapyDownloader):
         self._counts = settings.getbool("DOWNLOADER_STATS")
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_abandoning = False
-        # Requests that hold a slot but are not of the frontier.
+        # Requests that hold a slot but do not come from the frontier.
         self._others = 0
         self.memory = Memory(int(settings.getfloat("FETCH_MEMORY_MB") * (1 << 20)), self._unread)
 
     def _unread(self) -> int:
-        """Return the bytes of pages that wait to be read."""
+        """Return the bytes of pages that wait to be parsed."""
         slot = self.crawler.engine.scraper.slot
         return slot.active_size if slot is not None else 0
 
     @cached_property
     def _lanes(self) -> Any:
-        """Where the scheduler keeps count of the pages of the frontier; None if it does not."""
+        """Return where the scheduler counts the pages of the frontier; None if it does not."""
         return getattr(self.crawler.engine.scheduler, "lanes", None)
 
     def needs_backout(self) -> bool:
@@ -85,12 +85,12 @@ class Downloader(ScrapyDownloader):
         return bool(self._others + self._lanes.young(clock.now()) >= self._lanes.slots)
 
     def abandon(self) -> None:
-        """Give up all downloads, as they raise Abandoned, and those that come."""
+        """Give up all downloads, also later ones; each raises Abandoned."""
         self._is_abandoning = True
         for task in self._tasks:
             task.cancel()
 
-    def fetch(  # type: ignore[override]  # without the argument that Scrapy has given up
+    def fetch(  # type: ignore[override]  # without an argument that Scrapy has deprecated
         self, request: Request
     ) -> Deferred[Response | Request]:
         self.active.add(request)
@@ -98,7 +98,7 @@ class Downloader(ScrapyDownloader):
         is_due = "host" in request.meta or request.callback is NO_CALLBACK
         download = self._download_now if is_due else self._download_in_queue
         fetched = deferred_from_coro(self.middleware.download_async(download, request))
-        # Only when the engine gets it: in between, it would seem that nothing is going on.
+        # Only when the engine gets the result; before, the crawl would seem idle.
         return fetched.addBoth(self._fetched, request)
 
     def _fetched(self, result: Any, request: Request) -> Any:
@@ -126,11 +126,11 @@ class Downloader(ScrapyDownloader):
                 raise Abandoned from None
             raise
         except DownloadTimeoutError:
-            if self.memory.has_waited(request):  # it was not its server that took so long
+            if self.memory.has_waited(request):  # not its server was slow
                 raise self.memory.put_off(request) from None
             raise
         except Exception:
-            # Failures that come at once must not keep the loop from everything else.
+            # Immediate failures must not starve everything else in the loop.
             await asyncio.sleep(0)
             raise
         finally:
@@ -158,7 +158,7 @@ class Downloader(ScrapyDownloader):
         return response
 
     def _tell(self, signal: object, **what: Any) -> None:
-        """Send one of Scrapy's signals, if anybody listens: mostly nobody does."""
+        """Send one of Scrapy's signals if anybody listens; mostly nobody does."""
         if any(dispatcher.getReceivers(self.signals.sender, signal)) or any(
             dispatcher.getReceivers(dispatcher.Any, signal)
         ):
@@ -178,8 +178,8 @@ class Downloader(ScrapyDownloader):
 
 
 def _holds_slot(request: Request) -> bool:
-    """Tell whether a request holds a slot that the scheduler knows nothing of; robots.txt is asked for
-    while the page that needs it holds one."""
+    """Tell whether a request holds a slot that the scheduler does not count; a request for robots.txt
+    uses that of its page."""
     return "host" not in request.meta and "robots" not in request.meta
 
 
@@ -189,4 +189,4 @@ def _has_answered(result: Any) -> bool | None:
         return isinstance(result, Response) or None
     if isinstance(result.value, IgnoreRequest):
         return None
-    return isinstance(result.value, DownloadCancelledError)  # at more length than we wanted to hear
+    return isinstance(result.value, DownloadCancelledError)  # with more than we wanted

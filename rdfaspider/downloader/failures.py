@@ -1,4 +1,4 @@
-"""Downloads that fail in a way of their own: late, or without a valid certificate."""
+"""Downloads that fail because they are late, or without a valid certificate."""
 
 from __future__ import annotations
 

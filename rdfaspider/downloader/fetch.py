@@ -1,8 +1,8 @@
 """Fetches one page behind the address guard, without a crawl.
 
-The user's own URL may name a server on this machine or network, as a seed may. What it redirects to must be
-public, or listed in RESOLVER_ALLOW: each URL is checked before it is asked for, and each address before it
-is connected to, as in a crawl.
+The URL that the user gives may name a server on this machine or network, as a seed may. Redirects must lead
+to public servers, or to those in RESOLVER_ALLOW: each URL is checked before it is requested, and each address
+before it is connected to, as in a crawl.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class FetchFailed(Exception):
 
 
 class Fetched(NamedTuple):
-    """A page, the URL that it was found at in the end, and what its server calls it."""
+    """A page, its final URL, and the content type that its server gives."""
 
     body: bytes
     url: str
@@ -60,7 +60,7 @@ def fetch(
     headers  what to send with each request
     allow    what RESOLVER_ALLOW says
     timeout  seconds until all of the page must be there, redirects included
-    limit    bytes that the page may have when it is unpacked; 0 is any number
+    limit    bytes that the unpacked page may have; 0 sets no limit
     """
     try:
         return asyncio.run(_fetch(url, headers, allow, timeout, limit))
@@ -68,7 +68,7 @@ def fetch(
         raise FetchFailed(
             f"{url} has not answered in full within {timeout:g} seconds (DOWNLOAD_TIMEOUT)."
         ) from None
-    except ValueError as error:  # of a URL, or of an entry to allow
+    except ValueError as error:  # a bad URL, or a bad entry of `allow`
         raise FetchFailed(str(error)) from error
 
 
@@ -134,7 +134,7 @@ def _redirected(url: str, location: str) -> str:
 
 
 def _resolver(allow: Iterable[str]) -> Resolver:
-    """Return a resolver that belongs to the running loop rather than to the reactor."""
+    """Return a resolver for the running loop, without a reactor."""
     directory = Directory(
         Guard(allow),
         Cache(size=100, hit_seconds=60, miss_seconds=60),
@@ -166,7 +166,7 @@ def _proxy(url: str) -> str | None:
 
 
 def _status(status: int) -> str:
-    """Return a status with its name; the server's own words for it are not to be trusted."""
+    """Return a status with its standard name; the server's own text is not trusted."""
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:

@@ -1,7 +1,7 @@
-"""What a crawl left out, and by which setting: for the summary of a run, and for the whole crawl.
+"""Keeps count of what the whole crawl leaves out.
 
-JOBDIR/left_out.json holds the counters of the whole crawl and the settings that caused them, replaced as a
-whole every few seconds; a kill costs what was counted since.
+JOBDIR/left_out.json holds the counters and the settings that caused them. It is replaced as a whole every few
+seconds; a kill loses what was counted since.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class LeftOut:
 
     def spider_opened(self) -> None:
         self._values = values_of(self.crawler)
-        # What the frontier has counted in earlier runs is in the file already.
+        # The file already has what the frontier counted in earlier runs.
         self._before, _ = read(self.path)
         self._before.subtract(counts_of(self.crawler.stats.get_stats()))
         self._task = create_looping_call(self._write)
@@ -64,11 +64,11 @@ class LeftOut:
             new.write_text(json.dumps({"counts": +counts, "settings": self._values}), "utf-8")
             new.replace(self.path)
         except OSError as error:
-            logger.warning("What was left out cannot be written down: %s", error)
+            logger.warning("The count of what was left out cannot be written: %s", error)
 
 
 def read(path: Path) -> tuple[Counter[str], dict[str, Any]]:
-    """Return the counters and settings of a crawl's file; nothing if there is none, or it is damaged."""
+    """Return the counters and settings in a crawl's file; nothing if it is missing or damaged."""
     try:
         found = json.loads(path.read_bytes())
         return Counter({str(k): int(v) for k, v in found["counts"].items()}), found["settings"]

@@ -1,4 +1,4 @@
-"""Shows how the crawl goes while it runs: a line on the terminal, or one in the log now and then."""
+"""Shows the progress of the crawl: one line on the terminal, or a line in the log now and then."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.log import get_scrapy_root_handler
 
-from rdfaspider.terminal import CLEAR_LINE, columns, duration
+from rdfaspider.terminal import CLEAR_LINE, duration, true_columns
 
 if TYPE_CHECKING:
     from logging import LogRecord
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 logger = getLogger(__name__)
 
-# A terminal's line is renewed this often, in seconds.
+# Seconds between two updates of the line on a terminal.
 _TICK = 0.5
-# The rate is that of the last seconds; the counters themselves are renewed once a second.
+# The rate is that of the last seconds; the counters themselves change once a second.
 _WINDOW = 5.0
 
 
@@ -67,7 +67,7 @@ class Progress:
         fields = self._fields(monotonic())
         if self.terminal:
             # A line that fills the terminal would wrap on some.
-            width = (columns(self.terminal) or 80) - 1
+            width = true_columns(self.terminal) - 1
             self.terminal.write(CLEAR_LINE + fitted(fields, width))
             self.terminal.flush()
         else:
@@ -80,7 +80,7 @@ class Progress:
         return True
 
     def _fields(self, now: float) -> list[str]:
-        """Return what there is to say, the most important first."""
+        """Return the parts of the line, the most important first."""
         pages = self._stat("frontier/done/page")
         return [
             f"{pages:,} pages",
@@ -93,7 +93,7 @@ class Progress:
         ]
 
     def _rate(self, now: float, pages: int) -> float:
-        """Return the pages a second of the last seconds."""
+        """Return the pages per second of the last seconds."""
         samples = self._samples
         window = max(_WINDOW, 0.0 if self.terminal else self.interval)
         while len(samples) > 1 and now - samples[1][0] >= window:
@@ -108,7 +108,7 @@ class Progress:
 
 
 def fitted(fields: list[str], width: int) -> str:
-    """Join as many fields as a line of a width has room for, the first ones first."""
+    """Join the fields that fit into a line, the first ones first."""
     line = fields[0][:width]
     for field in fields[1:]:
         if len(line) + 2 + len(field) <= width:

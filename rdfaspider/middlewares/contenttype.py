@@ -1,4 +1,4 @@
-"""Stops a download at its headers when what comes is not a page."""
+"""Stops a download at its headers when it is not a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.http.headers import Headers
 
-# Any text may hold mark-up that somebody mislabelled; the rest are the XML hosts of RDFa, and RDF.
+# Any text may be mislabelled mark-up; the rest are the XML hosts of RDFa, and RDF.
 _WANTED = (
     "text/",
     "application/xhtml+xml",
@@ -28,7 +28,7 @@ _WANTED = (
 
 
 def header_text(headers: Headers, name: str) -> str:
-    """Return a header as text: UTF-8 if it can be, as browsers read it, else Latin-1."""
+    """Return a header as text: UTF-8 if it is valid, as in browsers, else Latin-1."""
     value = headers.get(name) or b""
     try:
         return value.decode("utf-8").strip()
@@ -54,7 +54,7 @@ def unwanted(headers: Headers) -> bool:
 
 
 class ContentTypeMiddleware:
-    """Hangs up on images, archives and the like instead of downloading them (row R5).
+    """Stops the download of images, archives and the like (row R5).
 
     It is a downloader middleware by its place and purpose; the headers reach it by signal, since
     a middleware's own `process_response` is called only when the whole body is there.

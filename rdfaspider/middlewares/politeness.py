@@ -1,4 +1,4 @@
-"""Tells the frontier how a host answers; what follows from it is decided there."""
+"""Tells the frontier how a host answers; the frontier decides what follows."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 logger = getLogger(__name__)
 
-# The server says itself that it has too much to do.
+# The server says that it is overloaded.
 _REFUSALS = (429, 503)
 
-# Seconds in which connections end and give back their files.
+# Seconds until some connections have ended and released their files.
 _PAUSE = 2.0
 
 
@@ -67,14 +67,14 @@ class PolitenessMiddleware:
         if host is None or isinstance(exception, IgnoreRequest):
             return
         if isinstance(exception, DownloadCancelledError):
-            # It answered, at more length than we wanted to hear.
+            # It answered, with more than we wanted.
             latency = request.meta.get("download_latency", 0.0)
             self._frontier.report(host, clock.now(), Experience(latency))
         else:
             self._frontier.report(host, clock.now(), Experience())
 
     def _postpone(self, host: int | None, exception: Exception) -> NoReturn:
-        """Try again later what failed for want of open files."""
+        """Postpone a page that failed because no more files can be opened."""
         if not self._has_warned:
             self._has_warned = True
             logger.warning(

@@ -1,4 +1,4 @@
-"""Obeys robots.txt, as RFC 9309 says, from asking for it to forgetting it."""
+"""Obeys robots.txt by RFC 9309: fetches it, keeps it, applies it, lets it expire."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Frontier
 
-# Seconds that a request of the spider's own waits for the turn of a host elsewhere.
+# Seconds that the spider's own request waits for the turn of another host.
 _PATIENCE = 60.0
 
 
 class Denied(IgnoreRequest):
-    """Says that robots.txt forbids a URL, or that it could not be had (`unreachable`)."""
+    """robots.txt forbids a URL (`robots`), or could not be fetched (`unreachable`)."""
 
 
 class RobotsMiddleware:
     """Lets a request pass if the robots.txt of its service (scheme, host, port) does.
 
-    To ask for robots.txt is to ask the host, so it takes the turn of the page that needed it, and
-    each redirect another: the page is postponed. Where a redirect leads to another host, its turn is
-    taken too. However many requests wait, it is asked for once.
-    What it says is kept with the frontier, so a restart does not ask again. A service whose
-    robots.txt cannot be had is left alone for a while, each time longer; after `retries` times its
+    A request for robots.txt is a request to the host, so it takes the turn of the page that needed it;
+    the page is postponed. Each redirect takes another turn, and a redirect to another host takes the
+    turn of that host too. However many requests wait, robots.txt is fetched once.
+    The rules are kept with the frontier, so a restart does not fetch them again. A service whose
+    robots.txt cannot be fetched is left alone for a while, longer each time; after `retries` times its
     pages are denied.
-    With `sitemaps` those of the services in the spider's scope are taken in.
+    With `sitemaps`, those of the services in the spider's scope are read.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class RobotsMiddleware:
         self.sitemaps = sitemaps
         self._records = Records(lambda: self._frontier)
         self._asking: dict[str, asyncio.Event] = {}
-        # Where the robots.txt of a service is looked for next, behind how many redirects.
+        # Where to look next for the robots.txt of a service, and after how many redirects.
         self._moved: dict[str, tuple[str, int]] = {}
-        # Services whose Crawl-delay was read when none of their pages was asked for.
+        # Services whose Crawl-delay was read while no page of theirs was requested.
         self._unheeded: set[str] = set()
 
     @classmethod
@@ -85,13 +85,13 @@ class RobotsMiddleware:
         return middleware
 
     def scope_grown(self, url: str) -> None:
-        """Take in the sitemaps of a service that was not in the scope when its robots.txt was read."""
+        """Read the sitemaps of a service that was outside the scope when its robots.txt was read."""
         service = service_of(url)
         if self.sitemaps and (record := self._records.known(service)) is not None:
             announce(self.crawler, record.rules.sitemaps, f"{service}/")
 
     async def process_request(self, request: Request) -> None:
-        # Only pages have a host in the frontier; robots.txt itself is asked for without.
+        # Only pages have a host in the frontier; the request for robots.txt has none.
         if "host" not in request.meta:
             if request.callback is not NO_CALLBACK and "dont_obey_robotstxt" not in request.meta:
                 await self._check_own(request)
@@ -115,7 +115,7 @@ class RobotsMiddleware:
         raise Postponed
 
     async def _check_own(self, request: Request) -> None:
-        """Raise Denied if a request of the spider's own is forbidden; it has no turn to wait for."""
+        """Raise Denied if the spider's own request is forbidden; it has no turn to wait for."""
         url = normalise(request.url)
         service = service_of(url)
         while (record := self._records.known(service)) is None or record.expires <= clock.now():
@@ -125,7 +125,7 @@ class RobotsMiddleware:
             raise Denied("robots" if record.reached else "unreachable")
 
     async def _ask(self, service: str, request: Request) -> None:
-        """Ask for the robots.txt of a service, or wait for somebody who does."""
+        """Fetch the robots.txt of a service, or wait for the request that does."""
         if asked := self._asking.get(service):
             await asked.wait()
             return
@@ -153,7 +153,7 @@ class RobotsMiddleware:
             self._set_delay(service, record, host)
 
     def _set_delay(self, service: str, record: Record, host: int) -> None:
-        """Give a host the longest Crawl-delay of its services, which may have got shorter."""
+        """Give a host the longest Crawl-delay of its services; it may be shorter than before."""
         self._unheeded.discard(service)
         longest = self._records.longest_delay(service, record.rules.crawl_delay)
         self._frontier.slow_down(host, crawl_delay=min(longest, self.longest_delay))
@@ -161,7 +161,7 @@ class RobotsMiddleware:
     async def _fetch(
         self, service: str, request: Request, previous: Record | None
     ) -> Record | None:
-        """Return what becomes of the record; None if robots.txt has moved, which takes another turn.
+        """Return the new record; None if robots.txt has moved, which takes another turn.
 
         Raise if the service cannot or may not be asked.
         """
@@ -192,7 +192,7 @@ class RobotsMiddleware:
     def _read(self, response: Response, request: Request, previous: Record | None) -> Record:
         status, body = response.status, response.body
         if 300 <= status < 400 and "Location" in response.headers:
-            # To nowhere, or further than RFC 9309 asks to follow: it may be taken for missing.
+            # To nowhere, or further than RFC 9309 asks to follow: it counts as missing.
             status, body = 404, b""
             self._count("fetched/redirects")
         else:
@@ -204,7 +204,7 @@ class RobotsMiddleware:
         return robots.answered(status, body, self.agent, now, previous, wanted=wanted)
 
     async def _download_in_turn(self, service: str, url: str, request: Request) -> Response:
-        """Download a robots.txt in the turn of the page, or in that of the host to which it has moved."""
+        """Download a robots.txt in the turn of the page, or of the host to which it has moved."""
         if urls.host(url) == urls.host(f"{service}/"):
             return await self._download(url)
         host, address = request.meta.get("host"), await self._address_of(urls.host(url))
@@ -221,7 +221,7 @@ class RobotsMiddleware:
             self._frontier.repay(url, clock.now())
 
     async def _address_of(self, name: str) -> str:
-        """Return the address at which a host is, "" if it has none or nobody says."""
+        """Return the address of a host, "" if it has none or nobody answers."""
         found: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def place(_: int, address: str) -> None:
@@ -238,7 +238,7 @@ class RobotsMiddleware:
         return await self.crawler.engine.download_async(request)
 
     def _warn(self, request: Request, problem: str) -> None:
-        """Tell at once if a seed has to wait because its robots.txt cannot be had."""
+        """Report at once a seed that has to wait because its robots.txt cannot be fetched."""
         if request.meta.get("depth") == 0:
             send = self.crawler.signals.send_catch_log
             send(seed_failed, url=request.url, problem=problem)
@@ -253,7 +253,7 @@ class RobotsMiddleware:
 
 
 def _concerns_the_server(error: Exception) -> bool:
-    """Tell whether an error means that there is no server, or none that may be asked at all."""
+    """Tell whether an error means that there is no server, or that it must not be asked."""
     if isinstance(error, IgnoreRequest):
-        return type(error) is not IgnoreRequest  # which is a body that unpacks to too much
+        return type(error) is not IgnoreRequest  # that is a body that unpacks to too much
     return isinstance(error, CannotResolveHostError) or getattr(error, "concerns_server", False)

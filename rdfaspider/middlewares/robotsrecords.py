@@ -1,4 +1,4 @@
-"""What is known of robots.txt: kept with the frontier, and the part that was used last at hand."""
+"""The records of robots.txt: kept with the frontier, the latest ones also in memory."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Frontier
 
-# Octets of stored rules that are at hand, some 40,000 services; the rest is with the frontier.
+# Octets of stored rules in memory, some 40,000 services; the rest is with the frontier.
 _REMEMBERED = 8_000_000
 
 
 class Records:
-    """Records by service, and by URL those of answers elsewhere, to which robots.txt files have moved.
+    """Records by service, and by URL for robots.txt files that have moved elsewhere.
 
-    The latter are at hand only: many hosts may have moved theirs to one place, which is then asked once.
-    `delays` of a host are those that its services ask for, a note for each host that has any.
+    The latter are in memory only: many hosts may have moved theirs to one URL, which is then fetched once.
+    The note `delays HOST` has the Crawl-delays that the services of a host ask for.
     """
 
     def __init__(self, frontier: Callable[[], Frontier]) -> None:
@@ -46,7 +46,7 @@ class Records:
         self._keep(service, record, len(data))
 
     def answered(self, url: str, now: float) -> Record | None:
-        """Return what a URL has answered to others lately, None if that is not known."""
+        """Return the latest answer of a URL to which others have moved, None if there is none."""
         service = service_of(url)
         record = self.known(service) if url == f"{service}/robots.txt" else self._at_hand(url)
         if record is None or record.failures or not record.reached or record.expires <= now:
@@ -57,7 +57,7 @@ class Records:
         self._keep(url, record, len(record.to_bytes()))
 
     def longest_delay(self, service: str, delay: float | None) -> float:
-        """Take in the Crawl-delay of a service, None for none; return the longest of its host."""
+        """Store the Crawl-delay of a service, None for none; return the longest of its host."""
         name = f"delays {host(f'{service}/')}"
         delays: dict[str, float] = json.loads(noted(self._frontier(), name) or b"{}")
         before = dict(delays)
@@ -89,5 +89,5 @@ class Records:
 
 
 def service_of(url: str) -> str:
-    """Return scheme, host and port of a normalised URL, which have one robots.txt for all users."""
+    """Return scheme, host and port of a normalised URL, which share one robots.txt."""
     return f"{url.partition('/')[0]}//{authority(url)}"

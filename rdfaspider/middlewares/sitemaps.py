@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Frontier
 
-# Of one service in all; large sites name some hundreds.
+# Sitemaps of one service; large sites have some hundreds.
 _MOST_SITEMAPS = 500
-# How deep an index may be in others: sitemaps.org has none in another, yet some sites do.
+# How deep indexes may nest: sitemaps.org allows no nesting, but some sites do it.
 _DEEPEST_INDEX = 1
 
 
 class _Note(NamedTuple):
-    """What is known of a sitemap: the indexes and redirects that led there, and whose robots.txt."""
+    """How a sitemap was found: behind how many indexes and redirects, and whose robots.txt names it."""
 
     level: int
     hops: int
@@ -45,12 +45,12 @@ class _Note(NamedTuple):
 
 
 class SitemapsMiddleware:
-    """Marks the requests for sitemaps by a list in their `meta["sitemap"]`, and fills it with pages.
+    """Marks the requests for sitemaps by a list in `meta["sitemap"]`, and fills it with pages.
 
-    That a URL is a sitemap, whose robots.txt says so, and how many indexes and redirects led there is
-    noted with the frontier, so a restart knows it. Sitemaps have depth 0, wherever they were found, so
-    what they list is one link away from a seed. Only those within the scope of the crawl are read, and
-    so many of one service: a robots.txt cannot send the crawl to others.
+    A note in the frontier says that a URL is a sitemap, whose robots.txt names it, and how many indexes and
+    redirects led there, so a restart knows it. Sitemaps have depth 0, wherever they were found, so the
+    pages in them are one link away from a seed. Only sitemaps within the scope of the crawl are read, and
+    a limited number per service: a robots.txt cannot send the crawl elsewhere.
     """
 
     def __init__(self, crawler: Crawler, most_urls: int) -> None:
@@ -99,7 +99,7 @@ class SitemapsMiddleware:
 
 
 def announce(crawler: Crawler, urls: Iterable[str], note: _Note | str) -> None:
-    """Take in URLs as sitemaps, named by the robots.txt of a service or by what that led to."""
+    """Add URLs as sitemaps: named by the robots.txt of a service, an index or a redirect."""
     note = _Note(0, 0, note) if isinstance(note, str) else note
     frontier: Frontier = crawler.engine.scheduler.frontier  # type: ignore[union-attr]
     spider: Any = crawler.spider

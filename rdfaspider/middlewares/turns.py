@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class Postponed(IgnoreRequest):
-    """Says that a URL has to wait for another turn of its host, and is to be asked for then."""
+    """A URL has to wait for another turn of its host."""
 
     postpones = True
 
 
 def noted(frontier: Frontier, name: str) -> bytes | None:
-    """Return a note of the frontier; Postponed if it cannot be read now, which is not the page's fault."""
+    """Return a note of the frontier; raise Postponed if it cannot be read now."""
     try:
         return frontier.note(name)
     except FrontierUnavailable as error:

@@ -1,4 +1,4 @@
-"""Sees to it that nothing is fetched past the address guard, and reports what that did."""
+"""Makes sure that nothing is fetched past the address guard, and reports its counters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.resolver.addresses import Address
 
-# Seconds between two looks for names that wait behind slow ones.
+# Seconds between two checks for names that wait behind slow ones.
 _LOOK_AGAIN = 0.2
 
 # They name no host.
@@ -31,11 +31,10 @@ _HARMLESS = frozenset(("data",))
 
 
 class ResolverExtension:
-    """Refuses to start a crawl that would not be guarded; says at which servers hosts are; hands the
-    counters over each second.
+    """Refuses to start a crawl that is not guarded; tells at which servers hosts are; reports counters.
 
-    `has_proxy` tells whether the environment names a proxy, for http or https: which of them a host will
-    be asked by is not known beforehand. A host that is then asked without one is placed by the address
+    `has_proxy` tells whether the environment names a proxy, for http or https: which of the two a host
+    will need is not known in advance. A host that is then fetched without one is placed by the address
     that answers.
     """
 
@@ -70,9 +69,9 @@ class ResolverExtension:
     def hosts_unplaced(
         self, hosts: Iterable[tuple[int, str]], place: Callable[[int, str], None]
     ) -> None:
-        """Look hosts up before they are needed; the first address is the one that is connected to.
+        """Look hosts up before they are needed; the first address is the one to connect to.
 
-        Behind a proxy there is none: each host is a server of its own.
+        Behind a proxy there is none: each host counts as a separate server.
         """
         for host, name in hosts:
             if self._is_proxied(name):
@@ -83,7 +82,7 @@ class ResolverExtension:
     def _is_proxied(self, name: str) -> bool:
         if self.has_proxy:
             return not proxy_bypass(name)
-        # A middleware may choose proxies that nobody else knows of.
+        # A middleware may choose proxies that are not in the environment.
         return installed_resolver().uses_proxy
 
     def _look_up(self, host: int, name: str, place: Callable[[int, str], None]) -> None:
@@ -101,7 +100,7 @@ class ResolverExtension:
 
 
 def check_wiring(settings: BaseSettings) -> None:
-    """Raise UsageError if the settings let a download go past the guard."""
+    """Raise UsageError if the settings would let a download bypass the guard."""
     if not issubclass(load_object(settings["TWISTED_DNS_RESOLVER"]), Resolver):
         raise UsageError("TWISTED_DNS_RESOLVER is not rdfaspider.resolver.Resolver.")
     for scheme, path in settings.getwithbase("DOWNLOAD_HANDLERS").items():
@@ -110,6 +109,6 @@ def check_wiring(settings: BaseSettings) -> None:
         handler = load_object(path)
         if not getattr(handler, "is_guarded", False):
             raise UsageError(
-                f"DOWNLOAD_HANDLERS has {handler.__name__} for {scheme}, which goes past the"
+                f"DOWNLOAD_HANDLERS has {handler.__name__} for {scheme}, which bypasses the"
                 " address guard: use rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler, or None."
             )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# What a seed may open by naming it. Nobody crawls a metadata service on purpose.
+# A seed may allow these by naming them. Nobody crawls a metadata service on purpose.
 _NAMEABLE = frozenset(("loopback", "private"))
 
 
@@ -24,9 +24,9 @@ class Guard:
 
     An entry is an address (`127.0.0.1`, `::1`), a network (`10.0.0.0/8`) or a name
     (`wiki.intranet`), and all but a network may have a port (`127.0.0.1:8080`, `[::1]:8080`).
-    Without a port it is good for all. A name stands for itself, not for names below it, and allows
-    whatever it resolves to. Other forms of an allowed address (`::ffff:127.0.0.1`) stay refused,
-    and a metadata service is allowed by its own address alone: no network or name includes it.
+    Without a port it allows all ports. A name stands for itself, not for names below it, and allows
+    any address that it resolves to. Other forms of an allowed address (`::ffff:127.0.0.1`) stay
+    refused, and only its own address allows a metadata service: no network or name includes it.
     """
 
     def __init__(self, allow: Iterable[str] = ()) -> None:
@@ -74,9 +74,9 @@ class Guard:
 def named_servers(urls: Iterable[str]) -> list[str]:
     """Return the entries that let a crawl reach the servers that its user named by their address.
 
-    These are the URLs (normalised) whose host is a loopback or private address, or `localhost`:
-    host and port, no other port of that machine. A name that merely resolves to such an address is
-    not among them, since its owner, and not the user, says where it points.
+    These are host and port of the normalised URLs whose host is a loopback or private address, or
+    `localhost`. A name that resolves to such an address is not among them, since its owner, not the
+    user, decides where it points.
     """
     entries: dict[str, None] = {}
     for url in urls:

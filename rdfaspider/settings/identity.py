@@ -1,4 +1,4 @@
-"""Who asks: the User-Agent header, and the rule that nobody asks the world without a name."""
+"""The User-Agent header, and the rule that nobody crawls strangers without a contact."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-# Our own machine, and names that nobody has (RFC 2606, RFC 6761).
+# This machine, and names that nobody can own (RFC 2606, RFC 6761).
 _NOBODYS = re.compile(
     r"127(\.\d+){3}|\[::1\]|(.*\.)?(localhost|test|example|invalid|example\.(com|net|org))"
 )

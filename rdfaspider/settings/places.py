@@ -42,7 +42,7 @@ def _in_jobdir(settings: BaseSettings, name: str) -> str:
 
 
 def find_missing(settings: BaseSettings) -> Iterator[str]:
-    """Yield a sentence for each thing on disk that the crawl needs and cannot have."""
+    """Yield a sentence for each file or directory that the crawl needs and cannot use."""
     jobdir = settings["JOBDIR"] or "."
     if fault := _unwritable(jobdir):
         yield f"JOBDIR={jobdir} is wrong: {fault}."
@@ -70,12 +70,12 @@ def seeds_url(settings: BaseSettings) -> str:
 
 
 def _unwritable(name: str) -> str:
-    """Return why a directory can neither be written nor made, "" if it can."""
+    """Return why a directory can neither be written nor created, "" if it can."""
     path = Path(name).absolute()
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
-        pass  # it will be made
+        pass  # it will be created
     except OSError as error:  # a name that is too long, for example
         return f"it cannot be used ({error.strerror})"
     place = next(each for each in (path, *path.parents) if os.path.lexists(each))
@@ -83,7 +83,7 @@ def _unwritable(name: str) -> str:
     if not place.is_dir():
         return f"{what} is not a directory"
     try:
-        # The one sure way to know, for the owner of the system too; the file never has a name.
+        # The only sure test, also for root; the file never has a name.
         TemporaryFile(dir=place).close()
     except OSError as error:
         return f"{what} cannot be written ({error.strerror})"

@@ -16,7 +16,7 @@ from rdfaspider.curves import Panel, draw, short
 from rdfaspider.extensions.history.samples import Sample
 from rdfaspider.terminal import duration
 
-# Counters are renewed once a second, so a rate over less than this would be a matter of luck.
+# Counters change once a second, so a rate over a shorter time would be arbitrary.
 _SHORTEST = 4.0
 # More steps than this are noise in a panel of 400 pixels.
 _STEPS = 120
@@ -115,7 +115,7 @@ def table(crawls: Sequence[Crawl]) -> str:
 
 
 def plot(crawls: Sequence[Crawl]) -> str:
-    """Return pages a second, URLs, bandwidth and triples over time, a curve for each crawl, as SVG."""
+    """Return pages per second, URLs, bandwidth and triples over time as SVG, a curve for each crawl."""
     longest = max(crawl.samples[-1].seconds for crawl in crawls)
     unit, size = next((pair for pair in _UNITS if longest >= 3 * pair[1]), ("seconds", 1.0))
     edges = [_edges(c.samples, max(_SHORTEST, c.samples[-1].seconds / _STEPS)) for c in crawls]
@@ -173,7 +173,7 @@ def _cells(crawls: Sequence[Crawl]) -> list[list[str]]:
 
 
 def _edges(samples: Sequence[Sample], least: float) -> list[Sample]:
-    """Return the first sample, the last, and some between, each at least so many seconds after another."""
+    """Return the first sample, the last, and some between, at least `least` seconds apart."""
     edges = [samples[0]]
     for sample in samples:
         if sample.seconds - edges[-1].seconds >= least:
@@ -184,7 +184,7 @@ def _edges(samples: Sequence[Sample], least: float) -> list[Sample]:
 
 
 def _rate(edges: Sequence[Sample], name: str, size: float) -> list[tuple[float, float]]:
-    """Return a step for each interval, as high as the counter grew in a second of it."""
+    """Return a step for each interval, as high as the growth of the counter per second."""
     points: list[tuple[float, float]] = []
     for before, after in pairwise(edges):
         if length := after.seconds - before.seconds:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 logger = getLogger(__name__)
 
-# More reasons than this are a report, not a summary.
+# More reasons than this belong in a report.
 _REASONS = 12
 _QUERY = "SELECT ?type (COUNT(*) AS ?n) { ?s a ?type } GROUP BY ?type ORDER BY DESC(?n)"
 
@@ -77,7 +77,7 @@ class Summary:
         ]
 
     def _labels(self, state: str) -> list[str]:
-        """Break down by reason what ended in a state in this run, most frequent first."""
+        """Return what ended in a state in this run, by reason, most frequent first."""
         prefix = f"frontier/{state}/"
         counts = [
             (value, name[len(prefix) :])
@@ -89,7 +89,7 @@ class Summary:
         return [f"    {state} in this run: {text}"] if counts else []
 
     def _stored(self) -> list[str]:
-        """Tell what is in the store apart from what only waits to be sent there."""
+        """Return what is stored, and what waits to be sent."""
         found = (
             f"{plural(self._stat('store/quads'), 'triple')} from"
             f" {plural(self._stat('store/graphs'), 'page')}"
