@@ -58,8 +58,8 @@ class Options:
 class Extraction:
     """What one page holds; ``links``, ``relations`` and ``texts`` run in parallel.
 
-    Its statements are there as N-Quads, as bytes can be handed on to a store or to another process
-    for nothing, and as quads for those who ask for them. All IRIs in them are valid.
+    Its statements are N-Quads, because bytes can be passed to a store or another process for free;
+    ``quads`` parses them. All IRIs in them are valid.
     """
 
     links: list[str] = field(default_factory=list)
@@ -88,10 +88,10 @@ def extract(
 ) -> Extraction:
     """Return the links, the quads and the facts of the page at an absolute URL.
 
-    Whatever fails is counted among the cuts of the facts, and costs nothing else that was found.
+    A failure is counted in the cuts of the facts, and does not affect what else was found.
     """
-    # A page makes tens of thousands of small objects and no cycles: to look for cycles meanwhile
-    # would cost a tenth of the time.
+    # A page makes tens of thousands of small objects and no cycles: collecting garbage meanwhile
+    # would take a tenth of the time.
     collects = gc.isenabled()
     gc.disable()
     extraction = Extraction()
@@ -152,7 +152,7 @@ def _read_page(
         size, body = len(body), guard.without_tags(body, limits.tags)
         if len(body) < size:
             facts.cuts["tags"] += 1
-    lowered = body.lower()  # the looks before the parse are at this
+    lowered = body.lower()  # searched before the parse
     names = _ATTRIBUTES
     names |= jsonld.ATTRIBUTES if "jsonld" in formats else frozenset()
     names |= microdata.attributes(lowered) if "microdata" in formats else frozenset()

@@ -1,12 +1,12 @@
 """What a crawler knows of one robots.txt, and for how long (RFC 9309 sections 2.3.1 and 2.4).
 
     answered   2xx: its rules. 4xx: everything is allowed. Both for a day.
-    out of reach (5xx, 429, no answer, no end of redirects being none of these)
+    out of reach (5xx, 429, no answer; too many redirects are not among these)
                the rules of the last answer if there was one, else everything is forbidden; it is
                asked again soon, later each time. After thirty days everything is allowed.
 
-429 is among the 4xx of the RFC, which allows to fetch then and does not ask for it; a server that
-says so is not asked for more.
+429 is among the 4xx of the RFC, after which fetching is allowed but not required; a server that sends it
+is not asked for more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HEAD = struct.Struct(">dId?")
 class Record:
     """Rules, and until when they hold.
 
-    `failures` counts the tries in vain since the last answer, the first of them at `since`.
+    `failures` counts the failed tries since the last answer, the first of them at `since`.
     `reached` tells whether the rules are those of an answer.
     """
 

@@ -34,7 +34,7 @@ class BreadthChooser:
         return first.depth * 1e9 + first.number, b""
 
     def learn(self, host: MemoryHost, entry: Entry, gain: float) -> None:
-        """Nothing: that is the point."""
+        """Learn nothing: that is the point."""
 
 
 class HarvestChooser:
@@ -119,7 +119,7 @@ ORDERS: dict[str, Callable[[int], Chooser]] = {
 
 
 def simulated(order: str, seed: int = 0, delay: float = 1.0) -> MemoryFrontier:
-    """Return a frontier in memory with the order of this name, whose hosts rest so many seconds."""
+    """Return a frontier in memory with the order of this name; its hosts rest `delay` seconds."""
     if order not in ORDERS:
         raise ValueError(f"There is no simulated order {order}: choose {', '.join(ORDERS)}.")
     return MemoryFrontier(ORDERS[order](seed), delay)

@@ -1,9 +1,9 @@
 """A frontier in memory, for trying out orders: hosts with clocks, and groups of URLs to choose from.
 
 Layout. A host has groups of waiting URLs, each a heap by the rank that its order gives. A host that may
-be fetched from is in the heap of the ready ones with the urgency that its order found when it
-became ready; it is found anew when a better URL comes in, and not otherwise, so that an order which
-draws by chance draws once for what it knows. The others are in a heap by their time.
+be fetched from is in the heap of ready hosts, with the urgency that its order computed when it became
+ready. That is computed again only when a better URL comes in, so that a random order draws once for what it
+knows. The other hosts are in a heap by their time.
 
 Invariant. A host with waiting URLs is in exactly one place: ready, asleep, or being fetched from.
 """
@@ -60,7 +60,7 @@ class Chooser(Protocol):
         """Return the urgency of a ready host, small is first, and which of its groups is meant."""
 
     def learn(self, host: MemoryHost, entry: Entry, gain: float) -> None:
-        """Take in what a page was worth."""
+        """Learn what a page was worth."""
 
 
 class MemoryFrontier:

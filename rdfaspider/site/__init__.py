@@ -14,5 +14,5 @@ processes with the same parameters see the same web. Read the modules in this or
     answers     URL -> HTTP answer, with the faults of a real server
     oracle      what exists, what a crawl reaches, and the exact triples
     server      answers over sockets, as an origin and as an HTTP proxy
-    process     a server in a process of its own, in a `with` block
+    process     a server in another process, in a `with` block
 """

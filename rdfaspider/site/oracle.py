@@ -1,4 +1,4 @@
-"""What a crawl of the generated web must find, said without fetching anything."""
+"""What a crawl of the generated web must find, computed without fetching."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reach:
 
 
 class Oracle:
-    """Knows a web's URLs, links and triples. Faults that pass (429, 503) are past for it."""
+    """Knows a web's URLs, links and triples. It ignores temporary faults (429, 503)."""
 
     def __init__(self, web: Web) -> None:
         self.web = web
@@ -52,7 +52,7 @@ class Oracle:
     def urls(self, host: int = 0, origin: str = "") -> Iterator[str]:
         """Yield every page of a host that exists, breadth first, without traps and sessions.
 
-        `origin` is for a server at an address of its own, such as `http://127.0.0.1:8000`.
+        `origin` is that of a server at a given address, such as `http://127.0.0.1:8000`.
         """
         origin = origin or self.web.origin(host)
         for index in range(self.web.tree.count):

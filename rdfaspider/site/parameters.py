@@ -74,7 +74,7 @@ class Parameters:
     slot: float = knob(5.0, "seconds of a time slot, after which such a fault may pass")
 
     disallowed: float = knob(0.0, "share of sections that robots.txt forbids", share=True)
-    agent: str = knob("", "user agent for which robots.txt has rules of its own")
+    agent: str = knob("", "user agent for which robots.txt has special rules")
     crawl_delay: float = knob(0.0, "Crawl-delay in robots.txt, if not 0")
     robots_missing: float = knob(0.0, "share of hosts whose robots.txt answers 404", share=True)
     robots_broken: float = knob(0.0, "share of hosts whose robots.txt answers 500", share=True)

@@ -1,4 +1,4 @@
-"""A generated web in a process of its own, for tests and benchmarks."""
+"""A generated web in another process, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def running(
     server later in time instead of waiting. OSError, with the server's sentence, if it fails.
     """
     command = [sys.executable, "-m", "rdfaspider.site", *write_options(parameters)]
-    # The server ends with its input, and so never outlives whoever started it, even if killed.
+    # The server ends with its input, so it never outlives the process that started it.
     command += [f"--port={port}", f"--start={start}", "--stdin"]
     if log:
         command.append(f"--access-log={log}")

@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
             self._log.write(f"{time.time():.6f} {address} {method} {url} {status}\n")
 
     def _refuse(self, status: int) -> None:
-        """Answer what cannot be served, and hang up, since the rest of the stream is unclear."""
+        """Answer a bad request and close, since the rest of the stream is unclear."""
         allow = (("Allow", "GET, HEAD"),) if status == 405 else ()
         self._send(Answer(status, f"{_REASONS[status]}\n".encode(), headers=allow), False, False)
 
@@ -175,7 +175,7 @@ def _url(target: bytes, host: bytes) -> str:
 
 def _head(reply: Answer, stay: bool) -> bytes:
     more = "".join(f"{name}: {value}\r\n" for name, value in reply.headers)
-    # A 304 describes the page that the client has, whose length is not at hand.
+    # A 304 describes the page that the client has; its length is not known here.
     length = f"Content-Length: {len(reply.body)}\r\n" if reply.status != 304 else ""
     return (
         f"HTTP/1.1 {reply.status} {_REASONS[reply.status]}\r\n"
@@ -214,7 +214,7 @@ async def serve(
     finally:
         for server in servers:
             server.close()
-        while connections:  # each is told of its end in a later turn of the loop
+        while connections:  # each is notified in a later turn of the loop
             for connection in list(connections):
                 connection.close()
             await asyncio.sleep(0)

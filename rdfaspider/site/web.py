@@ -36,7 +36,7 @@ class Web:
         self._name = re.compile(rf"w(0|[1-9][0-9]{{0,17}})\.{re.escape(parameters.domain)}")
         self._fates = _limits(parameters, FATES)
         self._formats = _limits(parameters, FORMATS)
-        # Hosts and paths come in runs, and building them anew is a fifth of the cost of a page.
+        # The same hosts and paths come in runs; building them each time is a fifth of the cost of a page.
         self.path = lru_cache(maxsize=65536)(self.tree.path)
         self._host = lru_cache(maxsize=4096)(self._find_host)
 
@@ -70,7 +70,7 @@ class Web:
     # what lasts
 
     def fate(self, host: int, index: int) -> str:
-        """Return what lastingly befalls a page: one of FATES, or "" for nothing. Roots are safe."""
+        """Return the lasting fault of a page: one of FATES, or "" for none. Roots have none."""
         if index == 0 or not self._fates:
             return ""
         chance = draw(self.parameters.seed, "fate", host, index)
@@ -79,7 +79,7 @@ class Web:
     def redirect(self, place: Place) -> str | None:
         """Return where a place redirects to, a path or a URL of another host; None if it does not.
 
-        A redirected page leads to a sound one; a looping page leads to itself by way of `?again`.
+        A redirected page leads to a sound one; a looping page leads to itself through `?again`.
         """
         if not self._fates:
             return None
@@ -117,7 +117,7 @@ class Web:
     def page(self, url: str, at: float = 0.0) -> Page | None:
         """Return the page that a URL shows at a time, None if it shows no page.
 
-        Redirects and lasting errors show none; the faults that pass (429, 503) are not looked at.
+        Redirects and lasting errors show none; temporary faults (429, 503) are ignored.
         """
         place = self.place(url)
         try:
@@ -182,9 +182,9 @@ class Web:
     def format(self, host: int, index: int) -> str:
         """Choose the format of a page, "" for none.
 
-        With skew s each host moves its share the part s of the way to all or nothing, and so does
-        each section with the share of its host, so that the mean over many hosts stays the same;
-        and the part s of a section's pages have the same format.
+        With skew s each host moves its share by s towards all or nothing, and so does each section with
+        the share of its host; the mean over many hosts stays the same. The share s of a section's pages
+        have the same format.
         """
         if not self._formats:
             return ""

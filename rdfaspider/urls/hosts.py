@@ -1,4 +1,4 @@
-"""The server of a URL, read off its normal form without parsing it again."""
+"""Host, port and domain of a URL in normal form, without parsing it again."""
 
 import re
 from functools import cache, lru_cache
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tldextract import TLDExtract
 
 
-# What WHATWG leaves in the name of a host, and neither a server nor an IRI can have.
+# Characters that WHATWG allows in a host name, but no server and no IRI can have.
 _ODD: Final = re.compile(r"https?://[^/?]*[\"`{}]")
 
 # Ports of other services, which browsers do not let a page ask by HTTP (the "bad ports" of WHATWG Fetch).
@@ -68,14 +68,14 @@ def domain_of(name: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def owner_of(name: str) -> str:
-    """Return the part of a host's name below which all belongs to one owner: ``me.blogspot.com``."""
+    """Return the part of a host name that belongs to one owner: ``me.blogspot.com``."""
     found = _extractor().extract_str(name, include_psl_private_domains=True)
     return found.top_domain_under_public_suffix or name
 
 
 @cache
 def _extractor() -> "TLDExtract":
-    # Imported here because it brings requests along. The bundled list is used as it is: no network,
+    # Imported here because it imports requests. The bundled list is used as it is: no network,
     # no cache on disk; blogspot.com and other private suffixes count as one domain.
     from tldextract import TLDExtract
 

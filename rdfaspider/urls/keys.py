@@ -7,8 +7,8 @@
     http://127.0.0.1:8000/             127.0.0.1:8000)/
     https://user:word@example.org/     org,example@user:word)/
 
-A key has everything its URL has, and the way back is exact. What stands before the port, the user and
-the `)` is the host: it has one clock, whatever its services are and whoever asks.
+A key has everything its URL has, and the conversion back is exact. The host is what comes before the port,
+the user and the `)`: it has one clock, for all its services and users.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DEFAULT_PORT = {"http": "80", "https": ""}
 # Where a key may be cut: labels of the host, then the path's segments, then the query's parts.
 CUTS = frozenset(b",)/?&")
 
-# Pages link mostly within a few hosts, so the turning round is done once for each.
+# Pages link mostly within a few hosts, so each is converted once.
 _REMEMBERED = 65_536
 
 

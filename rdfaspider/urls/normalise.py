@@ -1,4 +1,4 @@
-"""URLs are brought to one normal form, so that one page has one name.
+"""Brings URLs to one normal form, so that one page has one name.
 
 The form is what a browser would request (WHATWG parsing and joining, by Ada), made canonical by
 those steps of RFC 3986 section 6 that WHATWG leaves out and that never change the page:
@@ -35,7 +35,7 @@ _HEX: Final = "[0-9A-Fa-f]"
 # the stray one to a new escape ("%%34%31" would become "%41", and then "A").
 _ESCAPES: Final = re.compile(f"%(?:{_HEX}{{2}}|{_HEX}?(?:%{_HEX}{{2}})+)")
 
-# Each escape as it is to be written.
+# The normal form of each escape.
 _WRITTEN: Final = {
     f"%{high}{low}": chr(code) if (code := int(high + low, 16)) in _UNRESERVED else f"%{code:02X}"
     for high in "0123456789ABCDEFabcdef"

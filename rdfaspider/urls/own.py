@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Network = IPv4Network | IPv6Network
 
-# Fetches at once from a host of the user's own.
+# Concurrent fetches from one of the user's own hosts.
 AT_ONCE: Final = 256
 
 # Loopback and private. ::1 has a network of 64 bits, which is one server (`server_of`), to itself.
@@ -52,7 +52,7 @@ def server_of(address: IPv4Address | IPv6Address) -> str:
 
 
 class OwnServers:
-    """Tells servers of the user's own from others, by the name of a host and its address.
+    """Tells the user's own servers from others, by the name of a host and its address.
 
     `allowed` has entries as RESOLVER_ALLOW has them: an address, a network or a name, some with a port.
     """
@@ -69,7 +69,7 @@ class OwnServers:
                 self._networks.append(network)
 
     def includes(self, name: str, address: str | None = None) -> bool:
-        """Tell whether a host is the user's own; an address that is not known, None or "", tells nothing."""
+        """Tell whether a host is the user's own; the address is None or "" if unknown."""
         name = name.rstrip(".")
         if name in self._names or name.endswith(".localhost"):
             return True
@@ -82,7 +82,7 @@ class OwnServers:
 
     @property
     def slots(self) -> dict[str, dict[str, float]]:
-        """What Scrapy's DOWNLOAD_SLOTS says of the hosts that are known beforehand to be own."""
+        """Return Scrapy's DOWNLOAD_SLOTS for the hosts that are known in advance to be own."""
         single = (str(net.network_address) for net in self._networks if net.num_addresses == 1)
         names = ("127.0.0.1", "::1", *sorted(self._names), *single)
         return {name: {"delay": 0.0, "concurrency": AT_ONCE} for name in names}

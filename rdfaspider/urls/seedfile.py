@@ -1,4 +1,4 @@
-"""Reads seeds: URLs given as an argument, one a line in a file, or on standard input.
+"""Reads seeds: URLs given as an argument, one per line in a file, or on standard input.
 
 A file may be gzipped, whatever its name is. Text is UTF-8 or, with its mark, UTF-16; a byte that is
 neither is read as Latin-1. Empty lines and lines that begin with `#` are skipped. The file is
@@ -33,7 +33,7 @@ _GZIP: Final = b"\x1f\x8b"
 # Bad seeds that are named.
 _NAMED: Final = 20
 
-# A longer line is no URL, and whatever has one is no list of them: a device, an image, a gzip bomb.
+# A longer line is not a URL, and its file is not a list of URLs: a device, an image, a gzip bomb.
 _MAX_LINE: Final = 1 << 20
 
 
@@ -91,7 +91,7 @@ def seed_url(text: str) -> str:
 
 @contextmanager
 def _reading(argument: str, name: str) -> Iterator[io.TextIOWrapper]:
-    """Open the file as text; say in a sentence what goes wrong while it is read."""
+    """Open the file as text; raise ValueError with a sentence if it cannot be read."""
     try:
         with _binary(argument) as file, _unpacked(file) as unpacked:
             text = io.TextIOWrapper(unpacked, _encoding(unpacked), errors="seedfile.latin-1")

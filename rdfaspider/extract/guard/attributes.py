@@ -16,7 +16,7 @@ _TAG = re.compile(rb"</?[a-z][^\t\n\f\r />]*+")
 _SPACE = b"\t\n\f\r "
 _AROUND = frozenset(_SPACE + b"=")  # before the quote that begins a value
 _LONG = 2_048  # bytes of a tag that may do harm: some hundred attributes; a quarter in a large page
-_STEPS = 3  # long steps through a page, none of which surely leaves the tag that it began in
+_STEPS = 3  # long steps through a page that may all end inside one tag
 _NEAR = 64  # bytes that are looked at for the = of a value
 
 

@@ -66,7 +66,7 @@ def _has_attributes(tag: re.Match[bytes]) -> bool:
 
 
 def close_p(stack: ElementStack, name: bytes = b"") -> None:
-    """Close a paragraph that is open."""
+    """Close an open paragraph."""
     if stack.paragraphs:
         if stack.names[-1] == b"p":
             stack.pop()
@@ -74,7 +74,7 @@ def close_p(stack: ElementStack, name: bytes = b"") -> None:
 
 
 def may_close_p(stack: ElementStack, name: bytes = b"") -> None:
-    """Doubt a paragraph that is open."""
+    """Mark an open paragraph as doubtful."""
     if stack.paragraphs:
         stack.doubt_within(b"p")
 

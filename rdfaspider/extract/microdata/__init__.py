@@ -1,8 +1,8 @@
 """Microdata to RDF, second edition: the items of a page as triples.
 
 An item is described once for each namespace that its names may come from: its type's, or when it
-has no type those of the items that it is a value of. An item that contains itself by way of @itemref
-is wrong in Microdata but sound in RDF: it is described all the same, and counted as a warning.
+has no type those of the items that have it as a value. An item that contains itself through @itemref
+is wrong in Microdata but valid in RDF: it is described, and counted as a warning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Item = tuple[int, str]
 
 _TYPE = f"<{RDF}type>"
 _HOSTS = frozenset(("html5", "xhtml1", "xhtml5"))
-_VISIT = 20  # characters that a property costs, so that items sharing useless ones end too
+_VISIT = 20  # characters that each property counts, so that items which share useless ones end too
 
 
 def attributes(lowered: bytes) -> frozenset[str]:

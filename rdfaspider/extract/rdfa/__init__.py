@@ -3,7 +3,7 @@
 The sequence (RDFa Core, section 7.5) needs from an element's surroundings only what its parent
 left behind. So one pass over the flat list suffices: each element takes the context of its parent
 and leaves one for its children. Lists are written when the pass is over. An element that can bring
-no triple by itself, such as a plain link, is worked out only if a descendant asks for its context.
+no triple by itself, such as a plain link, is processed only if a descendant needs its context.
 """
 
 from __future__ import annotations

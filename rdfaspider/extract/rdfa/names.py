@@ -69,7 +69,7 @@ class Names:
         prefixes: dict[str, str] | None = None,
         vocabulary: str | None = None,
     ) -> Names:
-        """Return the scope of an element that declares something of its own."""
+        """Return the scope of an element that declares something."""
         base = base or self.base
         names = type(self)(
             base,

@@ -53,7 +53,7 @@ def described(
     attributes: dict[str, str],
     labels: Labels,
 ) -> Found | None:
-    """Step 5.2: everything else; None when the element is to be skipped.
+    """Step 5.2: everything else; None when the element must be skipped.
 
     The root, and in HTML head and body, stand for the document unless they name something else.
     """

@@ -35,7 +35,7 @@ class Values:
         node: Any,
         resource: str | None = None,
     ) -> str:
-        """Return the value of @property; the resource, if any, is what it is for want of a literal.
+        """Return the value of @property; the resource, if any, is used when there is no literal.
 
         An empty string means that the literal is too long to be kept.
         """

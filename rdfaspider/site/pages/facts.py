@@ -1,4 +1,4 @@
-"""What a page says: things of some type with properties, each of which is one triple."""
+"""What a page says: things of some type with properties; each property is one triple."""
 
 from __future__ import annotations
 

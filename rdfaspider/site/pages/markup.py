@@ -1,6 +1,6 @@
 """Page -> HTML. Its triples are exactly those of the page's things, in the page's format.
 
-No `rel` and no `vocab` is ever written, because both would make triples of their own, and no text
+No `rel` and no `vocab` is ever written, because both would make more triples, and no text
 is near a property's value, because white space would become part of it. `html lang` gives
 language to texts; strings without one say so by `lang=""`.
 """
