@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from rdfaspider.simulator import Run
-    from rdfaspider.simulator.web import Web
+    from rdfaspider.simulator.web import SimulatedWeb
 
 
 class Command(CheckedCommand):
@@ -58,7 +58,7 @@ def _run_all(opts: argparse.Namespace) -> dict[str, Run]:
     return {order: run(order, web, opts) for order in opts.order.split(",")}
 
 
-def _web(opts: argparse.Namespace) -> Web:
+def _web(opts: argparse.Namespace) -> SimulatedWeb:
     from rdfaspider.simulator import WEBS, GeneratedWeb, RecordedWeb, Shape
 
     if opts.web in WEBS:
@@ -66,14 +66,14 @@ def _web(opts: argparse.Namespace) -> Web:
     return RecordedWeb.read(Path(opts.web))
 
 
-def _run_simulated(order: str, web: Web, opts: argparse.Namespace) -> Run:
+def _run_simulated(order: str, web: SimulatedWeb, opts: argparse.Namespace) -> Run:
     from rdfaspider.simulator import crawl, simulated
 
     frontier = simulated(order, opts.seed, opts.delay)
     return crawl(frontier, web, opts.fetches, connections=opts.connections, seed=opts.seed)
 
 
-def _run_real(order: str, web: Web, opts: argparse.Namespace) -> Run:
+def _run_real(order: str, web: SimulatedWeb, opts: argparse.Namespace) -> Run:
     from tempfile import TemporaryDirectory
 
     from rdfaspider.frontier import open_frontier

@@ -30,7 +30,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.python.failure import Failure
 
 from rdfaspider import clock
-from rdfaspider.downloader.memory import Memory
+from rdfaspider.downloader.memory import DownloadMemory
 from rdfaspider.downloader.traffic import Traffic
 from rdfaspider.urls.own import OwnServers
 
@@ -66,7 +66,9 @@ class Downloader(ScrapyDownloader):
         self._is_abandoning = False
         # Requests that hold a slot but do not come from the frontier.
         self._others = 0
-        self.memory = Memory(int(settings.getfloat("FETCH_MEMORY_MB") * (1 << 20)), self._unread)
+        self.memory = DownloadMemory(
+            int(settings.getfloat("FETCH_MEMORY_MB") * (1 << 20)), self._unread
+        )
 
     def _unread(self) -> int:
         """Return the bytes of pages that wait to be parsed."""

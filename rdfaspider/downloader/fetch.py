@@ -39,7 +39,7 @@ class FetchFailed(Exception):
     """Says in a sentence why there is no page."""
 
 
-class Fetched(NamedTuple):
+class FetchedPage(NamedTuple):
     """A page, its final URL, and the content type that its server gives."""
 
     body: bytes
@@ -54,7 +54,7 @@ def fetch(
     allow: Iterable[str] = (),
     timeout: float = 30.0,
     limit: int = 0,
-) -> Fetched:
+) -> FetchedPage:
     """Return the page at a URL, or raise FetchFailed.
 
     headers  what to send with each request
@@ -74,7 +74,7 @@ def fetch(
 
 async def _fetch(
     url: str, headers: Mapping[str, str], allow: Iterable[str], timeout: float, limit: int
-) -> Fetched:
+) -> FetchedPage:
     first = url = normalise(url)
     resolver = _resolver(allow)
     resolver.allow_seeds([url])
@@ -94,7 +94,7 @@ async def _fetch(
             except (ForbiddenAddressError, aiohttp.ClientError) as error:
                 by = "" if url == first else f"{first} redirects to {url}: "
                 raise FetchFailed(by + _sentence(url, error)) from error
-            if isinstance(answer, Fetched):
+            if isinstance(answer, FetchedPage):
                 return answer
             url = answer
     raise FetchFailed(f"{first} redirects more than {MAX_REDIRECTS} times.")
@@ -102,7 +102,7 @@ async def _fetch(
 
 async def _answer(
     session: aiohttp.ClientSession, resolver: Resolver, url: str, limit: int
-) -> Fetched | str:
+) -> FetchedPage | str:
     """Return the page at a URL, or the URL that it redirects to."""
     resolver.check_target(*host_and_port(url))
     proxy = _proxy(url)
@@ -120,7 +120,7 @@ async def _answer(
             body += chunk
             if limit and len(body) > limit:
                 raise FetchFailed(f"{url} has more than {limit:,} bytes (DOWNLOAD_MAXSIZE).")
-        return Fetched(bytes(body), url, response.headers.get("Content-Type", ""))
+        return FetchedPage(bytes(body), url, response.headers.get("Content-Type", ""))
 
 
 def _redirected(url: str, location: str) -> str:

@@ -23,7 +23,7 @@ class Crowded(IgnoreRequest):
     postpones = True
 
 
-class Memory:
+class DownloadMemory:
     """Lets large downloads go on while they and the pages not parsed yet fit into a budget.
 
     Layout: the bytes of each large download, in the order in which they became large, and the downloads

@@ -18,7 +18,7 @@ from rdfaspider.middlewares.robotsrecords import Records, service_of
 from rdfaspider.middlewares.sitemaps import announce
 from rdfaspider.middlewares.turns import Postponed
 from rdfaspider.robots import record as robots
-from rdfaspider.robots.record import Record
+from rdfaspider.robots.record import RobotsRecord
 from rdfaspider.signals import hosts_unplaced, scope_grown, seed_failed
 from rdfaspider.urls import normalise
 
@@ -139,7 +139,7 @@ class RobotsMiddleware:
             self._asking.pop(service).set()
 
     def _heed(
-        self, service: str, record: Record, previous: Record | None, host: int | None
+        self, service: str, record: RobotsRecord, previous: RobotsRecord | None, host: int | None
     ) -> None:
         if self.sitemaps and f"{service}/" in self.crawler.spider.scope:  # type: ignore[union-attr]
             announce(self.crawler, record.rules.sitemaps, f"{service}/")
@@ -152,15 +152,15 @@ class RobotsMiddleware:
         else:
             self._set_delay(service, record, host)
 
-    def _set_delay(self, service: str, record: Record, host: int) -> None:
+    def _set_delay(self, service: str, record: RobotsRecord, host: int) -> None:
         """Give a host the longest Crawl-delay of its services; it may be shorter than before."""
         self._unheeded.discard(service)
         longest = self._records.longest_delay(service, record.rules.crawl_delay)
         self._frontier.slow_down(host, crawl_delay=min(longest, self.longest_delay))
 
     async def _fetch(
-        self, service: str, request: Request, previous: Record | None
-    ) -> Record | None:
+        self, service: str, request: Request, previous: RobotsRecord | None
+    ) -> RobotsRecord | None:
         """Return the new record; None if robots.txt has moved, which takes another turn.
 
         Raise if the service cannot or may not be asked.
@@ -189,7 +189,9 @@ class RobotsMiddleware:
             self._records.keep_answer(url, record)
         return record
 
-    def _read(self, response: Response, request: Request, previous: Record | None) -> Record:
+    def _read(
+        self, response: Response, request: Request, previous: RobotsRecord | None
+    ) -> RobotsRecord:
         status, body = response.status, response.body
         if 300 <= status < 400 and "Location" in response.headers:
             # To nowhere, or further than RFC 9309 asks to follow: it counts as missing.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rdfaspider.frontier import Frontier, State, Taken
-    from rdfaspider.simulator.web import Web
+    from rdfaspider.simulator.web import SimulatedWeb
 
 _POINTS = 200  # of a curve
 
@@ -109,7 +109,7 @@ class Run:
 
 def crawl(
     frontier: Crawled,
-    web: Web,
+    web: SimulatedWeb,
     fetches: int,
     *,
     seeds: int = 20,
@@ -157,7 +157,9 @@ def _next_time(
     return min(times, default=None)
 
 
-def _land(run: Run, frontier: Crawled, web: Web, taken: Taken, now: float, known: set[str]) -> None:
+def _land(
+    run: Run, frontier: Crawled, web: SimulatedWeb, taken: Taken, now: float, known: set[str]
+) -> None:
     fetched = web.fetch(taken.url)
     frontier.finish(taken, "done", now, fetched.links, gain=fetched.gain)
     known.update(fetched.links)

@@ -55,7 +55,7 @@ class Fetched(NamedTuple):
     links: list[str]
 
 
-class Web(Protocol):
+class SimulatedWeb(Protocol):
     """Anything that can be crawled without a network."""
 
     def seeds(self, count: int) -> list[str]: ...

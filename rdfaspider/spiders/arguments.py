@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def check_arguments(spider: type[Spider], names: Iterable[str]) -> None:
     """Raise UsageError for an argument that the spider does not have.
 
-    A subclass has the arguments of its own `__init__`, of those it inherits, and its class attributes.
-    Names that begin with an underscore are passed by services, as scrapyd's `_job`.
+    A subclass has the arguments of its `__init__` and of those above it, and its class attributes.
+    Services such as scrapyd pass names that begin with an underscore.
     """
     known = _own_arguments(spider)
     faults = [
@@ -52,7 +52,7 @@ def _sentence(spider: str, name: str, known: list[str]) -> str:
 
 
 def read_depth(argument: str | None) -> int | None:
-    """Return the depth that was asked for, None if none was."""
+    """Return the depth given as an argument, None if there is none."""
     if argument is None:
         return None
     if not argument.isdecimal():

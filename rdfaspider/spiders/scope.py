@@ -20,7 +20,7 @@ _KEYS: dict[str, Callable[[str], str]] = {"host": host, "domain": registered_dom
 class Scope:
     """The set of URLs that share their host, or their registered domain, with a member.
 
-    `grown` are the members that it has grown by and that nobody has written down yet.
+    `grown` are new members that have not been stored yet.
     """
 
     def __init__(self, kind: str, seeds: Iterable[str]) -> None:
@@ -38,7 +38,7 @@ class Scope:
             self.members.add(self._key(url))
 
     def grow(self, url: str) -> bool:
-        """Add a URL to which the crawl has come by itself; tell whether it was outside."""
+        """Add a URL that the crawl has reached; tell whether it was outside."""
         if url in self:
             return False
         assert self._key is not None

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 class Seeds:
     """The good URLs of an argument, normalised and without repeats, and how many were bad.
 
-    `topics` has the names of the topics of those that are of an earlier crawl with topics.
+    `topics` has the topic of each seed that comes from an earlier crawl with topics.
     """
 
     urls: tuple[str, ...]
@@ -28,12 +28,12 @@ class Seeds:
 
 
 def read_seeds(argument: str | None) -> Seeds:
-    """Read `URL[,URL…]`, the name of a file with a URL a line, `-` for standard input, or the pages of an
+    """Read seeds: `URL[,URL…]`, a file with one URL per line, `-` for standard input, or the pages of an
     earlier crawl, `crawl:DIRECTORY`."""
     if not argument:
         raise UsageError(
             "No seeds: say where to start with -a seeds=URL[,URL…], -a seeds=FILE"
-            " (a URL a line), -a seeds=- (standard input) or -a seeds=crawl:DIRECTORY (an earlier crawl)."
+            " (one URL per line), -a seeds=- (standard input) or -a seeds=crawl:DIRECTORY (an earlier crawl)."
         )
     bad = BadSeeds(logger.warning)
     topics: dict[str, str] = {}

@@ -20,7 +20,7 @@ from pyoxigraph import CanonicalizationAlgorithm, Dataset, NamedNode, Quad, RdfF
 from rdfaspider.extract import Limits, microdata
 from rdfaspider.extract.document.parse import parse as parse_page
 from rdfaspider.extract.facts import Facts
-from rdfaspider.extract.microdata.registry import REGISTRY, Registry
+from rdfaspider.extract.microdata.registry import REGISTRY, MicrodataRegistry
 from rdfaspider.extract.triples.graph import Graph, Labels
 
 Case = dict[str, str]
@@ -62,7 +62,7 @@ def passes(case: Case, suite: Path) -> bool:
     """Tells whether a page gives the graph that the suite expects, or else a warning."""
     registry = REGISTRY
     if case["action"] in OWN_REGISTRY:
-        registry = Registry.loads((suite / "test-registry.json").read_bytes())
+        registry = MicrodataRegistry.loads((suite / "test-registry.json").read_bytes())
     body = (suite / case["action"]).read_bytes()
     facts = Facts()
     document = parse_page(

@@ -16,7 +16,7 @@ from rdfaspider.extract.document.html import HtmlDocument
 from rdfaspider.extract.document.parse import parse
 from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.microdata import ATTRIBUTES, attributes, read
-from rdfaspider.extract.microdata.registry import REGISTRY, Registry
+from rdfaspider.extract.microdata.registry import REGISTRY, MicrodataRegistry
 from rdfaspider.extract.microdata.scopes import Scopes
 from rdfaspider.extract.microdata.values import number_suffix
 from rdfaspider.extract.triples.graph import Graph, Labels
@@ -126,7 +126,7 @@ def test_type_tells_where_names_come_from(kind: str, namespace: str) -> None:
 
 
 def test_registry_may_hold_lists_and_comments() -> None:
-    registry = Registry.loads(
+    registry = MicrodataRegistry.loads(
         '{"@comment": "", "http://v/": {"properties": {"a": {"subPropertyOf": ["urn:b", "urn:c"],'
         ' "equivalentProperty": "urn:d"}}}}'
     )
@@ -139,7 +139,7 @@ def test_registry_may_hold_lists_and_comments() -> None:
 )
 def test_malformed_registry_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        Registry.loads(text)
+        MicrodataRegistry.loads(text)
 
 
 @pytest.mark.parametrize("name", ["additionalType", f"{SDO}additionalType"])

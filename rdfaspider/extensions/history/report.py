@@ -34,7 +34,7 @@ class Crawl:
 
 
 @dataclass(frozen=True)
-class Summary:
+class CrawlFigures:
     """A crawl in numbers. Times in seconds; the peak is that of the best `peak_seconds`."""
 
     seconds: float
@@ -54,7 +54,7 @@ class Summary:
     peak_memory_mb: int
 
 
-def summarise(crawl: Crawl) -> Summary:
+def summarise(crawl: Crawl) -> CrawlFigures:
     first, last = crawl.samples[0], crawl.samples[-1]
     seconds = last.seconds or 1.0
     peak, peak_seconds = max(
@@ -65,7 +65,7 @@ def summarise(crawl: Crawl) -> Summary:
         ),
         default=(0.0, 0.0),
     )
-    return Summary(
+    return CrawlFigures(
         seconds=last.seconds,
         resumes=last.run - first.run,
         stopped_seconds=max(0.0, last.time - first.time - (last.seconds - first.seconds)),
@@ -84,7 +84,7 @@ def summarise(crawl: Crawl) -> Summary:
     )
 
 
-_ROWS: tuple[tuple[str, Callable[[Summary], str]], ...] = (
+_ROWS: tuple[tuple[str, Callable[[CrawlFigures], str]], ...] = (
     ("time spent crawling", lambda of: _duration(of.seconds)),
     ("resumed", lambda of: _resumes(of)),
     ("pages", lambda of: f"{of.pages:,}"),
@@ -202,7 +202,7 @@ def _resumed_at(samples: Sequence[Sample], size: float) -> list[float]:
     return marks if len(marks) <= _MARKS else []
 
 
-def _resumes(of: Summary) -> str:
+def _resumes(of: CrawlFigures) -> str:
     if not of.resumes:
         return "never"
     times = "once" if of.resumes == 1 else f"{of.resumes:,} times"

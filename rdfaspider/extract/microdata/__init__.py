@@ -11,7 +11,7 @@ from collections import defaultdict
 
 from rdfaspider.extract.contexts import RDF
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.microdata.registry import REGISTRY, Registry
+from rdfaspider.extract.microdata.registry import REGISTRY, MicrodataRegistry
 from rdfaspider.extract.microdata.scopes import Scopes
 from rdfaspider.extract.microdata.values import ItemValues
 from rdfaspider.extract.triples import iris
@@ -46,7 +46,7 @@ def read(
     labels: Labels,
     graph: Graph,
     warnings: Warnings,
-    registry: Registry = REGISTRY,
+    registry: MicrodataRegistry = REGISTRY,
 ) -> None:
     """Add the triples of a document's items to the graph, or as many as the limits allow.
 
@@ -88,7 +88,7 @@ class _Reader:
         labels: Labels,
         graph: Graph,
         warnings: Warnings,
-        registry: Registry,
+        registry: MicrodataRegistry,
     ) -> None:
         place = iris.Base(base, graph.limits.iri, graph.spend)
         self._elements = document.elements

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rdfaspider.site.pages.facts import Thing
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where a URL points to: a host by number, its port (`:8000` or none), path and query."""
 
     origin: str
@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class GeneratedPage:
     """Everything that markup shows. `links` are as written: paths inside, URLs across hosts."""
 
     origin: str
