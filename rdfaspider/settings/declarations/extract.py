@@ -42,7 +42,7 @@ SETTINGS = (
         unit="megabytes",
         least=1,
     ),
-    # What the documentation of Debian's packages needs (docs/extraction.md); row R6 had 100.
+    # What the documentation of Debian's packages needs (docs/results.md); row R6 had 100.
     Setting(
         "EXTRACT_MAX_LINKS",
         "int",
