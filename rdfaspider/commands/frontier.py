@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
-    from rdfaspider.frontier import FrontierUnavailable, UrlView
+    from rdfaspider.frontier import FrontierUnavailable
     from rdfaspider.frontier.sharding import Shard
 
 # Only one of these can be given at a time.
@@ -151,18 +151,13 @@ class Command(CheckedCommand):
             self._look_at_copy(error, opts)
             return
         with served as frontier:
-            if opts.url is not None:
-                _show_url(frontier.url(_normalised(opts.url)), opts.url)
-            elif opts.failed is not None:
-                _show_table(frontier.ended("failed", opts.failed))
-            elif opts.denied is not None:
-                _show_table(frontier.ended("denied", opts.denied))
-            elif opts.requeue is not None:
+            if _show_urls(frontier, opts):
+                return
+            if opts.requeue is not None:
                 _say_requeued(frontier.requeue(opts.requeue))
+            elif opts.log:
+                _show(map(escaped, frontier.log(_LINES, opts.log)))
             else:
-                if opts.log:
-                    _show(map(escaped, frontier.log(_LINES, opts.log)))
-                    return
                 for name, value in _told(opts):
                     frontier.tell(name, value)
                 _show(text.sum_lines(frontier.counts()))
@@ -200,13 +195,7 @@ class Command(CheckedCommand):
             )
         delay, limits = politeness_of(self.settings).delay, frontier_limits(self.settings, None)
         with FrontierReader(path, delay=delay, limits=limits) as reader:
-            if opts.url is not None:
-                _show_url(reader.url(_normalised(opts.url)), opts.url)
-            elif opts.failed is not None:
-                _show_table(reader.ended("failed", opts.failed))
-            elif opts.denied is not None:
-                _show_table(reader.ended("denied", opts.denied))
-            elif opts.requeue is None:
+            if not _show_urls(reader, opts) and opts.requeue is None:
                 _show(text.sum_lines(reader.counts(), reader.limits))
                 now = time.time()
                 _show(text.host_lines(reader.hosts(now), opts.hosts, now))
@@ -268,30 +257,28 @@ def _check(args: list[str], opts: argparse.Namespace) -> None:
             ) from error
 
 
-def _normalised(text: str) -> str:
-    from rdfaspider.urls import normalise
-
-    return normalise(text)
-
-
 def _show(lines: Iterable[str]) -> None:
     for line in lines:
         print(line)
 
 
-def _show_url(view: UrlView | None, asked: str) -> None:
+def _show_urls(frontier: Any, opts: argparse.Namespace) -> bool:
+    """Show the URLs that the options ask for; tell whether they ask for any."""
     from rdfaspider.frontier.views import text
-    from rdfaspider.urls.iris import without_userinfo
+    from rdfaspider.urls import normalise, without_userinfo
 
-    if view is None:
-        raise ValueError(f"{without_userinfo(_normalised(asked))} is not known to this crawl.")
-    _show(text.url_lines(view))
-
-
-def _show_table(views: Iterable[UrlView]) -> None:
-    from rdfaspider.frontier.views import text
-
-    _show(text.table_lines(views, aligned=sys.stdout.isatty()))
+    if opts.url is not None:
+        url = normalise(opts.url)
+        if (view := frontier.url(url)) is None:
+            raise ValueError(f"{without_userinfo(url)} is not known to this crawl.")
+        _show(text.url_lines(view))
+        return True
+    for state in ("failed", "denied"):
+        if (pattern := getattr(opts, state)) is not None:
+            views = frontier.ended(state, pattern)
+            _show(text.table_lines(views, aligned=sys.stdout.isatty()))
+            return True
+    return False
 
 
 def _say_requeued(count: int) -> None:

@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
 from rdfaspider.resolver.addresses import canonical, forbidden, literal
-from rdfaspider.urls.hosts import authority
+from rdfaspider.urls.hosts import authority, split_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,8 +92,8 @@ def named_servers(urls: Iterable[str]) -> list[str]:
 
 def _host_and_port(text: str) -> tuple[str, int]:
     """Split `host[:port]`; the host loses its brackets, and port 0 means that there is none."""
-    host, colon, port = text.rpartition(":")
-    if not colon or text.endswith("]"):
+    host, port = split_port(text)
+    if not port and host == text:
         return text.strip("[]"), 0
     if not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
         raise ValueError(f"{text!r} has no port between 1 and 65535.")

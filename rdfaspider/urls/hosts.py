@@ -26,9 +26,8 @@ def unfit_authority(url: str) -> str:
     """Return why no page can be at the server of a normalised URL, "" if one can."""
     if _ODD.match(url):
         return "host"
-    name = authority(url)
-    port = name.rpartition(":")[2]
-    if port.isdecimal() and ":" in name and (not int(port) or int(port) in _FORBIDDEN_PORTS):
+    _, port = split_port(authority(url))
+    if port.isdecimal() and (not int(port) or int(port) in _FORBIDDEN_PORTS):
         return "port"
     return ""
 
@@ -36,6 +35,12 @@ def unfit_authority(url: str) -> str:
 def authority(url: str) -> str:
     """Return host and port of a normalised URL, without a user name: ``example.org:8080``."""
     return url.split("/", 3)[2].rpartition("@")[2]
+
+
+def split_port(authority: str) -> tuple[str, str]:
+    """Return host and port of `host[:port]`; the port is "" if there is none, an IPv6 host has brackets."""
+    host, colon, port = authority.rpartition(":")
+    return (authority, "") if not colon or authority.endswith("]") else (host, port)
 
 
 def host_and_port(url: str) -> tuple[str, int]:

@@ -16,6 +16,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from rdfaspider.urls.hosts import split_port
+
 _HOST = re.compile(rb"\[[^]]*\]|[^:@)]*")
 _DEFAULT_PORT = {"http": "80", "https": ""}
 
@@ -60,9 +62,7 @@ def _host_key(origin: str) -> bytes:
     if scheme not in _DEFAULT_PORT:
         raise ValueError(f"Not an http or https URL: {origin[:80]!r}.")
     user, at, place = authority.rpartition("@")
-    name, colon, port = place.rpartition(":")
-    if not colon or place.endswith("]"):
-        name, port = place, ""
+    name, port = split_port(place)
     tag = port + ("s" if scheme == "https" else "") if port else _DEFAULT_PORT[scheme]
     return f"{_turn(name)}{':' + tag if tag else ''}{at}{user})".encode("ascii")
 
@@ -70,9 +70,7 @@ def _host_key(origin: str) -> bytes:
 @lru_cache(_REMEMBERED)
 def _origin(host: bytes) -> str:
     place, at, user = host[:-1].decode("ascii").partition("@")
-    name, colon, tag = place.rpartition(":")
-    if not colon or place.endswith("]"):
-        name, tag = place, ""
+    name, tag = split_port(place)
     scheme = "https" if not tag or tag.endswith("s") else "http"
     port = "" if tag in ("", "80") else ":" + tag.removesuffix("s")
     return f"{scheme}://{user}{at}{_turn_back(name)}{port}"

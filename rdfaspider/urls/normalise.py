@@ -13,7 +13,6 @@ A stray ``%`` of a user name is escaped: it cannot be sent.
 """
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 import ada_url
@@ -89,16 +88,6 @@ class Joiner:
         if len(url) > MAX_LENGTH:
             raise _too_long(url)
         return url
-
-    def all(self, hrefs: Iterable[str]) -> list[str | None]:
-        """Return the URL of each href, in order, with None for a bad one."""
-        return [self._or_none(href) for href in hrefs]
-
-    def _or_none(self, href: str) -> str | None:
-        try:
-            return self(href)
-        except ValueError:
-            return None
 
 
 def normalise(url: str, base: str | None = None) -> str:
