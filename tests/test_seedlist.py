@@ -133,7 +133,7 @@ def test_what_a_queue_holds_runs_nothing(tmp_path: Path) -> None:
             return (Path.touch, (tmp_path / "run",))
 
     for item in (pickle.dumps(Bomb()), pickle.dumps({"url": Bomb()}), b"\x80", b"", b"{}"):
-        with pytest.raises(ValueError, match="no request of scrapy-redis"):
+        with pytest.raises(ValueError, match="not a request of scrapy-redis"):
             read_request(item)
     assert not (tmp_path / "run").exists()
 
