@@ -144,6 +144,6 @@ def test_what_is_no_queue_is_refused(
     client.set("elsewhere:requests", "x")
     refused = scrapy("seeds", "import", "elsewhere:requests", SEEDS_URL=redis_server.url)
     assert refused.returncode == 1
-    assert "is no queue of scrapy-redis: it is of the type string" in refused.stderr
+    assert "is not a queue of scrapy-redis: its type is string" in refused.stderr
     with pytest.raises(SeedsUnavailable):
         next(SeedList(redis_server.url).queue("elsewhere:requests"))

@@ -108,7 +108,7 @@ def test_every_format_says_the_same(
     else:
         assert {quad.triple for quad in found} == {quad.triple for quad in store}
         assert lines[1:] == [
-            f"{kind.name} has no named graphs: which page says what is lost. nquads, trig and jsonld"
+            f"{kind.name} has no named graphs, so the page of each triple is lost; nquads, trig and jsonld"
             " keep it."
         ]
     if kind.name in ("turtle", "trig"):

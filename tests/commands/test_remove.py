@@ -134,7 +134,7 @@ def test_of_a_server_that_the_crawl_does_not_know_nothing_is_removed(
     for jobdir in ("crawl", "nowhere"):
         result = scrapy("remove", "--all", "--yes", STORE_URL=url, JOBDIR=jobdir)
         assert result.returncode == 1
-        assert f"{jobdir} does not know which graphs of {shown(url)} are of this crawl" in (
+        assert f"{jobdir} does not know which graphs of {shown(url)} belong to this crawl" in (
             result.stderr
         )
     assert sizes(url) == {FOREIGN: 1}

@@ -167,7 +167,7 @@ def test_a_real_crawl_is_reported(crawl: Crawler, scrapy: Scrapy, tmp_path: Path
     [
         (["-s", "JOBDIR=nowhere"], 1, "There is no history in nowhere/history.jsonl: run a crawl"),
         (["--against", "nowhere"], 1, "There is no history in nowhere/history.jsonl: run a crawl"),
-        (["--against", "text"], 1, "There is nothing to be read in text"),
+        (["--against", "text"], 1, "text is not the history of a crawl"),
         (["-o", "nowhere/report.svg"], 1, "No such file"),
         (["-o", "report.png"], 2, "ends in .svg, .html, .json"),
         (["crawl"], 2, "takes options only"),
