@@ -111,7 +111,7 @@ def _ticks(end: float) -> list[float]:
 
 
 def _step(end: float) -> float:
-    """Return a round step of which three to six reach from 0 to the end."""
+    """Return a round step, three to six of them from 0 to the end."""
     power = 10.0 ** math.floor(math.log10(end / 5 * 1.0000001))
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor * 5 >= end * 0.999999)
 

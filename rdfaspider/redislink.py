@@ -198,12 +198,12 @@ class RedisLink:
 
 
 class AsyncRedisLink:
-    """The same for the loop of asyncio."""
+    """The same for asyncio."""
 
     def __init__(self, url: str, key: str, timeout: float) -> None:
         self._primary = Primary(url, key, timeout)
         self._client: Any = None
-        self._has_replicas: bool | None = None  # it was not asked yet
+        self._has_replicas: bool | None = None  # not known yet
         self._finding = asyncio.Lock()
 
     async def call(self, name: str, *words: Any, **options: Any) -> Any:
@@ -224,9 +224,9 @@ class AsyncRedisLink:
             return await self.call("eval", script.text, len(keys), *keys, *words)
 
     async def run_safely(self, script: Script, keys: list[str], *words: Any) -> Any:
-        """Run a script; return when a replica has what it has done, if there is any.
+        """Run a script; return when a replica has its changes too, if there is a replica.
 
-        Replication is asynchronous: a replica that takes over may lack what its primary was told last.
+        Replication is asynchronous: a replica that takes over may lack the last changes of its primary.
         """
         client: Any = None
         try:
@@ -252,16 +252,16 @@ class AsyncRedisLink:
         if waits and not answers[1]:
             await self.look_for_replicas()
             if self._has_replicas:
-                raise redis.TimeoutError("no replica of Redis has what was told yet")
+                raise redis.TimeoutError("no replica of Redis has the change yet")
         return answers[0]
 
     async def look_for_replicas(self) -> None:
         """Find out whether the server has replicas now."""
         try:
             about = await self.call("info", "replication")
-        except redis.ResponseError:  # it may not be asked
+        except redis.ResponseError:  # the command is forbidden
             about = {}
-        # One that is still getting its first copy could not take over, and acknowledges nothing for minutes.
+        # A replica that is receiving its first copy cannot take over, and acknowledges nothing for minutes.
         replicas = (each for name, each in about.items() if name.startswith("slave"))
         self._has_replicas = any(
             isinstance(each, dict) and each.get("state") == "online" for each in replicas
@@ -277,7 +277,7 @@ class AsyncRedisLink:
             return self._client
 
     async def _give_up(self, client: Any, error: Exception) -> None:
-        """Let go of the server if another one may have to be asked."""
+        """Close the connection if another server may have to be asked."""
         if _is_elsewhere(error) and client is self._client:
             await self.close()
 

@@ -68,9 +68,6 @@ class Command(CheckedCommand):
             help="change a setting of all workers, such as delay=2.5",
         )
 
-    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Leave the check to `work`, which does it in one sentence."""
-
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.frontier import is_shared
         from rdfaspider.settings.places import frontier_url

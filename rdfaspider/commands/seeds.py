@@ -35,9 +35,6 @@ class Command(CheckedCommand):
             "--depth", type=int, default=0, help="the depth that they count as (default: 0)"
         )
 
-    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Leave the check to `work`, which does it in one sentence."""
-
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.items import MAX_DEPTH
 

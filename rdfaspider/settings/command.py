@@ -17,7 +17,7 @@ class CheckedCommand(ScrapyCommand):
     """Checks the settings, does the work, and reports a failure in one line with exit code 1.
 
     A subclass says in `arguments`, `summary` and `description` what `scrapy NAME -h` shows, and overrides
-    `work`. It overrides `check_usage` too if it takes more than options.
+    `work`.
     """
 
     requires_crawler_process = False
@@ -54,7 +54,7 @@ class CheckedCommand(ScrapyCommand):
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
         """Raise UsageError, which also shows the help, if the arguments make no sense."""
-        if args:
+        if args and self.arguments == "[options]":
             raise UsageError(f"scrapy {self.name} takes options only")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> int | None:

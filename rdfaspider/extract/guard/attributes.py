@@ -21,7 +21,7 @@ _NEAR = 64  # bytes that are looked at for the = of a value
 
 
 def may_exceed(body: bytes, limit: int) -> bool:
-    """Tell whether a tag of a page, in lower case, may have more attributes; never say no wrongly.
+    """Tell whether a tag of a page, in lower case, may have more attributes; a no is always right.
 
     Tags are meant that are long enough to do harm. A tag ends at a ``>`` that stands in no quoted
     value. So the page is gone through in long steps from ``>`` to ``>``, with a closer look where

@@ -155,7 +155,7 @@ def _surveyed(value: Any) -> tuple[list[dict[str, Any]], set[str]]:
 def _inlined(
     nodes: list[dict[str, Any]], names: set[str], base: str, contexts: Contexts
 ) -> Inliner:
-    """Replace the links to contexts in all nodes; raise TooBig when they are."""
+    """Replace the links to contexts in all nodes; raise TooBig if the contexts are too large."""
     inliner = Inliner(names, contexts)
     place = Place(base)
     for node in nodes:

@@ -93,7 +93,7 @@ class Inliner:
         self._terms: set[str] = set()
 
     def inlined(self, value: Any, place: Place) -> Any:
-        """Return the value of an ``@context`` without links; raise TooBig if it is."""
+        """Return the value of an ``@context`` without links; raise TooBig if it is too large."""
         found = self._flat(value, place)
         self._switches += len(found)
         return found[0] if len(found) == 1 else found

@@ -39,7 +39,7 @@ _ROLE = f"<{XHTML_VOCABULARY}role>"
 
 
 def is_worth(document: Document, role: bool = False) -> bool:
-    """Tell, without the walk, whether a document can hold a triple; it never says no wrongly."""
+    """Tell, without a walk, whether a document can hold a triple; a no is always right."""
     if document.embedded:
         return True
     sources = _SOURCES | {"role"} if role else _SOURCES
@@ -239,7 +239,7 @@ class Processor:
         return lists[1].setdefault(predicate, [])
 
     def _complete(self, context: Context, subject: str) -> None:
-        """Step 12: the subject is what the parent's incomplete triples were waiting for."""
+        """Complete the parent's incomplete triples with the subject (step 12)."""
         for direction, predicate, items in context.incomplete:
             if direction == "forward":
                 self._graph.add(context.subject, predicate, subject)

@@ -18,7 +18,7 @@ def related_by(
     attributes: dict[str, str],
     labels: Labels,
 ) -> Found:
-    """Step 6: the element has @rel or @rev."""
+    """Return them for an element with @rel or @rev (step 6)."""
     subject = about or context.target
     if "typeof" not in attributes:
         return subject, linked, None
@@ -36,7 +36,7 @@ def valued(
     attributes: dict[str, str],
     labels: Labels,
 ) -> Found:
-    """Step 5.1: the element has a @property whose value may be a resource."""
+    """Return them for an element with a @property whose value may be a resource (step 5.1)."""
     subject = about or context.target
     if "typeof" not in attributes:
         return subject, None, None
@@ -53,7 +53,7 @@ def described(
     attributes: dict[str, str],
     labels: Labels,
 ) -> Found | None:
-    """Step 5.2: everything else; None when the element must be skipped.
+    """Return them for any other element (step 5.2); None when it must be skipped.
 
     The root, and in HTML head and body, stand for the document unless they name something else.
     """
