@@ -6,5 +6,5 @@ compression     unpacks bodies
 politeness      tells the frontier how a host answers
 contenttype     stops a download that is not a page at its headers
 problems        why a download failed, in words
-turns           a page that has to wait for another turn of its host
+turns           the frontier of the crawl, and a page that waits for another turn of its host
 """

@@ -11,7 +11,7 @@ from scrapy.exceptions import DownloadCancelledError, IgnoreRequest
 from rdfaspider import clock
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.middlewares.problems import is_shortage
-from rdfaspider.middlewares.turns import Postponed
+from rdfaspider.middlewares.turns import Postponed, frontier_of
 from rdfaspider.urls.own import server_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from rdfaspider.frontier import Frontier
 
 logger = getLogger(__name__)
 
@@ -46,18 +45,18 @@ class PolitenessMiddleware:
         if host is not None:
             now = clock.now()
             if response.ip_address is not None and "proxy" not in request.meta:
-                self._frontier.set_address(
+                frontier_of(self.crawler).set_address(
                     host, server_of(response.ip_address)
                 )  # it may have moved
             if response.status in _REFUSALS:
                 wanted = retry_after(response.headers.get("Retry-After"), now)
                 self.crawler.stats.inc_value(f"politeness/refused/{response.status}")
-                self._frontier.report(host, now, Experience(refused=True, wanted=wanted))
+                frontier_of(self.crawler).report(host, now, Experience(refused=True, wanted=wanted))
             elif response.status >= 500:
-                self._frontier.report(host, now, Experience())
+                frontier_of(self.crawler).report(host, now, Experience())
             else:
                 latency = request.meta.get("download_latency", 0.0)
-                self._frontier.report(host, now, Experience(latency))
+                frontier_of(self.crawler).report(host, now, Experience(latency))
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
@@ -69,9 +68,9 @@ class PolitenessMiddleware:
         if isinstance(exception, DownloadCancelledError):
             # It answered, with more than we wanted.
             latency = request.meta.get("download_latency", 0.0)
-            self._frontier.report(host, clock.now(), Experience(latency))
+            frontier_of(self.crawler).report(host, clock.now(), Experience(latency))
         else:
-            self._frontier.report(host, clock.now(), Experience())
+            frontier_of(self.crawler).report(host, clock.now(), Experience())
 
     def _postpone(self, host: int | None, exception: Exception) -> NoReturn:
         """Postpone a page that failed because no more files can be opened."""
@@ -83,13 +82,8 @@ class PolitenessMiddleware:
             )
         if host is not None:
             self.crawler.stats.inc_value("politeness/shortages")
-            self._frontier.slow_down(host, until=clock.now() + _PAUSE)
+            frontier_of(self.crawler).slow_down(host, until=clock.now() + _PAUSE)
         raise Postponed from exception
-
-    @property
-    def _frontier(self) -> Frontier:
-        frontier: Frontier = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
-        return frontier
 
 
 def retry_after(value: bytes | None, now: float) -> float | None:

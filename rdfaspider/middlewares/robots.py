@@ -16,7 +16,7 @@ from rdfaspider.middlewares.politeness import retry_after
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robotsrecords import Records, service_of
 from rdfaspider.middlewares.sitemaps import announce
-from rdfaspider.middlewares.turns import Postponed
+from rdfaspider.middlewares.turns import Postponed, frontier_of
 from rdfaspider.robots import record as robots
 from rdfaspider.robots.record import RobotsRecord
 from rdfaspider.signals import hosts_unplaced, scope_grown, seed_failed
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from rdfaspider.frontier import Frontier
 
 # Seconds that the spider's own request waits for the turn of another host.
 _PATIENCE = 60.0
@@ -62,7 +61,7 @@ class RobotsMiddleware:
         self.retries = retries
         self.longest_delay = longest_delay
         self.sitemaps = sitemaps
-        self._records = Records(lambda: self._frontier)
+        self._records = Records(lambda: frontier_of(self.crawler))
         self._asking: dict[str, asyncio.Event] = {}
         # Where to look next for the robots.txt of a service, and after how many redirects.
         self._moved: dict[str, tuple[str, int]] = {}
@@ -111,7 +110,7 @@ class RobotsMiddleware:
         if record.failures > self.retries:
             self._count("denied")
             raise Denied("unreachable")
-        self._frontier.slow_down(request.meta["host"], until=record.expires)
+        frontier_of(self.crawler).slow_down(request.meta["host"], until=record.expires)
         raise Postponed
 
     async def _check_own(self, request: Request) -> None:
@@ -156,7 +155,7 @@ class RobotsMiddleware:
         """Give a host the longest Crawl-delay of its services; it may be shorter than before."""
         self._unheeded.discard(service)
         longest = self._records.longest_delay(service, record.rules.crawl_delay)
-        self._frontier.slow_down(host, crawl_delay=min(longest, self.longest_delay))
+        frontier_of(self.crawler).slow_down(host, crawl_delay=min(longest, self.longest_delay))
 
     async def _fetch(
         self, service: str, request: Request, previous: RobotsRecord | None
@@ -210,9 +209,9 @@ class RobotsMiddleware:
         if urls.host(url) == urls.host(f"{service}/"):
             return await self._download(url)
         host, address = request.meta.get("host"), await self._address_of(urls.host(url))
-        while wait := self._frontier.borrow(host, url, address, now := clock.now()):
+        while wait := frontier_of(self.crawler).borrow(host, url, address, now := clock.now()):
             if host is not None:
-                self._frontier.slow_down(host, until=now + wait)
+                frontier_of(self.crawler).slow_down(host, until=now + wait)
                 raise Postponed
             if wait > _PATIENCE:
                 raise TimeoutError(f"the robots.txt of {service} has moved to a busy host")
@@ -220,7 +219,7 @@ class RobotsMiddleware:
         try:
             return await self._download(url)
         finally:
-            self._frontier.repay(url, clock.now())
+            frontier_of(self.crawler).repay(url, clock.now())
 
     async def _address_of(self, name: str) -> str:
         """Return the address of a host, "" if it has none or nobody answers."""
@@ -247,11 +246,6 @@ class RobotsMiddleware:
 
     def _count(self, name: str) -> None:
         self.crawler.stats.inc_value(f"robots/{name}")
-
-    @property
-    def _frontier(self) -> Frontier:
-        frontier: Frontier = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
-        return frontier
 
 
 def _concerns_the_server(error: Exception) -> bool:

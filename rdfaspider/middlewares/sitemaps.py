@@ -9,7 +9,7 @@ from scrapy.exceptions import NotConfigured
 
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.middlewares.contenttype import moved_to
-from rdfaspider.middlewares.turns import noted
+from rdfaspider.middlewares.turns import frontier_of, noted
 from rdfaspider.robots.sitemaps import read_sitemap
 from rdfaspider.urls import as_linked, normalise
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from rdfaspider.frontier import Frontier
 
 # Sitemaps of one service; large sites have some hundreds.
 _MOST_SITEMAPS = 500
@@ -64,13 +63,16 @@ class SitemapsMiddleware:
         return cls(crawler, crawler.settings.getint("ROBOTS_SITEMAP_URLS"))
 
     def process_request(self, request: Request) -> None:
-        if "host" in request.meta and noted(self._frontier, _name(request.url)) is not None:
+        if (
+            "host" in request.meta
+            and noted(frontier_of(self.crawler), _name(request.url)) is not None
+        ):
             request.meta["sitemap"] = []
 
     async def process_response(self, request: Request, response: Response) -> Response:
         if "sitemap" not in request.meta or response.status >= 400:
             return response
-        note = _Note.read(noted(self._frontier, _name(request.url)) or b"0 0 ")
+        note = _Note.read(noted(frontier_of(self.crawler), _name(request.url)) or b"0 0 ")
         if response.status >= 300 and "Location" in response.headers:
             if note.hops < MAX_REDIRECTS:
                 announce(self.crawler, [moved_to(response)], note._replace(hops=note.hops + 1))
@@ -92,16 +94,11 @@ class SitemapsMiddleware:
         elif note.level <= _DEEPEST_INDEX:
             announce(self.crawler, sitemap.urls, note._replace(level=note.level + 1))
 
-    @property
-    def _frontier(self) -> Frontier:
-        frontier: Frontier = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
-        return frontier
-
 
 def announce(crawler: Crawler, urls: Iterable[str], note: _Note | str) -> None:
     """Add URLs as sitemaps: named by the robots.txt of a service, an index or a redirect."""
     note = _Note(0, 0, note) if isinstance(note, str) else note
-    frontier: Frontier = crawler.engine.scheduler.frontier  # type: ignore[union-attr]
+    frontier = frontier_of(crawler)
     spider: Any = crawler.spider
     counter = f"sitemaps {note.owner}"
     count = int(noted(frontier, counter) or 0)

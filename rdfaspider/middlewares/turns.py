@@ -1,4 +1,4 @@
-"""Pages that have to wait for another turn of their host."""
+"""What middlewares need of the frontier: its notes, and another turn for a page."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from scrapy.exceptions import IgnoreRequest
 from rdfaspider.frontier import FrontierUnavailable
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
     from rdfaspider.frontier import Frontier
 
 
@@ -16,6 +18,12 @@ class Postponed(IgnoreRequest):
     """A URL has to wait for another turn of its host."""
 
     postpones = True
+
+
+def frontier_of(crawler: Crawler) -> Frontier:
+    """Return the frontier of a running crawl."""
+    frontier: Frontier = crawler.engine.scheduler.frontier  # type: ignore[union-attr]
+    return frontier
 
 
 def noted(frontier: Frontier, name: str) -> bytes | None:
