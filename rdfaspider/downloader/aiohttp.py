@@ -18,7 +18,7 @@ from scrapy.exceptions import DownloadConnectionRefusedError, DownloadTimeoutErr
 from scrapy.http import Headers
 from scrapy.utils.url import add_http_if_no_scheme
 
-from rdfaspider.downloader.connection import Connection
+from rdfaspider.downloader.connection import StrictConnection
 from rdfaspider.downloader.failures import (
     CertificateError,
     ConnectTimeoutError,
@@ -73,7 +73,7 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
         connector._release = partial(_release, connector, connector._release)
         seconds = crawler.settings.getfloat
         head = seconds("FETCH_FIRST_BYTE_TIMEOUT", 60.0)
-        connector._factory = partial(Connection, connector._loop, head)
+        connector._factory = partial(StrictConnection, connector._loop, head)
         connect = seconds("FETCH_CONNECT_TIMEOUT", 10.0)
         connector.connect = partial(_connect, connector.connect, connect)
         # The scheduler limits the fetches, and does not count all that only wait.
@@ -177,7 +177,7 @@ async def resolved(resolver: Resolver, host: str, port: int) -> list[ResolveResu
 
 
 def _release(
-    connector: Any, release: Any, key: object, connection: Connection, **options: Any
+    connector: Any, release: Any, key: object, connection: StrictConnection, **options: Any
 ) -> None:
     """Keep a connection for later, and close those that were unused longest."""
     connection.keep()

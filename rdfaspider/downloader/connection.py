@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_HEADS = 10
 
 
-class Connection(ResponseHandler):
+class StrictConnection(ResponseHandler):
     """Limits the time for a head and the number of informational heads, and closes if anything arrives
     while it is kept for later.
 

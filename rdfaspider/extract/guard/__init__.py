@@ -57,7 +57,7 @@ _MADE = 250_000  # elements made out of formatting elements that were left open
 _STEPS = 100_000_000  # open elements that the tree builder passes: less than half a second
 
 
-class Page(NamedTuple):
+class GuardedPage(NamedTuple):
     """A page, also in lower case, and whether its tags may be other than they seem."""
 
     body: bytes
@@ -65,7 +65,7 @@ class Page(NamedTuple):
     is_suspect: bool = False
 
 
-def without_excess(page: Page, limits: Limits, cuts: Counter[str]) -> Page:
+def without_excess(page: GuardedPage, limits: Limits, cuts: Counter[str]) -> GuardedPage:
     """Return a page of HTML without tags and attributes beyond the limits; cuts are counted."""
     if not attributes.may_exceed(page.lowered, limits.attributes):
         return page
@@ -73,7 +73,7 @@ def without_excess(page: Page, limits: Limits, cuts: Counter[str]) -> Page:
     if not excess:
         return page._replace(is_suspect=True)
     cuts["attributes"] += excess
-    return Page(body, body.lower(), True)
+    return GuardedPage(body, body.lower(), True)
 
 
 def without_tags(body: bytes, limit: int) -> bytes:
@@ -83,7 +83,7 @@ def without_tags(body: bytes, limit: int) -> bytes:
     return body[: len(body) - len(body.split(b"<", limit + 1)[-1]) - 1]
 
 
-def is_tame(page: Page, depth: int) -> bool:
+def is_tame(page: GuardedPage, depth: int) -> bool:
     """Tell whether the fast tree builder may read a page."""
     body = page.lowered
     count = body.count(b"<")

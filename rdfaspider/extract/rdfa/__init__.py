@@ -18,7 +18,7 @@ from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.rdfa.context import DECLARATIONS, Context, Declarations, Incomplete, Lists
 from rdfaspider.extract.rdfa.names import Names
 from rdfaspider.extract.rdfa.patterns import copy_patterns
-from rdfaspider.extract.rdfa.subjects import Found, described, related_by, valued
+from rdfaspider.extract.rdfa.subjects import Resources, described, related_by, valued
 from rdfaspider.extract.rdfa.values import Values
 from rdfaspider.extract.rdfa.vocabulary import Vocabularies, expand
 from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
@@ -160,7 +160,7 @@ class Processor:
             about = names.resource(about)
         linked = _linked(names, attributes)
         related = rel is not None or rev is not None
-        found: Found | None
+        found: Resources | None
         if related:
             found = related_by(context, about, linked, attributes, self._labels)
         elif prop is not None and _FORMS.isdisjoint(attributes):
@@ -200,7 +200,7 @@ class Processor:
     def _relate(
         self,
         names: Names,
-        found: Found,
+        found: Resources,
         rel: str,
         rev: str,
         lists: Lists,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from rdfaspider.extract.rdfa.context import Context
 from rdfaspider.extract.triples.graph import Labels
 
-Found = tuple[str, str | None, str | None]
+Resources = tuple[str, str | None, str | None]
 
 
 def related_by(
@@ -17,7 +17,7 @@ def related_by(
     linked: str | None,
     attributes: dict[str, str],
     labels: Labels,
-) -> Found:
+) -> Resources:
     """Return them for an element with @rel or @rev (step 6)."""
     subject = about or context.target
     if "typeof" not in attributes:
@@ -35,7 +35,7 @@ def valued(
     linked: str | None,
     attributes: dict[str, str],
     labels: Labels,
-) -> Found:
+) -> Resources:
     """Return them for an element with a @property whose value may be a resource (step 5.1)."""
     subject = about or context.target
     if "typeof" not in attributes:
@@ -52,7 +52,7 @@ def described(
     named: str | None,
     attributes: dict[str, str],
     labels: Labels,
-) -> Found | None:
+) -> Resources | None:
     """Return them for any other element (step 5.2); None when it must be skipped.
 
     The root, and in HTML head and body, stand for the document unless they name something else.
