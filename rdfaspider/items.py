@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Quad
 
+# The most links that a page may be away from a seed.
+MAX_DEPTH = 250
+
 Outcome = Literal["done", "failed", "denied", "postponed"]
 
 
@@ -19,15 +22,14 @@ Outcome = Literal["done", "failed", "denied", "postponed"]
 class Page:
     """What became of one URL that was taken from the frontier.
 
-    Every URL taken yields exactly one Page, whatever happened to it, so that the counts add up:
-    `done` was answered (with a page, a redirect, or something that is not a page), `failed` was
-    not, `denied` was not asked for because robots.txt forbids it. `reason` labels the counter. A failure
-    that is `transient` is worth another try. `postponed` is a URL that was not asked for and waits for
-    another turn of its host, or one whose page could not be read yet. `number` is that of the scheduler's
-    grant. `hops` counts the redirects that led here. `strikes` counts the pages of its domain that have
-    cost a worker lately; its host is left alone.
-    A page that is to be read (`is_read`) comes with a `body`, which the extract pipeline turns into
-    links and quads. The quads are kept as N-Quads, a line each, which most hand on as they are.
+    Every URL taken yields exactly one Page, whatever happened to it, so that the counts add up. `done`
+    was answered, with a page, a redirect, or something that is not a page; `failed` was not; `denied` was
+    not requested because robots.txt forbids it; `postponed` waits for another turn of its host, or could
+    not be parsed yet. `reason` labels the counter. A `transient` failure is worth another try. `number`
+    is that of the scheduler's grant. `hops` counts the redirects that led here. `strikes` counts the
+    latest pages of its domain that took down a worker; its host is then left alone.
+    A page to parse (`is_read`) has a `body`, which the extract pipeline turns into links and quads. The
+    quads are kept as N-Quads, one per line.
     """
 
     url: str
@@ -49,18 +51,18 @@ class Page:
     title: str = ""
     language: str = ""
     found: Mapping[str, int] = field(default_factory=dict)  # quads in the page, by format
-    text: str = ""  # only where somebody wants to read it
-    topic: tuple[int, int] | None = None  # its number and score, None where nobody has judged it
+    text: str = ""  # only if a topics file needs it
+    topic: tuple[int, int] | None = None  # its number and score, None without a topics file
     topics: list[str] = field(default_factory=list)  # the names of all that it is about, best first
     nquads: bytes = b""
-    # What the filter has to know of them, if they are as the extraction left them.
+    # For the filter, if the quads are unchanged since the extraction.
     predicates: list[str] | None = None
     longest: int = 0
 
     @property
     def quads(self) -> tuple[Quad, ...]:
-        """The statements, read anew each time; to change them, set others."""
-        # A term that no store would take is for the filter to find.
+        """The statements, parsed at each access; to change them, set others."""
+        # The filter finds terms that no store would accept.
         return tuple(parse(self.nquads, RdfFormat.N_QUADS, lenient=True))
 
     @quads.setter
@@ -84,11 +86,11 @@ class Page:
 
 
 def is_for_page(meta: Mapping[str, Any]) -> bool:
-    """Tell by the meta of a request whether it is for a page; robots.txt and sitemaps may be anything."""
+    """Tell by its meta whether a request is for a page, rather than robots.txt or a sitemap."""
     # Only what is in the frontier has a depth.
     return "depth" in meta and "sitemap" not in meta
 
 
 def is_item(item: object) -> bool:
-    """Tell whether an item is one to users: a page that was read, or what code of their own yields."""
+    """Tell whether users call it an item: a page that was read, or what their own code yields."""
     return not isinstance(item, Page) or item.is_read

@@ -14,6 +14,7 @@ from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
 from rdfaspider.pipelines.served import ServedStore
 from rdfaspider.pipelines.writer import Writer
+from rdfaspider.settings.places import store_url
 from rdfaspider.signals import store_closing, store_opened
 from rdfaspider.stores import open_store
 from rdfaspider.stores.changes import Change
@@ -32,12 +33,6 @@ if TYPE_CHECKING:
 
 # Seconds between two looks at an outbox that is full.
 _PATIENCE = 0.1
-
-
-def store_url(settings: BaseSettings) -> str:
-    """Return the URL of the crawl's store; {jobdir} in it is the crawl's directory."""
-    url: str = settings["STORE_URL"]
-    return url.replace("{jobdir}", str(settings["JOBDIR"] or "."))
 
 
 def store_access(settings: BaseSettings) -> Access | None:

@@ -18,6 +18,8 @@ from rdfaspider.secrets import without_secrets
 from rdfaspider.service.partitions import Division
 from rdfaspider.service.wire import Security
 from rdfaspider.settings.check import check
+from rdfaspider.settings.check import is_asked as _is_asked
+from rdfaspider.settings.places import frontier_url
 from rdfaspider.urls.own import OwnServers
 
 if TYPE_CHECKING:
@@ -31,20 +33,6 @@ _SLOW_PER_SLOT = 4
 _MANY_FILES = 100_000
 
 logger = getLogger(__name__)
-
-# The priority of what settings.py says: what is set anywhere else was asked for.
-_PROJECT = 20
-
-
-def _is_asked(settings: BaseSettings, name: str) -> bool:
-    """Tell whether somebody has set a setting, other than as a default of the project."""
-    return (settings.getpriority(name) or 0) > _PROJECT
-
-
-def frontier_url(settings: BaseSettings) -> str:
-    """Return the URL of the crawl's frontier; {jobdir} in it is the crawl's directory."""
-    url: str = settings["FRONTIER_URL"]
-    return url.replace("{jobdir}", str(settings["JOBDIR"] or "."))
 
 
 def frontier_order(settings: BaseSettings) -> str:

@@ -24,14 +24,13 @@ from rdfaspider.scheduler.loglines import LogLines
 from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import (
     frontier_options,
-    frontier_url,
     lanes_of,
 )
 from rdfaspider.scheduler.outcomes import Outcomes
 from rdfaspider.scheduler.own import OwnRequests
 from rdfaspider.scheduler.placing import Placing
 from rdfaspider.service.notes import SETTINGS as RELOADABLE
-from rdfaspider.settings.places import seeds_url
+from rdfaspider.settings.places import frontier_url, seeds_url
 from rdfaspider.signals import hosts_unplaced, seed_failed
 from rdfaspider.urls import normalise
 

@@ -1,7 +1,7 @@
 """Seeds out of an earlier crawl: `crawl:DIRECTORY?most=1000` (WebParF, section IV.A; row P9).
 
-They are the pages that gave most triples, by its store. Of a crawl with topics they are the best hubs of each
-topic in turn, by its frontier; and of a crawl whose store is elsewhere the best hubs of all. Nothing in the
+They are the pages with the most triples in its store. For a crawl with topics they are the best hubs of each
+topic in turn, from its frontier; for a crawl whose store is elsewhere the best hubs of all. Nothing in the
 directory is changed.
 """
 

@@ -108,7 +108,7 @@ def test_every_format_says_the_same(
     else:
         assert {quad.triple for quad in found} == {quad.triple for quad in store}
         assert lines[1:] == [
-            f"{kind.name} has no named graphs: which page says what is lost. nquads, trig and jsonld"
+            f"{kind.name} has no named graphs, so the page of each triple is lost; nquads, trig and jsonld"
             " keep it."
         ]
     if kind.name in ("turtle", "trig"):
@@ -305,7 +305,7 @@ KNOWN = (
         (["-o", "out.nq.xz"], f"There is no format of files like out.nq.xz: {KNOWN}"),
         (["--host", "http://site.test/"], "http://site.test/ is not a host"),
         (["--type", "Person"], "Person is not an IRI"),
-        (["--construct", "SELECT * { ?s ?p ?o }"], "--construct wants a CONSTRUCT"),
+        (["--construct", "SELECT * { ?s ?p ?o }"], "--construct needs a CONSTRUCT"),
         (["--construct", "CONSTRUCT nonsense {}"], "error at 1:"),
         (["--construct", "CONSTRUCT {} {}", "--host", "a.test"], "--host and --construct cannot"),
         (["--host", "a.test", "--outbox"], "--host is about the store and cannot go with --outbox"),

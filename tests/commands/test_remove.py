@@ -73,8 +73,8 @@ def test_the_pages_of_a_host_are_gone_and_can_come_again(
     refused = scrapy("remove", "--host", "site.test", STORE_URL=url)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == (
-        f"scrapy remove: Remove 2 graphs with 4 triples of host site.test from {place}? Nobody is at a"
-        " terminal to say so: give --yes, or --dry-run to look.\n"
+        f"scrapy remove: Remove 2 graphs with 4 triples of host site.test from {place}? There is"
+        " no terminal to confirm it: use --yes, or --dry-run to look.\n"
     )
     dry = scrapy("remove", "--host", "site.test", "--dry-run", STORE_URL=url)
     assert (dry.returncode, dry.stderr) == (0, "")
@@ -134,7 +134,7 @@ def test_of_a_server_that_the_crawl_does_not_know_nothing_is_removed(
     for jobdir in ("crawl", "nowhere"):
         result = scrapy("remove", "--all", "--yes", STORE_URL=url, JOBDIR=jobdir)
         assert result.returncode == 1
-        assert f"{jobdir} does not know which graphs of {shown(url)} are of this crawl" in (
+        assert f"{jobdir} does not know which graphs of {shown(url)} belong to this crawl" in (
             result.stderr
         )
     assert sizes(url) == {FOREIGN: 1}

@@ -4,7 +4,7 @@ import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 
-from rdfaspider.spiders.identity import introduce
+from rdfaspider.settings.identity import introduce
 
 
 def settings(contact: str = "") -> Settings:

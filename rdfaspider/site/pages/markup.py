@@ -1,6 +1,6 @@
 """Page -> HTML. Its triples are exactly those of the page's things, in the page's format.
 
-No `rel` and no `vocab` is ever written, because both would make triples of their own, and no text
+No `rel` and no `vocab` is ever written, because both would make more triples, and no text
 is near a property's value, because white space would become part of it. `html lang` gives
 language to texts; strings without one say so by `lang=""`.
 """
@@ -12,8 +12,8 @@ from functools import cache, lru_cache
 from html import escape
 from itertools import chain
 
-from rdfaspider.site.facts import PREFIXES, Fact, Shape, Thing, full
-from rdfaspider.site.pages import Page
+from rdfaspider.site.pages import GeneratedPage
+from rdfaspider.site.pages.facts import PREFIXES, Fact, Shape, Thing, full
 
 # Pages say much the same: most texts, links and rows have been written before.
 _escape = lru_cache(maxsize=65536)(escape)
@@ -21,7 +21,7 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 _CONTEXT = _encode({**PREFIXES, "xsd": "http://www.w3.org/2001/XMLSchema#"})
 
 
-def render(page: Page) -> bytes:
+def render(page: GeneratedPage) -> bytes:
     """Return the HTML document of a page."""
     name = _escape(page.title)
     parts = chain(
@@ -75,7 +75,7 @@ _FACTS = {
 }
 
 
-def _thing(thing: Thing, page: Page) -> str:
+def _thing(thing: Thing, page: GeneratedPage) -> str:
     # Subjects and objects go without the origin, so that readers must resolve them.
     rows = [_opening(page.format, thing.type).format(thing.subject.removeprefix(page.origin))]
     for predicate, value, shape in thing.facts:
@@ -104,7 +104,7 @@ def _row(format_: str, predicate: str, shape: Shape) -> str:
     return f"<dt>{term}</dt>{template.format(name=predicate, full_name=full_name)}\n"
 
 
-def _jsonld(page: Page) -> str:
+def _jsonld(page: GeneratedPage) -> str:
     graph = [
         {
             "@id": thing.subject,

@@ -1,8 +1,8 @@
-"""Scrapy's aiohttp download handler, behind the address guard, and with an end to idle connections.
+"""Scrapy's aiohttp download handler, behind the address guard, and with a limit to idle connections.
 
-aiohttp keeps a connection for up to half a minute in case its host is asked again. A crawl that comes to
-hundreds of hosts a second would have ten thousand of them open and soon be out of files; so only those
-used last are kept.
+aiohttp keeps a connection for up to half a minute in case its host is asked again. A crawl that visits
+hundreds of hosts per second would keep ten thousand open and soon run out of files. So only those used last
+are kept.
 """
 
 from __future__ import annotations
@@ -16,13 +16,18 @@ from aiohttp import ClientTimeout, ConnectionTimeoutError, SocketTimeoutError
 from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
 from scrapy.exceptions import DownloadConnectionRefusedError, DownloadTimeoutError
 from scrapy.http import Headers
+from scrapy.utils.url import add_http_if_no_scheme
 
+from rdfaspider.downloader.connection import StrictConnection
+from rdfaspider.downloader.failures import (
+    CertificateError,
+    ConnectTimeoutError,
+    FirstByteTimeoutError,
+    certificate_fault,
+)
 from rdfaspider.items import is_for_page
-from rdfaspider.resolver.certificates import CertificateError, certificate_fault
-from rdfaspider.resolver.connection import Connection
-from rdfaspider.resolver.requests import check_request
-from rdfaspider.resolver.resolver import installed_resolver
-from rdfaspider.resolver.timeouts import ConnectTimeoutError, FirstByteTimeoutError, Timeouts
+from rdfaspider.resolver import installed_resolver
+from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,13 +38,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from rdfaspider.resolver.resolver import Resolver
+    from rdfaspider.resolver import Resolver
 
-# Hosts to which connections are kept. A polite crawl comes back to a host after a second or more, so these
-# serve hundreds of pages a second; of the files that a process may have open they take a quarter at most.
+# Hosts to which connections are kept. A polite crawl comes back to a host after a second or more, so this is
+# enough for hundreds of pages per second. They take at most a quarter of the files that may be open.
 _KEPT = min(512, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
 
-# Bytes from which on a download counts among those that must not take too much memory together.
+# A download with more bytes than this counts as large: all large ones share a memory budget.
 _LARGE = 64 * 1024
 _NO_LIMIT = 1 << 62
 
@@ -47,38 +52,42 @@ _NO_LIMIT = 1 << 62
 class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
     """Downloads through aiohttp, whose connector gets all its addresses from our resolver."""
 
-    # Scrapy would warn at every start. Our tests of downloads run over this handler and over http11 alike.
+    # `resolver/extension.py` lets a crawl start only with handlers that say so.
+    is_guarded = True
+    # Scrapy would warn at every start.
     experimental = False
-    # Opens its session with the first request: a crawl that is refused leaves none behind, and `scrapy
-    # shell` has no loop yet when it makes its handlers.
+    # The first request opens the session: a crawl that is refused leaves none behind, and `scrapy shell`
+    # has no loop yet when it creates its handlers.
     lazy = True
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        # aiohttp keeps literals from the resolver it can be given; this method sees both.
+        # A resolver given to aiohttp never sees literal addresses; this method sees both.
         connector: Any = self._session.connector
         for name in ("_resolve_host", "_release", "_factory", "connect"):
             if not callable(getattr(connector, name, None)):
                 raise RuntimeError(
-                    f"This version of aiohttp has no {name}, and so no place for a guard."
+                    f"This version of aiohttp has no {name}, so the address guard cannot be installed."
                 )
         connector._resolve_host = _resolve_host
         connector._release = partial(_release, connector, connector._release)
-        timeouts = Timeouts.of(crawler.settings)
-        connector._factory = partial(Connection, connector._loop, timeouts.first_byte)
-        connector.connect = partial(_connect, connector.connect, timeouts.connect)
-        # How many fetches there are is decided by the scheduler, which does not count all that only wait.
+        seconds = crawler.settings.getfloat
+        head = seconds("FETCH_FIRST_BYTE_TIMEOUT", 60.0)
+        connector._factory = partial(StrictConnection, connector._loop, head)
+        connect = seconds("FETCH_CONNECT_TIMEOUT", 10.0)
+        connector.connect = partial(_connect, connector.connect, connect)
+        # The scheduler limits the fetches, and does not count all that only wait.
         connector._limit = 0
         self._most_bytes = crawler.settings.getint("EXTRACT_MAX_BYTES") + 1
-        # Our downloader has one; that of others may not.
+        # Another downloader may have none.
         self._memory = getattr(getattr(crawler.engine, "downloader", None), "memory", None)
-        # It would ask a server that hangs up once more at once; when to do so is for the frontier to say.
+        # aiohttp would at once ask again a server that hangs up; that is for the frontier to decide.
         self._session._retry_connection = False
 
     @staticmethod
     def _extract_headers(response: ClientResponse) -> Headers:
-        """Return the headers as they came; Scrapy cannot take those back that aiohttp made text of
-        though they are not UTF-8."""
+        """Return the headers as they came; what aiohttp decodes cannot be encoded again if it is not
+        UTF-8."""
         headers = Headers()
         for name, value in response.raw_headers:
             dict.setdefault(headers, name.title(), []).append(value)
@@ -89,7 +98,7 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
         return await super()._read_response(response, request)
 
     def _iter_body_chunks(self, response: Any) -> AsyncIterator[bytes]:  # type: ignore[override]
-        """Yield what is read of a page, and hold up a large one while there is too little memory for it."""
+        """Yield the body up to its limit; a large one waits while there is too little memory."""
         if (response.content_length or _LARGE) < _LARGE:
             chunks: AsyncIterator[bytes] = response.content.iter_any()
             return chunks
@@ -110,7 +119,7 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
             yield chunk
 
     async def download_request(self, request: Request) -> Response:
-        check_request(request)
+        _check_target(request)
         try:
             return await super().download_request(request)
         except DownloadTimeoutError as error:
@@ -119,14 +128,27 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
             if isinstance(error.__cause__, SocketTimeoutError):
                 raise FirstByteTimeoutError(f"No answer to {request.url} in time.") from error
             raise
-        except DownloadConnectionRefusedError as error:  # which is how Scrapy calls it
+        except DownloadConnectionRefusedError as error:  # as Scrapy calls a bad certificate
             if fault := certificate_fault(error):
                 raise CertificateError(fault) from error
             raise
 
 
+def _check_target(request: Request) -> None:
+    """Raise ForbiddenAddressError if the URL of a request names a refused address.
+
+    Its proxy may be anywhere: the user's environment or code has chosen it.
+    """
+    resolver = installed_resolver()
+    resolver.check_target(*host_and_port(request.url))
+    proxy = request.meta.get("proxy")
+    resolver.uses_proxy = proxy is not None
+    if proxy:
+        resolver.trust_proxy(*host_and_port(add_http_if_no_scheme(proxy)))
+
+
 async def _connect(connect: Any, seconds: float, request: Any, traces: Any, timeout: Any) -> Any:
-    """Find a host and connect to it within so many seconds."""
+    """Find a host and connect to it in time."""
     return await connect(request, traces, _connecting(timeout.total, seconds))
 
 
@@ -140,7 +162,7 @@ async def _resolve_host(host: str, port: int, traces: object = None) -> list[Res
 
 
 async def resolved(resolver: Resolver, host: str, port: int) -> list[ResolveResult]:
-    """Return the addresses that a host may be connected to at, as aiohttp wants them."""
+    """Return the allowed addresses of a host, in the form that aiohttp needs."""
     return [
         {
             "hostname": host,
@@ -155,12 +177,12 @@ async def resolved(resolver: Resolver, host: str, port: int) -> list[ResolveResu
 
 
 def _release(
-    connector: Any, release: Any, key: object, connection: Connection, **options: Any
+    connector: Any, release: Any, key: object, connection: StrictConnection, **options: Any
 ) -> None:
-    """Keep a connection that is no longer used, but let go of those unused for longest."""
+    """Keep a connection for later, and close those that were unused longest."""
     connection.keep()
     release(key, connection, **options)
-    idle = connector._conns  # a host goes to the end when it was used
+    idle = connector._conns  # the host used last is at the end
     while len(idle) > _KEPT:
         for protocol, _ in idle.pop(next(iter(idle))):
             protocol.close()

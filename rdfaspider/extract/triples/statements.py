@@ -1,19 +1,18 @@
 """Parsed statements into the graph of a page.
 
 A page has one graph: statements of named graphs inside it become statements of the page. Blank
-nodes get labels of the page in the order of their appearance, anew for each document or block.
+nodes get labels of the page in order of appearance, starting again for each document or block.
 """
 
 from __future__ import annotations
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
-from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.labels import Labels
+from rdfaspider.extract.triples.graph import Graph, Labels
 
 Term = NamedNode | BlankNode | Literal | Triple
 
-_FAULTS = 100  # after so many it is not the format that it claims to be
+_FAULTS = 100  # after this many it is not the format that it claims to be
 
 
 class Statements:
@@ -36,7 +35,7 @@ class Statements:
         try:
             quads = parse(body, rdf_format, base_iri=base)
         except ValueError:
-            return 1  # the base is none
+            return 1  # the base is not an IRI
         while faults < _FAULTS:
             try:
                 for quad in quads:

@@ -1,8 +1,19 @@
-"""Settings of the history of a crawl."""
+"""Settings of what a crawl tells of itself: the progress line and the history."""
 
 from rdfaspider.settings.setting import Setting
 
-SETTINGS = (
+PROGRESS = (
+    Setting(
+        "PROGRESS_INTERVAL",
+        "float",
+        60.0,
+        "Time between two progress lines in a log; 0 writes none. A terminal has one line that is"
+        " updated in place.",
+        unit="seconds",
+        least=0,
+    ),
+)
+HISTORY = (
     Setting(
         "HISTORY_INTERVAL",
         "float",

@@ -1,4 +1,4 @@
-"""What a page says: things of some type with properties, each of which is one triple."""
+"""What a page says: things of some type with properties; each property is one triple."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal, NamedTuple
 
-from rdfaspider.site.words import person, sentence, title
+from rdfaspider.site.pages.words import person, sentence, title
 
 # iri: an absolute IRI; text: in the language of the page; the others are lexical forms.
 Shape = Literal["iri", "text", "string", "integer", "date", "dateTime"]

@@ -2,7 +2,7 @@
 
 A command repeats how the crawl was started, so it works in the same shell and directory. Seeds are left
 out, since a crawl resumes without them and standard input cannot be read twice; but a worker of a shared
-crawl goes to servers of its user's own only if the user names them. A secret becomes a shell variable.
+crawl goes to its user's own servers only if they are named as seeds. A secret becomes a shell variable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _ASSIGNING = {"-s": "-s", "--set": "-s", "-a": "-a"}
-# What `scrapy sparql` and its like have to know to find the store of a crawl.
+# The settings by which `scrapy sparql` and others find the store of a crawl.
 _OF_THE_STORE = ("JOBDIR", "STORE_")
 
 
@@ -88,7 +88,7 @@ class CommandLine:
 
 
 def _another(name: str) -> str:
-    """Return another name for a feed that must neither be overwritten nor continued: most have an end."""
+    """Return another name for a feed that must neither be overwritten nor appended to."""
     path, dot, suffix = name.rpartition(".")
     if not dot or suffix in ("jl", "jsonl", "jsonlines"):
         return name
@@ -108,7 +108,7 @@ def _split(argv: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _typed(program: str) -> str:
-    """Return the shortest way to name a program: by the search path, or below this directory."""
+    """Return the shortest name of a program: by the search path, or below this directory."""
     path = Path(program)
     if (found := shutil.which(path.name)) and Path(found).absolute() == path.absolute():
         return path.name

@@ -1,4 +1,8 @@
-"""Says at the end what became of the crawl: the sum, what was left out, and what to do next."""
+"""Says at the end what became of the crawl: the sum, what was left out, and what to do next.
+
+reasons   why the crawl and its URLs ended, and what was left out, in words
+hints     commands to paste: how to resume the crawl, and how to query it
+"""
 
 from __future__ import annotations
 
@@ -9,29 +13,24 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
 
-from rdfaspider.extensions.hints import CommandLine
-from rdfaspider.extensions.leftout import counts_of, sentences, values_of
-from rdfaspider.extensions.progress import duration
-from rdfaspider.extensions.reasons import in_words
+from rdfaspider.extensions.summary.hints import CommandLine
+from rdfaspider.extensions.summary.reasons import (
+    counts_of,
+    ended,
+    in_words,
+    sentences,
+    values_of,
+)
 from rdfaspider.frontier import is_shared
 from rdfaspider.secrets import without_secrets
-from rdfaspider.terminal import plural
+from rdfaspider.terminal import duration, plural
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 logger = getLogger(__name__)
 
-_ENDS = {
-    "shutdown": "stopped",
-    "disk_full": "stopped by a full disk",
-    "extract_error": "stopped, as no extraction worker could be started,",
-    "frontier_error": "stopped by its frontier",
-    "no_answer": "gave up, as no server answered,",
-    "store_error": "stopped by its store",
-    "worker_error": "stopped, as its workers kept ending,",
-}
-# More reasons than this are a report, not a summary.
+# More reasons than this belong in a report.
 _REASONS = 12
 _QUERY = "SELECT ?type (COUNT(*) AS ?n) { ?s a ?type } GROUP BY ?type ORDER BY DESC(?n)"
 
@@ -65,7 +64,7 @@ class Summary:
         rate = self._stat("frontier/done/page") / max(elapsed, 1e-9)
         waiting = self._stat("frontier/waiting") + self._stat("frontier/in_flight")
         return [
-            f"Crawl {_ended(reason)} after {duration(elapsed)}, {rate:,.1f} pages/s.",
+            f"Crawl {ended(reason)} after {duration(elapsed)}, {rate:,.1f} pages/s.",
             f"  {plural(self._stat('frontier/seen'), 'URL')} = {self._stat('frontier/done'):,} done"
             f" + {self._stat('frontier/failed'):,} failed + {self._stat('frontier/denied'):,} denied"
             f" + {waiting:,} waiting",
@@ -78,7 +77,7 @@ class Summary:
         ]
 
     def _labels(self, state: str) -> list[str]:
-        """Break down by reason what ended in a state in this run, most frequent first."""
+        """Return what ended in a state in this run, by reason, most frequent first."""
         prefix = f"frontier/{state}/"
         counts = [
             (value, name[len(prefix) :])
@@ -90,7 +89,7 @@ class Summary:
         return [f"    {state} in this run: {text}"] if counts else []
 
     def _stored(self) -> list[str]:
-        """Tell what is in the store apart from what only waits to be sent there."""
+        """Return what is stored, and what waits to be sent."""
         found = (
             f"{plural(self._stat('store/quads'), 'triple')} from"
             f" {plural(self._stat('store/graphs'), 'page')}"
@@ -136,10 +135,3 @@ class Summary:
     def _stat(self, name: str) -> int:
         value: int = self.stats.get_value(name, 0)
         return value
-
-
-def _ended(reason: str) -> str:
-    """Return the reason of the end as part of a sentence."""
-    if reason.startswith("closespider_"):
-        return f"stopped by {reason.upper()}"
-    return _ENDS.get(reason, reason)

@@ -1,4 +1,4 @@
-"""The triples of one page while they are being found.
+"""The triples of one page while they are being found, and what its readers share.
 
 Terms are N-Quads strings (``<iri>``, ``_:label``, ``"text"@en``) and a triple is a tuple of three.
 Strings make equality cheap, and pyoxigraph parses a page's worth of N-Quads three times faster than
@@ -9,13 +9,38 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pyoxigraph import Quad, RdfFormat, parse
-
 from rdfaspider.extract.document.limits import Limits
 
 Triple = tuple[str, str, str]
 
 _FEW = 10_000  # triples that are written at once
+
+
+Warnings = Counter[str]
+"""How often each class of the processor graph would have been raised, by its local name."""
+
+
+class Labels:
+    """Blank node labels of one page: unique through the page's digest, the same on every run."""
+
+    __slots__ = ("_named", "_next", "_prefix")
+
+    def __init__(self, digest: str) -> None:
+        self._prefix = f"_:b{digest}x"
+        self._next = 0
+        self._named: dict[str, str] = {}
+
+    def fresh(self) -> str:
+        """Return a blank node that nobody else has."""
+        self._next += 1
+        return f"{self._prefix}{self._next}"
+
+    def named(self, name: str) -> str:
+        """Return the blank node that the page calls ``_:name``."""
+        label = self._named.get(name)
+        if label is None:
+            label = self._named[name] = self.fresh()
+        return label
 
 
 class Full(Exception):
@@ -64,7 +89,3 @@ class Graph:
             return "".join([f"{s} {p} {o}{tail}" for s, p, o in self.triples]).encode()
         # The same without a string of all of it, which may take four bytes for each character.
         return b"".join([f"{s} {p} {o}{tail}".encode() for s, p, o in self.triples])
-
-    def quads(self, graph_name: str) -> list[Quad]:
-        """Return the triples as quads of the named graph."""
-        return list(parse(self.nquads(graph_name), RdfFormat.N_QUADS, lenient=True))

@@ -16,7 +16,6 @@ import pytest
 
 from tests.conftest import FATES, read_fates
 from tests.resolver.test_fetch import self_signed
-from tests.test_slots import HANDLERS
 
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
@@ -191,7 +190,6 @@ def test_pages_by_tls(
     assert asked == ([f"CONNECT {origin.removeprefix('https://')}"] if is_proxied else [])
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
 @pytest.mark.parametrize("is_trusted", [False, True])
 def test_a_certificate_must_be_valid_where_that_is_demanded(
     scrapy: Scrapy,
@@ -199,7 +197,6 @@ def test_a_certificate_must_be_valid_where_that_is_demanded(
     tls: ssl.SSLContext,
     certificate: Path,
     monkeypatch: pytest.MonkeyPatch,
-    handler: str,
     is_trusted: bool,
 ) -> None:
     if is_trusted:
@@ -208,7 +205,6 @@ def test_a_certificate_must_be_valid_where_that_is_demanded(
         result = scrapy(
             *("crawl", "rdfa", "-a", f"seeds={origin}/", "-a", "depth=0"),
             DOWNLOAD_VERIFY_CERTIFICATES=1,
-            DOWNLOAD_HANDLERS=json.dumps(dict.fromkeys(("http", "https"), HANDLERS[handler])),
             POLITENESS_DELAY=0.1,
             FRONTIER_RETRIES=0,
             FEEDS=FATES,

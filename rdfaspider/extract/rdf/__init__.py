@@ -14,11 +14,10 @@ from codecs import BOM_UTF8
 from pyoxigraph import RdfFormat
 
 from rdfaspider.extract import guard, jsonld
-from rdfaspider.extract.graph import Full, Graph
 from rdfaspider.extract.jsonld.contexts import Contexts
-from rdfaspider.extract.labels import Labels
-from rdfaspider.extract.rdfxml import tamed
-from rdfaspider.extract.statements import Statements
+from rdfaspider.extract.rdf.rdfxml import tamed
+from rdfaspider.extract.triples.graph import Full, Graph, Labels
+from rdfaspider.extract.triples.statements import Statements
 
 MEDIA_TYPES: dict[str, RdfFormat] = {
     "text/turtle": RdfFormat.TURTLE,
@@ -39,12 +38,6 @@ MEDIA_TYPES: dict[str, RdfFormat] = {
     "application/activity+json": RdfFormat.JSON_LD,
 }
 """What a response may be called, without parameters and in lower case, and how to read it."""
-
-ACCEPT = (
-    "text/turtle;q=0.9,application/rdf+xml;q=0.8,application/ld+json;q=0.8,"
-    "application/n-triples;q=0.8,application/trig;q=0.8,application/n-quads;q=0.8"
-)
-"""The part of an Accept header that asks for RDF where a server has no HTML."""
 
 # It matches whether an IRI follows or not, or each of many would look for one far away.
 _BASE = re.compile(rb"base(?:\s|#[^\r\n]*+)*+(?:<([^>]*+))?+", re.I)

@@ -1,4 +1,4 @@
-"""A connection of aiohttp that takes answers only to what was asked."""
+"""A connection of aiohttp that accepts answers only to its requests."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from aiohttp.http import RawResponseMessage
     from aiohttp.streams import StreamReader
 
-# Heads of one answer: a final one, and some that say 100 Continue or 103 Early Hints.
+# Heads of one answer: the final one, and informational ones (100 Continue, 103 Early Hints).
 _MOST_HEADS = 10
 
 
-class Connection(ResponseHandler):
-    """Waits for a head for so many seconds, has an end to informational answers, and is closed if anything
-    comes while it is kept for later.
+class StrictConnection(ResponseHandler):
+    """Limits the time for a head and the number of informational heads, and closes if anything arrives
+    while it is kept for later.
 
-    aiohttp would take that for the answer to the next request. It has a limit to the time between two
-    pieces of an answer, but none to that of a head which comes a byte at a time.
+    aiohttp would take that for the answer to the next request. It limits the time between two pieces of an
+    answer, but not the time for a head that comes a byte at a time.
     """
 
     _is_kept = False
@@ -69,7 +69,7 @@ class Connection(ResponseHandler):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._is_kept and data:  # aiohttp calls it without any to go on with what it has
+        if self._is_kept and data:  # aiohttp also calls it without data
             self.close()
         else:
             super().data_received(data)
@@ -77,7 +77,7 @@ class Connection(ResponseHandler):
     def is_connected(self) -> bool:
         if not super().is_connected():
             return False
-        # What came just now may not have reached us yet, be it an answer or the end.
+        # Data or the end of the connection may wait in the socket.
         return not self._is_kept or not (self.should_close or self._has_input())
 
     def _has_input(self) -> bool:

@@ -1,14 +1,19 @@
-"""What a URL points to, and what a page shows."""
+"""What a URL points to, and what a page shows.
+
+words    names, titles and sentences in six languages
+facts    what a page says, as facts that become triples
+markup   a page as HTML with RDFa, JSON-LD or Microdata
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rdfaspider.site.facts import Thing
+from rdfaspider.site.pages.facts import Thing
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where a URL points to: a host by number, its port (`:8000` or none), path and query."""
 
     origin: str
@@ -19,7 +24,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class GeneratedPage:
     """Everything that markup shows. `links` are as written: paths inside, URLs across hosts."""
 
     origin: str

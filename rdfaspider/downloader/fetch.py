@@ -1,8 +1,8 @@
 """Fetches one page behind the address guard, without a crawl.
 
-The user's own URL may name a server on this machine or network, as a seed may. What it redirects to must be
-public, or listed in RESOLVER_ALLOW: each URL is checked before it is asked for, and each address before it
-is connected to, as in a crawl.
+The URL that the user gives may name a server on this machine or network, as a seed may. Redirects must lead
+to public servers, or to those in RESOLVER_ALLOW: each URL is checked before it is requested, and each address
+before it is connected to, as in a crawl.
 """
 
 from __future__ import annotations
@@ -18,21 +18,19 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from rdfaspider.resolver.aiohttp import resolved
+from rdfaspider.downloader.aiohttp import resolved
+from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.resolver.cache import Cache
 from rdfaspider.resolver.directory import Directory
 from rdfaspider.resolver.guard import Guard
-from rdfaspider.resolver.requests import host_and_port
 from rdfaspider.resolver.resolver import ForbiddenAddressError, Resolver
-from rdfaspider.urls import as_linked, normalise, unfit_authority
+from rdfaspider.urls import normalise, redirect_target, unfit_authority
+from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from aiohttp.abc import ResolveResult
-
-# As in a crawl.
-MAX_REDIRECTS = 5
 
 _CHUNK = 64 * 1024
 
@@ -41,8 +39,8 @@ class FetchFailed(Exception):
     """Says in a sentence why there is no page."""
 
 
-class Fetched(NamedTuple):
-    """A page, the URL that it was found at in the end, and what its server calls it."""
+class FetchedPage(NamedTuple):
+    """A page, its final URL, and the content type that its server gives."""
 
     body: bytes
     url: str
@@ -56,13 +54,13 @@ def fetch(
     allow: Iterable[str] = (),
     timeout: float = 30.0,
     limit: int = 0,
-) -> Fetched:
+) -> FetchedPage:
     """Return the page at a URL, or raise FetchFailed.
 
     headers  what to send with each request
     allow    what RESOLVER_ALLOW says
     timeout  seconds until all of the page must be there, redirects included
-    limit    bytes that the page may have when it is unpacked; 0 is any number
+    limit    bytes that the unpacked page may have; 0 sets no limit
     """
     try:
         return asyncio.run(_fetch(url, headers, allow, timeout, limit))
@@ -70,13 +68,13 @@ def fetch(
         raise FetchFailed(
             f"{url} has not answered in full within {timeout:g} seconds (DOWNLOAD_TIMEOUT)."
         ) from None
-    except ValueError as error:  # of a URL, or of an entry to allow
+    except ValueError as error:  # a bad URL, or a bad entry of `allow`
         raise FetchFailed(str(error)) from error
 
 
 async def _fetch(
     url: str, headers: Mapping[str, str], allow: Iterable[str], timeout: float, limit: int
-) -> Fetched:
+) -> FetchedPage:
     first = url = normalise(url)
     resolver = _resolver(allow)
     resolver.allow_seeds([url])
@@ -96,7 +94,7 @@ async def _fetch(
             except (ForbiddenAddressError, aiohttp.ClientError) as error:
                 by = "" if url == first else f"{first} redirects to {url}: "
                 raise FetchFailed(by + _sentence(url, error)) from error
-            if isinstance(answer, Fetched):
+            if isinstance(answer, FetchedPage):
                 return answer
             url = answer
     raise FetchFailed(f"{first} redirects more than {MAX_REDIRECTS} times.")
@@ -104,7 +102,7 @@ async def _fetch(
 
 async def _answer(
     session: aiohttp.ClientSession, resolver: Resolver, url: str, limit: int
-) -> Fetched | str:
+) -> FetchedPage | str:
     """Return the page at a URL, or the URL that it redirects to."""
     resolver.check_target(*host_and_port(url))
     proxy = _proxy(url)
@@ -122,12 +120,12 @@ async def _answer(
             body += chunk
             if limit and len(body) > limit:
                 raise FetchFailed(f"{url} has more than {limit:,} bytes (DOWNLOAD_MAXSIZE).")
-        return Fetched(bytes(body), url, response.headers.get("Content-Type", ""))
+        return FetchedPage(bytes(body), url, response.headers.get("Content-Type", ""))
 
 
 def _redirected(url: str, location: str) -> str:
     try:
-        target = as_linked(normalise(location, url), url)
+        target = redirect_target(location, url)
         if unfit := unfit_authority(target):
             raise ValueError(f"No page can be at the {unfit} of {target}.")
         return target
@@ -136,7 +134,7 @@ def _redirected(url: str, location: str) -> str:
 
 
 def _resolver(allow: Iterable[str]) -> Resolver:
-    """Return a resolver that belongs to the running loop rather than to the reactor."""
+    """Return a resolver for the running loop, without a reactor."""
     directory = Directory(
         Guard(allow),
         Cache(size=100, hit_seconds=60, miss_seconds=60),
@@ -168,7 +166,7 @@ def _proxy(url: str) -> str | None:
 
 
 def _status(status: int) -> str:
-    """Return a status with its name; the server's own words for it are not to be trusted."""
+    """Return a status with its standard name; the server's own text is not trusted."""
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:

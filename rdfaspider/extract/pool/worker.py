@@ -19,7 +19,7 @@ from rdfaspider.extract.rdfa.vocabulary import bundled
 
 # Megabytes that must be free to read pages.
 _LEAST_MEMORY = 64
-# Seconds beyond the time limit in which the crawl, if it is alive, ends the worker itself.
+# Seconds beyond the time limit; before that the crawl, if it is alive, ends the worker itself.
 _GRACE = 5.0
 
 _READY = b'{"size": 0}\n'
@@ -57,7 +57,7 @@ def _read_sample(options: Options, memory: str) -> None:
     """Ask for the memory that pages need, and read one; exit if that fails."""
     too_little = f"EXTRACT_MEMORY_MB={memory} leaves no room for a page"
     try:
-        bytearray(_LEAST_MEMORY << 20)  # first: without it a parser may fail in any way
+        bytearray(_LEAST_MEMORY << 20)  # tested first: without it a parser may fail in any way
     except MemoryError:
         sys.exit(too_little)
     facts = extract(_SAMPLE, "http://example.org/", "text/html", options).facts
