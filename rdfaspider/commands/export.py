@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from rdfaspider.stores import Store
     from rdfaspider.stores.dump import Format
+    from rdfaspider.stores.outbox.database import OutboxDatabase
     from rdfaspider.stores.selection import Selection
-    from rdfaspider.stores.spool import Spool
     from rdfaspider.terminal import StatusLine
 
 # Graphs are counted up to here; each that is known takes memory.
@@ -87,8 +87,8 @@ class Command(CheckedCommand):
         if opts.aside:
             self._write_refused(opts.output, kind)
         elif opts.outbox:
-            with self._spool() as spool:
-                _write(_waiting(spool), opts.output, kind)
+            with self._database() as database:
+                _write(_waiting(database), opts.output, kind)
         else:
             self._write_store(opts, selection, kind)
         return 0
@@ -110,10 +110,10 @@ class Command(CheckedCommand):
         assert self.settings is not None
         return Path(self.settings["JOBDIR"] or ".") / "outbox"
 
-    def _spool(self) -> Spool:
-        from rdfaspider.stores.spool import Spool
+    def _database(self) -> OutboxDatabase:
+        from rdfaspider.stores.outbox.database import OutboxDatabase
 
-        return Spool(str(self._outbox()), read_only=True)
+        return OutboxDatabase(str(self._outbox()), read_only=True)
 
     def _write_refused(self, name: str, kind: Format) -> None:
         """Write what the store refused as N-Quads, with its words as comments."""
@@ -133,7 +133,7 @@ class Command(CheckedCommand):
         """Yield each page that the embedded store or the server of the outbox refused, and why."""
         from rdfaspider.pipelines.store import store_url
         from rdfaspider.stores import is_embedded
-        from rdfaspider.stores.journal import refused_in
+        from rdfaspider.stores.embedded.journal import refused_in
 
         assert self.settings is not None
         url = store_url(self.settings)
@@ -141,14 +141,13 @@ class Command(CheckedCommand):
         if is_store:
             yield from (text for _, text in refused_in(Path(url)))
         if not is_store or (self._outbox() / "outbox.sqlite").exists():
-            with self._spool() as spool:
-                changes = zip(spool.aside(), spool.changes(aside=True), strict=True)
-                for (graph, status, words), change in changes:
-                    yield f"# {status} <{graph}> {words}\n".encode() + change.nquads()
+            with self._database() as database:
+                for change, status, words in database.refused():
+                    yield f"# {status} <{change.graph}> {words}\n".encode() + change.nquads()
 
     def _send(self) -> int:
         from rdfaspider.pipelines.store import outbox_options, store_url
-        from rdfaspider.stores import is_embedded, open_store
+        from rdfaspider.stores import is_embedded, open_sink
         from rdfaspider.stores.outbox import Outbox
 
         assert self.settings is not None
@@ -156,13 +155,14 @@ class Command(CheckedCommand):
         if is_embedded(url):
             print(f"The store {url} has no outbox: nothing waits.")
             return 0
-        self._spool().close()  # says so if there is none
-        with open_store(url, **outbox_options(self.settings)) as store:
-            assert isinstance(store, Outbox)
-            store.replay()
-        sent, aside = store.counters["quads"], store.counters["aside"]
-        print(f"{sent:,} quads sent, {aside:,} pages refused, {store.spool.pages:,} wait.")
-        return int(bool(store.spool.pages))
+        self._database().close()  # says so if there is none
+        with open_sink(url, **outbox_options(self.settings)) as outbox:
+            assert isinstance(outbox, Outbox)
+            outbox.send_refused()
+        sent, refused = outbox.counters["quads"], outbox.counters["refused"]
+        waiting, _ = outbox.backlog
+        print(f"{sent:,} quads sent, {refused:,} pages refused, {waiting:,} wait.")
+        return int(bool(waiting))
 
 
 def _check(opts: argparse.Namespace) -> None:
@@ -180,7 +180,7 @@ def _check(opts: argparse.Namespace) -> None:
 def _constructed(store: Store, argument: str) -> Iterator[Quad]:
     from pyoxigraph import Quad, QueryBoolean, QuerySolutions
 
-    from rdfaspider.stores.sparql import read_query
+    from rdfaspider.stores.queries import read_query
 
     results = store.query(read_query(argument))
     if isinstance(results, QueryBoolean | QuerySolutions):
@@ -190,10 +190,10 @@ def _constructed(store: Store, argument: str) -> Iterator[Quad]:
     return (Quad(each.subject, each.predicate, each.object) for each in results)
 
 
-def _waiting(spool: Spool) -> Iterator[Quad]:
+def _waiting(database: OutboxDatabase) -> Iterator[Quad]:
     from pyoxigraph import RdfFormat, parse
 
-    for change in spool.changes():
+    for change in database.waiting():
         yield from parse(change.nquads(), RdfFormat.N_QUADS, lenient=True)
 
 

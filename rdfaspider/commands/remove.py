@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from rdfaspider.stores.outbox.database import OutboxDatabase
     from rdfaspider.stores.removal import Removal
     from rdfaspider.stores.selection import Selection
-    from rdfaspider.stores.spool import Spool
 
 
 class Command(CheckedCommand):
@@ -88,24 +88,25 @@ class Command(CheckedCommand):
         """Open whatever has triples of the crawl, and keep other writers out of it."""
         from rdfaspider.pipelines.store import store_access
         from rdfaspider.stores import is_embedded, open_pages
+        from rdfaspider.stores.outbox.database import OutboxDatabase
         from rdfaspider.stores.removal import Removal
-        from rdfaspider.stores.spool import Spool
 
         assert self.settings is not None
         access = store_access(self.settings)
         outbox = Path(self.settings["JOBDIR"] or ".") / "outbox"
-        spool = None
+        database = None
         if (outbox / "outbox.sqlite").exists():
-            spool = stack.enter_context(Spool(str(outbox), target=None, read_only=dry))
-        is_own = self._is_own(url, spool) if selection.is_everything else lambda graph: True
+            database = OutboxDatabase(str(outbox), target=None, read_only=dry)
+            stack.enter_context(database)
+        is_own = self._is_own(url, database) if selection.is_everything else lambda graph: True
         open_pages(url, read_only=True, access=access).close()  # says so if there is none
         store = stack.enter_context(open_pages(url, read_only=dry, access=access))
         embedded = Path(url) if is_embedded(url) else None
         return stack.enter_context(
-            Removal(selection, store, spool=spool, embedded=embedded, is_own=is_own)
+            Removal(selection, store, outbox=database, embedded=embedded, is_own=is_own)
         )
 
-    def _is_own(self, url: str, spool: Spool | None) -> Callable[[str], bool]:
+    def _is_own(self, url: str, database: OutboxDatabase | None) -> Callable[[str], bool]:
         """Return what tells the graphs of this crawl from others; on a server there may be others."""
         from rdfaspider.stores import is_embedded, shown, target_of
         from rdfaspider.stores.provenance import crawl_graph
@@ -114,13 +115,13 @@ class Command(CheckedCommand):
         if is_embedded(url) or url.startswith("nquads:"):
             return lambda graph: True
         jobdir = self.settings["JOBDIR"] or "."
-        if spool is None or spool.target != target_of(url):
+        if database is None or database.target != target_of(url):
             raise ValueError(
                 f"{jobdir} does not know which graphs of {shown(url)} are of this crawl: name them by"
                 " --host or --page."
             )
         crawl = crawl_graph(str(Path(jobdir).resolve()))
-        return lambda graph: graph == crawl or spool.has_sent(graph)
+        return lambda graph: graph == crawl or database.has_sent(graph)
 
 
 def _count(removal: Removal) -> str:

@@ -59,7 +59,7 @@ class Command(CheckedCommand):
     def _ask(self, argument: str, requested: str | None) -> None:
         from rdfaspider.pipelines.store import store_access, store_url
         from rdfaspider.stores import open_store
-        from rdfaspider.stores.sparql import read_query
+        from rdfaspider.stores.queries import read_query
 
         if requested not in (None, *_FOR_ROWS, *_FOR_GRAPHS):
             names = ", ".join((*_FOR_ROWS, *_FOR_GRAPHS))
@@ -105,7 +105,7 @@ def _write(results: Any, query: str, requested: str | None) -> None:
 
 
 def _write_table(solutions: QuerySolutions, query: str) -> None:
-    from rdfaspider.stores.sparql import in_order_of_query
+    from rdfaspider.stores.queries import in_order_of_query
     from rdfaspider.terminal.table import Table
 
     names = in_order_of_query(query, [variable.value for variable in solutions.variables])

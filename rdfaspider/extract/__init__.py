@@ -10,8 +10,10 @@ one graph, each once.
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
+from typing import Any, Self
 
 from pyoxigraph import Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
@@ -30,6 +32,7 @@ from rdfaspider.extract.labels import Labels
 from rdfaspider.extract.rdfa.rdfa10 import Processor10
 from rdfaspider.extract.rdfa.version import declared_version
 from rdfaspider.extract.rdfa.vocabulary import Vocabularies
+from rdfaspider.items import Content
 from rdfaspider.urls import to_iri, without_userinfo
 
 __all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "extract"]
@@ -52,19 +55,13 @@ class Options:
 
 
 @dataclass(slots=True)
-class Extraction:
-    """What one page holds; ``links``, ``relations`` and ``texts`` run in parallel.
+class Extraction(Content):
+    """What one page holds: its content and facts about it.
 
-    Its statements are there as N-Quads, as bytes can be handed on to a store or to another process
+    Its statements are there as N-Quads, because bytes can be handed on to a store or to another process
     for nothing, and as quads for those who ask for them. All IRIs in them are valid.
     """
 
-    links: list[str] = field(default_factory=list)
-    relations: list[str] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    nquads: bytes = b""
-    predicates: list[str] = field(default_factory=list)  # of the quads, each once
-    longest: int = 0  # characters of the longest object, as it is written
     facts: Facts = field(default_factory=Facts)
     _quads: list[Quad] | None = field(default=None, repr=False, compare=False)
 
@@ -74,6 +71,21 @@ class Extraction:
         if self._quads is None:
             self._quads = list(parse_rdf(self.nquads, RdfFormat.N_QUADS, lenient=True))
         return self._quads
+
+    def encode(self) -> bytes:
+        """Return a line of JSON, which has the ``size`` of the N-Quads, and the N-Quads."""
+        header = {name: getattr(self, name) for name in _CONTENT}
+        header |= {"facts": self.facts.to_json(), "size": len(self.nquads)}
+        return json.dumps(header).encode() + b"\n" + self.nquads
+
+    @classmethod
+    def decode(cls, header: dict[str, Any], nquads: bytes) -> Self:
+        """Return what was encoded, from the parsed line of JSON and the N-Quads."""
+        content = {name: header[name] for name in _CONTENT}
+        return cls(nquads=nquads, facts=Facts.from_json(header["facts"]), **content)
+
+
+_CONTENT = [item.name for item in fields(Content) if item.name != "nquads"]
 
 
 _DEFAULTS = Options()

@@ -1,4 +1,4 @@
-"""The store of a crawl as its workers see it: what they put is written down by the crawl itself."""
+"""The sink of a worker: it sends what the worker puts to the crawl, which writes it."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.service.line import Line
 from rdfaspider.frontier.service.wire import Address, Security
-from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores import Sink, StoreUnavailable
 from rdfaspider.stores.changes import Change
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-# Seconds that a worker seeks its crawl, and waits while the store is full.
+# Seconds that a worker tries to reach its crawl, and waits while the sink is full.
 _PATIENCE = 600.0
-# Texts of triples are UTF-8; what is not goes there and back unchanged.
+# Triples are UTF-8; bytes that are not survive the way there and back.
 _CODEC = ("utf-8", "surrogateescape")
 
 
-class ServedStore:
-    """Puts changes into the store that a crawl serves; as far as a pipeline needs one."""
+class ServedSink(Sink):
+    """Puts changes into the sink that a crawl serves to its workers."""
 
-    is_full = False  # the crawl lets its workers wait
+    is_full = False  # the crawl makes its workers wait
     backlog = (0, 0)
     backlog_quads = 0
 
     def __init__(self, url: str, security: Security | None = None) -> None:
-        self.counters: Counter[str] = Counter()
+        self.counters = Counter()
         self._line = Line(Address.parse(url), security or Security(), timeout=_PATIENCE)
         self._greeting = {
             **{"name": "", "run": os.urandom(8).hex(), "now": 0.0},
@@ -38,7 +38,6 @@ class ServedStore:
         self._is_connected = False
 
     def put(self, changes: Sequence[Change]) -> list[bool]:
-        """Have changes made; False for each that changes nothing."""
         rows = [(graph, triples.decode(*_CODEC), *rest) for graph, triples, *rest in changes]
         try:
             are_new: list[bool] = self._ask({"ask": "store", "changes": rows})["are_new"]
@@ -61,7 +60,7 @@ class ServedStore:
 
 
 def answering(put: Callable[[Sequence[Change]], Awaitable[list[bool]]]) -> Any:
-    """Return what answers workers that put something into the store."""
+    """Return the handler of a worker's request to put changes into the sink."""
 
     async def answer(message: dict[str, Any]) -> dict[str, Any]:
         changes = [

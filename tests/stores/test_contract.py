@@ -14,7 +14,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 from rdfaspider.stores import Store, StoreUnavailable, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.nquads import NQuadsStore
-from tests.stores.conftest import QUERIED, url_of
+from tests.stores.conftest import KINDS, QUERIED, url_of
 
 PAGE = "http://site.test/a"
 OTHER = "http://site.test/b"
@@ -32,18 +32,13 @@ def names(store: Store, graph: str) -> set[str]:
     return {quad.object.value for quad in store.quads() if quad.graph_name == name}  # type: ignore[union-attr]
 
 
-QUERYING = (*QUERIED, "embedded")
-
-
-@pytest.fixture(params=[*QUERYING, "nquads"])
+@pytest.fixture(params=KINDS)
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
-    if request.param == "embedded":
-        return lambda: open_store(str(tmp_path / "store"), outbox=str(tmp_path / "outbox"))
     url = url_of(request.param, request, tmp_path)
     return lambda: open_store(url)
 
 
-querying = pytest.mark.parametrize("opener", QUERYING, indirect=True)
+querying = pytest.mark.parametrize("opener", QUERIED, indirect=True)
 
 
 @pytest.fixture
