@@ -91,7 +91,7 @@ class Page(Content):
     def quads(self, quads: Iterable[Quad]) -> None:
         """Set the statements; N-Quads cannot express invalid ones, so these are dropped and counted."""
         given = list(quads)
-        valid = [quad for quad in given if is_valid(quad)]
+        valid = [quad for quad in given if is_valid(quad) and _is_valid(quad.graph_name)]
         self.invalid += len(given) - len(valid)
         self.nquads = serialize(valid, format=RdfFormat.N_QUADS) or b""
 
@@ -152,18 +152,16 @@ def is_item(item: object) -> bool:
 
 
 def is_valid(quad: Quad) -> bool:
-    """Tell whether every store can take a quad: all its IRIs are absolute and valid."""
-    terms = (quad.subject, quad.predicate, quad.object, quad.graph_name)
-    return all(map(_is_valid_term, terms))
+    """Tell whether every store can take the triple of a quad: all its IRIs are absolute and valid."""
+    return _is_iri(quad.predicate.value) and _is_valid(quad.subject) and _is_valid(quad.object)
 
 
-def _is_valid_term(term: object) -> bool:
-    kind = type(term)
-    if kind is NamedNode:
-        return _is_iri(term.value)  # type: ignore[attr-defined]
-    if kind is Literal:
-        return _is_iri(term.datatype.value)  # type: ignore[attr-defined]
-    return kind is BlankNode or kind is DefaultGraph
+def _is_valid(term: object) -> bool:
+    if isinstance(term, NamedNode):
+        return _is_iri(term.value)
+    if isinstance(term, Literal):
+        return _is_iri(term.datatype.value)
+    return isinstance(term, BlankNode | DefaultGraph)
 
 
 @lru_cache(4096)

@@ -26,7 +26,7 @@ from rdfaspider.frontier import open_frontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
-from rdfaspider.stores import open_pages, open_sink
+from rdfaspider.stores import open_sink, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.embedded import Embedded
 from rdfaspider.stores.embedded.journal import Journal
@@ -599,4 +599,4 @@ def test_reading_makes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         assert is_sentence(run(*command), "There is no")
     assert [path.name for path in tmp_path.rglob("*")] == ["crawl", "store", "LOCK"]
     with pytest.raises(OSError, match="There is no store"):
-        open_pages("crawl/store", read_only=True)
+        open_store("crawl/store", read_only=True)

@@ -95,11 +95,11 @@ class Command(CheckedCommand):
 
     def _write_store(self, opts: argparse.Namespace, selection: Selection, kind: Format) -> None:
         from rdfaspider.pipelines.store import store_access, store_url
-        from rdfaspider.stores import open_pages
+        from rdfaspider.stores import open_store
 
         assert self.settings is not None
         access = store_access(self.settings)
-        with open_pages(store_url(self.settings), read_only=True, access=access) as store:
+        with open_store(store_url(self.settings), read_only=True, access=access) as store:
             if opts.construct is None:
                 _write(store.select(selection), opts.output, kind)
             else:
@@ -185,8 +185,8 @@ def _constructed(store: Store, argument: str) -> Iterator[Quad]:
     results = store.query(read_query(argument))
     if isinstance(results, QueryBoolean | QuerySolutions):
         raise ValueError("--construct wants a CONSTRUCT or DESCRIBE query; rows: scrapy sparql.")
-    if hint := getattr(store, "hint", ""):
-        print(f"scrapy export: {hint}", file=sys.stderr)
+    if store.hint:
+        print(f"scrapy export: {store.hint}", file=sys.stderr)
     return (Quad(each.subject, each.predicate, each.object) for each in results)
 
 

@@ -87,7 +87,7 @@ class Command(CheckedCommand):
     def _open(self, url: str, selection: Selection, dry: bool, stack: ExitStack) -> Removal:
         """Open whatever has triples of the crawl, and keep other writers out of it."""
         from rdfaspider.pipelines.store import store_access
-        from rdfaspider.stores import is_embedded, open_pages
+        from rdfaspider.stores import is_embedded, open_store
         from rdfaspider.stores.outbox.database import OutboxDatabase
         from rdfaspider.stores.removal import Removal
 
@@ -99,8 +99,8 @@ class Command(CheckedCommand):
             database = OutboxDatabase(str(outbox), target=None, read_only=dry)
             stack.enter_context(database)
         is_own = self._is_own(url, database) if selection.is_everything else lambda graph: True
-        open_pages(url, read_only=True, access=access).close()  # says so if there is none
-        store = stack.enter_context(open_pages(url, read_only=dry, access=access))
+        open_store(url, read_only=True, access=access).close()  # says so if there is none
+        store = stack.enter_context(open_store(url, read_only=dry, access=access))
         embedded = Path(url) if is_embedded(url) else None
         return stack.enter_context(
             Removal(selection, store, outbox=database, embedded=embedded, is_own=is_own)

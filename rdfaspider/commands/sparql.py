@@ -69,8 +69,8 @@ class Command(CheckedCommand):
         query = read_query(argument)
         with open_store(url, read_only=True, access=access) as store:
             results = store.query(query)
-            if hint := getattr(store, "hint", ""):
-                print(f"scrapy sparql: {hint}", file=sys.stderr)
+            if store.hint:
+                print(f"scrapy sparql: {store.hint}", file=sys.stderr)
             _write(results, query, requested)
 
 

@@ -38,7 +38,6 @@ __all__ = [
     "StoreDown",
     "StoreUnavailable",
     "is_embedded",
-    "open_pages",
     "open_sink",
     "open_store",
     "shown",
@@ -87,6 +86,11 @@ class Store(Protocol):
         The answer is one of pyoxigraph's: solutions, a boolean, or an iterable of triples.
         """
 
+    @property
+    def hint(self) -> str:
+        """A sentence about what the last query could not see, "" if it saw everything."""
+        return ""
+
     def quads(self) -> Iterator[Quad]:
         """Yield every quad."""
 
@@ -100,12 +104,11 @@ class Store(Protocol):
         """Create the store if it is missing, and tell whether it was."""
         return False
 
-    def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
-        """Make `quads` the whole content of the graph; False if a store knows that they are already."""
+    def replace(self, graph: str, quads: Iterable[Quad]) -> None:
+        """Make `quads` the whole content of the graph."""
         from rdfaspider.stores.changes import Change
 
         self.write([Change.replacing(graph, quads)])
-        return True
 
     def add(self, quads: Iterable[Quad]) -> None:
         """Add quads, which may not have blank nodes, to their named graphs."""
@@ -170,7 +173,7 @@ class Sink(Protocol):
         self.close()
 
 
-def open_store(url: str, *, read_only: bool = False, access: Access | None = None) -> Store:
+def open_store(url: str, *, read_only: bool = False, access: Access | None = None) -> PageStore:
     """Open the store that `url` names.
 
         DIRECTORY                                        an embedded Oxigraph store
@@ -182,11 +185,6 @@ def open_store(url: str, *, read_only: bool = False, access: Access | None = Non
     A missing repository is created: a NativeStore, or with ?sail=lmdb an LmdbStore. `access` holds the
     credentials for a server. What a killed crawl left in a journal is loaded first.
     """
-    return open_pages(url, read_only=read_only, access=access)
-
-
-def open_pages(url: str, *, read_only: bool = False, access: Access | None = None) -> PageStore:
-    """Open the store that `url` names, to select and remove pages."""
     kind, place = _parts(url)
     if kind == "nquads":
         from rdfaspider.stores.nquads import NQuadsStore
@@ -223,7 +221,7 @@ def open_sink(
 
     options["target"] = target_of(url)
     if kind != "rdf4j":
-        return Outbox(open_pages(url, access=access), outbox, **options)
+        return Outbox(open_store(url, access=access), outbox, **options)
     from rdfaspider.stores.server import open_repository
 
     repository = open_repository(place, access, _owner(outbox))

@@ -6,9 +6,9 @@ import bz2
 import gzip
 import os
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from pyoxigraph import RdfFormat, serialize
 
@@ -89,14 +89,15 @@ def create(path: str) -> Iterator[BinaryIO]:
     old file is still there. A pipe or a device is written to directly.
     """
     target = Path(os.path.realpath(path))  # a link stays a link
+    compressed = _COMPRESSED.get(Path(path).suffix, nullcontext)
     if target.exists() and not target.is_file():
-        with target.open("wb") as file, _compressed(path, file) as output:
+        with target.open("wb") as file, compressed(file) as output:
             yield output
         return
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with part.open("xb") as file:
-            with _compressed(path, file) as output:
+            with compressed(file) as output:
                 yield output
             file.flush()
             os.fsync(file.fileno())
@@ -108,24 +109,6 @@ def create(path: str) -> Iterator[BinaryIO]:
         raise
 
 
-@contextmanager
-def _compressed(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
-    opener = _COMPRESSED.get(Path(path).suffix)
-    if opener is None:
-        yield file
-        return
-    with opener(file) as output:
-        yield cast("BinaryIO", output)
-
-
-def _gzip(file: BinaryIO) -> Any:
-    return gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6)
-
-
-def _bzip2(file: BinaryIO) -> Any:
-    return bz2.BZ2File(file, "wb")
-
-
 def _zstandard(file: BinaryIO) -> Any:
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]
@@ -135,7 +118,7 @@ def _zstandard(file: BinaryIO) -> Any:
 
 
 _COMPRESSED: dict[str, Callable[[BinaryIO], Any]] = {
-    ".gz": _gzip,
-    ".bz2": _bzip2,
+    ".gz": lambda file: gzip.GzipFile("", "wb", 6, file),
+    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
     ".zst": _zstandard,
 }

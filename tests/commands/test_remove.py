@@ -8,7 +8,7 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
 from rdfaspider.items import Page
-from rdfaspider.stores import Refused, open_pages, open_sink, open_store, shown, target_of
+from rdfaspider.stores import Refused, open_sink, open_store, shown, target_of
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.embedded import Embedded
 from rdfaspider.stores.embedded.oxigraph import OxigraphStore
@@ -57,7 +57,7 @@ def put(url: str, directory: Path, *graphs: str, rebuild: bool = False) -> list[
 
 
 def sizes(url: str) -> dict[str, int]:
-    with open_pages(url, read_only=True) as store:
+    with open_store(url, read_only=True) as store:
         return dict(store.sizes(Selection()))
 
 

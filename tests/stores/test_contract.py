@@ -233,16 +233,6 @@ def test_a_store_url_of_an_unknown_kind_is_refused() -> None:
         open_store("gopher://store")
 
 
-def test_an_unchanged_graph_is_not_written(tmp_path: Path) -> None:
-    with open_store(str(tmp_path / "store")) as store:
-        first = [Quad(BlankNode("a"), NAME, Literal("x"), NamedNode(PAGE))]
-        again = [Quad(BlankNode("b"), NAME, Literal("x"), NamedNode(PAGE))]
-        assert store.replace(PAGE, first)
-        assert not store.replace(PAGE, again)
-        assert [quad.subject for quad in store.quads()] == [BlankNode("a")]
-        assert store.replace(PAGE, quads(PAGE, "y"))
-
-
 def test_a_closed_store_can_be_read_by_many(tmp_path: Path) -> None:
     path = str(tmp_path / "store")
     with open_store(path) as store:

@@ -51,6 +51,20 @@ def test_blank_nodes_of_pages_stay_apart(url: str, tmp_path: Path) -> None:
     assert len(stored(url)) == 4
 
 
+def test_a_page_that_differs_in_labels_only_is_not_written(url: str, tmp_path: Path) -> None:
+    with open_sink(url, str(tmp_path / "outbox")) as sink:
+        answers = [
+            sink.put([Change.replacing(PAGE, [Quad(BlankNode(label), NAME, Literal(text))])])
+            for label, text in (("a", "x"), ("b", "x"), ("a", "y"))
+        ]
+    assert answers[0] == answers[2] == [True]
+    assert [quad.object.value for quad in stored(url)] == ["y"]  # type: ignore[union-attr]
+    with open_sink(url, str(tmp_path / "outbox")) as sink:
+        assert sink.put([Change.replacing(PAGE, [Quad(BlankNode("c"), NAME, Literal("y"))])]) == [
+            False
+        ]
+
+
 # Whatever a lenient parser lets through: no IRI may contain these characters.
 FORBIDDEN = '\n\r\t \x00<>"{}|^`\\'
 # IRIs that would look like the end of a line, or like another statement, if they were written as they are.
@@ -68,6 +82,7 @@ def hostile(graph: str) -> list[Quad]:
     lines = [f"<{graph}> <http://p> {term} <{graph}> ." for term in terms]
     lines += [f'{terms[0]} <http://p> "s" <{graph}> .', f'<{graph}> {terms[0]} "p" <{graph}> .']
     lines += [f'<{graph}> <http://p> "d"^^{terms[0]} <{graph}> .']
+    lines += [f'<{graph}> <http://p> "g" {terms[0]} .']
     return [*parse("\n".join(lines), RdfFormat.N_QUADS, lenient=True)]
 
 

@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode, Quad, RdfFormat, parse
 
 from rdfaspider import rocksdb
 from rdfaspider.stores import PageStore
-from rdfaspider.stores.changes import Change, digest, removals, update
+from rdfaspider.stores.changes import digest, removals, update
 from rdfaspider.stores.embedded.opening import guarded, open_directory, raise_for_damage
 from rdfaspider.stores.provenance import removal_of_fetches
 from rdfaspider.stores.queries import names_its_graphs
@@ -23,6 +23,7 @@ from rdfaspider.stores.selection import TYPE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from rdfaspider.stores.changes import Change
     from rdfaspider.stores.selection import Selection
 
 
@@ -40,17 +41,6 @@ class OxigraphStore(PageStore):
         self.path = Path(path)
         self._read_only = read_only
         self._store = open_directory(self.path, read_only=read_only)
-
-    def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
-        change = Change.replacing(graph, quads)
-        if self.holds(change):
-            return False
-        if self._knows(change):
-            # One update is one transaction; remove_graph and extend would be two.
-            self.write([change])
-        else:
-            self._store.extend(_quads(change.nquads()))
-        return True
 
     @guarded
     def holds(self, change: Change) -> bool:
@@ -92,6 +82,7 @@ class OxigraphStore(PageStore):
 
     @guarded
     def write(self, changes: Sequence[Change]) -> None:
+        # One update is one transaction; remove_graph and extend would be two.
         self._store.update(update(changes).decode())
 
     @guarded

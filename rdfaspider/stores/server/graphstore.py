@@ -43,7 +43,6 @@ class UpdateStore(PageStore):
 
     @property
     def hint(self) -> str:
-        """A sentence about what the last query could not see."""
         return self._endpoint.hint
 
     def write(self, changes: Sequence[Change]) -> None:
