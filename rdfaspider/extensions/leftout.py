@@ -126,6 +126,7 @@ _REASONS = (
         "triple/triples beyond the size of its/their domain",
         "STORE_DOMAIN_MB",
     ),
+    _Reason("store/dropped/iri", "triple/triples with an invalid IRI", ""),
     _Reason("store/aside", "page/pages that the store refused (scrapy export --aside)", ""),
 )
 # Of these the value says more than the name.

@@ -2,8 +2,8 @@
 
     pytest -s tests/benchmarks/test_stores.py
 
-prints the tables of docs/stores.md. STORE_QUADS is the size of the RDF4J repository in which pages
-are replaced (default: 200,000; the figures in docs/stores.md are of 1,000,000), STORE_KILLS how often
+prints the tables of docs/results.md. STORE_QUADS is the size of the RDF4J repository in which pages
+are replaced (default: 200,000; the figures in docs/results.md are of 1,000,000), STORE_KILLS how often
 a server is killed (default: 3). CPU is that of the server, and does not depend on what else runs.
 """
 
