@@ -202,7 +202,7 @@ def crawl_through_deaths(
             pass
         assert next(left, None) is None, "the crawl ended before the last death"
         # A death may fall between two writes, and then nothing was damaged.
-        assert 1 <= output[0].count("made anew and filled") <= deaths
+        assert 1 <= output[0].count("rebuilt and filled") <= deaths
         assert "wait in the outbox crawl" not in output[0]
         found = stored(f"{base}/deaths")
         assert found == expected(site)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,13 +18,10 @@ if TYPE_CHECKING:
     from rdfaspider.stores import Sink
     from rdfaspider.stores.changes import Change
 
+    _Put = tuple[Sequence[Change], asyncio.Future[list[bool]]]
+
 # Bytes of N-Triples written together, beyond the first page.
 _ENOUGH = 1 << 20
-
-
-class _Written(NamedTuple):
-    changes: Sequence[Change]
-    are_new: asyncio.Future[list[bool]]
 
 
 class Writer:
@@ -33,13 +30,13 @@ class Writer:
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
         self._thread = ThreadPoolExecutor(1, "store")
-        self._waiting: list[_Written] = []
-        self._writing: list[_Written] = []
+        self._waiting: list[_Put] = []
+        self._writing: list[_Put] = []
 
     async def put(self, changes: Sequence[Change]) -> list[bool]:
         """Make changes durable; return False for each that changes nothing."""
         are_new: asyncio.Future[list[bool]] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Written(changes, are_new))
+        self._waiting.append((changes, are_new))
         if not self._writing:
             self._write_next()
         return await are_new
@@ -47,7 +44,7 @@ class Writer:
     def _write_next(self) -> None:
         count = size = 0
         while count < len(self._waiting) and size < _ENOUGH:
-            size += sum(len(change.triples) for change in self._waiting[count].changes)
+            size += sum(len(change.triples) for change in self._waiting[count][0])
             count += 1
         self._writing, self._waiting = self._waiting[:count], self._waiting[count:]
         groups = [changes for changes, _ in self._writing]

@@ -60,7 +60,7 @@ class Removal:
                 self._write(graph)
                 graphs += 1
                 quads += count
-        # A page that is nowhere may have a digest all the same, by which it would not come back.
+        # A page that is stored nowhere may still have a digest, which would keep it from coming back.
         for page in self._selection.pages:
             self._write(page)
         return Found(graphs, quads, self._find_waiting())

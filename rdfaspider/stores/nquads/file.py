@@ -7,7 +7,7 @@ import logging
 import os
 import zlib
 from contextlib import contextmanager
-from io import BufferedReader, RawIOBase
+from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from rdfaspider.stores import StoreUnavailable
@@ -16,8 +16,6 @@ from rdfaspider.stores.provenance import CRAWL, without_fetches
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
     from pathlib import Path
-
-    from _typeshed import ReadableBuffer
 
     from rdfaspider.stores.changes import Change
 
@@ -66,33 +64,16 @@ def blocks_of(path: Path, *, is_last: bool = False) -> Iterator[Block]:
     A member that is still being written at the end of the last file is skipped.
     """
     with _explained(path), path.open("rb") as file:
-        size = path.stat().st_size
-        if is_last or not size:
+        source: BinaryIO = file
+        if is_last or not path.stat().st_size:
             size = _end_of_members(file)
             file.seek(0)
-        with gzip.GzipFile(fileobj=BufferedReader(_Beginning(file, size), _CHUNK)) as lines:
+            source = BytesIO(file.read(size))
+        with gzip.GzipFile(fileobj=source) as lines:
             for header in lines:
                 _, action, graph, count = header.split()
                 body = [lines.readline() for _ in range(int(count))]
                 yield Block(graph, action == b"replace", body)
-
-
-class _Beginning(RawIOBase):
-    """The first bytes of a file, which seems to end after them."""
-
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file = file
-        self._left = size
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: ReadableBuffer) -> int:
-        view = memoryview(buffer)
-        data = self._file.read(min(len(view), self._left))
-        view[: len(data)] = data
-        self._left -= len(data)
-        return len(data)
 
 
 def _end_of_members(file: BinaryIO) -> int:

@@ -25,7 +25,7 @@ from rdfaspider.stores import Refused, Sink, Store, StoreDown, StoreUnavailable
 from rdfaspider.stores.outbox.database import OutboxDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from rdfaspider.stores.changes import Change
     from rdfaspider.stores.outbox.database import Entry
@@ -70,7 +70,6 @@ class Outbox(Sink):
         drain_seconds: float = 30.0,
         rebuilt: Rebuildable | None = None,
         pause: float = _FIRST_PAUSE,
-        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.store = store
         self.database = OutboxDatabase(directory, target=target, keep=rebuilt is not None)
@@ -81,7 +80,6 @@ class Outbox(Sink):
         self._drain_seconds = drain_seconds
         self._rebuilt = rebuilt
         self._pause = pause
-        self._clock = clock
         self._failures = 0
         self._suspects = 0
         self._is_ready = False
@@ -228,7 +226,7 @@ class Outbox(Sink):
         return entries[: max(1, self._suspects // 2)] if self._suspects else entries
 
     def _send(self, entries: list[Entry]) -> None:
-        started = self._clock()
+        started = time.perf_counter()
         try:
             self.store.write([entry.change for entry in entries])
         except Refused as refusal:
@@ -241,7 +239,7 @@ class Outbox(Sink):
             self._failures = 0
         self.counters["batches"] += 1
         self.counters["quads"] += sum(entry.change.quads for entry in entries)
-        self.counters["milliseconds"] += round((self._clock() - started) * 1000)
+        self.counters["milliseconds"] += round((time.perf_counter() - started) * 1000)
 
     def _refused(self, entries: list[Entry], refusal: Refused) -> None:
         """Halve the next batch, until the page at fault is alone."""
