@@ -41,7 +41,7 @@ class Change(NamedTuple):
         triples = []
         for quad in quads:
             if not is_valid(quad):  # in N-Triples, a line feed in it would tear the next lines
-                raise ValueError(f"There is an invalid IRI in the graph {graph}: {quad!r}.")
+                raise ValueError(f"The graph {graph} has an invalid IRI: {str(quad)!r}.")
             triples.append(Triple(quad.subject, quad.predicate, quad.object))
         # serialize() returns None for nothing.
         return cls(graph, serialize(triples, format=RdfFormat.N_TRIPLES) or b"", len(triples))

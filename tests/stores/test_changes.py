@@ -91,7 +91,7 @@ def test_a_line_feed_in_an_iri_is_refused(iri: str) -> None:
     lines = serialize([good, lenient(iri)], format=RdfFormat.N_QUADS) or b""
     with pytest.raises((ValueError, SyntaxError), match=r"invalid IRI|Parser error"):
         Change.of_page(GRAPH, lines)
-    with pytest.raises(ValueError, match=f"invalid IRI in the graph {GRAPH}"):
+    with pytest.raises(ValueError, match=f"The graph {GRAPH} has an invalid IRI"):
         Change.replacing(GRAPH, [good, lenient(iri)])
 
 
