@@ -147,8 +147,7 @@ class Command(CheckedCommand):
 
     def _send(self) -> int:
         from rdfaspider.pipelines.store import outbox_options, store_url
-        from rdfaspider.stores import is_embedded, open_sink
-        from rdfaspider.stores.outbox import Outbox
+        from rdfaspider.stores import is_embedded, open_outbox
 
         assert self.settings is not None
         url = store_url(self.settings)
@@ -156,8 +155,7 @@ class Command(CheckedCommand):
             print(f"The store {url} has no outbox: nothing waits.")
             return 0
         self._database().close()  # says so if there is none
-        with open_sink(url, **outbox_options(self.settings)) as outbox:
-            assert isinstance(outbox, Outbox)
+        with open_outbox(url, **outbox_options(self.settings)) as outbox:
             outbox.send_refused()
         sent, refused = outbox.counters["quads"], outbox.counters["refused"]
         waiting, _ = outbox.backlog

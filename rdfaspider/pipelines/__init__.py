@@ -20,5 +20,6 @@ together. The sink is the journal of the embedded store or the outbox of any oth
 a crawl of many processes it is the sink of the crawl itself, reached through `served.py`.
 
 Then, and only then, the scheduler ends the URL in the frontier together with the page's links. So a URL is
-done when its triples are safe. If a pipeline raises, the page stays in flight and the next run fetches it.
+done when its triples are safe. If the sink cannot be written (an OSError), the crawl stops and the page
+stays in flight: the next run fetches it again. If a pipeline raises anything else, the URL has failed.
 """

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyoxigraph import Quad
 
     from rdfaspider.stores.changes import Change
+    from rdfaspider.stores.outbox import Outbox
     from rdfaspider.stores.selection import Selection
     from rdfaspider.stores.server.access import Access
 
@@ -38,6 +39,7 @@ __all__ = [
     "StoreDown",
     "StoreUnavailable",
     "is_embedded",
+    "open_outbox",
     "open_sink",
     "open_store",
     "shown",
@@ -203,22 +205,27 @@ def open_store(url: str, *, read_only: bool = False, access: Access | None = Non
     return OxigraphStore(place, read_only=read_only)
 
 
-def open_sink(
-    url: str, outbox: str, *, access: Access | None = None, rebuild: bool = False, **options: Any
-) -> Sink:
+def open_sink(url: str, outbox: str, **options: Any) -> Sink:
     """Open what a crawl writes into to fill the store that `url` names.
 
-    `outbox` is the directory of the outbox and `options` are those of `Outbox`; the embedded store has
-    a journal instead and needs neither. Only RDF4J repositories can be rebuilt.
+    The embedded store has a journal, all others an outbox: `outbox` is its directory, `options` are those
+    of `open_outbox`.
     """
-    kind, place = _parts(url)
-    if not kind:
-        from rdfaspider.stores.embedded import Embedded
-        from rdfaspider.stores.embedded.oxigraph import OxigraphStore
+    if not is_embedded(url):
+        return open_outbox(url, outbox, **options)
+    from rdfaspider.stores.embedded import Embedded
+    from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 
-        return Embedded(OxigraphStore(place))
+    return Embedded(OxigraphStore(url))
+
+
+def open_outbox(
+    url: str, outbox: str, *, access: Access | None = None, rebuild: bool = False, **options: Any
+) -> Outbox:
+    """Open the outbox of a store with the `options` of `Outbox`; only RDF4J's can rebuild the store."""
     from rdfaspider.stores.outbox import Outbox
 
+    kind, place = _parts(url)
     options["target"] = target_of(url)
     if kind != "rdf4j":
         return Outbox(open_store(url, access=access), outbox, **options)

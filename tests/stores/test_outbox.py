@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad
 
-from rdfaspider.stores import StoreDown, open_sink
+from rdfaspider.stores import StoreDown, open_outbox
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.outbox import Outbox
 from rdfaspider.stores.outbox.database import OutboxDatabase
@@ -39,8 +39,7 @@ def put(box: Outbox, number: int, text: str = "text") -> bool:
 def outbox(server: FaultyServer, path: Path, **options: Any) -> Iterator[Outbox]:
     url = f"update+{server.url}"
     access = Access(timeout=0.5)
-    with open_sink(url, str(path), access=access, **{**QUICK, **options}) as opened:
-        assert isinstance(opened, Outbox)
+    with open_outbox(url, str(path), access=access, **{**QUICK, **options}) as opened:
         yield opened
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
-from rdfaspider.stores import Refused, StoreDown, StoreUnavailable, open_sink, open_store
+from rdfaspider.stores import Refused, StoreDown, StoreUnavailable, open_outbox, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.outbox import Outbox
 from rdfaspider.stores.outbox.database import OutboxDatabase
@@ -199,13 +199,11 @@ def test_a_repository_bears_the_mark_of_the_outbox_it_was_made_for(
 ) -> None:
     url = f"rdf4j+{rdf4j}/{uuid.uuid4().hex}"
     for name, is_own in (("first", True), ("second", False), ("first", True)):
-        with open_sink(url, str(tmp_path / name)) as box:
-            assert isinstance(box, Outbox)
+        with open_outbox(url, str(tmp_path / name)) as box:
             assert isinstance(box.store, Rdf4jStore)
             assert box.store.is_own() == is_own
     (tmp_path / "first").rename(tmp_path / "moved")
-    with open_sink(url, str(tmp_path / "moved")) as box:
-        assert isinstance(box, Outbox)
+    with open_outbox(url, str(tmp_path / "moved")) as box:
         assert isinstance(box.store, Rdf4jStore)
         assert box.store.is_own()
 
