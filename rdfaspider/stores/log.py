@@ -88,12 +88,11 @@ class Log:
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND)
             self.size = os.fstat(self._file).st_size
 
-    def seal(self) -> list[Path]:
-        """Let the next record begin a new file; return the files before it."""
+    def seal(self) -> None:
+        """Let the next record begin a new file."""
         if self._file is not None:
             os.close(self._file)
         self._file, self.size = None, 0
-        return self.files()
 
     def close(self) -> None:
         """Make what was written survive the death of the machine."""

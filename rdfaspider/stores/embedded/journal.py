@@ -77,7 +77,8 @@ class Journal:
 
     def seal(self) -> list[Path]:
         """Let the next change begin a new file; return the files before it."""
-        return self._log.seal()
+        self._log.seal()
+        return _files(self._log)
 
     def remove(self, files: Sequence[Path]) -> None:
         """Delete files that `seal` returned, in their order."""
