@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import typing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from pyoxigraph import RdfFormat, parse, serialize
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, parse, serialize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -15,11 +18,35 @@ if TYPE_CHECKING:
 # The most links that a page may be away from a seed.
 MAX_DEPTH = 250
 
-Outcome = Literal["done", "failed", "denied", "postponed"]
+Outcome = typing.Literal["done", "failed", "denied", "postponed"]
+
+# An absolute IRI, without the characters that no IRI may contain (RFC 3987).
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
+
+
+@dataclass(slots=True, kw_only=True)
+class Content:
+    """What the extraction finds in a page and the pipelines pass on.
+
+    `links`, `relations` and `texts` run in parallel. The statements are N-Quads, a line each, which most
+    parts of the crawler hand on as they are.
+    """
+
+    links: list[str] = field(default_factory=list)
+    relations: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    nquads: bytes = b""
+    predicates: list[str] = field(default_factory=list)  # of the statements, each once
+    longest: int = 0  # characters of the longest object, as it is written
+
+
+# The fields of Content: what robots directives call `nofollow`, and what they call `noindex`.
+LINKS = ("links", "relations", "texts")
+STATEMENTS = ("nquads", "predicates", "longest")
 
 
 @dataclass(slots=True, repr=False)
-class Page:
+class Page(Content):
     """What became of one URL that was taken from the frontier.
 
     Every URL taken yields exactly one Page, whatever happened to it, so that the counts add up. `done`
@@ -28,8 +55,9 @@ class Page:
     not be parsed yet. `reason` labels the counter. A `transient` failure is worth another try. `number`
     is that of the scheduler's grant. `hops` counts the redirects that led here. `strikes` counts the
     latest pages of its domain that took down a worker; its host is then left alone.
-    A page to parse (`is_read`) has a `body`, which the extract pipeline turns into links and quads. The
-    quads are kept as N-Quads, one per line.
+    A page to parse (`is_read`) has a `body`, which the extract pipeline turns into its `Content`. `checked`
+    are the statements that the extraction or the filter has left: statements set later are other bytes, and
+    are checked before they are stored. `invalid` counts statements dropped because no store can take them.
     """
 
     url: str
@@ -45,30 +73,58 @@ class Page:
     body: bytes = b""
     status: int = 0  # of the answer, 0 if unknown
     fetched: float = 0.0  # seconds since the epoch, 0 if unknown
-    links: list[str] = field(default_factory=list)
-    relations: list[str] = field(default_factory=list)  # of the links, in parallel
-    texts: list[str] = field(default_factory=list)  # of the links, in parallel
     title: str = ""
     language: str = ""
     found: Mapping[str, int] = field(default_factory=dict)  # quads in the page, by format
     text: str = ""  # only if a topics file needs it
     topic: tuple[int, int] | None = None  # its number and score, None without a topics file
     topics: list[str] = field(default_factory=list)  # the names of all that it is about, best first
-    nquads: bytes = b""
-    # For the filter, if the quads are unchanged since the extraction.
-    predicates: list[str] | None = None
-    longest: int = 0
+    checked: bytes = b""
+    invalid: int = 0
 
     @property
     def quads(self) -> tuple[Quad, ...]:
-        """The statements, parsed at each access; to change them, set others."""
-        # The filter finds terms that no store would accept.
+        """The statements, parsed each time; to change them, set others."""
+        # Lenient, because it is for the filter to find terms that no store can take.
         return tuple(parse(self.nquads, RdfFormat.N_QUADS, lenient=True))
 
     @quads.setter
     def quads(self, quads: Iterable[Quad]) -> None:
-        self.nquads = serialize(quads, format=RdfFormat.N_QUADS) or b""
-        self.predicates = None
+        """Set the statements; N-Quads cannot express invalid ones, so these are dropped and counted."""
+        given = list(quads)
+        valid = [quad for quad in given if is_valid(quad) and _is_valid(quad.graph_name)]
+        self.invalid += len(given) - len(valid)
+        self.nquads = serialize(valid, format=RdfFormat.N_QUADS) or b""
+
+    @property
+    def is_checked(self) -> bool:
+        return self.nquads is self.checked
+
+    def take(self, content: Content, names: Iterable[str]) -> None:
+        """Copy fields of what was extracted."""
+        for name in names:
+            setattr(self, name, getattr(content, name))
+        self.checked = content.nquads
+
+    def keep(self, quads: Iterable[Quad]) -> None:
+        """Set statements that are checked already."""
+        self.nquads = self.checked = serialize(quads, format=RdfFormat.N_QUADS) or b""
+
+    def check(self) -> None:
+        """Drop and count the statements that no store can take, unless they are checked."""
+        if self.is_checked:
+            return
+        try:
+            self.quads = self.quads
+        except SyntaxError:  # one is not even N-Quads: find out which
+            quads: list[Quad] = []
+            for line in self.nquads.split(b"\n"):
+                try:
+                    quads += parse(line, RdfFormat.N_QUADS, lenient=True)
+                except SyntaxError:
+                    self.invalid += 1
+            self.quads = quads
+        self.checked = self.nquads
 
     @property
     def quad_count(self) -> int:
@@ -94,3 +150,22 @@ def is_for_page(meta: Mapping[str, Any]) -> bool:
 def is_item(item: object) -> bool:
     """Tell whether users call it an item: a page that was read, or what their own code yields."""
     return not isinstance(item, Page) or item.is_read
+
+
+def is_valid(quad: Quad) -> bool:
+    """Tell whether every store can take the triple of a quad: all its IRIs are absolute and valid."""
+    return _is_iri(quad.predicate.value) and _is_valid(quad.subject) and _is_valid(quad.object)
+
+
+def _is_valid(term: object) -> bool:
+    if isinstance(term, NamedNode):
+        return _is_iri(term.value)
+    if isinstance(term, Literal):
+        return _is_iri(term.datatype.value)
+    return isinstance(term, BlankNode | DefaultGraph)
+
+
+@lru_cache(4096)
+def _is_iri(text: str) -> bool:
+    """Tell whether a text is an IRI; a crawl meets the same predicates and types again and again."""
+    return _IRI.fullmatch(text) is not None

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from rdfaspider.stores import Store
     from rdfaspider.stores.dump import Format
+    from rdfaspider.stores.outbox.database import OutboxDatabase
     from rdfaspider.stores.selection import Selection
-    from rdfaspider.stores.spool import Spool
     from rdfaspider.terminal import StatusLine
 
 # Graphs are counted up to this number, since each takes memory.
@@ -71,8 +71,8 @@ class Command(CheckedCommand):
         if opts.aside:
             self._write_refused(opts.output, kind)
         elif opts.outbox:
-            with self._spool() as spool:
-                _write(_waiting(spool), opts.output, kind)
+            with self._database() as database:
+                _write(_waiting(database), opts.output, kind)
         else:
             self._write_store(opts, selection, kind)
         return 0
@@ -80,10 +80,10 @@ class Command(CheckedCommand):
     def _write_store(self, opts: argparse.Namespace, selection: Selection, kind: Format) -> None:
         from rdfaspider.pipelines.store import store_access
         from rdfaspider.settings.places import store_url
-        from rdfaspider.stores import open_pages
+        from rdfaspider.stores import open_store
 
         access = store_access(self.settings)
-        with open_pages(store_url(self.settings), read_only=True, access=access) as store:
+        with open_store(store_url(self.settings), read_only=True, access=access) as store:
             if opts.construct is None:
                 _write(store.select(selection), opts.output, kind)
             else:
@@ -95,10 +95,10 @@ class Command(CheckedCommand):
 
         return jobdir_of(self.settings) / "outbox"
 
-    def _spool(self) -> Spool:
-        from rdfaspider.stores.spool import Spool
+    def _database(self) -> OutboxDatabase:
+        from rdfaspider.stores.outbox.database import OutboxDatabase
 
-        return Spool(str(self._outbox()), read_only=True)
+        return OutboxDatabase(str(self._outbox()), read_only=True)
 
     def _write_refused(self, name: str, kind: Format) -> None:
         """Write what the store refused as N-Quads, with its messages as comments."""
@@ -118,35 +118,33 @@ class Command(CheckedCommand):
         """Yield each page that the embedded store or the server of the outbox refused, and why."""
         from rdfaspider.settings.places import store_url
         from rdfaspider.stores import is_embedded
-        from rdfaspider.stores.journal import refused_in
+        from rdfaspider.stores.embedded.journal import refused_in
 
         url = store_url(self.settings)
         is_store = is_embedded(url) and (Path(url) / "LOCK").exists()
         if is_store:
             yield from (text for _, text in refused_in(Path(url)))
         if not is_store or (self._outbox() / "outbox.sqlite").exists():
-            with self._spool() as spool:
-                changes = zip(spool.aside(), spool.changes(aside=True), strict=True)
-                for (graph, status, words), change in changes:
-                    yield f"# {status} <{graph}> {words}\n".encode() + change.nquads()
+            with self._database() as database:
+                for change, status, words in database.refused():
+                    yield f"# {status} <{change.graph}> {words}\n".encode() + change.nquads()
 
     def _send(self) -> int:
         from rdfaspider.pipelines.store import outbox_options
         from rdfaspider.settings.places import store_url
-        from rdfaspider.stores import is_embedded, open_store
-        from rdfaspider.stores.outbox import Outbox
+        from rdfaspider.stores import is_embedded, open_outbox
 
         url = store_url(self.settings)
         if is_embedded(url):
             print(f"The store {url} has no outbox: nothing waits.")
             return 0
-        self._spool().close()  # fails if there is none
-        with open_store(url, **outbox_options(self.settings)) as store:
-            assert isinstance(store, Outbox)
-            store.replay()
-        sent, aside = store.counters["quads"], store.counters["aside"]
-        print(f"{sent:,} quads sent, {aside:,} pages refused, {store.spool.pages:,} wait.")
-        return int(bool(store.spool.pages))
+        self._database().close()  # fails if there is none
+        with open_outbox(url, **outbox_options(self.settings)) as outbox:
+            outbox.send_refused()
+        sent, refused = outbox.counters["quads"], outbox.counters["refused"]
+        waiting, _ = outbox.backlog
+        print(f"{sent:,} quads sent, {refused:,} pages refused, {waiting:,} wait.")
+        return int(bool(waiting))
 
 
 def _check(opts: argparse.Namespace) -> None:
@@ -164,22 +162,22 @@ def _check(opts: argparse.Namespace) -> None:
 def _constructed(store: Store, argument: str) -> Iterator[Quad]:
     from pyoxigraph import Quad, QueryBoolean, QuerySolutions
 
-    from rdfaspider.stores.sparql import read_query
+    from rdfaspider.stores.queries import read_query
 
     results = store.query(read_query(argument))
     if isinstance(results, QueryBoolean | QuerySolutions):
         raise ValueError(
             "--construct needs a CONSTRUCT or DESCRIBE query; for rows use scrapy sparql."
         )
-    if hint := getattr(store, "hint", ""):
-        print(f"scrapy export: {hint}", file=sys.stderr)
+    if store.hint:
+        print(f"scrapy export: {store.hint}", file=sys.stderr)
     return (Quad(each.subject, each.predicate, each.object) for each in results)
 
 
-def _waiting(spool: Spool) -> Iterator[Quad]:
+def _waiting(database: OutboxDatabase) -> Iterator[Quad]:
     from pyoxigraph import RdfFormat, parse
 
-    for change in spool.changes():
+    for change in database.waiting():
         yield from parse(change.nquads(), RdfFormat.N_QUADS, lenient=True)
 
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from rdfaspider.stores.outbox.database import OutboxDatabase
     from rdfaspider.stores.removal import Removal
     from rdfaspider.stores.selection import Selection
-    from rdfaspider.stores.spool import Spool
 
 
 class Command(CheckedCommand):
@@ -68,24 +68,25 @@ class Command(CheckedCommand):
         """Open everything that holds triples of the crawl, and keep other writers out."""
         from rdfaspider.pipelines.store import store_access
         from rdfaspider.settings.places import jobdir_of
-        from rdfaspider.stores import is_embedded, open_pages
+        from rdfaspider.stores import is_embedded, open_store
+        from rdfaspider.stores.outbox.database import OutboxDatabase
         from rdfaspider.stores.removal import Removal
-        from rdfaspider.stores.spool import Spool
 
         access = store_access(self.settings)
         outbox = jobdir_of(self.settings) / "outbox"
-        spool = None
+        database = None
         if (outbox / "outbox.sqlite").exists():
-            spool = stack.enter_context(Spool(str(outbox), target=None, read_only=dry))
-        is_own = self._is_own(url, spool) if selection.is_everything else lambda graph: True
-        open_pages(url, read_only=True, access=access).close()  # fails if there is none
-        store = stack.enter_context(open_pages(url, read_only=dry, access=access))
+            database = OutboxDatabase(str(outbox), target=None, read_only=dry)
+            stack.enter_context(database)
+        is_own = self._is_own(url, database) if selection.is_everything else lambda graph: True
+        open_store(url, read_only=True, access=access).close()  # fails if there is none
+        store = stack.enter_context(open_store(url, read_only=dry, access=access))
         embedded = Path(url) if is_embedded(url) else None
         return stack.enter_context(
-            Removal(selection, store, spool=spool, embedded=embedded, is_own=is_own)
+            Removal(selection, store, outbox=database, embedded=embedded, is_own=is_own)
         )
 
-    def _is_own(self, url: str, spool: Spool | None) -> Callable[[str], bool]:
+    def _is_own(self, url: str, database: OutboxDatabase | None) -> Callable[[str], bool]:
         """Return a test for graphs of this crawl; a server may hold others."""
         from rdfaspider.settings.places import jobdir_of
         from rdfaspider.stores import is_embedded, shown, target_of
@@ -94,13 +95,13 @@ class Command(CheckedCommand):
         if is_embedded(url) or url.startswith("nquads:"):
             return lambda graph: True
         jobdir = jobdir_of(self.settings)
-        if spool is None or spool.target != target_of(url):
+        if database is None or database.target != target_of(url):
             raise ValueError(
                 f"{jobdir} does not know which graphs of {shown(url)} belong to this crawl: name them with"
                 " --host or --page."
             )
         crawl = crawl_graph(str(jobdir.resolve()))
-        return lambda graph: graph == crawl or spool.has_sent(graph)
+        return lambda graph: graph == crawl or database.has_sent(graph)
 
 
 def _count(removal: Removal) -> str:

@@ -47,7 +47,7 @@ class Command(CheckedCommand):
         from rdfaspider.pipelines.store import store_access
         from rdfaspider.settings.places import store_url
         from rdfaspider.stores import open_store
-        from rdfaspider.stores.sparql import read_query
+        from rdfaspider.stores.queries import read_query
 
         if opts.format not in (None, *_FOR_ROWS, *_FOR_GRAPHS):
             names = ", ".join((*_FOR_ROWS, *_FOR_GRAPHS))
@@ -56,8 +56,8 @@ class Command(CheckedCommand):
         query = read_query(args[0])
         with open_store(url, read_only=True, access=access) as store:
             results = store.query(query)
-            if hint := getattr(store, "hint", ""):
-                print(f"scrapy sparql: {hint}", file=sys.stderr)
+            if store.hint:
+                print(f"scrapy sparql: {store.hint}", file=sys.stderr)
             _write(results, query, opts.format)
 
 
@@ -92,7 +92,7 @@ def _write(results: Any, query: str, requested: str | None) -> None:
 
 
 def _write_table(solutions: QuerySolutions, query: str) -> None:
-    from rdfaspider.stores.sparql import in_order_of_query
+    from rdfaspider.stores.queries import in_order_of_query
     from rdfaspider.terminal.table import Table
 
     names = in_order_of_query(query, [variable.value for variable in solutions.variables])

@@ -13,8 +13,10 @@ runs ``extract`` in other processes.
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
+from typing import Any, Self
 
 from pyoxigraph import Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
@@ -33,6 +35,7 @@ from rdfaspider.extract.rdfa.version import declared_version
 from rdfaspider.extract.rdfa.vocabulary import Vocabularies
 from rdfaspider.extract.triples import iris
 from rdfaspider.extract.triples.graph import Graph, Labels
+from rdfaspider.items import Content
 from rdfaspider.urls import to_iri, without_userinfo
 
 __all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "extract"]
@@ -55,19 +58,13 @@ class Options:
 
 
 @dataclass(slots=True)
-class Extraction:
-    """What one page holds; ``links``, ``relations`` and ``texts`` run in parallel.
+class Extraction(Content):
+    """What one page holds: its content and facts about it.
 
     Its statements are N-Quads, because bytes can be passed to a store or another process for free;
     ``quads`` parses them. All IRIs in them are valid.
     """
 
-    links: list[str] = field(default_factory=list)
-    relations: list[str] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    nquads: bytes = b""
-    predicates: list[str] = field(default_factory=list)  # of the quads, each once
-    longest: int = 0  # characters of the longest object, as it is written
     facts: Facts = field(default_factory=Facts)
     _quads: list[Quad] | None = field(default=None, repr=False, compare=False)
 
@@ -77,6 +74,21 @@ class Extraction:
         if self._quads is None:
             self._quads = list(parse_rdf(self.nquads, RdfFormat.N_QUADS, lenient=True))
         return self._quads
+
+    def encode(self) -> bytes:
+        """Return a line of JSON, which has the ``size`` of the N-Quads, and the N-Quads."""
+        header = {name: getattr(self, name) for name in _CONTENT}
+        header |= {"facts": self.facts.to_json(), "size": len(self.nquads)}
+        return json.dumps(header).encode() + b"\n" + self.nquads
+
+    @classmethod
+    def decode(cls, header: dict[str, Any], nquads: bytes) -> Self:
+        """Return what was encoded, from the parsed line of JSON and the N-Quads."""
+        content = {name: header[name] for name in _CONTENT}
+        return cls(nquads=nquads, facts=Facts.from_json(header["facts"]), **content)
+
+
+_CONTENT = [item.name for item in fields(Content) if item.name != "nquads"]
 
 
 _DEFAULTS = Options()

@@ -1,4 +1,4 @@
-"""The store of a crawl as its workers see it: what they put is written down by the crawl itself."""
+"""The sink of a worker: it sends what the worker puts to the crawl, which writes it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rdfaspider.service.connection import Connection
 from rdfaspider.service.messages import StoreChanges
 from rdfaspider.service.session import Session
 from rdfaspider.service.wire import Address, Security
-from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores import Sink, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,21 +21,20 @@ if TYPE_CHECKING:
 _PATIENCE = 600.0
 
 
-class ServedStore:
-    """Puts changes into the store that a crawl serves; as far as a pipeline needs one."""
+class ServedSink(Sink):
+    """Puts changes into the sink that a crawl serves to its workers."""
 
-    is_full = False  # the crawl lets its workers wait
+    is_full = False  # the crawl makes its workers wait
     backlog = (0, 0)
     backlog_quads = 0
 
     def __init__(self, url: str, security: Security | None = None) -> None:
-        self.counters: Counter[str] = Counter()
+        self.counters = Counter()
         connection = Connection(Address.parse(url), security or Security(), timeout=_PATIENCE)
         self._session = Session(connection, "", 0.0, _PATIENCE)
         self._is_connected = False
 
     def put(self, changes: Sequence[Change]) -> list[bool]:
-        """Have changes made; False for each that changes nothing."""
         try:
             if not self._is_connected:
                 self._session.greet()

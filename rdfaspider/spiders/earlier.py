@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider import rocksdb
 from rdfaspider.frontier.views.reader import FrontierReader
-from rdfaspider.stores.oxigraph import OxigraphStore
+from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 from rdfaspider.stores.selection import Selection
 
 if TYPE_CHECKING:

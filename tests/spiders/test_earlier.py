@@ -16,7 +16,7 @@ from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.spiders.seeds import read_seeds
-from rdfaspider.stores.oxigraph import OxigraphStore
+from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 from tests.manyhosts import Answer, Serve, serve
 
 if TYPE_CHECKING:

@@ -123,6 +123,7 @@ store/dropped/host_quads | triple/triples beyond those of its/their host | STORE
 store/dropped/host_mb | triple/triples beyond the size of its/their host | STORE_HOST_MB
 store/dropped/domain_quads | triple/triples beyond those of its/their domain | STORE_DOMAIN_QUADS
 store/dropped/domain_mb | triple/triples beyond the size of its/their domain | STORE_DOMAIN_MB
+store/dropped/iri | triple/triples with an invalid IRI |
 store/aside | page/pages that the store refused (scrapy export --aside) |
 """
 _REASONS = tuple(_Reason(*map(str.strip, row.split("|"))) for row in _LEFT_OUT.strip().splitlines())

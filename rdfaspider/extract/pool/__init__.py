@@ -22,10 +22,9 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from rdfaspider.extract import Extraction
-from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.pool.process import ExtractionFailed, WorkerKilled, WorkerProcess
 from rdfaspider.extract.pool.suspects import Suspects
 
@@ -102,10 +101,9 @@ class Pool:
         answer = await self._try(url, header, body)
         if isinstance(answer, str):
             answer = await self._read(url, header, body, is_struck=answer == "slow")
-        found, quads = answer
         if self._suspects:
             self._suspects.forgive(url)
-        return _extraction(found, quads)
+        return Extraction.decode(*answer)
 
     def hurry(self) -> None:
         """Give up pages that take long, because the crawl ends; others are still read."""
@@ -226,18 +224,6 @@ class Pool:
             while idle:
                 await idle.pop().end()
         await asyncio.gather(*self._ending)
-
-
-def _extraction(header: dict[str, Any], quads: bytes) -> Extraction:
-    return Extraction(
-        links=header["links"],
-        relations=header["relations"],
-        texts=header["texts"],
-        nquads=quads,
-        predicates=header["predicates"],
-        longest=header["longest"],
-        facts=Facts.from_json(header["facts"]),
-    )
 
 
 def options_to_json(options: Options) -> str:

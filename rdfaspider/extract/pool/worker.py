@@ -14,7 +14,7 @@ import signal
 import sys
 from typing import BinaryIO
 
-from rdfaspider.extract import Extraction, Limits, Options, extract
+from rdfaspider.extract import Limits, Options, extract
 from rdfaspider.extract.rdfa.vocabulary import bundled
 
 # Megabytes that must be free to read pages.
@@ -82,22 +82,9 @@ def _answer(body: bytes, url: str, content_type: str, options: Options) -> bytes
     """Return what a page holds, or that it needs too much memory."""
     try:
         extraction = extract(body, url, content_type, options)
-        return _OUT_OF_MEMORY if extraction.facts.is_out_of_memory else _encoded(extraction)
+        return _OUT_OF_MEMORY if extraction.facts.is_out_of_memory else extraction.encode()
     except MemoryError:
         return _OUT_OF_MEMORY
-
-
-def _encoded(extraction: Extraction) -> bytes:
-    header = {
-        "links": extraction.links,
-        "relations": extraction.relations,
-        "texts": extraction.texts,
-        "predicates": extraction.predicates,
-        "longest": extraction.longest,
-        "facts": extraction.facts.to_json(),
-        "size": len(extraction.nquads),
-    }
-    return json.dumps(header).encode() + b"\n" + extraction.nquads
 
 
 def options_from_json(text: str) -> Options:

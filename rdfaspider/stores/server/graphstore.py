@@ -1,27 +1,27 @@
-"""Any store that speaks SPARQL 1.1: by its Graph Store Protocol, or by Update.
+"""Stores that speak SPARQL 1.1, by the Graph Store Protocol or by Update.
 
 Oxigraph, Fuseki, Virtuoso (which wants a Digest), Neptune and others have the former; QLever and
-Blazegraph the latter. Both ask their queries where the server has them, which the endpoint's name
-tells: beside `store`, `data` or `update` at `query`, beside Virtuoso's at `sparql`, and
-otherwise at the endpoint itself.
+Blazegraph the latter. The name of the endpoint tells where queries go: beside `store`, `data` or
+`update` to `query`, beside Virtuoso's to `sparql`, otherwise to the endpoint itself.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from rdfaspider.stores import StoreDown
-from rdfaspider.stores.changes import Change, removals, update
+from rdfaspider.stores import PageStore, StoreDown
+from rdfaspider.stores.changes import removals, update
 from rdfaspider.stores.provenance import PROV, removal_of_fetches
 from rdfaspider.stores.selection import Selection
-from rdfaspider.stores.sparql import Endpoint, quads_of, sizes_of
+from rdfaspider.stores.server.endpoint import Endpoint, quads_of, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
 
-    from rdfaspider.stores.http import Client
+    from rdfaspider.stores.changes import Change
+    from rdfaspider.stores.server.http import Client
 
 _QUERY = {
     "store": "query",
@@ -30,12 +30,12 @@ _QUERY = {
     "sparql-graph-crud-auth": "sparql",
     "sparql-auth": "sparql",
 }
-# Where updates are, if they are elsewhere.
+# Where updates go, if not to the endpoint itself.
 _UPDATE = {"store": "update", "data": "update", "sparql-graph-crud-auth": "sparql-auth"}
 
 
-class UpdateStore:
-    """A Store behind a SPARQL Update endpoint: all changes of a call are one request."""
+class UpdateStore(PageStore):
+    """A store behind a SPARQL Update endpoint: all changes of a call are one request."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -43,18 +43,7 @@ class UpdateStore:
 
     @property
     def hint(self) -> str:
-        """What the last query could not see, in a sentence."""
         return self._endpoint.hint
-
-    def create(self) -> bool:
-        return False
-
-    def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
-        self.write([Change.replacing(graph, quads)])
-        return True
-
-    def add(self, quads: Iterable[Quad]) -> None:
-        self.write(Change.adding(quads))
 
     def write(self, changes: Sequence[Change]) -> None:
         self._update(update(changes))
@@ -90,15 +79,9 @@ class UpdateStore:
     def close(self) -> None:
         self._client.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
 
 class GraphStore(UpdateStore):
-    """A Store behind the Graph Store Protocol: a request for each graph, which replaces it whole."""
+    """A store behind the Graph Store Protocol: one request per graph, which replaces it whole."""
 
     def write(self, changes: Sequence[Change]) -> None:
         for change in changes:
@@ -111,7 +94,7 @@ class GraphStore(UpdateStore):
             self._client.request(method, "", change.triples, parameters, content_type=kind)
 
     def _delete(self, parameters: dict[str, str]) -> None:
-        # An empty one that was PUT would be among the graphs of some servers for ever.
+        # Some servers would list an empty graph that was PUT for ever.
         try:
             self._client.request("DELETE", "", b"", parameters)
         except StoreDown as error:
@@ -119,7 +102,7 @@ class GraphStore(UpdateStore):
                 raise
 
     def _forget_fetches(self, graphs: Sequence[str]) -> None:
-        # By this protocol alone the graph of the whole crawl would have to be sent once more.
+        # With this protocol alone, the graph of the whole crawl would have to be sent again.
         pages = " ".join(f"<{graph}>" for graph in graphs)
         if self._endpoint.ask(
             f"ASK {{ VALUES ?page {{ {pages} }} GRAPH ?crawl {{ ?fetch <{PROV}generated> ?page }} }}"

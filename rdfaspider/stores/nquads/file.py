@@ -1,138 +1,85 @@
-"""One file of compressed N-Quads (nquads.py has the layout): how it is written, read, cut and rewritten."""
+"""One file of compressed N-Quads: its records, and how to read, cut and rewrite it."""
 
 from __future__ import annotations
 
 import gzip
 import logging
 import os
-import re
 import zlib
 from contextlib import contextmanager
-from io import BufferedReader, RawIOBase
+from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.provenance import CRAWL, without_fetches
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-    from io import FileIO
+    from collections.abc import Container, Iterator, Sequence
     from pathlib import Path
 
-    from _typeshed import ReadableBuffer
+    from rdfaspider.stores.changes import Change
 
 logger = logging.getLogger(__name__)
 
-_NAME = re.compile(r"pages-(\d+)\.nq\.gz")
 _CHUNK = 1 << 20
 _CRAWL = f"<{CRAWL}".encode()
 
 
-def is_one(path: Path) -> bool:
-    """Tell by its name whether a file is one of these."""
-    return _NAME.fullmatch(path.name) is not None
+def record(changes: Sequence[Change]) -> bytes:
+    """Return changes as one gzip member."""
+    blocks = (
+        _text(f"<{change.graph}>".encode(), change.replaces, change.quads, change.nquads())
+        for change in changes
+    )
+    return gzip.compress(b"".join(blocks), 6, mtime=0)
 
 
-def number_of(path: Path) -> int:
-    found = _NAME.fullmatch(path.name)
-    assert found is not None
-    return int(found[1])
-
-
-# --- writing ---
-
-
-def create(path: Path, member: bytes) -> None:
-    """Make a file of one gzip member: under its name there is never less than that."""
-    new = path.with_suffix(".new")
-    try:
-        with new.open("wb", buffering=0) as file:
-            append(file, member)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
-    new.replace(path)
-
-
-def append(file: FileIO, member: bytes) -> None:
-    """Write a member to the end of a file and force it to disk, or leave the file as it was."""
-    end = file.tell()
-    try:
-        rest = memoryview(member)
-        while rest:
-            rest = rest[file.write(rest) :]
-        os.fsync(file.fileno())
-    except OSError:
-        # What follows half a member could not be read.
-        os.ftruncate(file.fileno(), end)
-        raise
+def _text(graph: bytes, replaces: bool, count: int, lines: bytes) -> bytes:
+    return b"# %s %s %d\n%s" % (b"replace" if replaces else b"add", graph, count, lines)
 
 
 def cut(path: Path) -> None:
-    """Cut off a member at the end of a file that was not finished."""
+    """Cut off an unfinished member at the end of a file."""
     with _explained(path), path.open("r+b") as file:
         end, size = _end_of_members(file), path.stat().st_size
         if end < size:
             file.truncate(end)
-            logger.warning(
-                "%d bytes of a write that was not finished were cut off %s.", size - end, path
-            )
-
-
-# --- reading ---
+            logger.warning("An unfinished write of %d bytes was cut off %s.", size - end, path)
 
 
 class Block(NamedTuple):
-    """One change: its lines replace, or are added to, a graph, whose name is in angle brackets."""
+    """A change as read: its lines replace a graph, named in angle brackets, or are added to it."""
 
     graph: bytes
     replaces: bool
     lines: list[bytes]
 
     def text(self) -> bytes:
-        action = b"replace" if self.replaces else b"add"
-        return b"# %s %s %d\n%s" % (action, self.graph, len(self.lines), b"".join(self.lines))
+        return _text(self.graph, self.replaces, len(self.lines), b"".join(self.lines))
 
 
 def blocks_of(path: Path, *, is_last: bool = False) -> Iterator[Block]:
-    """Yield the changes of a file; StoreUnavailable if it is damaged.
+    """Yield the changes of a file; raise StoreUnavailable if it is damaged.
 
-    The last file may end in a member that is being written, which is passed over.
+    A member that is still being written at the end of the last file is skipped.
     """
     with _explained(path), path.open("rb") as file:
-        size = path.stat().st_size
-        if is_last or not size:
+        source: BinaryIO = file
+        if is_last or not path.stat().st_size:
             size = _end_of_members(file)
             file.seek(0)
-        with gzip.GzipFile(fileobj=BufferedReader(_Beginning(file, size), _CHUNK)) as lines:
+            source = BytesIO(file.read(size))
+        with gzip.GzipFile(fileobj=source) as lines:
             for header in lines:
                 _, action, graph, count = header.split()
                 body = [lines.readline() for _ in range(int(count))]
                 yield Block(graph, action == b"replace", body)
 
 
-class _Beginning(RawIOBase):
-    """The first bytes of a file, as if there were no more."""
-
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file = file
-        self._left = size
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: ReadableBuffer) -> int:
-        view = memoryview(buffer)
-        data = self._file.read(min(len(view), self._left))
-        view[: len(data)] = data
-        self._left -= len(data)
-        return len(data)
-
-
 def _end_of_members(file: BinaryIO) -> int:
-    """Return where the last whole member of a file ends; zlib.error if there is none, or other data.
+    """Return where the last whole member of a file ends; raise zlib.error if there is none.
 
-    Zeros at the end are what a disk that lost its power leaves of a write.
+    Zeros at the end are left by a write during which the machine lost its power.
     """
     end = position = 0
     member = zlib.decompressobj(wbits=31)
@@ -155,7 +102,7 @@ def _end_of_members(file: BinaryIO) -> int:
 
 
 def _is_zero(chunk: bytes, file: BinaryIO) -> bool:
-    """Tell whether this and the rest of a file are zeros."""
+    """Tell whether a chunk and the rest of the file are zeros."""
     while chunk and not chunk.strip(b"\0"):
         chunk = file.read(_CHUNK)
     return not chunk
@@ -163,7 +110,7 @@ def _is_zero(chunk: bytes, file: BinaryIO) -> bool:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Say in a sentence what cannot be read of a file."""
+    """Turn what is wrong with a file into a sentence."""
     try:
         yield
     except (EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
@@ -175,11 +122,8 @@ def _explained(path: Path) -> Iterator[None]:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-# --- rewriting ---
-
-
 def rewrite(path: Path, removed: Container[bytes]) -> None:
-    """Write a file without graphs that are removed, and without what is known of their fetches."""
+    """Write a file again without removed graphs and the provenance of their pages."""
     new = path.with_suffix(".new")
     is_changed = is_empty = False
     with new.open("wb") as file:

@@ -1,4 +1,4 @@
-"""The embedded store: Oxigraph on RocksDB in a directory of its own.
+"""Oxigraph, on RocksDB, in a directory.
 
 Oxigraph stores the value of an XML Schema literal, not its spelling: `"01"^^xsd:integer` comes
 back as `"1"^^xsd:integer`.
@@ -8,31 +8,33 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import NamedNode, Quad, RdfFormat, parse
 
 from rdfaspider import rocksdb
-from rdfaspider.stores.changes import Change, digest, removals, update
-from rdfaspider.stores.opening import guarded, open_directory, raise_for_damage
+from rdfaspider.stores import PageStore
+from rdfaspider.stores.changes import digest, removals, update
+from rdfaspider.stores.embedded.opening import guarded, open_directory, raise_for_damage
 from rdfaspider.stores.provenance import removal_of_fetches
+from rdfaspider.stores.queries import names_its_graphs
 from rdfaspider.stores.selection import TYPE
-from rdfaspider.stores.sparql import names_its_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from rdfaspider.stores.changes import Change
     from rdfaspider.stores.selection import Selection
 
 
-# From so many quads on, writing sorted files costs less than putting each in its place.
+# From this many quads on, it is cheaper to write sorted files than to insert each quad.
 _BULK = 4_000
 
 
-class OxigraphStore:
-    """A Store in a directory, for one writing process at a time.
+class OxigraphStore(PageStore):
+    """A store in a directory, for one writing process at a time.
 
-    A write is in RocksDB's log, and so safe from the death of the process, when the call returns.
+    A write is in RocksDB's log, and so survives the death of the process, when the call returns.
     """
 
     def __init__(self, path: str, *, read_only: bool = False) -> None:
@@ -40,23 +42,9 @@ class OxigraphStore:
         self._read_only = read_only
         self._store = open_directory(self.path, read_only=read_only)
 
-    def create(self) -> bool:
-        return False
-
-    def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
-        change = Change.replacing(graph, quads)
-        if self.holds(change):
-            return False
-        if self._knows(change):
-            # One update is one transaction; remove_graph and extend would be two.
-            self.write([change])
-        else:
-            self._store.extend(_quads(change.nquads()))
-        return True
-
     @guarded
     def holds(self, change: Change) -> bool:
-        """Tell whether the graph's content is already what the change makes it."""
+        """Tell whether the graph already has the content that the change would give it."""
         name = NamedNode(change.graph)
         if not self._store.contains_named_graph(name):
             return not change.quads
@@ -65,7 +53,7 @@ class OxigraphStore:
 
     @guarded
     def load(self, changes: Sequence[Change]) -> None:
-        """Make changes in the quickest way, and durable; some may be made in part when this fails.
+        """Apply changes in the quickest way and make them durable; a failure may leave some half done.
 
         Several may be about one graph: then the first may replace it, and the others add.
         """
@@ -77,7 +65,7 @@ class OxigraphStore:
             self._store.extend(quads)
         else:
             self._drop(known)
-            # From bytes several threads would read, each with names of its own for the blank nodes.
+            # Bytes would be read by several threads, each of which would rename blank nodes differently.
             self._store.bulk_load(BytesIO(nquads), RdfFormat.N_QUADS, lenient=True)
         self._store.flush()
 
@@ -94,11 +82,12 @@ class OxigraphStore:
 
     @guarded
     def write(self, changes: Sequence[Change]) -> None:
+        # One update is one transaction; remove_graph and extend would be two.
         self._store.update(update(changes).decode())
 
     @guarded
     def query(self, sparql: str) -> Any:
-        # As the union the default graph would be so even to a query that names others by FROM.
+        # The union would hide the graphs that a query chooses with FROM.
         is_union = not names_its_graphs(sparql)
         return self._store.query(sparql, use_default_graph_as_union=is_union)
 
@@ -120,7 +109,7 @@ class OxigraphStore:
             yield from self.quads()
 
     def _things(self, types: Sequence[str]) -> Iterator[Quad]:
-        """Yield a statement of a type for each thing that has one of these, once on each page."""
+        """Yield one type statement per page for each thing that has one of the types."""
         for number, name in enumerate(types):
             for quad in self._store.quads_for_pattern(None, TYPE, NamedNode(name)):
                 earlier = (
@@ -165,11 +154,8 @@ class OxigraphStore:
         if not self._read_only:
             rocksdb.seal(self.path)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *exception: object) -> None:
-        """Close the store; say in a sentence what could not be read of it, if that has ended the block."""
+        """Close the store; if unreadable data has ended the block, raise a sentence about it."""
         self.close()
         raise_for_damage(self.path, exception[1])
 

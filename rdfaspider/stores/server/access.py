@@ -1,4 +1,4 @@
-"""How to identify to the server of a store, and whether to believe that it is the right one."""
+"""Credentials for the server of a store, and the certificates that it must show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rdfaspider.stores import StoreUnavailable
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Access:
-    """How to identify to a server: it has no repr, so that no log shows a password."""
+    """How to identify to a server. It has no repr, so that no log shows a password."""
 
     user: str = ""
     password: str = ""
@@ -23,7 +23,7 @@ class Access:
 
 
 def tls(access: Access) -> ssl.SSLContext:
-    """Return which certificates of a server are believed."""
+    """Return the TLS context: which certificates of a server to accept."""
     try:
         context = ssl.create_default_context(cafile=access.certificates or None)
     except OSError as error:  # an SSLError is one too
@@ -37,7 +37,7 @@ def tls(access: Access) -> ssl.SSLContext:
 
 
 def credentials(access: Access) -> dict[str, str]:
-    """Return the headers that say who asks, without waiting for a challenge."""
+    """Return the headers that identify the client, without waiting for a challenge."""
     if access.token:
         return {"Authorization": f"Bearer {access.token}"}
     if access.user:

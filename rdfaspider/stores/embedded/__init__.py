@@ -1,10 +1,11 @@
-"""The embedded store as a crawl fills it: pages are safe in a journal at once and loaded many at a time.
+"""The embedded store: Oxigraph in a directory of the crawl, filled through a journal.
 
-Oxigraph keeps every quad six times, each time in another order. Page by page these go through RocksDB's
-log and its sorted lists in memory; many thousand at a time they become sorted files at once, for half of
-the CPU and a fifth of the memory (docs/stores.md). A page is acknowledged when it is in the journal. What
-is there when the process dies is loaded when the store is opened the next time, and as a page replaces its
-graph as a whole, it does not matter if some of it was loaded already.
+Oxigraph keeps every quad six times, each time in another order. Written page by page, all of them pass
+through RocksDB's log and memtables; many thousand at a time become sorted files directly, for half the CPU
+and a fifth of the memory (docs/results.md). So `Embedded` acknowledges a page when it is in the journal
+(`journal.py`), and a thread loads the journal into `OxigraphStore` (`oxigraph.py`, opened by `opening.py`) in
+batches. What the journal holds when the process dies is loaded the next time the store is opened. As a page
+replaces its graph as a whole, it does not matter if some of it was loaded already.
 """
 
 from __future__ import annotations
@@ -16,36 +17,32 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
-from rdfaspider.stores import StoreUnavailable
-from rdfaspider.stores.changes import Change
-from rdfaspider.stores.journal import Journal
+from rdfaspider.stores import Sink, StoreUnavailable
+from rdfaspider.stores.embedded.journal import REFUSED, Journal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from pyoxigraph import Quad
-
-    from rdfaspider.stores.oxigraph import OxigraphStore
+    from rdfaspider.stores.changes import Change
+    from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 
 logger = logging.getLogger(__name__)
 
-# What is loaded at once: enough that sorting pays, little enough to stay in memory.
+# A load has about this many quads or bytes: enough that sorting pays off, few enough to fit in memory.
 _LOAD_QUADS = 40_000
 _LOAD_BYTES = 16 << 20
-# More than this may not come to the journal while the load before takes its time.
+# The journal may grow to this size while the load before it takes its time.
 _LIMIT_BYTES = 64 << 20
 
 
-class Embedded:
-    """A Store that hands what it takes on to an Oxigraph store, later.
+class Embedded(Sink):
+    """A sink that passes changes on to an Oxigraph store.
 
-    Layout: the changes that wait, by graph, and those being loaded; both are in the journal too.
-    Invariant: a graph's changes are one replacement at most, and additions after it.
-    When `is_full`, writers should wait until it is not; nothing is refused. `counters` counts batches,
-    quads and milliseconds of what was loaded, and pages kept aside.
+    Layout: the waiting changes by graph, and those being loaded; both are in the journal too.
+    Invariant: the changes of a graph are at most one replacement, and additions after it.
     """
 
     def __init__(
@@ -57,7 +54,7 @@ class Embedded:
         limit_bytes: int = _LIMIT_BYTES,
     ) -> None:
         self.store = store
-        self.counters: Counter[str] = Counter()
+        self.counters = Counter()
         self._load_quads = load_quads
         self._load_bytes = load_bytes
         self._limit_bytes = limit_bytes
@@ -70,9 +67,9 @@ class Embedded:
         try:
             self._journal = Journal(store.path / "journal")
             for change in self._journal.read():
-                self._take(change)
+                self._accept(change)
             self.load()
-            self._journal.remove(self._journal.seal())  # those in which nothing was whole
+            self._journal.remove(self._journal.seal())  # files without a whole change
         except BaseException:
             self._loader.shutdown()
             with suppress(OSError):
@@ -81,27 +78,19 @@ class Embedded:
 
     @property
     def backlog(self) -> tuple[int, int]:
-        """How many graphs wait, and how many bytes they are in the journal."""
         return len(self._waiting) + len(self._loading), self._journal.size + self._loading_size
 
     @property
     def backlog_quads(self) -> int:
-        """How many quads are safe in the journal, but not in the store yet."""
         loading = sum(change.quads for changes in self._loading.values() for change in changes)
         return self._quads + loading
 
     @property
     def is_full(self) -> bool:
-        # If nothing is being loaded the next page begins a load, so it must be let in.
+        # If nothing is being loaded, the next page begins a load, so it must be let in.
         return bool(self._loading) and not self._failure and self._journal.size >= self._limit_bytes
 
-    def create(self) -> bool:
-        return self.store.create()
-
-    # --- taking in ---
-
     def put(self, changes: Sequence[Change]) -> list[bool]:
-        """Take changes in and write them down together; False for each that changes nothing."""
         with self._lock:
             self._check()
             answers, new = [], []
@@ -109,10 +98,10 @@ class Embedded:
                 for change in changes:
                     answers.append(is_new := self._is_new(change))
                     if is_new:
-                        self._take(change)
+                        self._accept(change)
                         new.append(change)
-            finally:  # whoever comes next is told that these are there, even if one cannot be read
-                self._write_down(new)
+            finally:  # later changes are compared with these, even if one cannot be read
+                self._append(new)
             if self._is_due() and not self._loading:
                 self._loader.submit(self._load, *self._next())
             return answers
@@ -123,7 +112,7 @@ class Embedded:
         before = self._waiting.get(change.graph) or self._loading.get(change.graph)
         return before != [change] if before else not self.store.holds(change)
 
-    def _take(self, change: Change) -> None:
+    def _accept(self, change: Change) -> None:
         before = self._waiting.setdefault(change.graph, [])
         if change.replaces:
             self._quads -= sum(old.quads for old in before)
@@ -131,16 +120,15 @@ class Embedded:
         before.append(change)
         self._quads += change.quads
 
-    def _write_down(self, changes: list[Change]) -> None:
+    def _append(self, changes: list[Change]) -> None:
         try:
             self._journal.append(changes)
         except OSError as error:
-            # What was half written must not be followed by anything.
             self._fail(error)
             self._check()
 
     def _fail(self, error: BaseException) -> None:
-        """Take nothing more, and say why to whoever comes."""
+        """Accept nothing from now on, and say why."""
         self.counters["failed/load"] += 1
         self._failure = (
             f"The store {self.store.path} cannot be written: {error}. The pages that wait for it are in"
@@ -148,15 +136,13 @@ class Embedded:
         )
 
     def _check(self) -> None:
-        if self._failure:  # a new one each time, for it gathers the tracebacks of all who raise it
+        if self._failure:  # a new exception each time, because each collects tracebacks
             raise StoreUnavailable(self._failure)
 
-    # --- loading ---
-
     def load(self) -> None:
-        """Load what waits, now."""
+        """Load the waiting changes now."""
         with self._lock:
-            self._loader.submit(int).result()  # whatever is being loaded comes first
+            self._loader.submit(int).result()  # waits for the load under way
             if self._waiting and not self._failure:
                 self._load(*self._next())
             self._check()
@@ -165,85 +151,49 @@ class Embedded:
         return self._quads >= self._load_quads or self._journal.size >= self._load_bytes
 
     def _next(self) -> tuple[list[Change], list[Path]]:
-        """Let what waits be what is being loaded; return it, and the files that it is in."""
+        """Return the waiting changes, which are being loaded from now on, and their files."""
         self._loading, self._waiting = self._waiting, {}
         self._quads, self._loading_size = 0, self._journal.size
         return list(chain.from_iterable(self._loading.values())), self._journal.seal()
 
     def _load(self, changes: list[Change], files: list[Path]) -> None:
-        """Load changes and forget the files that they are in."""
+        """Load changes and delete their files."""
         started = time.perf_counter()
         try:
             quads = self._load_all(changes)
             self._journal.remove(files)
-        except BaseException as error:  # Oxigraph's panics are no Exceptions
+        except BaseException as error:  # Oxigraph's panics are not Exceptions
             self._fail(error)
-            return  # they remain what is being loaded, so that nothing is loaded after them
+            return  # `_loading` stays as it is, so that nothing is loaded after these
         self.counters["batches"] += 1
         self.counters["quads"] += quads
         self.counters["milliseconds"] += round((time.perf_counter() - started) * 1000)
         self._loading_size = 0
-        self._loading = {}  # last: then the next may begin
+        self._loading = {}  # last: now the next load may begin
 
     def _load_all(self, changes: list[Change]) -> int:
-        """Load all, or, if one of them is at fault, each alone, so that none is lost for another.
-
-        Return how many quads were loaded.
-        """
+        """Load changes together or, if one of them is at fault, one by one; return the number of quads."""
         try:
             self.store.load(changes)
             return sum(change.quads for change in changes)
         except (SyntaxError, ValueError) as error:
             if len(changes) > 1:
                 return sum(self._load_all([change]) for change in changes)
-            self.counters["aside"] += 1
+            self.counters["refused"] += 1
             self._journal.refuse(changes[0], error)
-            logger.error(
-                "%s is kept aside in %s: %s", changes[0].graph, self._journal.refused, error
-            )
+            place = self._journal.directory / REFUSED
+            logger.error("%s is refused and kept in %s: %s", changes[0].graph, place, error)
             return 0
-
-    # --- the rest of a Store ---
-
-    def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
-        return self.put([Change.replacing(graph, quads)])[0]
-
-    def add(self, quads: Iterable[Quad]) -> None:
-        self.put(Change.adding(quads))
-
-    def write(self, changes: Sequence[Change]) -> None:
-        self.put(changes)
-
-    def query(self, sparql: str) -> Any:
-        self.load()
-        return self.store.query(sparql)
-
-    def quads(self) -> Iterator[Quad]:
-        self.load()
-        return self.store.quads()
-
-    def count(self) -> int:
-        self.load()
-        return self.store.count()
 
     def close(self) -> None:
         try:
             try:
                 self.load()
             finally:
-                self._let_go()
+                self._loader.shutdown()
+                self._journal.close()
+                self.store.close()
         except (OSError, RuntimeError) as error:
             if not self._failure:
                 self._fail(error)
             logger.error("%s", self._failure)
-
-    def _let_go(self) -> None:
-        self._loader.shutdown()
-        self._journal.close()
-        self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()

@@ -1,7 +1,6 @@
-"""How the directory of an embedded store is opened, and what is said of one that cannot be.
+"""Opening the directory of an embedded store, and the messages for one that cannot be opened.
 
-Whatever is wrong with it, nothing in it is changed: a store that is damaged can be mended or read by other
-means, unless somebody writes to it.
+A damaged store is never changed: it may be mended, or read by other means, as long as nobody writes to it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import pyoxigraph
 
 from rdfaspider import rocksdb
 from rdfaspider.stores import StoreUnavailable
-from rdfaspider.stores.journal import Journal
+from rdfaspider.stores.embedded.journal import Journal
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -26,7 +25,7 @@ _FAILURE = re.compile("Corruption|IO error|Column family not found|No such file"
 
 
 def open_directory(path: Path, *, read_only: bool) -> pyoxigraph.Store:
-    """Open the store in a directory; only a writer makes one where there is none."""
+    """Open the store in a directory; only a writer creates a missing one."""
     try:
         what = rocksdb.fault(path)
         if not what and Journal.waits_in(path / "journal") and not rocksdb.is_there(path):
@@ -44,7 +43,7 @@ def _open_to_write(path: Path) -> pyoxigraph.Store:
     path.mkdir(parents=True, exist_ok=True)
     store = pyoxigraph.Store(str(path))
     rocksdb.note_opening(path)
-    # Left by a load that was killed, or found the disk full.
+    # A load that was killed, or found the disk full, leaves these.
     for leftover in path.glob("bulk-*.sst"):
         leftover.unlink()
     return store
@@ -61,7 +60,7 @@ def _open_to_read(path: Path) -> pyoxigraph.Store:
         return pyoxigraph.Store.read_only(str(path))
     except RuntimeError as error:
         if "Column family not found" in str(error) and not any(path.glob("*.sst")):
-            return pyoxigraph.Store()  # whoever was making it died, and it is empty
+            return pyoxigraph.Store()  # the process that was creating it died, so it is empty
         raise
 
 
@@ -74,11 +73,11 @@ def _check_lock(path: Path) -> None:
             except OSError as error:
                 raise StoreUnavailable(_in_use(path)) from error
     except FileNotFoundError:
-        return  # then nobody has it
+        return  # nobody has it open
 
 
 def guarded(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Return a method of a store with a `path` that says in a sentence what RocksDB cannot read or write."""
+    """Make a method of a store with a `path` raise StoreUnavailable when RocksDB fails."""
 
     @wraps(method)
     def call(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
@@ -93,13 +92,13 @@ def guarded(method: Callable[Parameters, Result]) -> Callable[Parameters, Result
 
 
 def raise_for_damage(path: Path, error: object) -> None:
-    """Raise StoreUnavailable if an error is RocksDB's; others may be a query's."""
+    """Raise StoreUnavailable if an error comes from RocksDB and not, say, from a query."""
     if isinstance(error, OSError | RuntimeError) and _FAILURE.search(str(error)):
         raise StoreUnavailable(explain(path, error)) from error
 
 
 def explain(path: Path, error: object) -> str:
-    """Return a sentence about what RocksDB or the system said, and what to do about it."""
+    """Return a sentence about an error of RocksDB or the system, and what to do about it."""
     words = " ".join(str(error).split())
     if re.search("lock hold by|While lock file", words):
         return _in_use(path)

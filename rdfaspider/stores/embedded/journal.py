@@ -1,32 +1,31 @@
-"""Changes that are on disk but not yet in the store: files to which they are only ever appended.
+"""The journal of the embedded store: changes that are on disk but not in the store yet.
 
-    00000001.nq, 00000002.nq …      changes in the order they came; the last file is written to
-    refused.nq                      changes that the store could not take, each after a comment that says why
-    damaged.nq                      what is left of changes that the disk has altered
+    00000001.nq, 00000002.nq …      changes in the order they came, a log (`rdfaspider/stores/log.py`)
+    refused.nq                      changes that the store refused, each after a comment with the reason
+    damaged.nq                      remains of changes that the disk has altered
 
-A change is a line that says what follows, and the graph's N-Quads:
+A change is a header line and the N-Quads of the graph, so any N-Quads reader can read the files:
 
     # <http://site.test/a> replaces 123 9f3c2a41        or `adds`; bytes of N-Quads, their CRC-32
 
-So the files can be read by whatever reads N-Quads. Invariant: the numbers rise, and a file is written to
-no more when there is a higher one. What survives a kill: every change whose `append` has returned; one that
-was being written is cut short, which its size and sum tell, and is no change.
+A change whose `append` has returned survives a kill. One that was being written is cut short, which its
+size and checksum show, and is no change.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.changes import Change
+from rdfaspider.stores.log import Log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
@@ -35,15 +34,12 @@ DAMAGED = "damaged.nq"
 
 # A line feed in a literal is escaped, so no line of N-Quads looks like this.
 _CHANGE = rb"# <([^\n<> ]+)> (replaces|adds) (\d+) ([0-9a-f]{8})\n"
-_HEAD = re.compile(rb"^" + _CHANGE, re.MULTILINE)
+_HEADER = re.compile(rb"^" + _CHANGE, re.MULTILINE)
 _REFUSAL = re.compile(rb"^(?:# [^\n]*\n)?" + _CHANGE, re.MULTILINE)
 
 
 class Journal:
-    """The files of changes in a directory, for one process at a time; the store's own lock sees to that.
-
-    `size` is how many bytes the file has that is being written to.
-    """
+    """The changes in a directory, for one process at a time, which the store's lock guarantees."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -53,73 +49,57 @@ class Journal:
             raise StoreUnavailable(f"{directory} is in the way of the store's journal.") from error
         except OSError as error:
             raise StoreUnavailable(_unreadable(directory, error)) from error
-        self.size = 0
-        self._file: int | None = None
+        self._log = _log(directory)
 
     @staticmethod
     def waits_in(directory: Path) -> bool:
-        """Tell whether there may be changes in the directory that the store has not taken."""
-        return bool(_files(directory))
+        """Tell whether a directory may hold changes that the store does not have."""
+        return bool(_files(_log(directory)))
+
+    @property
+    def size(self) -> int:
+        """The number of bytes in the file that is being written to."""
+        return self._log.size
 
     def read(self) -> Iterator[Change]:
         """Yield the changes of all files, in the order they came."""
-        for path in _files(self.directory):
+        for path in _files(self._log):
             for graph, nquads, replaces in _records(path, self.directory / DAMAGED):
                 try:
                     yield Change.of_page(graph, nquads)._replace(replaces=replaces)
                 except (SyntaxError, ValueError) as error:
-                    self._keep_aside(_framed(graph, nquads, replaces), error)
+                    self._refuse(_framed(graph, nquads, replaces), error)
 
     def append(self, changes: Sequence[Change]) -> None:
-        """Write changes down; they are safe from the death of the process when this returns."""
-        if not changes:
-            return
-        if self._file is None:
-            self._file = self._create()
-        data = memoryview(b"".join(map(_record, changes)))
-        self.size += len(data)
-        while data:
-            data = data[os.write(self._file, data) :]
+        """Write changes; they survive the death of the process when this returns."""
+        if changes:
+            self._log.append(b"".join(map(_record, changes)))
 
     def seal(self) -> list[Path]:
-        """Begin a new file with the next change; return the files before it."""
-        if self._file is not None:
-            os.close(self._file)
-        self._file, self.size = None, 0
-        return _files(self.directory)
+        """Let the next change begin a new file; return the files before it."""
+        self._log.seal()
+        return _files(self._log)
 
     def remove(self, files: Sequence[Path]) -> None:
-        """Forget the changes in files that `seal` returned, in their order."""
+        """Delete files that `seal` returned, in their order."""
         for path in files:
             path.unlink()
 
-    @property
-    def refused(self) -> Path:
-        """The file of what the store could not take."""
-        return self.directory / REFUSED
-
     def refuse(self, change: Change, error: Exception) -> None:
-        """Keep a change that the store cannot take where a person finds it."""
-        self._keep_aside(_record(change), error)
+        """Keep a change that the store cannot take, where a person finds it."""
+        self._refuse(_record(change), error)
 
-    def _keep_aside(self, record: bytes, error: Exception) -> None:
-        with self.refused.open("ab") as file:
+    def _refuse(self, record: bytes, error: Exception) -> None:
+        with (self.directory / REFUSED).open("ab") as file:
             file.write(f"# {' '.join(str(error).split())}\n".encode() + record)
 
     def close(self) -> None:
-        """Let what is left survive the death of the machine too."""
-        if self._file is not None:
-            os.fsync(self._file)
-        self.seal()
-
-    def _create(self) -> int:
-        last = max((int(path.stem) for path in _files(self.directory)), default=0)
-        path = self.directory / f"{last + 1:08}.nq"
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        """Make what is left survive the death of the machine."""
+        self._log.close()
 
 
 def refused_in(store: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the graph of each change that an embedded store could not take, and what the file says of it."""
+    """Yield the graph of each change that an embedded store refused, and its text in the file."""
     path = store / "journal" / REFUSED
     data = path.read_bytes() if path.exists() else b""
     position = 0
@@ -129,7 +109,7 @@ def refused_in(store: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def forget_refused(store: Path, is_removed: Callable[[str], bool]) -> None:
-    """Drop what an embedded store could not take of graphs."""
+    """Delete the refused changes of removed graphs."""
     path = store / "journal" / REFUSED
     kept = [text for graph, text in refused_in(store) if not is_removed(graph)]
     if kept:
@@ -140,14 +120,15 @@ def forget_refused(store: Path, is_removed: Callable[[str], bool]) -> None:
         path.unlink(missing_ok=True)
 
 
-def _files(directory: Path) -> list[Path]:
+def _log(directory: Path) -> Log:
+    return Log(directory, "", 8, ".nq", is_synced=False)
+
+
+def _files(log: Log) -> list[Path]:
     try:
-        files = [*directory.iterdir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+        return log.files()
     except OSError as error:
-        raise StoreUnavailable(_unreadable(directory, error)) from error
-    return sorted(path for path in files if path.suffix == ".nq" and path.stem.isdecimal())
+        raise StoreUnavailable(_unreadable(log.directory, error)) from error
 
 
 def _unreadable(path: Path, error: OSError) -> str:
@@ -167,25 +148,25 @@ def _framed(graph: str, nquads: bytes, replaces: bool) -> bytes:
 
 
 def _records(path: Path, damaged: Path) -> Iterator[tuple[str, bytes, bool]]:
-    """Yield graph, N-Quads and whether they replace it, of each whole change in a file.
+    """Yield the graph and the N-Quads of each whole change in a file, and whether they replace it.
 
-    What comes after the last whole one was being written when the crawl died. What is between others the
-    disk has altered: it is appended to a file of its own.
+    What follows the last whole change was being written when the crawl died. What lies between whole
+    changes was altered by the disk: it is appended to the file `damaged`.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
         raise StoreUnavailable(_unreadable(path, error)) from error
     position = end = 0
-    while head := _HEAD.search(data, position):
-        graph, verb, size, total = head.groups()
-        position = head.end() + int(size)
-        nquads = data[head.end() : position]
+    while header := _HEADER.search(data, position):
+        graph, verb, size, total = header.groups()
+        position = header.end() + int(size)
+        nquads = data[header.end() : position]
         if len(nquads) < int(size) or crc32(nquads) != int(total, 16):
-            position = head.end()  # the next one may be whole
+            position = header.end()  # the next one may be whole
             continue
-        if end < head.start():
-            _keep_damaged(path, data[end : head.start()], damaged)
+        if end < header.start():
+            _keep_damaged(path, data[end : header.start()], damaged)
         end = position
         yield graph.decode(), nquads, verb == b"replaces"
     rest = data[end:]
@@ -197,10 +178,10 @@ def _records(path: Path, damaged: Path) -> Iterator[tuple[str, bytes, bool]]:
 
 def _is_cut_short(rest: bytes) -> bool:
     """Tell whether the end of a file is the beginning of one change."""
-    head = _HEAD.match(rest)
-    if head is None:
+    header = _HEADER.match(rest)
+    if header is None:
         return rest.startswith(b"#") and b"\n" not in rest
-    return len(rest) - head.end() < int(head[3])
+    return len(rest) - header.end() < int(header[3])
 
 
 def _keep_damaged(path: Path, data: bytes, damaged: Path) -> None:

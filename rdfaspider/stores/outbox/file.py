@@ -1,10 +1,11 @@
-"""The file of an outbox: its tables, its versions, and the lock that keeps a second writer out."""
+"""The file of an outbox: its tables, its versions, and the lock against a second writer."""
 
 from __future__ import annotations
 
 import fcntl
 import sqlite3
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import TYPE_CHECKING, BinaryIO
 
 from rdfaspider.stores import StoreUnavailable
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _VERSION = 2
+# The columns of a change.
+ROW = "number, graph, replaces, quads, body"
 _COLUMNS = "number INTEGER PRIMARY KEY AUTOINCREMENT, graph TEXT, replaces INTEGER, quads INTEGER, body BLOB"
 _TABLES = f"""
 CREATE TABLE waiting ({_COLUMNS});
@@ -23,7 +26,7 @@ CREATE INDEX aside_by_graph ON aside (graph);
 CREATE TABLE digests (graph BLOB PRIMARY KEY, digest BLOB) WITHOUT ROWID;
 CREATE TABLE target (url TEXT);
 """
-# What the second format has beyond the first.
+# What the second format adds to the first.
 _SECOND = f"""
 CREATE TABLE sent ({_COLUMNS});
 CREATE INDEX sent_by_graph ON sent (graph);
@@ -32,21 +35,20 @@ ALTER TABLE target ADD COLUMN suspect INTEGER NOT NULL DEFAULT 0;
 PRAGMA user_version = {_VERSION};
 """
 
-
 # What SQLite keeps beside a database that was not closed.
 _LOG = "outbox.sqlite-wal"
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Open the database beside whoever writes to it."""
+    """Open the database while another process may write to it."""
     with _explained(path):
         _check(path)
         if path.exists():
-            # Else SQLite would make files for itself beside one that nobody else reads or writes.
+            # If nobody uses the database, this keeps SQLite from creating files beside it.
             alone = "" if _is_in_use(path) else "&immutable=1"
             uri = f"{path.resolve().as_uri()}?mode=ro{alone}"
             database = sqlite3.connect(uri, uri=True, check_same_thread=False)
-            # Until its tables are made, the format is 0.
+            # The format is 0 until the tables exist.
             if _version(database) != 0:
                 return database
             database.close()
@@ -57,7 +59,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 
 def open_to_write(path: Path) -> tuple[sqlite3.Connection, BinaryIO]:
-    """Open the database, or make it; return it with the file that is locked as long as it is open."""
+    """Open or create the database; return it with the file that is locked while it is open."""
     with _explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = (path.parent / "LOCK").open("wb")
@@ -83,11 +85,11 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, BinaryIO]:
 def _open(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=60)
     try:
-        # In a write-ahead log a commit is safe from the death of the process without waiting for the disk.
+        # In a write-ahead log, a commit survives the death of the process without waiting for the disk.
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
         version = _version(database)
-        if version == 0:  # the process that made it was killed; later versions make it at once
+        if version == 0:  # an early version was killed before it had created the tables
             database.executescript(f"BEGIN; {_TABLES} {_SECOND} COMMIT;")
         elif version == 1:
             database.executescript(f"BEGIN; {_SECOND} COMMIT;")
@@ -103,7 +105,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _is_in_use(path: Path) -> bool:
-    """Tell whether a crawl has the database open, or did when it was killed."""
+    """Tell whether a crawl has the database open, or had it open when it was killed."""
     if (path.parent / _LOG).exists():
         return True
     try:
@@ -117,7 +119,7 @@ def _is_in_use(path: Path) -> bool:
 
 
 def _create(path: Path) -> None:
-    """Make the database under another name: under its own there is never an empty one."""
+    """Create the database under another name, so that there is never an empty one under its own."""
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
     database = sqlite3.connect(new, isolation_level=None)
@@ -132,7 +134,7 @@ def _version(database: sqlite3.Connection) -> int:
 
 
 def _check(path: Path) -> None:
-    """Refuse what SQLite would take for a new database, and so for nothing."""
+    """Refuse what SQLite would take for a new, empty database."""
     log = path.parent / _LOG
     if path.is_dir():
         raise StoreUnavailable(damaged(path, "it is a directory"))
@@ -144,7 +146,7 @@ def _check(path: Path) -> None:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Say in a sentence what SQLite or the system cannot read."""
+    """Turn an error of SQLite or the system into a sentence."""
     try:
         yield
     except StoreUnavailable:
@@ -155,6 +157,11 @@ def _explained(path: Path) -> Iterator[None]:
         raise StoreUnavailable(damaged(path, str(error))) from error
     except OSError as error:
         raise StoreUnavailable(f"The outbox {path.parent} cannot be opened: {error}.") from error
+
+
+def key_of(graph: str) -> bytes:
+    """Return the key of a graph's digest."""
+    return blake2b(graph.encode(), digest_size=16).digest()
 
 
 def damaged(path: Path, what: str) -> str:

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import gzip
 import re
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import RdfFormat, parse
 
-from rdfaspider.stores import Refused, StoreDown, StoreUnavailable
-from rdfaspider.stores.changes import Change, insertion, removals, update
+from rdfaspider.stores import PageStore, Refused, StoreDown, StoreUnavailable
+from rdfaspider.stores.changes import insertion, removals, update
 from rdfaspider.stores.provenance import removal_of_fetches
-from rdfaspider.stores.sparql import quads_of, query, sizes_of
+from rdfaspider.stores.server.endpoint import quads_of, query, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
 
-    from rdfaspider.stores.http import Client
+    from rdfaspider.stores.changes import Change
     from rdfaspider.stores.selection import Selection
+    from rdfaspider.stores.server.http import Client
 
-# What a repository is made of. Replacing a graph is the most frequent write: without an index that begins
-# with the context (c), each would scan the whole store. LmdbStore looks after each removal whether
-# anything else has the object, and would scan for that without one that begins with the object (o).
+# Configurations of repositories. Most writes replace a graph: without an index that begins with the context
+# (c), each would scan the whole store. After each removal LmdbStore looks for other uses of the object, and
+# would scan for that without an index that begins with the object (o).
 _SAILS = {
     "native": """config:sail.type "openrdf:NativeStore" ;
        config:native.tripleIndexes "spoc,posc,cspo\"""",
@@ -39,14 +40,13 @@ _CONFIGURATION = """\
 """
 
 
-class Rdf4jStore:
-    """A Store on an RDF4J server; the client's URL is the repository's.
+class Rdf4jStore(PageStore):
+    """A store on an RDF4J server; the client's URL is the repository's.
 
-    The repository is made at the first write if it is missing, of the kind that `sail` says: `native`
-    or `lmdb`. Its label has `owner`, a word, so that one's own can be told from others. The changes
-    of a call are one SPARQL Update, which is one transaction of the server. Statements are never PUT
-    or DELETEd, for such a request without a context empties the repository; only `drop` removes it,
-    and says so.
+    The first write creates the repository if it is missing, as a `native` or `lmdb` store (`sail`). Its
+    label contains `owner`, a token by which a crawl knows the repositories it created. The changes of a
+    call are one SPARQL Update, which is one transaction of the server. Statements are never PUT or
+    DELETEd, because without a context such a request empties the repository; only `drop` removes it.
     """
 
     def __init__(self, client: Client, sail: str = "native", owner: str = "") -> None:
@@ -80,12 +80,12 @@ class Rdf4jStore:
         return is_new
 
     def is_own(self) -> bool:
-        """Tell whether the repository was made by the owner of this store, as far as can be known."""
+        """Tell whether the owner of this store created the repository, as far as the server tells."""
         configuration = self._configuration()
         return not configuration or f'"{self._label}"'.encode() in configuration
 
     def _configuration(self) -> bytes:
-        """Return what the server says of the repository; nothing if it does not tell."""
+        """Return the configuration of the repository; nothing if the server does not tell."""
         try:
             return self._client.request("GET", "/config", accept="text/turtle")[0]
         except Refused:
@@ -96,7 +96,7 @@ class Rdf4jStore:
             raise
 
     def drop(self) -> None:
-        """Remove the repository with all that is in it, if it is there."""
+        """Remove the repository with all its content, if it exists."""
         self._exists = False
         try:
             self._client.request("DELETE")
@@ -106,13 +106,6 @@ class Rdf4jStore:
         except StoreDown as error:
             if error.label != "404":
                 raise
-
-    def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
-        self.write([Change.replacing(graph, quads)])
-        return True
-
-    def add(self, quads: Iterable[Quad]) -> None:
-        self.write(Change.adding(quads))
 
     def write(self, changes: Sequence[Change]) -> None:
         if not self._exists:
@@ -157,19 +150,13 @@ class Rdf4jStore:
     def close(self) -> None:
         self._client.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
 
 def _update(changes: Sequence[Change]) -> bytes:
-    """Return one SPARQL Update that makes all changes in a NativeStore.
+    """Return one SPARQL Update that applies all changes to a NativeStore.
 
-    To CLEAR, DROP or PUT a graph that does not exist makes it scan all it has: new pages are written
-    ten times as fast when a pattern, which uses the index, finds what to remove. An LmdbStore is
-    not slow to DROP, and need not read the values of what it removes, which a kill may have lost.
+    A NativeStore scans everything to CLEAR, DROP or PUT a graph that does not exist. It writes new pages
+    ten times as fast when a pattern, which uses the index, finds what to remove. An LmdbStore drops
+    quickly, and need not read the values of what it removes, which a kill may have lost.
     """
     graphs = " ".join(f"<{change.graph}>" for change in changes if change.replaces)
     removal = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rdfaspider.stores.sparql import _within, in_order_of_query, names_its_graphs, read_query
+from rdfaspider.stores.queries import in_order_of_query, names_its_graphs, read_query, within
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_all_variables_come_as_they_appear(sparql: str, expected: list[str]) -> 
     ],
 )
 def test_a_pattern_is_put_into_a_graph(sparql: str, expected: str) -> None:
-    assert _within(sparql, "u:x") == expected
+    assert within(sparql, "u:x") == expected
 
 
 def test_a_query_without_braces_is_none_the_less_one() -> None:

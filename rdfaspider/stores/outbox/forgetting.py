@@ -1,11 +1,11 @@
-"""Drops graphs from the tables of an outbox (spool.py has their layout), as if they had never come."""
+"""Deletes graphs from the tables of an outbox (`database.py`) as if they had never come."""
 
 from __future__ import annotations
 
 import zlib
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from rdfaspider.stores.outbox.file import key_of
 from rdfaspider.stores.provenance import CRAWL, without_fetches
 
 if TYPE_CHECKING:
@@ -15,13 +15,8 @@ if TYPE_CHECKING:
 _TABLES = ("waiting", "aside", "sent")
 
 
-def key_of(graph: str) -> bytes:
-    """Return what the digest of a graph is found by."""
-    return blake2b(graph.encode(), digest_size=16).digest()
-
-
 def forget(database: sqlite3.Connection, graphs: Iterable[str]) -> None:
-    """Drop what waits, was refused or was sent of graphs, and of the fetches of their pages."""
+    """Delete what waits, was refused or was sent of graphs, and the provenance of their pages."""
     database.execute("CREATE TEMP TABLE gone (graph TEXT PRIMARY KEY) WITHOUT ROWID")
     database.executemany("INSERT OR IGNORE INTO gone VALUES (?)", ((graph,) for graph in graphs))
     for table in _TABLES:
@@ -33,7 +28,7 @@ def forget(database: sqlite3.Connection, graphs: Iterable[str]) -> None:
 
 
 def forget_all(database: sqlite3.Connection) -> None:
-    """Drop everything."""
+    """Delete everything."""
     for table in (*_TABLES, "digests"):
         database.execute(f"DELETE FROM {table}")
 
@@ -42,7 +37,7 @@ def _forget_fetches(database: sqlite3.Connection, table: str) -> None:
     def is_gone(page: str) -> bool:
         return bool(database.execute("SELECT 1 FROM gone WHERE graph = ?", (page,)).fetchone())
 
-    # The names of such graphs go on with hexadecimal digits.
+    # The names of provenance graphs end in hexadecimal digits, which sort before g.
     find = f"SELECT number FROM {table} WHERE graph BETWEEN ? AND ?"
     for (number,) in database.execute(find, (CRAWL, CRAWL + "g")).fetchall():
         find = f"SELECT body, replaces FROM {table} WHERE number = ?"

@@ -1,22 +1,15 @@
-"""Requests to the one server that a store is on, over a connection that stays open."""
+"""Requests to the server of a store, over connections that stay open."""
 
 from __future__ import annotations
 
 import re
 import select
-import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from html import unescape
-from http.client import (
-    HTTPConnection,
-    HTTPException,
-    HTTPResponse,
-    HTTPSConnection,
-    IncompleteRead,
-)
+from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from io import BufferedReader, RawIOBase
+from threading import get_ident
 from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import unquote, urlencode, urlsplit
 from urllib.request import (
@@ -28,31 +21,30 @@ from urllib.request import (
 )
 
 from rdfaspider.stores import Refused, StoreDown, StoreUnavailable
-from rdfaspider.stores.access import Access, credentials, tls
+from rdfaspider.stores.server.access import Access, credentials, tls
 
 if TYPE_CHECKING:
-    from email.message import Message
+    from collections.abc import Iterator
+    from http.client import HTTPResponse
 
     from _typeshed import WriteableBuffer
 
-__all__ = ["Access", "Client"]
-
-# Statuses that are about what was sent; all others are about the server or the way to it.
+# Statuses that blame the data; all others blame the server or the way to it.
 _REFUSALS = frozenset((400, 409, 413, 414, 415, 422))
 
-# Of an error page, this much is kept, without the tags.
+# Characters kept of an error page, without its tags.
 _WORDS = 500
 _MARKUP = re.compile(r"<(style|script)\b.*?</\1>|<[^<>]*>", re.IGNORECASE | re.DOTALL)
 
-# Bytes read at once of an answer of any length.
+# Bytes read at a time of an answer of any length.
 _BUFFER = 1 << 16
 
 
 class Client:
-    """Sends requests to `url` and below: one connection for each thread, opened when needed.
+    """Sends requests to `url` and below, with one connection per thread, opened when needed.
 
-    A connection that the server has closed meanwhile is opened anew. One that ends in the midst of a
-    request (StoreDown of the label `interrupted`) leaves open what became of it.
+    A connection that the server has closed meanwhile is opened again. If one ends during a request
+    (StoreDown with the label `interrupted`), the server may or may not have carried it out.
     """
 
     def __init__(self, url: str, access: Access | None = None) -> None:
@@ -68,7 +60,7 @@ class Client:
         self._place = (parts.hostname, parts.port)
         self._tls = tls(access) if parts.scheme == "https" else None
         self._headers = {"User-Agent": "rdfaspider", **credentials(access), **access.headers}
-        self._local = threading.local()
+        self._connections: dict[int, HTTPConnection] = {}  # by thread
         self._challenge: dict[str, str] = {}
         passwords = HTTPPasswordMgrWithDefaultRealm()
         passwords.add_password(None, self.url, access.user, access.password)
@@ -82,21 +74,23 @@ class Client:
         parameters: dict[str, str] | None = None,
         **headers: str,
     ) -> tuple[bytes, str]:
-        """Return the body and the media type of the answer; Refused or StoreDown if it is an error.
+        """Return the body and the media type of the answer; raise Refused or StoreDown on an error.
 
         Headers are given as content_type="…".
         """
         target = self._target(path, parameters)
         with self._explained():
-            response = self._exchange(method, target, body, headers)
-            if response.status == 401 and self._is_challenged(response):
-                response.read()
-                response = self._exchange(method, target, body, headers)
+            connection = self._opened()
             try:
+                response = self._exchange(connection, method, target, body, headers)
                 answer = response.read()
-            except (ConnectionError, HTTPException) as error:
-                raise self._interrupted(error) from error
-        self._check(response.status, answer, response.headers)
+            except TimeoutError:
+                raise
+            except (OSError, HTTPException) as error:
+                self._drop(get_ident())
+                sentence = f"{self.url} ended the connection in the midst of a request: {error!r}."
+                raise StoreDown(sentence, "interrupted") from error
+        self._check(response, answer)
         return answer, response.headers.get_content_type()
 
     def open(
@@ -107,69 +101,56 @@ class Client:
         parameters: dict[str, str] | None = None,
         **headers: str,
     ) -> tuple[BinaryIO, str]:
-        """Return an answer of any length, to be read and closed, and its media type.
+        """Return an answer of any length, which the caller reads and closes, and its media type.
 
-        It has a connection of its own; what goes wrong while it is read is a StoreDown too.
+        It has its own connection. A failure while it is read is a StoreDown too.
         """
         target = self._target(path, parameters)
         connection = self._connect()
         try:
             with self._explained():
-                response = self._ask(connection, method, target, body, headers)
-                if response.status == 401 and self._is_challenged(response):
-                    response.read()
-                    response = self._ask(connection, method, target, body, headers)
+                response = self._exchange(connection, method, target, body, headers)
                 if response.status >= 300:
-                    self._check(response.status, response.read(), response.headers)
+                    self._check(response, response.read())
         except BaseException:
             connection.close()
             raise
         answer = BufferedReader(_Body(self, connection, response), _BUFFER)
         return answer, response.headers.get_content_type()
 
+    def close(self) -> None:
+        """Close the connections of all threads; none may be in a request."""
+        for thread in [*self._connections]:
+            self._drop(thread)
+
+    def _drop(self, thread: int) -> None:
+        connection = self._connections.pop(thread, None)
+        if connection is not None:
+            connection.close()
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn what goes wrong on the way to the server into StoreDown."""
+        """Turn a failure on the way to the server into StoreDown."""
         try:
             yield
         except StoreDown:
             raise
         except TimeoutError as error:
-            self.close()
+            self._drop(get_ident())
             raise StoreDown(
                 f"{self.url} takes too long to answer: more than {self._access.timeout:g} seconds"
                 " (STORE_TIMEOUT).",
                 "timeout",
             ) from error
         except (OSError, HTTPException) as error:
-            self.close()
+            self._drop(get_ident())
             raise StoreDown(f"{self.url} cannot be reached: {error}.", "connection") from error
-
-    def close(self) -> None:
-        """Close the connection of this thread."""
-        connection = self._local.__dict__.pop("connection", None)
-        if connection is not None:
-            connection.close()
 
     def _target(self, path: str, parameters: dict[str, str] | None) -> str:
         url = self.url + path if path[:1] in ("", "/") else f"{self.url.rpartition('/')[0]}/{path}"
         return urlsplit(url).path + ("?" + urlencode(parameters) if parameters else "")
 
-    def _named(self, headers: dict[str, str]) -> dict[str, str]:
-        return {**self._headers, **{name.replace("_", "-"): v for name, v in headers.items()}}
-
     def _exchange(
-        self, method: str, target: str, body: bytes, headers: dict[str, str]
-    ) -> HTTPResponse:
-        connection = self._opened()
-        try:
-            return self._ask(connection, method, target, body, headers)
-        except TimeoutError:
-            raise
-        except (OSError, HTTPException) as error:
-            raise self._interrupted(error) from error
-
-    def _ask(
         self,
         connection: HTTPConnection,
         method: str,
@@ -177,23 +158,28 @@ class Client:
         body: bytes,
         headers: dict[str, str],
     ) -> HTTPResponse:
-        named = self._named(headers)
-        if self._challenge:
-            named["Authorization"] = self._answer(method, target)
-        connection.request(method, target, body or None, named)
-        return connection.getresponse()
+        """Return the answer to a request, which is sent again if the server asks for a Digest."""
+        named = self._headers | {name.replace("_", "-"): text for name, text in headers.items()}
 
-    def _interrupted(self, error: Exception) -> StoreDown:
-        self.close()
-        sentence = f"{self.url} ended the connection in the midst of a request: {error!r}."
-        return StoreDown(sentence, "interrupted")
+        def send() -> HTTPResponse:
+            if self._challenge:
+                named["Authorization"] = self._authorization(method, target)
+            connection.request(method, target, body or None, named)
+            return connection.getresponse()
+
+        response = send()
+        if response.status == 401 and self._is_challenged(response):
+            response.read()
+            response = send()
+        return response
 
     def _opened(self) -> HTTPConnection:
-        """Return this thread's connection, a new one if there is none that lives."""
-        connection: HTTPConnection | None = self._local.__dict__.get("connection")
+        """Return this thread's connection, or a new one if the server has closed that."""
+        thread = get_ident()
+        connection = self._connections.get(thread)
         if connection is None or connection.sock is None or _has_ended(connection):
-            self.close()
-            connection = self._local.connection = self._connect()
+            self._drop(thread)
+            connection = self._connections[thread] = self._connect()
             connection.connect()
         return connection
 
@@ -205,7 +191,7 @@ class Client:
         return HTTPSConnection(host, port, timeout=timeout, context=self._tls)
 
     def _is_challenged(self, response: HTTPResponse) -> bool:
-        """Tell whether the server wants a Digest that we have not sent, and remember its challenge."""
+        """Remember the server's Digest challenge, and tell whether it is a new one."""
         for value in response.headers.get_all("WWW-Authenticate", ()):
             scheme, _, rest = value.partition(" ")
             if scheme.lower() == "digest" and self._access.user:
@@ -215,17 +201,17 @@ class Client:
                 return is_new
         return False
 
-    def _answer(self, method: str, target: str) -> str:
+    def _authorization(self, method: str, target: str) -> str:
         origin = "/".join(self.url.split("/", 3)[:3])
         request = Request(origin + target, method=method)
-        value = self._digest.get_authorization(request, self._challenge)
-        return f"Digest {value}"
+        return f"Digest {self._digest.get_authorization(request, self._challenge)}"
 
-    def _check(self, status: int, answer: bytes, headers: Message) -> None:
+    def _check(self, response: HTTPResponse, answer: bytes) -> None:
+        status = response.status
         if status < 300:
             return
         words = answer[: 16 * _WORDS].decode("utf-8", "replace")
-        if headers.get_content_type() == "text/html":
+        if response.headers.get_content_type() == "text/html":
             words = unescape(_MARKUP.sub(" ", words))
         words = " ".join(words.split())[:_WORDS]
         if status in _REFUSALS:
@@ -235,7 +221,7 @@ class Client:
 
 
 class _Body(RawIOBase):
-    """The body of an answer, read bit by bit; its connection is closed with it."""
+    """The body of an answer, read piece by piece; closing it closes its connection."""
 
     def __init__(self, client: Client, connection: HTTPConnection, response: HTTPResponse) -> None:
         self._client = client
@@ -258,7 +244,7 @@ class _Body(RawIOBase):
 
 
 def _has_ended(connection: HTTPConnection) -> bool:
-    """Tell whether the server has closed a connection on which it owes nothing."""
+    """Tell whether the server has closed an idle connection."""
     poll = select.poll()
     poll.register(connection.sock, select.POLLIN)
     return bool(poll.poll(0))
