@@ -20,8 +20,8 @@ class Command(CheckedCommand):
     summary = "Compare orders on a web that needs no network"
     description = (
         "Crawl a generated web, or one recorded as JSON lines of url, gain and links, by several"
-        " orders in virtual time, and show what each harvested. --real uses the frontier on disk"
-        " instead of the fast one in memory."
+        " orders in virtual time, and show what each harvested. The orders are those of"
+        " FRONTIER_ORDER, and bandit, a baseline."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,6 @@ class Command(CheckedCommand):
         add(
             "--delay", type=float, default=1.0, help="seconds between fetches of a host (default 1)"
         )
-        add("--real", action="store_true", help="use the frontier on disk")
         add("--plot", type=Path, metavar="FILE", help="write the curves as SVG")
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -53,9 +52,15 @@ class Command(CheckedCommand):
 
 
 def _run_all(opts: argparse.Namespace) -> dict[str, Run]:
-    web = _web(opts)
-    run = _run_real if opts.real else _run_simulated
-    return {order: run(order, web, opts) for order in opts.order.split(",")}
+    from rdfaspider.simulator import crawl, simulated
+
+    web, runs = _web(opts), {}
+    for order in opts.order.split(","):
+        with simulated(order, opts.seed, opts.delay) as frontier:
+            runs[order] = crawl(
+                frontier, web, opts.fetches, connections=opts.connections, seed=opts.seed
+            )
+    return runs
 
 
 def _web(opts: argparse.Namespace) -> SimulatedWeb:
@@ -64,30 +69,6 @@ def _web(opts: argparse.Namespace) -> SimulatedWeb:
     if opts.web in WEBS:
         return GeneratedWeb(Shape(opts.web, hosts=opts.hosts), opts.seed)
     return RecordedWeb.read(Path(opts.web))
-
-
-def _run_simulated(order: str, web: SimulatedWeb, opts: argparse.Namespace) -> Run:
-    from rdfaspider.simulator import crawl, simulated
-
-    frontier = simulated(order, opts.seed, opts.delay)
-    return crawl(frontier, web, opts.fetches, connections=opts.connections, seed=opts.seed)
-
-
-def _run_real(order: str, web: SimulatedWeb, opts: argparse.Namespace) -> Run:
-    from tempfile import TemporaryDirectory
-
-    from rdfaspider.frontier import open_frontier
-    from rdfaspider.frontier.politeness import Politeness
-    from rdfaspider.simulator import Real, crawl
-
-    politeness = Politeness(delay=opts.delay)
-    with (
-        TemporaryDirectory() as path,
-        open_frontier(f"{path}/frontier", order=order, politeness=politeness) as frontier,
-    ):
-        return crawl(
-            Real(frontier), web, opts.fetches, connections=opts.connections, seed=opts.seed
-        )
 
 
 def _show(runs: dict[str, Run], opts: argparse.Namespace) -> None:

@@ -7,21 +7,31 @@ idle. So politeness costs as much as in a real crawl.
 from __future__ import annotations
 
 import heapq
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rdfaspider.focus.contexts import context_of, richness
 from rdfaspider.focus.harvest import section_of
+from rdfaspider.frontier import open_frontier
+from rdfaspider.frontier.orders import ORDERS as FRONTIER_ORDERS
+from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.simulator.bandit import BanditFrontier
 from rdfaspider.urls.keys import to_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rdfaspider.frontier import Frontier, State, Taken
     from rdfaspider.simulator.web import SimulatedWeb
 
 _POINTS = 200  # of a curve
+
+# What can be simulated: all orders of a frontier, and the baseline.
+BANDIT = "bandit"
+ORDERS = (*FRONTIER_ORDERS, BANDIT)
 
 
 class Crawled(Protocol):
@@ -76,6 +86,22 @@ class Real:
         source = section_of(to_key(taken.url))
         contexts = [context_of(source, section_of(to_key(link)), page) for link in links]
         self._frontier.finish(taken, state, now, links, gain=gain, contexts=contexts)
+
+
+@contextmanager
+def simulated(order: str, seed: int = 0, delay: float = 1.0) -> Iterator[Crawled]:
+    """Open a frontier with the order of this name, whose hosts rest `delay` seconds; it is gone afterwards."""
+    if order == BANDIT:
+        yield BanditFrontier(seed, delay)
+        return
+    if order not in ORDERS:
+        raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
+    politeness = Politeness(delay=delay)
+    with (
+        TemporaryDirectory() as path,
+        open_frontier(f"{path}/frontier", order=order, politeness=politeness) as frontier,
+    ):
+        yield Real(frontier)
 
 
 class Point(NamedTuple):

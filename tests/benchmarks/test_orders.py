@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 from random import Random
 from statistics import mean
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -23,7 +22,7 @@ from rdfaspider.frontier import Frontier, open_frontier
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.schedule.queue import MOST_OF_A_HOST
-from rdfaspider.simulator import GeneratedWeb, Real, Shape, crawl, simulated
+from rdfaspider.simulator import GeneratedWeb, Shape, crawl, simulated
 from rdfaspider.urls.keys import to_key
 from tests.benchmarks.test_frontier import LINKS, NO_LIMITS, urls
 
@@ -33,14 +32,9 @@ SEEDS = range(100, 105)
 
 
 def harvest_of(order: str, web: GeneratedWeb, seed: int) -> float:
-    """Crawl a web by the frontier on disk; the bandit is a baseline, and there is none of it on disk."""
-    if order == "bandit":
-        return crawl(simulated(order, seed), web, FETCHES, seed=seed).harvest
-    with (
-        TemporaryDirectory() as directory,
-        open_frontier(directory, order=order, politeness=Politeness(delay=1.0)) as frontier,
-    ):
-        return crawl(Real(frontier), web, FETCHES, seed=seed).harvest
+    """Crawl a web by an order, or by the bandit, which is a baseline."""
+    with simulated(order, seed) as frontier:
+        return crawl(frontier, web, FETCHES, seed=seed).harvest
 
 
 def compare(shape: Shape, name: str) -> dict[str, float]:

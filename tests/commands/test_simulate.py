@@ -21,10 +21,10 @@ def test_orders_are_compared_and_drawn(tmp_path: Path) -> None:
     assert picture.read_text(encoding="utf-8").count("<polyline") == 12
 
 
-def test_the_real_frontier_and_a_recorded_web(tmp_path: Path) -> None:
+def test_a_recorded_web(tmp_path: Path) -> None:
     web = tmp_path / "web.jsonl"
     web.write_text('{"url": "https://a.test/", "gain": 2, "links": ["https://a.test/b"]}\n')
-    result = simulate("--real", "--order", "breadth", "--web", str(web))
+    result = simulate("--order", "breadth", "--web", str(web))
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines()[1].split()[:3] == ["breadth", "2", "1.00"]
 

@@ -57,7 +57,8 @@ def test_a_small_web_is_crawled_to_the_end_by_every_order(order: str) -> None:
         f' "links": ["https://h{(n + 1) % 3}.test/a/{n + 1}"]}}'
         for n in range(30)
     ]
-    run = crawl(simulated(order), RecordedWeb(lines), 1_000, seeds=1)
+    with simulated(order) as frontier:
+        run = crawl(frontier, RecordedWeb(lines), 1_000, seeds=1)
     assert (run.fetches, run.gain, len(run.hosts), run.seen) == (31, 15.0, 3, 31)
 
 
@@ -96,27 +97,31 @@ def test_the_real_frontier_is_driven_too(tmp_path: Path) -> None:
 
 def test_politeness_costs_time_where_hosts_are_few() -> None:
     few = GeneratedWeb(Shape("uniform", hosts=5), 1)
-    run = crawl(simulated("breadth"), few, 100, seeds=2)
+    with simulated("breadth") as frontier:
+        run = crawl(frontier, few, 100, seeds=2)
     assert run.seconds > 100 / 5 * 1.0
     assert run.idle > run.seconds, "most of the 32 connections have nothing to do"
 
 
 def test_harvest_beats_breadth_where_triples_are_concentrated() -> None:
     sections = GeneratedWeb(Shape("sections", hosts=500), 3)
-    harvest = crawl(simulated("harvest"), sections, 3_000)
-    breadth = crawl(simulated("breadth"), sections, 3_000)
-    assert harvest.harvest > 2 * breadth.harvest
+    found = {}
+    for order in ("harvest", "breadth"):
+        with simulated(order) as frontier:
+            found[order] = crawl(frontier, sections, 2_000).harvest
+    assert found["harvest"] > 2 * found["breadth"]
 
 
 def test_runs_are_drawn_and_listed() -> None:
-    runs = {"a<b": crawl(simulated("breadth"), web("uniform"), 100)}
+    with simulated("bandit") as frontier:
+        runs = {"a<b": crawl(frontier, web("uniform"), 100)}
     root = ElementTree.fromstring(plot(runs, "a & b"))
     assert len(list(root.iter("{http://www.w3.org/2000/svg}polyline"))) == 4
     assert "a<b" in table(runs)
 
 
 def test_an_unknown_order_or_web_is_refused() -> None:
-    with pytest.raises(ValueError, match="no simulated order"):
-        simulated("depth")
+    with pytest.raises(ValueError, match="no order depth"), simulated("depth"):
+        pass
     with pytest.raises(ValueError, match="no web"):
         Shape("square")
