@@ -1,4 +1,4 @@
-"""Anthelion's way, the baseline that orders are compared with: a bandit chooses the host, a classifier its URL.
+"""Anthelion's way, as a baseline for orders: a bandit chooses the host, a classifier its URL.
 
 A ready host is drawn by Beta(rich + 1, poor + 1) of its pages, once for what is known of it. Its URLs are
 ranked by naive Bayes over the words of their paths, their host and whether the page that linked to them was

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from rdfaspider.focus.contexts import context_of, richness
 from rdfaspider.focus.harvest import section_of
 from rdfaspider.frontier import open_frontier
+from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS as FRONTIER_ORDERS
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.simulator.bandit import BanditFrontier
@@ -90,17 +91,15 @@ class Real:
 
 @contextmanager
 def simulated(order: str, seed: int = 0, delay: float = 1.0) -> Iterator[Crawled]:
-    """Open a frontier with the order of this name, whose hosts rest `delay` seconds; it is gone afterwards."""
+    """Open a frontier of an order, without limits; its hosts rest `delay` seconds. It is gone afterwards."""
     if order == BANDIT:
         yield BanditFrontier(seed, delay)
         return
     if order not in ORDERS:
         raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
-    politeness = Politeness(delay=delay)
-    with (
-        TemporaryDirectory() as path,
-        open_frontier(f"{path}/frontier", order=order, politeness=politeness) as frontier,
-    ):
+    limits = FrontierLimits(250, 250, 1 << 31, 1 << 31)
+    options = {"order": order, "politeness": Politeness(delay=delay), "limits": limits}
+    with TemporaryDirectory() as path, open_frontier(f"{path}/frontier", **options) as frontier:
         yield Real(frontier)
 
 
