@@ -13,7 +13,7 @@ import pytest
 
 from rdfaspider.frontier import Counts, FrontierUnavailable, open_frontier
 from rdfaspider.service.replica.registry import shard_url
-from rdfaspider.service.replica.sharded import agree_on_shards
+from rdfaspider.service.replica.shards import agree_on_shards
 from rdfaspider.service.shards.frontier import ShardedFrontier
 from rdfaspider.site.parameters import Parameters
 from tests.frontier import redis_servers

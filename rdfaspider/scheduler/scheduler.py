@@ -176,7 +176,7 @@ class Scheduler(BaseScheduler):
             notify=notify,
             room=lambda: self.lanes.slots - self.lanes.young(clock.now()),
             growth=self.growth,
-            heed=self._heed,
+            instructed=self._apply_settings,
         )
         if (level := self.crawler.settings["FRONTIER_LOG_LEVEL"]) != "OFF":
             self._log_lines = LogLines(level)
@@ -184,7 +184,7 @@ class Scheduler(BaseScheduler):
             hooks.lines = self._log_lines.take
         self.frontier.attach(hooks)
 
-    def _heed(self, told: dict[str, str]) -> None:
+    def _apply_settings(self, told: dict[str, str]) -> None:
         """Take over the settings that all workers are told."""
         settings = self.crawler.settings.copy()
         settings.frozen = False
