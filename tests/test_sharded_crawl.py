@@ -120,7 +120,7 @@ def said(directory: Path, *arguments: str) -> str:
 
 def test_what_makes_no_sense_of_shards_is_refused_in_a_sentence(tmp_path: Path) -> None:
     crawl = ("crawl", "rdfa", "-a", "seeds=http://a.test/", "-s")
-    assert "FRONTIER_SHARDS is for a crawl that is shared by way of Redis" in said(
+    assert "FRONTIER_SHARDS is for a crawl shared through Redis" in said(
         tmp_path, *crawl, "FRONTIER_SHARDS=2"
     )
     serve = ("frontier", "serve", "--shard")

@@ -93,7 +93,7 @@ class ServedFrontier:
             if self.shard.total > 1 and not is_one_of_many:
                 raise FrontierUnavailable(
                     f"The service at {self._connection.name} has shard {self.shard} of a crawl: name the"
-                    " services of all its shards in FRONTIER_URL, with commas between."
+                    " services of all its shards in FRONTIER_URL, separated by commas."
                 )
         except BaseException:
             self._connection.close()

@@ -241,5 +241,5 @@ def explain(path: Path, error: object) -> str:
 def _damaged(path: Path, what: str) -> str:
     return (
         f"The frontier {path} is damaged ({what}): restore it from a backup, or move it away and give"
-        " the seeds again to begin anew; the store is apart from it."
+        " the seeds again to start over; the store is separate."
     )
