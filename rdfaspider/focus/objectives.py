@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
+from rdfaspider.focus.topics.file import without_scheme
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -41,14 +43,14 @@ class Objective(NamedTuple):
     def _speaks(self, quad: Quad) -> bool:
         name = quad.predicate.value
         if name == _TYPE:
-            return _without_scheme(_value(quad)).startswith(self.iri)
-        return _without_scheme(name).startswith(self.iri)
+            return without_scheme(_value(quad)).startswith(self.iri)
+        return without_scheme(name).startswith(self.iri)
 
     def _about(self, quads: list[Quad]) -> float:
         things = {
             quad.subject
             for quad in quads
-            if quad.predicate.value == _TYPE and _without_scheme(_value(quad)) == self.iri
+            if quad.predicate.value == _TYPE and without_scheme(_value(quad)) == self.iri
         }
         return float(sum(quad.subject in things for quad in quads))
 
@@ -62,7 +64,7 @@ def objective(text: str) -> Objective:
     if kind in ("any", "new") and not colon:
         return Objective(cast("Literal['any', 'new']", kind))
     if kind in ("vocabulary", "type") and iri.startswith(_SCHEMES):
-        return Objective(cast("Literal['vocabulary', 'type']", kind), _without_scheme(iri))
+        return Objective(cast("Literal['vocabulary', 'type']", kind), without_scheme(iri))
     raise ValueError(
         f"{text[:200]!r} is no objective: write any, new, vocabulary:IRI or type:IRI"
         " with an http or https IRI."
@@ -71,7 +73,3 @@ def objective(text: str) -> Objective:
 
 def _value(quad: Quad) -> str:
     return str(cast("NamedNode", quad.object).value) if hasattr(quad.object, "value") else ""
-
-
-def _without_scheme(iri: str) -> str:
-    return iri.partition("://")[2]

@@ -77,19 +77,9 @@ __all__ = [
 
 State = Literal["done", "failed", "denied"]
 
-# Functions that open the frontiers of other processes, by the beginning of their URLs. They are in a higher
-# layer, and a crawl of one process imports none of them.
-_REPLICATED = "rdfaspider.service.replica.client:open_replicated"
-_SERVED = "rdfaspider.service.shards.opening:open_served"
-_OPENERS = {
-    "redis://": _REPLICATED,
-    "rediss://": _REPLICATED,
-    "redis+unix://": _REPLICATED,
-    "redis+sentinel://": _REPLICATED,
-    "rediss+sentinel://": _REPLICATED,
-    "unix:": _SERVED,
-    "frontier:": _SERVED,
-}
+# How the URLs of frontiers in other processes begin.
+_REPLICATED = ("redis://", "rediss://", "redis+unix://", "redis+sentinel://", "rediss+sentinel://")
+_SERVED = ("unix:", "frontier:")
 
 
 class FrontierUnavailable(OSError):
@@ -340,13 +330,9 @@ def is_page(status: int, reason: str) -> bool:
     return status > 0 and reason not in ("redirect", "redirects", "sitemap")
 
 
-def _opener(url: str) -> str | None:
-    return next((name for start, name in _OPENERS.items() if url.startswith(start)), None)
-
-
 def is_replicated(url: str) -> bool:
     """Return whether several nodes have copies of the frontier at a URL, and find each other in Redis."""
-    return _opener(url) == _REPLICATED
+    return url.startswith(_REPLICATED)
 
 
 def services_of(url: str) -> list[str]:
@@ -356,7 +342,7 @@ def services_of(url: str) -> list[str]:
 
 def is_shared(url: str) -> bool:
     """Return whether many workers share the frontier at a URL."""
-    return _opener(url) is not None
+    return url.startswith((*_REPLICATED, *_SERVED))
 
 
 def is_begun(url: str) -> bool:
@@ -375,8 +361,14 @@ def open_frontier(url: str, **options: Any) -> Frontier:
     (redislink.py has the other forms) names a crawl whose nodes have copies of the frontier, and whose
     leader serves it.
     """
-    opener = _opener(url) or "rdfaspider.frontier.engine.local:LocalFrontier"
-    if "://" in url and not is_shared(url):
+    # By name: the service is in a higher layer, and a crawl of one process does not import it.
+    if is_replicated(url):
+        opener = "rdfaspider.service.replica.client:open_replicated"
+    elif is_shared(url):
+        opener = "rdfaspider.service.shards.opening:open_served"
+    elif "://" not in url:
+        opener = "rdfaspider.frontier.engine.local:LocalFrontier"
+    else:
         raise FrontierUnavailable(
             f"This version cannot open the frontier {without_secrets(url)}: give the path"
             " of a directory, unix:PATH, frontier://HOST:PORT or redis://HOST:PORT/0."

@@ -78,14 +78,9 @@ class Manners:
         )
 
     def unpack(self, data: bytes, start: int) -> None:
-        (
-            self.failures,
-            self.crawl_delay,
-            self.latency,
-            self.backoff,
-            self.clock,
-            self.blocked,
-        ) = _RECORD.unpack_from(data, start)
+        (self.failures, self.crawl_delay, self.latency, self.backoff, self.clock, self.blocked) = (
+            _RECORD.unpack_from(data, start)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ The frontier sees URLs and numbers; this module looks at pages. `gain` and `cont
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rdfaspider.focus.contexts import context_of, richness
 from rdfaspider.focus.harvest import section_of
@@ -27,44 +27,29 @@ if TYPE_CHECKING:
     from rdfaspider.items import Page
 
 
-class Advice(Protocol):
-    """Looks at pages for an order."""
+class Advice:
+    """Looks at pages for an order; this one is for orders that use the URL alone."""
 
     def begin(self, frontier: Frontier) -> None:
         """Store with the frontier what must not change; ValueError with a sentence if it has."""
 
     def gain(self, page: Page) -> float:
         """Return what a page was worth, in the units of the order."""
+        return 0.0
 
     def contexts(self, page: Page, links: Sequence[str], places: Sequence[int]) -> list[int]:
         """Return a number for each link to follow; `places` are their indexes among the page's links.
 
         It is called after the gain of the same page.
         """
-
-    def seeds(self) -> Iterator[tuple[str, int]]:
-        """Yield further seeds, with their contexts."""
-
-    def contexts_of_seeds(self, urls: Sequence[str], topics: Mapping[str, str]) -> list[int]:
-        """Return a number for each seed; `topics` names the topics of some of them."""
-
-
-class NoAdvice:
-    """For orders that use the URL alone."""
-
-    def begin(self, frontier: Frontier) -> None:
-        pass
-
-    def gain(self, page: Page) -> float:
-        return 0.0
-
-    def contexts(self, page: Page, links: Sequence[str], places: Sequence[int]) -> list[int]:
         return []
 
     def seeds(self) -> Iterator[tuple[str, int]]:
+        """Return further seeds, with their contexts."""
         return iter(())
 
     def contexts_of_seeds(self, urls: Sequence[str], topics: Mapping[str, str]) -> list[int]:
+        """Return a number for each seed; `topics` names the topics of some of them."""
         return []
 
 
@@ -89,7 +74,7 @@ class Novelty:
         return len(new)
 
 
-class HarvestAdvice(NoAdvice):
+class HarvestAdvice(Advice):
     """The gain by the objective, and the context of each link: from where to where, with which words."""
 
     def __init__(self, wanted: Objective) -> None:
@@ -118,7 +103,7 @@ class HarvestAdvice(NoAdvice):
         ]
 
 
-class TopicsAdvice(NoAdvice):
+class TopicsAdvice(Advice):
     """The topic of each page that was read, and the expected topic of each link."""
 
     def __init__(self, topics: list[Topic]) -> None:
@@ -162,4 +147,4 @@ def advice_for(order: str, objective_: str, topics: str) -> Advice:
         if not topics:
             raise ValueError("The order topics needs a file of topics: -s FRONTIER_TOPICS=FILE.")
         return TopicsAdvice(read_topics(Path(topics)))
-    return NoAdvice()
+    return Advice()

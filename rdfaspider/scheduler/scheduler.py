@@ -20,10 +20,7 @@ from rdfaspider.scheduler.alarm import Alarm
 from rdfaspider.scheduler.intake import Intake
 from rdfaspider.scheduler.lanes import FLOW, Lanes
 from rdfaspider.scheduler.memory import Memory
-from rdfaspider.scheduler.options import (
-    frontier_options,
-    lanes_of,
-)
+from rdfaspider.scheduler.options import frontier_options, lanes_of
 from rdfaspider.scheduler.outcomes import Outcomes
 from rdfaspider.scheduler.own import OwnRequests
 from rdfaspider.scheduler.placing import Placing
@@ -123,9 +120,7 @@ class Scheduler(BaseScheduler):
             advice.begin(frontier)
             scheduler._memory.recall(crawler.spider)
             _refuse_to_begin_without_seeds(
-                frontier,
-                crawler.spider,
-                may_come=bool(seeds_url(settings)),
+                frontier, crawler.spider, may_come=bool(seeds_url(settings))
             )
         except UsageError:
             frontier.close()

@@ -15,7 +15,7 @@ will make a better choice later.
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rdfaspider.focus.topics import topic_of
 from rdfaspider.focus.topics.names import NOTE, read_names
@@ -37,23 +37,11 @@ _LATELY, _KEPT = 0.5, 0.25
 _WINDOW, _TOO_MANY = 200, 50
 
 
-class Keys(Protocol):
-    """Numbers the things that belong together; a number is a place. `version` changes when `loads` do."""
-
-    version: int
-
-    def loads(self) -> list[float]:
-        """Return the expected relative number of URLs of each place."""
-
-    def place(self, taken: Taken) -> int:
-        """Return the place that a URL belongs to."""
-
-    def count(self, place: int, *, is_over: bool) -> None:
-        """Count a URL of a place, and whether its worker had no room for it."""
-
-
 class HostKeys:
-    """Hosts by their partitions."""
+    """Hosts by their partitions. A place is the number of what belongs together, here a partition.
+
+    `version` changes when `loads` do.
+    """
 
     version = 0
 
@@ -61,13 +49,15 @@ class HostKeys:
         self._division = division
 
     def loads(self) -> list[float]:
+        """Return the expected relative number of URLs of each place."""
         return [1.0] * self._division.partitions
 
     def place(self, taken: Taken) -> int:
+        """Return the place that a URL belongs to."""
         return self._division.partition(taken.url.split("/", 3)[2])
 
     def count(self, place: int, *, is_over: bool) -> None:
-        pass
+        """Count a URL of a place, and whether its worker had no room for it."""
 
 
 class TopicKeys:
@@ -139,7 +129,7 @@ class Allocator:
         self._frontier = frontier
         self._division = division or Division()
         by_topic = frontier.order == "topics"
-        self._keys: Keys = TopicKeys(frontier) if by_topic else HostKeys(self._division)
+        self._keys = TopicKeys(frontier) if by_topic else HostKeys(self._division)
         self._keeps = ORDERS[frontier.order].fed_at_once > 1
         self._kept: dict[str, deque[tuple[float, Taken]]] = {}
         self._spare: deque[tuple[float, Taken]] = deque()

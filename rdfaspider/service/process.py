@@ -28,11 +28,17 @@ def serve(
     asyncio.run(_serve(Service(handler, address, security), frontier.shard))
 
 
-async def _serve(service: Service, shard: Shard) -> None:
-    await service.start()
+def stop_signal() -> asyncio.Event:
+    """Return an event that SIGINT or SIGTERM sets."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
+    return stopped
+
+
+async def _serve(service: Service, shard: Shard) -> None:
+    await service.start()
+    stopped = stop_signal()
     others = ",…" if shard.total > 1 else ""
     command = f"scrapy crawl rdfa -s JOBDIR=worker1 -s FRONTIER_URL={service.address}{others}"
     print(f"Workers join with: {command}", flush=True)

@@ -15,12 +15,4 @@ from rdfaspider.focus.topics.classifier import Classifier
 from rdfaspider.focus.topics.file import Topic, parse_topics, read_topics
 from rdfaspider.focus.topics.ranker import hint_of, relevance, topic_of
 
-__all__ = [
-    "Classifier",
-    "Topic",
-    "hint_of",
-    "parse_topics",
-    "read_topics",
-    "relevance",
-    "topic_of",
-]
+__all__ = ["Classifier", "Topic", "hint_of", "parse_topics", "read_topics", "relevance", "topic_of"]

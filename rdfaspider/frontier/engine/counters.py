@@ -7,6 +7,8 @@ from array import array
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rdfaspider.frontier import Counts
+
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
@@ -55,6 +57,17 @@ class Counters:
 
     def end(self, depth: int) -> None:
         self.unfinished[depth] -= 1
+
+    def counts(self, *, in_flight: int = 0, arriving: int = 0) -> Counts:
+        """Return the counts, given the URLs in flight and those that are only in the inbox."""
+        return Counts(
+            waiting=sum(self.unfinished) - in_flight + arriving,
+            in_flight=in_flight,
+            done=self.done,
+            failed=self.failed,
+            denied=self.denied,
+            rejected=dict(self.rejected),
+        )
 
     @property
     def floor(self) -> int:

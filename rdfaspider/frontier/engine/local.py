@@ -80,21 +80,23 @@ class LocalFrontier:
         self._lease = lease
         self._now = now
         try:
-            self._keep_begun(window, ranking)
-            self._load(order, politeness or Politeness(), limits or FrontierLimits())
+            self._load(politeness or Politeness(), limits or FrontierLimits(), window, ranking)
         except (OSError, ValueError):  # it was begun on other terms, or is damaged
             self._database.close()
             raise
 
     @guarded
-    def _keep_begun(self, size: int | None, ranking: str | None) -> None:
+    def _load(
+        self,
+        politeness: Politeness,
+        limits: FrontierLimits,
+        window: int | None,
+        ranking: str | None,
+    ) -> None:
         keep_shard(self._database, self.shard)
-        keep_window(self._database, self.order, size, ranking)
-
-    @guarded
-    def _load(self, order: str, politeness: Politeness, limits: FrontierLimits) -> None:
-        self.limits = keep_terms(self._database, order, limits)
-        self._order = ORDERS[order](self._database)
+        keep_window(self._database, self.order, window, ranking)
+        self.limits = keep_terms(self._database, self.order, limits)
+        self._order = ORDERS[self.order](self._database)
         self._hosts = Hosts(self._database, politeness)
         self._schedule = Schedule(self._hosts, self._order)
         self._queue = Queue(self._database.waiting, self._order)
@@ -448,15 +450,7 @@ class LocalFrontier:
     @guarded
     def counts(self) -> Counts:
         self._sieve_to_look()
-        counters = self._urls.counters
-        return Counts(
-            waiting=sum(counters.unfinished) - len(self._leases),
-            in_flight=len(self._leases),
-            done=counters.done,
-            failed=counters.failed,
-            denied=counters.denied,
-            rejected=dict(counters.rejected),
-        )
+        return self._urls.counters.counts(in_flight=len(self._leases))
 
     @property
     def is_broken(self) -> bool:

@@ -83,13 +83,7 @@ class Urls:
     # --- those in flight ---
 
     def end(
-        self,
-        batch: WriteBatch,
-        host: Host,
-        taken: Taken,
-        state: State,
-        hint: int,
-        failure: Failure,
+        self, batch: WriteBatch, host: Host, taken: Taken, state: State, hint: int, failure: Failure
     ) -> bytes:
         """End a URL with the hint that the order gives it; return its key."""
         key = self._remove(batch, host, taken, _STATES[state], hint)

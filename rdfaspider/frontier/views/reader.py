@@ -47,15 +47,7 @@ class FrontierReader:
         return count_admitted(self._database, self.limits)
 
     def counts(self) -> Counts:
-        counters = Counters(self._database)
-        return Counts(
-            waiting=sum(counters.unfinished) + self._arriving.total(),
-            in_flight=0,
-            done=counters.done,
-            failed=counters.failed,
-            denied=counters.denied,
-            rejected=counters.rejected,
-        )
+        return Counters(self._database).counts(arriving=self._arriving.total())
 
     def hosts(self, now: float) -> Iterator[HostView]:
         arriving = self._arriving.copy()

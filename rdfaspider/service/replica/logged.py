@@ -77,12 +77,7 @@ class LoggedFrontier(LocalFrontier):
         self.record("put", urls, depth, contexts, hops)
 
     def finish(
-        self,
-        taken: Taken,
-        state: State,
-        now: float,
-        links: Iterable[str] = (),
-        **said: Any,
+        self, taken: Taken, state: State, now: float, links: Iterable[str] = (), **said: Any
     ) -> None:
         if self._leases.holds(taken):
             links, depth = list(links), taken.depth
@@ -140,13 +135,7 @@ class LoggedFrontier(LocalFrontier):
         getattr(self, _OPERATIONS[name])(*words)
 
     def _do_end(
-        self,
-        url: str,
-        depth: int,
-        state: State,
-        now: float,
-        links: list[str],
-        said: dict[str, Any],
+        self, url: str, depth: int, state: State, now: float, links: list[str], said: dict[str, Any]
     ) -> None:
         if "deeper" in said:  # as earlier versions have it
             said["depth_step"] = said.pop("deeper")

@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import os
-import signal
 import sys
 import threading
 from dataclasses import asdict
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.service.partitions import Division
+from rdfaspider.service.process import stop_signal
 from rdfaspider.service.replica.node import Node
 from rdfaspider.service.wire import Security
 
@@ -39,12 +39,7 @@ PROGRAM = (
 
 
 def task_of(
-    url: str,
-    path: str,
-    name: str,
-    security: Security,
-    options: dict[str, Any],
-    worker: str = "",
+    url: str, path: str, name: str, security: Security, options: dict[str, Any], worker: str = ""
 ) -> str:
     """Return the task of a node, as a line of JSON."""
     plain = {key: value for key, value in options.items() if key not in _STRUCTURED}
@@ -108,11 +103,8 @@ def serve(
     node = Node(
         url, Path(path), f"node-{os.urandom(4).hex()}", listen=listen, security=security, **options
     )
-    asyncio.run(_serve(node))
 
+    async def run() -> None:
+        await node.run(stop_signal())
 
-async def _serve(node: Node) -> None:
-    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
-    await node.run(stopped)
+    asyncio.run(run())

@@ -26,7 +26,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import redis
 
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.redislink import AsyncRedisLink, Primary, RedisLink, split_query
+from rdfaspider.redislink import AsyncRedisLink, Primary, RedisLink, Script, split_query
 from rdfaspider.secrets import without_secrets
 from rdfaspider.service.replica import AWAY_AFTER, LEASE, scripts
 
@@ -99,6 +99,7 @@ class Keys:
         tag = f"{{{self.name}}}"
         self.crawl, self.lease = f"{tag}:crawl", f"{tag}:lease"
         self.nodes, self.about, self.log = f"{tag}:nodes", f"{tag}:about", f"{tag}:log"
+        self.looked_at = [self.crawl, self.lease, self.nodes, self.about]
 
     def own_address(self) -> str:
         """Return the address by which this machine reaches Redis, and so may be reached."""
@@ -186,9 +187,7 @@ class Registry:
 
     async def look(self, within: float = AWAY_AFTER) -> View:
         """Return what Redis knows, with the nodes that showed life within this many seconds."""
-        keys = self.keys
-        names = [keys.crawl, keys.lease, keys.nodes, keys.about]
-        return View.read(await self._redis.run(scripts.LOOK, names, within))
+        return View.read(await self._redis.run(scripts.LOOK, self.keys.looked_at, within))
 
     async def beat(self, **about: Any) -> None:
         """Show that this node is alive."""
@@ -246,28 +245,26 @@ class Onlooker:
         self.keys = keys
         self._redis = RedisLink(keys.url, keys.name, _TIMEOUT)
 
-    def look(self) -> View:
-        """Return what Redis knows; ConnectionError if it is away."""
-        keys = self.keys
+    def _run(self, script: Script, names: list[str], *words: Any) -> Any:
         try:
-            names = [keys.crawl, keys.lease, keys.nodes, keys.about]
-            return View.read(self._redis.run(scripts.LOOK, names, AWAY_AFTER))
+            return self._redis.run(script, names, *words)
         except redis.RedisError as error:
             raise ConnectionError(f"Redis does not answer: {error}") from error
+
+    def look(self) -> View:
+        """Return what Redis knows; ConnectionError if it is away."""
+        return View.read(self._run(scripts.LOOK, self.keys.looked_at, AWAY_AFTER))
 
     def shards(self, wanted: int) -> int:
         """Return how many shards the crawl has, `wanted` if it begins here; ConnectionError if Redis is
         away."""
-        try:
-            return int(self._redis.run(scripts.SHARDS, [self.keys.crawl], wanted))
-        except redis.RedisError as error:
-            raise ConnectionError(f"Redis does not answer: {error}") from error
+        return int(self._run(scripts.SHARDS, [self.keys.crawl], wanted))
 
     def claim(self, name: str, most: int) -> bool:
         """Take a place among the nodes, unless there are `most` already."""
         try:
-            return bool(self._redis.run(scripts.CLAIM, [self.keys.nodes], name, most, AWAY_AFTER))
-        except redis.RedisError:
+            return bool(self._run(scripts.CLAIM, [self.keys.nodes], name, most, AWAY_AFTER))
+        except ConnectionError:
             return False
 
     def close(self) -> None:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rdfaspider import clock
 from rdfaspider.frontier.sharding import shard_of_origin
-from rdfaspider.service.messages import Forwarded, Put
+from rdfaspider.service.messages import Forwarded, OtherFloor, Put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -102,14 +103,14 @@ class Forwarding:
             session.do(Put(links, depth, contexts, hops))
             tickets[number] = session.ticket
             shards[number].flush()
-        errand = Delivery(tickets, then)
-        if self._is_done(errand):
+        delivery = Delivery(tickets, then)
+        if self._is_done(delivery):
             then(True)
         else:
-            self._under_way.append(errand)
+            self._under_way.append(delivery)
 
-    def _is_done(self, errand: Delivery) -> bool:
-        tickets, shards = errand.tickets.items(), self._shards
+    def _is_done(self, delivery: Delivery) -> bool:
+        tickets, shards = delivery.tickets.items(), self._shards
         return all(shards[number].session.answered >= ticket for number, ticket in tickets)
 
     def run(self) -> None:
@@ -122,10 +123,41 @@ class Forwarding:
             return
         self._answered = answered
         waiting, self._under_way = self._under_way, []
-        for errand in waiting:
-            if self._is_done(errand):
-                errand.then(True)
-            elif away and not away.isdisjoint(errand.tickets):
-                errand.then(False)
+        for delivery in waiting:
+            if self._is_done(delivery):
+                delivery.then(True)
+            elif away and not away.isdisjoint(delivery.tickets):
+                delivery.then(False)
             else:
-                self._under_way.append(errand)
+                self._under_way.append(delivery)
+
+
+class Floors:
+    """Tells each shard the smallest unfinished depth of the others.
+
+    A shard keeps the links of finished pages while a shorter way to them may be found (outlinks.py), by a
+    page of any shard. Two rounds of reports are combined, because a link may be on its way during one.
+    """
+
+    def __init__(self, shards: Sequence[ServedFrontier]) -> None:
+        self._shards = shards
+        self._began = 0.0
+        self._before = [0] * len(shards)
+        self._told = [0] * len(shards)
+
+    def share(self) -> None:
+        """Send each shard what is new, once all have reported."""
+        sessions = [shard.session for shard in self._shards]
+        if self._shards[0].is_at_once or any(
+            session.looked_at <= self._began for session in sessions
+        ):
+            return
+        self._began = clock.now()
+        floors = [session.floor for session in sessions]
+        least = [min(pair) for pair in zip(floors, self._before, strict=True)]
+        self._before = floors
+        for number, session in enumerate(sessions):
+            elsewhere = min(least[:number] + least[number + 1 :])
+            if elsewhere != self._told[number]:
+                self._told[number] = elsewhere
+                session.do(OtherFloor(elsewhere))

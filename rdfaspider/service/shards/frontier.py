@@ -15,8 +15,7 @@ from rdfaspider.frontier import Counts, FrontierUnavailable, Hooks
 from rdfaspider.frontier.sharding import shard_of, shard_of_note
 from rdfaspider.service.notes import STATES
 from rdfaspider.service.session import LONGEST
-from rdfaspider.service.shards.floors import Floors
-from rdfaspider.service.shards.forwarding import Forwarding, divide
+from rdfaspider.service.shards.forwarding import Floors, Forwarding, divide
 from rdfaspider.service.shards.hostturns import HostTurns
 from rdfaspider.service.shards.serverturns import ServerTurns
 
