@@ -23,7 +23,17 @@ LAYERS = (
     ("frontier", "linkgraph", "site"),
     ("focus",),
     ("extract", "stores", "archive", "robots", "seedlist"),
-    ("urls", "items", "signals", "curves", "clock", "terminal", "rocksdb", "redislink"),
+    (
+        "urls",
+        "items",
+        "fetchmeta",
+        "signals",
+        "curves",
+        "clock",
+        "terminal",
+        "rocksdb",
+        "redislink",
+    ),
     ("secrets",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
