@@ -13,7 +13,7 @@ import pytest
 
 from rdfaspider.frontier import Counts, FrontierUnavailable, open_frontier
 from rdfaspider.service.replica.registry import shard_url
-from rdfaspider.service.replica.sharded import agree_on_shards
+from rdfaspider.service.replica.shards import agree_on_shards
 from rdfaspider.service.shards.frontier import ShardedFrontier
 from rdfaspider.site.parameters import Parameters
 from tests.frontier import redis_servers
@@ -120,7 +120,7 @@ def said(directory: Path, *arguments: str) -> str:
 
 def test_what_makes_no_sense_of_shards_is_refused_in_a_sentence(tmp_path: Path) -> None:
     crawl = ("crawl", "rdfa", "-a", "seeds=http://a.test/", "-s")
-    assert "FRONTIER_SHARDS is for a crawl that is shared by way of Redis" in said(
+    assert "FRONTIER_SHARDS is for a crawl shared through Redis" in said(
         tmp_path, *crawl, "FRONTIER_SHARDS=2"
     )
     serve = ("frontier", "serve", "--shard")

@@ -115,7 +115,7 @@ class Command(CheckedCommand):
         )
         from rdfaspider.service.replica.process import serve
         from rdfaspider.service.replica.registry import shard_url
-        from rdfaspider.service.replica.sharded import agree_on_shards, path_of
+        from rdfaspider.service.replica.shards import agree_on_shards, path_of
         from rdfaspider.service.wire import Address
 
         wanted = shards_wanted(self.settings)

@@ -66,7 +66,7 @@ class CrewScheduler(Scheduler):
         self._service = Service(self.handler, address, Security())
         self._service.failed = self._frontier_failed
         self._processes = Processes(
-            self._task, self._count, self.handler.bury, self._workers_failed
+            self._task, self._count, self.handler.remove_worker, self._workers_failed
         )
         return None
 

@@ -1,12 +1,12 @@
-"""The contexts of links, and how much better the pages behind them are than their prefixes say.
+"""The contexts of links, and how much better the pages behind them are than their prefixes suggest.
 
-Layout. A context is a number of 16 bits, small enough to wait with its URL: two bits for the kind of
-link (within a section, to another one of the host, to another host), two for what its page was (not
-known, without gain, with some, with more than usual), twelve for a hash of its words. Each context
-keeps what was found behind such links and what was expected; the quotient is its lift, and a
-context with few pages leans on that of all links of its kind and page.
+Layout. A context is a number of 16 bits, small enough to wait with its URL: two bits for the kind of link
+(within a section, to another one of the host, to another host), two for its page (unknown, without gain,
+with some, with more than usual), twelve for a hash of its words. Each context keeps what was found behind
+such links and what was expected; the quotient is its lift. A context with few pages leans on all links of
+its kind and page.
 
-Invariant. There are at most 65,536 contexts whatever comes in, and a lift is between 1/16 and 16.
+Invariant. There are at most 65,536 contexts, and a lift is between 1/16 and 16.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ SAME_SECTION, SAME_HOST, OTHER_HOST = range(3)
 UNKNOWN, POOR, RICH, VERY_RICH = range(4)
 
 _WORDS = (1 << 12) - 1
-# So many expected finds are needed before a context is believed half.
+# Expected finds after which a context weighs as much as its kind.
 _STRENGTH = 2.0
 _SMALLEST, _LARGEST = 1 / 16, 16.0
 _DIGITS = re.compile(r"[0-9]+")
 _CELL = struct.Struct(">Hff")
-# The next page of a list is the same link whatever its number; longer texts are titles.
+# Texts with fewer words count: the next page of a list is the same link whatever its number; longer texts
+# are titles.
 _FEW_WORDS = 3
 _NOTHING = (0.0, 0.0)
 
@@ -36,7 +37,7 @@ def context_of(
     """Return the context of a link between sections, `org,example)/a/`, on a page of some richness.
 
     Its words are its relation and, within a section, its text if it is short; to anywhere else, the
-    segment's name, for /recipes/ means the same on many hosts.
+    segment's name, because /recipes/ means the same on many hosts.
     """
     if source == target:
         kind = SAME_SECTION
@@ -52,7 +53,7 @@ def context_of(
 
 
 def richness(gain: float, usual: float) -> int:
-    """Return what a page was that had some gain, where rich ones usually have another."""
+    """Return the class of a page by its gain, compared with the usual gain of rich pages."""
     if gain <= 0:
         return POOR
     return VERY_RICH if gain > 2 * usual else RICH
@@ -66,7 +67,7 @@ class Contexts:
         self._kinds = [[0.0, 0.0] for _ in range(16)]
 
     def learn(self, context: int, found: float, expected: float) -> None:
-        """Take in what was behind a link of this context."""
+        """Add what was behind a link of this context."""
         for sums in (self._kinds[context >> 12], self._cells.setdefault(context, [0.0, 0.0])):
             sums[0] += found
             sums[1] += expected
@@ -80,14 +81,14 @@ class Contexts:
         return min(max(lift, _SMALLEST), _LARGEST)
 
     def promise(self, context: int) -> int:
-        """Return the lift as a byte, the greater the better; 128 is as good as any link."""
+        """Return the lift as a byte, the greater the better; 128 is average."""
         return promise_of(self.lift(context))
 
     def pack(self) -> bytes:
         return b"".join(_CELL.pack(context, *sums) for context, sums in self._cells.items())
 
     def unpack(self, data: bytes) -> None:
-        """Take in what was packed, on top of what is there; ValueError if it is damaged."""
+        """Add what was packed; ValueError if it is damaged."""
         if len(data) % _CELL.size:
             raise ValueError("The contexts of a harvest are damaged.")
         for cell, found, expected in _CELL.iter_unpack(data):

@@ -1,12 +1,12 @@
 """Where guessing URLs pays: a small budget for each host, and folders where guesses fail are left alone.
 
-Layout. A host and a folder keep how many guesses were made below them and how many of these were pages.
-A host may be guessed at while its guesses are fewer than `budget` and RETURN for each hit, so guesses
-that hit pay for more, and a host of which none does has cost `budget` fetches and no more. A folder is
-left alone once `patience` guesses were made in it and less than LEAST of them hit.
+Layout. A host and a folder keep how many guesses were made below them and how many of these were pages. A
+host may be guessed at while it has fewer guesses than `budget` plus RETURN for each hit. So hits pay for
+more guesses, and a host without hits costs `budget` fetches and no more. A folder is left alone after
+`patience` guesses if less than LEAST of them hit.
 
-Invariant. There are never more than `most` hosts and folders: the quarter with the fewest guesses is
-forgotten when there would be.
+Invariant. There are never more than `most` hosts and folders: beyond that, the quarter with the fewest
+guesses is dropped.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LEAST = 0.2
 
 
 class Guesses:
-    """Guesses URLs from ones that are known (urls/mining.py), as long as that pays.
+    """Guesses URLs from known ones (urls/mining.py) while that pays.
 
-    `candidates` gives guesses; those that were not known already are made: `made` says so, and
-    `answered` whether a page was there.
+    `candidates` yields guesses. The caller reports those that were new with `made`, and with `answered`
+    whether a page was there.
     """
 
     def __init__(self, budget: int = 20, patience: int = 5, most: int = 50_000) -> None:
@@ -49,7 +49,7 @@ class Guesses:
                 yield guess
 
     def made(self, url: str) -> bool:
-        """Count a guess as made and return True, or return False if its host's budget is used up."""
+        """Count a guess and return True, or return False if its host's budget is used up."""
         key = to_key(url)
         host = host_of(key)
         if not self._may_guess(host):
@@ -61,7 +61,7 @@ class Guesses:
         return True
 
     def answered(self, url: str, hit: bool) -> None:
-        """Take in whether a page was where one was guessed."""
+        """Count whether a guess was a page."""
         key = to_key(url)
         for place in (host_of(key), parent_of(key)):
             if hit and place in self._table:
@@ -90,14 +90,14 @@ class Guesses:
         return json.dumps(rows, separators=(",", ":")).encode()
 
     def load(self, data: bytes) -> None:
-        """Take in what was dumped, instead of what is there; ValueError if it is damaged."""
+        """Replace everything by what was dumped; ValueError if it is damaged."""
         try:
             table = {
                 str(place).encode("ascii"): [int(made), int(hits)]
                 for place, made, hits in json.loads(data)
             }
         except (ValueError, TypeError) as error:
-            raise ValueError(f"What was learnt of guesses is damaged: {error}.") from error
+            raise ValueError(f"The stored guesses are damaged: {error}.") from error
         self._table = table
         while len(self._table) > self._most:
             self._forget()

@@ -1,18 +1,17 @@
-"""What a crawl has learnt about where its triples grow: a share and a worth for every prefix.
+"""Where a crawl has found triples: a share and a worth for every prefix.
 
-Layout. A prefix of keys (keys.py) has three numbers: pages fetched below it, those of them that had what
-is looked for, and the sum of their gains. A child believes its parent until it has seen pages of its
-own: the parent's estimate counts as STRENGTH pages of the child (a Beta prior for the share of rich
-pages, a Gamma one for the worth of a rich page), and so from the root down. The other way, the more
-a prefix has told already, the less of it goes to its parent, so that a section that was fetched a
-thousand times does not speak for its sisters.
+Layout. A prefix of keys (urls/keys.py) has three numbers: pages fetched below it, those of them that were
+rich (had what the crawl looks for), and the sum of their gains. A child believes its parent until it has
+pages of its own: the parent's estimate counts as STRENGTH pages of the child (a Beta prior for the share of
+rich pages, a Gamma one for the worth of a rich page), and so from the root down. In the other direction,
+the more pages a prefix has seen, the less each further one counts for its parent, so that a section that
+was fetched a thousand times does not speak for its siblings.
 
-Links have contexts (contexts.py): which kind of link from which kind of page. A context's lift says how
-much more is found behind such links, in sections that are new, than their hosts let hope; it corrects
-the prior.
+Links have contexts (contexts.py): which kind of link from which kind of page. The lift of a context is how
+much more is found behind such links, in new sections, than their hosts suggest; it corrects the prior.
 
-Invariant. There are never more than `most` prefixes: the half with the fewest pages is forgotten when
-there would be, and a forgotten prefix is believed to be like its parent. All numbers are finite.
+Invariant. There are never more than `most` prefixes: beyond that, the half with the fewest pages is
+dropped, and a dropped prefix counts like its parent. All numbers are finite.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from rdfaspider.focus.contexts import Contexts
 
 # The share of pages with RDFa on the web of 2018; a crawl's own pages soon outweigh it.
 FIRST_SHARE = 0.06
-# Pages of its own that a prefix needs to believe itself as much as its parent; of its rich pages, one.
+# Pages after which a prefix weighs as much as its parent; of rich pages, one.
 STRENGTH = 2.0
 WORTH_STRENGTH = 1.0
-# After so many pages a prefix tells its parent half of what it sees.
+# Pages after which a prefix passes half of each further one to its parent.
 FADE = 2.0
-# Cuts of the path that are told apart: /a/b/ is, /a/b/c/ counts as it.
+# Levels of the path that are distinguished: /a/b/ is, /a/b/c/ counts as it.
 DEEP = 2
-# No page counts for more: one that holds a whole data set says little of its neighbours.
+# The most a page counts: one with a whole data set says little about its neighbours.
 LARGEST_GAIN = 10_000.0
-# How far a draw goes from what is expected, in standard deviations of what is believed.
+# The spread of a draw, in standard deviations of the belief.
 BOLD = 0.3
 
 _NOTHING = (0.0, 0.0, 0.0)
@@ -48,15 +47,14 @@ _CUT = re.compile(rb"[,)/?&]")  # as in the trie
 _LUCK = [NormalDist().inv_cdf((place + 0.5) / 1024) for place in range(1024)]
 
 _MAGIC = b"harvest2"
-_HEAD = struct.Struct(
-    ">IIIddd"
-)  # bytes of the contexts, bytes of the prefixes, how many counts, the root
+# bytes of the contexts, bytes of the prefixes, number of counts, the root
+_HEAD = struct.Struct(">IIIddd")
 
 
 def prefixes(key: bytes, deep: int = DEEP) -> list[bytes]:
-    """Return what a key is below of, the widest first: `org,`, `org,example)/`, `org,example)/a/`.
+    """Return the prefixes of a key, widest first: `org,`, `org,example)/`, `org,example)/a/`.
 
-    A key without folders is below of its host only.
+    A key without folders has only those of its host.
     """
     slash = key.index(b"/") + 1
     found = []
@@ -70,16 +68,16 @@ def prefixes(key: bytes, deep: int = DEEP) -> list[bytes]:
 
 
 def section_of(key: bytes) -> bytes:
-    """Return the host and first segment of a key, as far as the segment is a folder or has a query."""
+    """Return the host and first segment of a key, if the segment is a folder or has a query."""
     return prefixes(key, 1)[-1]
 
 
 class Harvest:
     """Learns from pages what to expect of prefixes.
 
-    A gain is what a page is worth to this crawl (objectives.py): 0 for nothing. `score` draws from what
-    is believed, in the way of Thompson sampling: the highest of many draws is where to go next, and what is
-    little known wins now and then.
+    A gain is what a page is worth to this crawl (objectives.py), 0 for nothing. `score` draws from the
+    belief, as in Thompson sampling: the highest of many draws is where to go next, and a little-known
+    section wins now and then.
     """
 
     def __init__(self, most: int = 100_000, seed: int = 0) -> None:
@@ -89,7 +87,7 @@ class Harvest:
         self._seed = seed << 24
         self._table: dict[bytes, list[float]] = {}
         self._root = [0.0, 0.0, 0.0]
-        # The host whose sections were scored last and its estimate, b"" if that holds no more.
+        # The host whose sections were scored last, b"" if its estimate is out of date, and that estimate.
         self._host, self._of_host = b"", (0.0, 0.0)
         self.contexts = Contexts()
 
@@ -97,7 +95,7 @@ class Harvest:
         return len(self._table)
 
     def learn(self, key: bytes, gain: float, context: int = 0) -> None:
-        """Take in what a fetched page was worth, and by which kind of link it was found."""
+        """Learn what a fetched page was worth, and by which kind of link it was found."""
         gain = min(max(gain, 0.0), LARGEST_GAIN)
         rich, weight, table = float(gain > 0), 1.0, self._table
         self._learn_context(context, rich, section_of(key))
@@ -118,10 +116,10 @@ class Harvest:
             self._forget()
 
     def _learn_context(self, context: int, rich: float, section: bytes) -> None:
-        """Take in what was behind a link, where more or less than what is above its section let expect.
+        """Learn what was behind a link, compared with what the levels above its section suggest.
 
-        The more is known of the section, the less this counts: `score` believes a lift where nothing is
-        known. Most pages are of sections known to be rich, and would hide how little is behind other links.
+        The more is known about the section, the less this counts: `score` uses a lift only where little is
+        known. Most pages are in sections known to be rich, and would hide how little is behind other links.
         """
         pages = self._table.get(section, _NOTHING)[0]
         unknown = STRENGTH / (STRENGTH + pages)
@@ -148,10 +146,10 @@ class Harvest:
         return share * worth
 
     def score(self, section: bytes, lift: float = 1.0) -> float:
-        """Draw a gain for the next page of a section; `lift` is that of the link it was found by.
+        """Draw a gain for the next page of a section; `lift` is that of the link to it.
 
-        The draw is a function of the section, the seed and how much is known of the section: it stays
-        until something new is, so that asking often is no second chance.
+        The draw is a function of the section, the seed and how much is known about the section: it stays
+        until something new is learnt, so asking often is no second chance.
         """
         share, worth = self._estimate_above(section)
         pages, rich, gain = self._table.get(section, _NOTHING)
@@ -162,7 +160,7 @@ class Harvest:
         return worth * (share + BOLD * luck * sqrt(share * (1.0 - share) / (weight + 1.0)))
 
     def _estimate_above(self, section: bytes) -> tuple[float, float]:
-        """Return the estimate of what a section is in; sections of one host are mostly asked for together."""
+        """Return the estimate for the parent of a section; those of one host are mostly scored together."""
         host = section[: section.index(b"/") + 1]
         if host == section:
             return self.estimate(prefixes(section)[:-1])
@@ -171,9 +169,9 @@ class Harvest:
         return self._of_host
 
     def _forget(self) -> None:
-        """Drop the half with the fewest pages, the oldest first, and half of what the rest knows.
+        """Drop the half with the fewest pages, the oldest first, and halve the rest.
 
-        So the new can overtake the old.
+        So new prefixes can overtake old ones.
         """
         table = self._table
         for prefix in sorted(table, key=lambda prefix: table[prefix][0])[: self._most // 2]:
@@ -181,10 +179,10 @@ class Harvest:
         for counts in table.values():
             counts[:] = [number / 2 for number in counts]
 
-    # --- over a restart ---
+    # --- across a restart ---
 
     def dump(self) -> bytes:
-        """Return everything as bytes: the prefixes, a line each, and their counts."""
+        """Return everything as bytes: the prefixes, one a line, and their counts."""
         contexts, names = self.contexts.pack(), b"\n".join(self._table)
         counts = [*chain.from_iterable(self._table.values())]
         head = _HEAD.pack(len(contexts), len(names), len(counts), *self._root)
@@ -198,14 +196,14 @@ class Harvest:
         try:
             harvest._read(data)
         except (zlib.error, struct.error, IndexError) as error:
-            raise ValueError(f"What the harvest learnt is damaged: {error}.") from error
+            raise ValueError(f"The stored harvest is damaged: {error}.") from error
         while len(harvest._table) > most:
             harvest._forget()
         return harvest
 
     def _read(self, data: bytes) -> None:
         if not data.startswith(_MAGIC):
-            raise ValueError("This is nothing that a harvest learnt.")
+            raise ValueError("This is not a stored harvest.")
         body = zlib.decompress(data[len(_MAGIC) :])
         contexts, names, count, *self._root = _HEAD.unpack_from(body)
         place = _HEAD.size + contexts
@@ -217,7 +215,7 @@ class Harvest:
 
 
 class Shares:
-    """Counts whose turn it was lately, so that no host takes more than its share of a crawl.
+    """Counts recent turns, so that no host takes more than its share of a crawl.
 
     Invariant: the counts are those of the last `window` turns.
     """
@@ -230,7 +228,7 @@ class Shares:
         self._counts: Counter[int] = Counter()
 
     def count(self, host: int) -> None:
-        """Take in that a host had its turn."""
+        """Count a turn of a host."""
         if len(self._turns) == self._turns.maxlen:
             oldest = self._turns[0]
             self._counts[oldest] -= 1
@@ -240,5 +238,5 @@ class Shares:
         self._counts[host] += 1
 
     def has_room(self, host: int) -> bool:
-        """Tell whether a host may have a turn while others could have it."""
+        """Return whether a host may have a turn while others could have it."""
         return self._counts[host] < self._limit

@@ -20,7 +20,7 @@ _SCHEMES = ("http://", "https://")
 
 
 class Objective(NamedTuple):
-    """One of the four kinds, with the IRI that two of them need, without its scheme."""
+    """One of four kinds, with the IRI that two of them need, without its scheme."""
 
     kind: Literal["any", "new", "vocabulary", "type"]
     iri: str = ""
@@ -28,7 +28,7 @@ class Objective(NamedTuple):
     def gain(self, quads: Iterable[Quad], new: int | None = None) -> float:
         """Return what a page with these quads is worth.
 
-        `new` is how many of them the store did not have; as long as nobody knows, all are new.
+        `new` is how many of them the store did not have; if that is unknown, all count as new.
         """
         if self.kind == "new" and new is not None:
             return float(new)
@@ -54,9 +54,9 @@ class Objective(NamedTuple):
 
 
 def objective(text: str) -> Objective:
-    """Read an objective; ValueError in a sentence if it is none.
+    """Parse an objective; ValueError with a sentence if it is invalid.
 
-    Half of the web writes http://schema.org/ and half https://, so the scheme does not matter.
+    Half of the web writes http://schema.org/ and half https://, so the scheme is ignored.
     """
     kind, colon, iri = text.strip().partition(":")
     if kind in ("any", "new") and not colon:

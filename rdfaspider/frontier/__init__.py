@@ -13,9 +13,9 @@ The life of a URL. The modules are named in the order in which they meet it.
 4.  When its turn comes and nothing is at hand, its next URLs are read into a queue page
     (schedule/queue.py), spread so that the hosts are far apart.
 5.  `take` hands the URL out under a lease (schedule/leases.py). It is in flight; on disk it still waits, so a
-    crash gives it back.
-6.  It ends (engine/urls.py): `finish` makes it done, failed or denied, for good; `retry` lets it wait for a
-    time of its own (tables/postponed.py); `release` puts it back as it was. Its host rests from then on.
+    crash puts it back.
+6.  It ends (engine/urls.py): `finish` makes it done, failed or denied, for good; `retry` postpones it
+    (tables/postponed.py); `release` puts it back unchanged. Then its host rests.
 7.  A done page that is found again by a shorter way passes its better depth on to its links
     (tables/outlinks.py), without another fetch.
 
@@ -35,10 +35,9 @@ G5  Bounded memory. Memory grows with the hosts that have URLs waiting, not with
 G6  Order-free depth. Which pages a depth-limited crawl visits does not depend on timing.
 G7  It adds up: seen = waiting + in flight + done + failed + denied, at any moment.
 
-The rooms: `engine/` is the frontier of one process, on the `tables/` of a database, with `schedule/` and
-`orders/` to choose what comes next; `views/` is what people see of it. limits.py says how much is taken in,
-sharding.py which hosts belong to which of several frontiers. The package `service` hands a frontier out to
-many workers.
+The rooms: `engine/` is the frontier of one process. It stores its state in `tables/`, and chooses the next
+URL with `schedule/` and `orders/`. `views/` shows it to people. limits.py says how much is taken in,
+sharding.py which shard has which host. The package `service` serves a frontier to many workers.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict, Unpack
 
 from rdfaspider import rocksdb
 from rdfaspider.secrets import without_secrets
@@ -78,9 +77,9 @@ __all__ = [
 
 State = Literal["done", "failed", "denied"]
 
-# Who opens the frontiers of other processes, by what their URLs begin with. These are above this package:
-# they hand out a local one, and a crawl of one process imports none of them.
-_REPLICATED = "rdfaspider.service.replica.sharded:open_replicated"
+# Functions that open the frontiers of other processes, by the beginning of their URLs. They are in a higher
+# layer, and a crawl of one process imports none of them.
+_REPLICATED = "rdfaspider.service.replica.client:open_replicated"
 _SERVED = "rdfaspider.service.shards.opening:open_served"
 _OPENERS = {
     "redis://": _REPLICATED,
@@ -94,16 +93,16 @@ _OPENERS = {
 
 
 class FrontierUnavailable(OSError):
-    """Says in a sentence why a frontier cannot be used and what to do about it."""
+    """Explains in a sentence why a frontier cannot be used, and what to do about it."""
 
 
 @dataclass(slots=True, eq=False)
 class Taken:
-    """A URL in flight: what `take` hands out and `finish` or `retry` takes back.
+    """A URL in flight: what `take` returns and `finish`, `retry` or `release` take back.
 
-    `depth` gets smaller while the URL is in flight if a shorter way to it is found. `number` is the
-    URL's number for life; `host` identifies its host within the frontier. `hops` counts the redirects
-    in a row that led to it when it was first found. `hint` is for the order.
+    `depth` decreases while the URL is in flight if a shorter way to it is found. `number` identifies the
+    URL for life, `host` its host within the frontier. `hops` counts the consecutive redirects that led to
+    the URL when it was first found. `hint` belongs to the order.
     """
 
     url: str
@@ -116,11 +115,11 @@ class Taken:
 
 
 class Ending(TypedDict, total=False):
-    """How a URL ended, beside its state and its links, as `Frontier.finish` tells.
+    """How a URL ended, besides its state and its links (`Frontier.finish`).
 
-    Of a shard (sharding.py), `abroad` are the links of the page to other shards, whose contexts come after
-    those of its own, and `told` is the depth of the page by which these were told of them, None if they were
-    not.
+    The last two are for a shard (sharding.py): `abroad` has the page's links to other shards; their
+    contexts follow those of its own links. `told` is the depth of the page when those shards received the
+    links, None if they did not.
     """
 
     depth_step: int
@@ -151,7 +150,7 @@ class Counts:
 
 @dataclass(slots=True)
 class HostView:
-    """One host as people see it: `ready` is when it may be fetched from next, `why` the reason it waits."""
+    """One host as people see it: `ready` is the time of its next fetch, `why` the reason it waits."""
 
     name: str
     waiting: int
@@ -165,11 +164,11 @@ class HostView:
 
 @dataclass(slots=True)
 class UrlView:
-    """One URL as people see it; what is unknown is None.
+    """One URL as people see it; unknown fields are None.
 
-    `attempts` counts its fetches. `reason`, `status` and `time` are those of the last attempt, if it failed,
-    and `referrer` is the page on which the link was first found. In a crawl with topics, `topic` is that of
-    the page, or, before the page is read, the one that the links to it suggest.
+    `attempts` counts its fetches. `reason`, `status` and `time` are those of the last attempt, if it
+    failed. `referrer` is the page on which the link was first found. In a crawl with topics, `topic` is
+    that of the page or, before it is read, the one that the links to it suggest.
     """
 
     url: str
@@ -185,28 +184,28 @@ class UrlView:
 
 @dataclass(slots=True)
 class Hooks:
-    """What a frontier that many share asks of the worker that uses it.
+    """What a shared frontier asks of the worker that uses it.
 
-    notify  is called, in another thread, when there may be something new
-    room    returns how many fetches could begin now
-    growth  returns what the counters of this worker have grown by since it was last asked
-    lines   returns what it has logged since then: when, at which level, and what
-    heed    is called with what all workers are told when that has changed
+    notify      is called, in another thread, when something new may be ready
+    room        returns how many fetches could begin now
+    growth      returns how much this worker's counters have grown since the last call
+    lines       returns the lines logged since the last call: time, level, text
+    instructed  is called with the instructions for all workers when they have changed
     """
 
     notify: Callable[[], None] = lambda: None
     room: Callable[[], int] = lambda: 4
     growth: Callable[[], dict[str, int]] = dict
     lines: Callable[[], list[tuple[float, str, str]]] = list
-    heed: Callable[[dict[str, str]], None] = lambda told: None
+    instructed: Callable[[dict[str, str]], None] = lambda told: None
 
 
 class Frontier(Protocol):
-    """What a crawl needs of a frontier. All times are seconds, of whatever clock the caller keeps."""
+    """What a crawl needs from a frontier. All times are seconds, by the caller's clock."""
 
     @property
     def is_shared(self) -> bool:
-        """Tell whether other workers use it too."""
+        """Return whether other workers use it too."""
 
     @property
     def order(self) -> str:
@@ -218,34 +217,34 @@ class Frontier(Protocol):
 
     @property
     def state(self) -> str:
-        """Return what all workers are told to do: run, pause or stop."""
+        """Return the instruction to all workers: run, pause or stop."""
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether everything is safe that it was told until now."""
+        """Return whether everything passed in so far is safe."""
 
     def attach(self, hooks: Hooks) -> None:
-        """Say how to ask the worker that uses it, if it is shared."""
+        """Set the hooks of the worker, if the frontier is shared."""
 
     def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
-        """Have `recall` called with a note when another worker has changed it.
+        """Call `recall` with a note whenever another worker has changed it.
 
-        The note is a JSON array or an object of arrays, and to set it is to add to them. `recall` is
-        called before any URL is handed out that was taken in after the change.
+        The note is a JSON array or an object of arrays, and setting it adds to them. `recall` is called
+        before any URL taken in after the change is handed out.
         """
 
     def say(self, name: str, **words: Any) -> None:
-        """Tell whoever runs the service, if there is one, what has happened here."""
+        """Report an event to the owner of the service, if there is one."""
 
     def put(self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = ()) -> None:
-        """Take in normalised URLs found at a depth; known ones keep the smaller depth.
+        """Take in normalised URLs found at a depth; known URLs keep the smaller depth.
 
-        URLs of depth 0 are seeds, which no limit turns away. Many URLs are taken in in several steps, each of
-        them whole or not at all. `contexts` is for the order, as in `finish`.
+        URLs of depth 0 are seeds, which no limit turns away. Many URLs are taken in in several steps, each
+        of them atomic. `contexts` is for the order, as in `finish`.
         """
 
     def knows(self, url: str) -> bool:
-        """Tell whether a normalised URL was taken in and looked up."""
+        """Return whether a normalised URL was taken in and looked up."""
 
     def take(self, now: float) -> Taken | None:
         """Hand out a URL whose host is ready, None if there is none."""
@@ -259,84 +258,77 @@ class Frontier(Protocol):
         state: State,
         now: float,
         links: Iterable[str] = (),
-        *,
-        depth_step: int = 1,
-        hops: int = 0,
-        gain: float = 0.0,
-        contexts: Sequence[int] = (),
-        reason: str = "",
-        status: int = 0,
+        **said: Unpack[Ending],
     ) -> None:
-        """End a URL and take in its links, `depth_step` deeper than it, in one step.
+        """End a URL and take in its links, `depth_step` (1) deeper than it, in one step.
 
-        A redirect is a URL with one link, which is no deeper, and the `hops` that led there, 31 at most.
-        If the URL failed or was denied, `reason` and the `status` of the answer are kept for people.
+        A redirect is a URL with one link at its own depth and the `hops` that led there, 31 at most. If the
+        URL failed or was denied, `reason` and the `status` of the answer are kept for people.
 
-        For orders that learn (scheduler/advice.py): `gain` is what the page was worth, or is about, and
-        `contexts` has a number for each link that tells what its page and its words say of it.
+        For orders that learn (scheduler/advice.py): `gain` is what the page was worth, or its topic, and
+        `contexts` has a number for each link that describes its page and its words.
         """
 
     def retry(
         self, taken: Taken, now: float, after: float = 0.0, *, reason: str = "", status: int = 0
     ) -> None:
-        """Put a URL back, to be handed out again no sooner than `after` seconds from now.
+        """Put a URL back; it is handed out again after `after` seconds or later.
 
         `reason` and `status` are kept until it is done.
         """
 
     def release(self, taken: Taken, now: float) -> None:
-        """Put a URL back as it was: it was not fetched, but the turn of its host is used up."""
+        """Put a URL back unchanged: it was not fetched, but the turn of its host is used up."""
 
     def report(self, host: int, now: float, fetch: Experience) -> None:
-        """Tell what a fetch of a host was like; it counts from the next `finish`."""
+        """Record how a fetch of a host went; it counts from the next `finish`."""
 
     def slow_down(
         self, host: int, *, crawl_delay: float | None = None, until: float | None = None
     ) -> None:
-        """Set the delay that the robots.txt of a host asks for, 0 for none, or leave the host alone until a
-        time."""
+        """Set the delay in a host's robots.txt (0 for none), or block the host until a time."""
 
     def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
-        """Take the turn of another host, known or not, on behalf of a page of `host` in flight, if any.
+        """Take the turn of another host, known or not, for a page of `host` in flight, if any.
 
-        Return 0.0 if the fetch of `url` may begin. Then `repay` must be called when it has ended; the host of
-        `url`, and the server at its address ("" if unknown), rest from that moment. Otherwise return the
-        seconds after which to ask again. The page needs no turn of its own server.
+        Return 0.0 if the fetch of `url` may begin. Then the caller must `repay` when it has ended; the host
+        of `url`, and the server at its address ("" if unknown), rest from then on. Otherwise return the
+        seconds after which to ask again. No turn is needed of the page's own server.
         """
 
     def repay(self, url: str, now: float) -> None:
-        """Give a borrowed turn back: the fetch has ended."""
+        """Return a borrowed turn: the fetch has ended."""
 
     def hosts_to_resolve(self, most: int) -> list[tuple[int, str]]:
-        """Return hosts, `most` at a time, that have URLs and need an address, with their names.
+        """Return up to `most` hosts that have URLs and need an address, with their names.
 
-        Each is named once, and again if it has no address after the time of a lease. There are none if
+        Each is returned once, and again if it has no address after the time of a lease. There are none if
         servers do not matter (Politeness.server_delay is None). While any wait, `wait` is at most a lease.
         """
 
     def set_address(self, host: int, address: str) -> None:
-        """Set the address of a host's server; an empty one means a server of its own.
+        """Set the address of a host's server; "" means a server for this host alone.
 
         A host may move: its next fetch keeps the delay of the new server.
         """
 
     def note(self, name: str) -> bytes | None:
-        """Return the note of a name, None if there is none."""
+        """Return a note, None if there is none."""
 
     def set_note(self, name: str, value: bytes) -> None:
-        """Keep a note with the frontier, under a name."""
+        """Store a note with the frontier, under a name."""
 
     def counts(self) -> Counts:
         """Return how many URLs are in each state; links in the inbox are looked up first.
 
-        Call it about once a second; after `close` it says what was left behind.
+        Call it about once a second. After `close` it returns the final counts.
         """
 
     def hosts(self, now: float) -> Iterator[HostView]:
         """Yield every known host."""
 
     def close(self) -> None:
-        """Make everything safe, and let go of what is in flight: that will be handed out again."""
+        """Make everything safe and release what is in flight: it will be handed out again."""
 
     def __enter__(self) -> Self: ...
 
@@ -344,7 +336,7 @@ class Frontier(Protocol):
 
 
 def is_page(status: int, reason: str) -> bool:
-    """Tell whether a finished URL counts as a page: it was answered, by neither a redirect nor a sitemap."""
+    """Return whether a finished URL counts as a page: it had an answer, neither a redirect nor a sitemap."""
     return status > 0 and reason not in ("redirect", "redirects", "sitemap")
 
 
@@ -353,22 +345,22 @@ def _opener(url: str) -> str | None:
 
 
 def is_replicated(url: str) -> bool:
-    """Tell whether several nodes have copies of the frontier at a URL, and find each other in Redis."""
+    """Return whether several nodes have copies of the frontier at a URL, and find each other in Redis."""
     return _opener(url) == _REPLICATED
 
 
 def services_of(url: str) -> list[str]:
-    """Return the addresses of the services of all shards that a URL names, with commas between."""
+    """Return the addresses of the services in a URL, which are separated by commas."""
     return re.split(",(?=unix:|frontier:)", url)
 
 
 def is_shared(url: str) -> bool:
-    """Tell whether many workers share the frontier at a URL."""
+    """Return whether many workers share the frontier at a URL."""
     return _opener(url) is not None
 
 
 def is_begun(url: str) -> bool:
-    """Tell whether there may be a crawl to go on with; of a shared one only its service knows."""
+    """Return whether there may be a crawl to resume; only its service knows this of a shared one."""
     try:
         return is_shared(url) or rocksdb.is_there(Path(url))
     except OSError:  # opening it says what is wrong
@@ -378,15 +370,15 @@ def is_begun(url: str) -> bool:
 def open_frontier(url: str, **options: Any) -> Frontier:
     """Open the frontier at a URL.
 
-    A path is a directory with a local one on RocksDB. unix:PATH and frontier://HOST:PORT is one that a
-    service hands out to its workers; several with commas between are the shards of one. Of
-    redis://HOST:PORT/0?crawl=NAME (redislink.py has the other forms) several nodes have copies, and the one
-    that leads hands it out.
+    A path is a directory with a local frontier on RocksDB. unix:PATH and frontier://HOST:PORT name a
+    service; several, separated by commas, are the shards of one crawl. redis://HOST:PORT/0?crawl=NAME
+    (redislink.py has the other forms) names a crawl whose nodes have copies of the frontier, and whose
+    leader serves it.
     """
     opener = _opener(url) or "rdfaspider.frontier.engine.local:LocalFrontier"
     if "://" in url and not is_shared(url):
         raise FrontierUnavailable(
-            f"The frontier {without_secrets(url)} is not one this version can open: give the path"
+            f"This version cannot open the frontier {without_secrets(url)}: give the path"
             " of a directory, unix:PATH, frontier://HOST:PORT or redis://HOST:PORT/0."
         )
     frontier: Frontier = resolve_name(opener)(url, **options)

@@ -1,6 +1,6 @@
-"""How much a crawl takes in; what lies beyond a limit is counted by reason and not kept.
+"""How much a crawl takes in. A link beyond a limit is counted by reason and not kept.
 
-Seeds, which are the URLs of depth 0, count towards the limits of their host and are never turned away.
+Seeds (URLs of depth 0) count towards the limits of their host but are never turned away.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from rdfaspider.terminal import plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Why a link was not taken in (`Counts.rejected`), and the setting that says so. Crawls that an earlier
-# version began have counted both limits of a host as `host`.
+# Why a link was not taken in (`Counts.rejected`), and the setting behind it. Earlier versions counted both
+# limits of a host as `host`.
 SETTINGS: Final = {
     "depth": "FRONTIER_DEPTH",
     "dynamic_depth": "FRONTIER_DYNAMIC_DEPTH",
@@ -24,8 +24,7 @@ SETTINGS: Final = {
 }
 
 
-# Redirects that are followed one after the other, as many as RFC 9309 asks for robots.txt: longer chains are
-# traps.
+# Consecutive redirects to follow, as many as RFC 9309 requires for robots.txt: longer chains are traps.
 MAX_REDIRECTS: Final = 5
 
 
@@ -37,7 +36,9 @@ class FrontierLimits:
     dynamic_depth: int = 5  # of URLs with a query: they can be made without end
     host_urls: int = 25_000  # taken in of one host, over the whole crawl
     host_waiting: int = 25_000  # waiting of one host at a time
-    as_begun: bool = False  # go on no deeper than the crawl was begun, instead of refusing to
+    as_begun: bool = (
+        False  # if the crawl was begun with a smaller depth, keep that and do not refuse
+    )
 
     def __post_init__(self) -> None:
         for name in ("depth", "dynamic_depth"):
@@ -52,9 +53,9 @@ class FrontierLimits:
 
 
 def explain(rejected: Mapping[str, int], limits: FrontierLimits | None = None) -> Iterator[str]:
-    """Yield for each reason how many links lay beyond which setting, the most first.
+    """Yield, for each reason, how many links lay beyond which setting, most first.
 
-    They are links, not URLs: a URL that is turned away is not kept, so it counts each time it is found.
+    These are links, not URLs: a rejected URL is not kept, so it counts each time it is found.
     """
     for reason, count in sorted(rejected.items(), key=lambda item: -item[1]):
         value = getattr(limits, reason, None)

@@ -1,7 +1,7 @@
-"""How long a host is left alone: between two fetches, when it asks for it, and when it is in trouble.
+"""How long a host is left alone: between two fetches, at its own request, and when it is in trouble.
 
-`Manners` is what is remembered of one host, `Experience` what a fetch adds to it, `Politeness` the rules. A
-number that is to be remembered needs a field of the first, its place in `pack`, and a rule.
+`Manners` is what is remembered of one host, `Experience` what one fetch adds, `Politeness` the rules. A new
+number to remember needs a field in `Manners`, a place in `pack`, and a rule.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _RECORD = struct.Struct(">Hddddd")
 
 
 class Experience(NamedTuple):
-    """What one fetch of a host was like: it answered after `latency` seconds, or refused (429, 503) and may
-    have said how long to wait (`wanted`), or was one of `strikes` pages of its domain that cost a worker
-    lately, or, if none of these, there was no answer."""
+    """How one fetch of a host went: it answered after `latency` seconds; or it refused (429, 503), perhaps
+    naming a pause (`wanted`); or it was one of `strikes` recent pages of its domain that crashed an
+    extraction process; or, if none of these, there was no answer."""
 
     latency: float | None = None
     refused: bool = False
@@ -33,8 +33,9 @@ class Experience(NamedTuple):
 class Manners:
     """What is remembered of one host, for politeness. Times are seconds.
 
-    The host may be asked again at `clock`, its delay after the last fetch, and not before `blocked`, because
-    of trouble or at its own wish. `at_once` of its URLs may be in flight. `is_own` hosts are the user's.
+    The host may be asked again at `clock`, its delay after the last fetch, and not before `blocked`,
+    because of trouble or at its own request. Up to `at_once` of its URLs may be in flight. `is_own` marks
+    the user's own hosts.
     """
 
     __slots__ = (
@@ -106,7 +107,7 @@ class Politeness:
     first_backoff: float = 60.0
     longest_backoff: float = 86_400.0
     forgiven_after: float = 1_800.0
-    # As many failures in a row are taken for bad luck.
+    # This many consecutive failures count as bad luck.
     failures_in_a_row: int = 3
     # For all hosts at one address together; if None, each host has only its own clock.
     server_delay: float | None = None
@@ -128,7 +129,7 @@ class Politeness:
         return max(configured, host.crawl_delay, adaptive)
 
     def learn(self, host: Manners, now: float, fetch: Experience) -> None:
-        """Remember what a fetch of a host was like."""
+        """Update what is remembered of a host after a fetch."""
         if fetch.strikes:
             self._back_off(host, now, fetch.strikes)
         elif fetch.refused:
@@ -150,8 +151,8 @@ class Politeness:
     def _learn_refusal(self, host: Manners, now: float, wanted: float | None) -> None:
         """Leave a host alone for as long as it wants.
 
-        If it does not say, that is twice as long as the last time, and a little longer by its jitter, so that
-        hosts that refused together do not come back together. What is long past is forgiven.
+        If it names no pause, double the last one and add a little jitter, so that hosts that refused
+        together do not return together. Refusals long past are forgiven.
         """
         if host.is_own or now - host.blocked > self.forgiven_after:
             host.backoff = 0.0

@@ -1,7 +1,7 @@
 """Which shard of a crawl has what: several frontiers share a crawl by host.
 
-A shard is chosen by the highest hash of its number and the name (rendezvous hashing), so that every worker
-and every service comes to the same, whatever order they know the shards in.
+The shard with the highest hash of its number and the name is chosen (rendezvous hashing), so every worker
+and every service comes to the same result, in whatever order it knows the shards.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import NamedTuple
 
 from rdfaspider.urls.keys import host_of, to_key
 
-# Pages link mostly within a few hosts, so most of them are hashed once.
+# Pages link mostly to a few hosts, so each is hashed about once.
 _REMEMBERED = 65_536
 MOST_SHARDS = 64
 
 
 class Shard(NamedTuple):
-    """One shard of a crawl, counted from 0, and how many there are."""
+    """One shard of a crawl, counted from 0, and the number of shards."""
 
     number: int = 0
     total: int = 1
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read 1/2, the first of two; ValueError if it is nothing like that."""
+        """Read "1/2", the first of two; ValueError if it is anything else."""
         number, slash, total = text.partition("/")
         if slash and number.isdecimal() and total.isdecimal():
             shard = cls(int(number) - 1, int(total))
@@ -39,7 +39,7 @@ class Shard(NamedTuple):
         return f"{self.number + 1}/{self.total}"
 
     def has(self, key: bytes) -> bool:
-        """Tell whether the URL of a key belongs to this shard."""
+        """Return whether the URL of a key belongs to this shard."""
         return self.total == 1 or _of_name(host_of(key), self.total) == self.number
 
 
@@ -54,7 +54,7 @@ def keeper_of(address: str, total: int) -> int:
 
 
 def shard_of_note(name: str, total: int) -> int:
-    """Return the shard that keeps a note: what is about a host is with the host, all else with the first."""
+    """Return the shard that has a note: one about a host is with the host, all others are with the first."""
     subject = name.rpartition(" ")[2]
     if subject == name:
         return 0

@@ -1,20 +1,20 @@
 """The scheduler: a thin plug between Scrapy's engine and the frontier.
 
-A URL becomes a Request when it is taken and not before. Every Page that leaves the pipelines ends its
-URL in the frontier, together with the links to follow, in one step; so a URL is done when its triples
-are stored, and its links are known when it is done. When the store or the frontier cannot write any
-more, or no page can be read, the crawl stops: what is in flight then waits for the next start.
+A URL becomes a Request only when it is taken. Every Page that leaves the pipelines ends its URL in the
+frontier, together with the links to follow, in one step; so a URL is done when its triples are stored, and
+its links are known when it is done. When the store or the frontier cannot write any more, or no page can be
+read, the crawl stops: what is in flight then waits for the next start.
 
-scheduler.py  `Scheduler`: what the engine asks for, and what it is told
-outcomes.py   ends URLs in the frontier by what became of their pages
-lanes.py      how many fetches are under way, of fast hosts and of slow ones
-placing.py    the addresses of hosts, before their turn comes
-intake.py     seeds on their way into the frontier; memory.py what the spider remembers
-advice.py     what an order is told of pages and links; guessing.py URLs that may be there too
-own.py        requests of the spider that are not the frontier's
+scheduler.py  `Scheduler`, which Scrapy's engine calls
+outcomes.py   ends URLs in the frontier according to their pages
+lanes.py      which fetches may begin, so that slow hosts leave room for fast ones
+placing.py    has hosts resolved before their turn comes
+intake.py     adds seeds to the frontier; memory.py stores the spider's state
+advice.py     describes pages and links to the order; guessing.py URLs that may exist
+own.py        the spider's own requests, which bypass the frontier
 alarm.py      wakes the engine when a host gets ready
-options.py    the frontier that the settings ask for
-counting.py, loglines.py  what the workers of a shared crawl tell of themselves
+options.py    the options of the frontier, from the settings
+sharing.py    what a worker of a shared crawl reports: its counters and its log
 """
 
 from __future__ import annotations
@@ -32,6 +32,6 @@ __all__ = ["Scheduler", "uses_frontier"]
 
 
 def uses_frontier(settings: BaseSettings) -> bool:
-    """Tell whether a crawl with these settings takes its URLs from a frontier."""
-    # Scrapy's schedulers have an issubclass of their own, which is true of all that look like one.
+    """Return whether a crawl with these settings takes its URLs from a frontier."""
+    # Scrapy's schedulers override issubclass, which is true of everything that looks like one.
     return Scheduler in load_object(settings["SCHEDULER"]).__mro__

@@ -1,6 +1,6 @@
-"""What a page was worth and what its links promise, for the orders that want to know.
+"""What a page was worth and what its links promise, for the orders that use it.
 
-The frontier sees URLs and numbers; this looks at pages. `gain` and `contexts` go with `finish`.
+The frontier sees URLs and numbers; this module looks at pages. `gain` and `contexts` go with `finish`.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ if TYPE_CHECKING:
 
 
 class Advice(Protocol):
-    """Looks at a page for an order."""
+    """Looks at pages for an order."""
 
     def begin(self, frontier: Frontier) -> None:
-        """Note with a frontier what must stay as it is; ValueError in a sentence if it has not."""
+        """Store with the frontier what must not change; ValueError with a sentence if it has."""
 
     def gain(self, page: Page) -> float:
-        """Return what a page was worth, in whatever way the order counts."""
+        """Return what a page was worth, in the units of the order."""
 
     def contexts(self, page: Page, links: Sequence[str], places: Sequence[int]) -> list[int]:
-        """Return a number for each link to be followed, whose `places` among the page's links are given.
+        """Return a number for each link to follow; `places` are their indexes among the page's links.
 
-        It is asked after the gain of the same page.
+        It is called after the gain of the same page.
         """
 
     def seeds(self) -> Iterator[tuple[str, int]]:
         """Yield further seeds, with their contexts."""
 
     def contexts_of_seeds(self, urls: Sequence[str], topics: Mapping[str, str]) -> list[int]:
-        """Return a number for each seed, of some of which the names of their topics are known."""
+        """Return a number for each seed; `topics` names the topics of some of them."""
 
 
 class NoAdvice:
-    """For orders that go by the URL alone."""
+    """For orders that use the URL alone."""
 
     def begin(self, frontier: Frontier) -> None:
         pass
@@ -69,7 +69,7 @@ class NoAdvice:
 
 
 class Novelty:
-    """Tells how many statements of a page no page had before, as far as is remembered.
+    """Counts the statements of a page that no earlier page had, as far as is remembered.
 
     Invariant: the hashes of the last `most` to 2 * `most` statements are kept, in two generations.
     """
@@ -90,12 +90,12 @@ class Novelty:
 
 
 class HarvestAdvice(NoAdvice):
-    """The gain by the objective, and the kind of each link: from where to where, by which words."""
+    """The gain by the objective, and the context of each link: from where to where, with which words."""
 
     def __init__(self, wanted: Objective) -> None:
         self._objective = wanted
         self._novelty = Novelty()
-        self._pages, self._sum, self._last = 0, 0.0, 0.0  # of pages with gain, and the last page's
+        self._pages, self._sum, self._last = 0, 0.0, 0.0  # of pages with gain, and of the last page
 
     def gain(self, page: Page) -> float:
         new = self._novelty.count(page.quads) if self._objective.kind == "new" else None
@@ -119,7 +119,7 @@ class HarvestAdvice(NoAdvice):
 
 
 class TopicsAdvice(NoAdvice):
-    """The topic of each page that was read, and of each link as its page, text and URL let expect it."""
+    """The topic of each page that was read, and the expected topic of each link."""
 
     def __init__(self, topics: list[Topic]) -> None:
         self._topics = topics
@@ -155,7 +155,7 @@ class TopicsAdvice(NoAdvice):
 
 
 def advice_for(order: str, objective_: str, topics: str) -> Advice:
-    """Return the advice that an order needs; ValueError in a sentence if what it says is wrong."""
+    """Return the advice that an order needs; ValueError with a sentence if a setting is wrong."""
     if order == "harvest":
         return HarvestAdvice(objective(objective_))
     if order == "topics":

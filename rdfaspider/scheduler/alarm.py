@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Alarm:
-    """Has the engine ask for the next request, now or in a while; the last wish counts."""
+    """Makes the engine ask for the next request, now or later; the last call counts."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -20,14 +20,13 @@ class Alarm:
     def ring(self) -> None:
         """Wake the engine now."""
         self.stop()
-        slot = (
-            self._crawler.engine._slot if self._crawler.engine else None
-        )  # there is no public way
+        engine = self._crawler.engine
+        slot = engine._slot if engine else None  # there is no public way
         if slot is not None:
             slot.nextcall.schedule()
 
     def ring_in(self, seconds: float | None) -> None:
-        """Wake the engine in a while; None is not at all."""
+        """Wake the engine after some seconds; None means not at all."""
         self.stop()
         if seconds is not None:
             self._timer = call_later(seconds, self.ring)

@@ -1,8 +1,9 @@
-"""Guesses on their way: made of pages that were fetched, answered when their own turn came (rows T2, T3).
+"""Open guesses: made from pages that were fetched, answered when their own pages come back (rows T2, T3).
 
-Invariant. A guess is open from the moment it goes to the frontier until its page comes back; there are at
-most `_MOST` open ones, and then the oldest, which the frontier may have turned away, is forgotten. What was
-learnt and what is open is one note, written when the crawl ends; a kill forgets what was learnt in its run.
+Invariant. A guess is open from the moment it goes to the frontier until its page comes back. There are at
+most `_MOST` open ones; beyond that the oldest, which the frontier may have turned away, is dropped. What
+was learnt and what is open is one note, written when the crawl ends; a kill loses what was learnt in its
+run.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from rdfaspider.items import Page
 
 _MOST = 50_000
-# Under this name the frontier keeps it.
+# The name of the note.
 NOTE = "guesses"
 
 
 class Guessing:
-    """Makes guesses as long as they pay; `budget` is what may be lost on a host."""
+    """Makes guesses while they pay; `budget` is what may be lost on a host."""
 
     def __init__(self, budget: int, stored: bytes | None = None) -> None:
         self._guesses = Guesses(budget)
@@ -35,16 +36,16 @@ class Guessing:
         self.made = self.hits = 0
 
     def answer(self, page: Page) -> None:
-        """Take in what became of a page, if it was a guess."""
+        """Learn from a page, if it was a guess."""
         if page.url in self._open:
             del self._open[page.url]
             self._guesses.answered(page.url, page.is_read)
             self.hits += page.is_read
 
     def guess(self, page: Page, is_welcome: Callable[[str], bool]) -> list[str]:
-        """Return what may be there too, if a page is where this one is.
+        """Return further URLs that may exist, given that this page does.
 
-        `is_welcome` tells of a URL whether it may be followed and is not known yet.
+        `is_welcome` returns whether a URL may be followed and is not known yet.
         """
         if not page.is_read:
             return []

@@ -1,8 +1,8 @@
-"""Seeds on their way into the frontier.
+"""Adds seeds to the frontier.
 
-Invariant: the note `seeds` says `incomplete` from before the first seed is taken in until the last one
-is, so whoever resumes after a kill in between is told to give the seeds again. A batch is forgotten here
-only when the frontier has it.
+Invariant: the note `seeds` is `incomplete` from before the first seed is taken in until after the last, so
+after a kill in between, the next run asks for the seeds again. A batch is dropped here only when the
+frontier has it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _NOTE = "seeds"
-# Seeds taken in with one write: they hold up the crawl for a tenth of a second.
+# Seeds in one write, which holds up the crawl for a tenth of a second.
 _AT_ONCE = 2_000
 # Seeds between two lines of progress.
 _TOLD = 20_000
 
 
 class Intake:
-    """Hands seeds over to a frontier, some at a time."""
+    """Passes seeds to a frontier, some at a time."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Intake:
         contexts_of: Callable[[Sequence[str]], Sequence[int]] = lambda urls: (),
     ) -> None:
         self._frontier = frontier
-        self._contexts_of = contexts_of  # what the order is told of seeds
+        self._contexts_of = contexts_of  # for the order
         self._left: Sequence[str] = ()
         self._is_noted = False
 
@@ -44,7 +44,7 @@ class Intake:
 
     @property
     def was_cut_short(self) -> bool:
-        """Tell whether an earlier run ended before it had all its seeds."""
+        """Return whether an earlier run ended before it had all its seeds."""
         return self._frontier.note(_NOTE) == b"incomplete"
 
     def expect(self, urls: Sequence[str]) -> None:
@@ -54,7 +54,7 @@ class Intake:
             self._is_noted = True
 
     async def take(self, urls: Sequence[str]) -> AsyncIterator[None]:
-        """Take seeds in; yield after each batch, when the crawl may go on with it."""
+        """Take in seeds; yield after each batch, so that the crawl can go on."""
         self.expect(urls)
         self._left = urls
         total = len(urls)
@@ -67,7 +67,7 @@ class Intake:
             await asyncio.sleep(0)
 
     def finish(self) -> None:
-        """Take in at once what is left; without any, what was expected came by another way."""
+        """Take in the rest at once. If none was passed in, the expected seeds came another way."""
         while self._left:
             self._take_some()
         if self._is_noted and self._frontier.counts().seen:

@@ -1,12 +1,12 @@
 """Which fetches may begin, so that hosts that do not answer leave room for those that do.
 
 Layout. A fetch under way is young for its first seconds, then slow. A slow one only waits for its host, so
-it holds no slot while there are not too many. Of the slots, hosts that have not proven themselves may hold a
-share: a host is proven while the last page asked of it came soon. URLs that wait for that share are kept in
-a room of limited size, the eldest first; their hosts' turns are theirs.
-Invariant. A fetch is in one of three: tries (young, of a host not proven), quick (young, of one that is),
-slow. There are at most `share` tries, and at most `most_slow` slow ones; beyond that the young stay young.
-Nothing of it survives the process: hosts prove themselves again.
+it holds no slot, up to a number of slow ones. Unproven hosts may hold only a share of the slots: a host is
+proven while the last page asked of it came soon. URLs that wait for that share are kept in a room of
+limited size, the oldest first; they keep the turns of their hosts. Invariant. A fetch is in one of three
+sets: tries (young, of an unproven host), quick (young, of a proven one), slow. There are at most `share`
+tries and at most `most_slow` slow ones; beyond that the young stay young. Nothing survives the process:
+hosts prove themselves again.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rdfaspider.frontier import Taken
 
-# Seconds after which a fetch only waits. Most pages are there within one.
+# Seconds after which a fetch counts as slow. Most pages arrive within one.
 YOUNG = 2.0
-# Seconds in which a page must be there for its host to be proven.
+# Seconds in which a page must arrive for its host to be proven.
 SOON = 5.0
 # Tries flow while half of those under way are younger than this, in seconds, and the last ones ended, or
 # became slow, sooner on average.
 FLOW = 0.5
 # The weight of one try in that average.
 _WEIGHT = 1 / 16
-# URLs that are kept while they flow, which is enough for the next moments, if there are as many slots, and
-# while they do not.
+# URLs kept while tries flow (enough for the next moments), if there are as many slots, and while they do
+# not.
 _FEW = 16
 _ROOM = 1000
 
-# Bits of the set of proven hosts, 2 MB. Hosts beyond that many share bits, which does little harm.
+# Bits of the set of proven hosts, 2 MB. Beyond that many hosts, some share bits, which does little harm.
 _BITS = 1 << 24
 
 
 class Lanes:
-    """Says which hosts may be fetched from, and keeps count of what is under way."""
+    """Decides which hosts may be fetched from, and counts what is under way."""
 
     def __init__(self, slots: int, share: float = 0.5, most_slow: int = 0) -> None:
         self.slots = slots
@@ -53,7 +53,7 @@ class Lanes:
         self._seconds = 0.0
 
     def resize(self, other: Lanes) -> None:
-        """Take over the sizes of other lanes; what is under way stays."""
+        """Adopt the sizes of other lanes; what is under way stays."""
         self.slots, self.share, self.most_slow = other.slots, other.share, other.most_slow
 
     # --- what is under way ---
@@ -68,7 +68,7 @@ class Lanes:
         return len(self._slow)
 
     def admits(self, host: int, now: float) -> bool:
-        """Tell whether a fetch from a host may begin, as far as its lane is concerned."""
+        """Return whether the lane of a host has room for a fetch."""
         if self.is_proven(host):
             return True
         self._age(now)
@@ -79,7 +79,7 @@ class Lanes:
         lane[number] = (now, host)
 
     def end(self, number: int, now: float, *, answered: bool | None) -> None:
-        """End a fetch; `answered` is None if it tells nothing of its host."""
+        """End a fetch; `answered` is None if it says nothing about its host."""
         for lane in (self._tries, self._quick, self._slow):
             if (known := lane.pop(number, None)) is not None:
                 began, host = known
@@ -128,25 +128,25 @@ class Lanes:
         return True
 
     def next_kept(self, now: float) -> tuple[float, Taken] | None:
-        """Return the URL that was kept for longest, with the time since when, if it may be fetched."""
+        """Return the URL kept for longest, and since when, if it may be fetched."""
         if self._room and self.admits(self._room[0][1].host, now):
             return self._room.popleft()
         return None
 
     def is_patient(self, now: float) -> bool:
-        """Tell whether enough URLs wait for now, as their lane flows."""
+        """Return whether enough URLs wait for now, while their lane flows."""
         return (
             len(self._room) >= min(_FEW, self.slots)
             and max(self._seconds, self._median_age(now)) < FLOW
         )
 
     def return_time(self, now: float) -> float:
-        """Return when a URL that is not kept should come back: one after the other, as the lane moves."""
+        """Return when a URL that is not kept should return: one after the other, as the lane moves."""
         self._return = max(self._return, now + YOUNG) + YOUNG / self.share
         return self._return
 
     def seconds_to_room(self, now: float) -> float | None:
-        """Return in how many seconds a try will be slow, None if nothing waits for that."""
+        """Return the seconds until a try becomes slow, None if nothing waits for that."""
         if not self._room or not self._tries or len(self._slow) >= self.most_slow:
             return None
         began, _ = next(iter(self._tries.values()))

@@ -1,9 +1,9 @@
-"""What the spider remembers, kept with the frontier so that the crawl goes on as it was begun.
+"""The spider's state, stored with the frontier so that a crawl resumes as it was begun.
 
-Layout: the note `spider` has what the spider says at each start, in one piece. What its scope grows by
-afterwards follows in the notes `scope 0`, `scope 1` …, one member each, so that a hundred thousand seeds
-that have moved cost one small note each. Workers that share a crawl add to the first note instead: their
-frontier tells all of them what is new in it.
+Layout: the note `spider` has the state at each start, in one piece. Later growth of the scope follows in
+the notes `scope 0`, `scope 1` …, one member each, so that a hundred thousand seeds that have moved cost one
+small note each. Workers that share a crawl add to the first note instead: their frontier sends all of them
+what is new in it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Memory:
         self.is_resumed = False
 
     def recall(self, spider: Any) -> None:
-        """Let the spider go on as the crawl was begun; UsageError if it was asked not to."""
+        """Restore the spider's state; UsageError if it was asked for something else."""
         memory = self._notes.note(_SPIDER)
         if memory is None:
             return
@@ -38,13 +38,13 @@ class Memory:
             self._members += 1
 
     def begin(self, spider: Any) -> None:
-        """Write everything down, and take over what other workers add from now on."""
+        """Write the state, and follow what other workers add from now on."""
         if self._is_shared:
             self._notes.watch(_SPIDER, spider.recall)
         self._notes.set_note(_SPIDER, spider.memory)
 
     def keep(self, spider: Any) -> None:
-        """Write down what the scope has grown by."""
+        """Write the growth of the scope."""
         grown: list[str] = spider.scope.grown
         spider.scope.grown = []
         if grown and self._is_shared:

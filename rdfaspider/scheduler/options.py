@@ -1,4 +1,4 @@
-"""The frontier that the settings ask for: where it is, how polite, how far it goes."""
+"""The options of the frontier, from the settings: where it is, how polite, how far it goes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 
-# Fetches that only wait for their hosts, for each that holds a slot.
+# Slow fetches allowed for each slot.
 _SLOW_PER_SLOT = 4
-# Where there is no limit to open files.
+# If the number of open files is unlimited.
 _MANY_FILES = 100_000
 
 logger = getLogger(__name__)
@@ -64,8 +64,8 @@ def _served_order(settings: BaseSettings, asked: str) -> str:
 def _same_order(url: str, order: str, asked: str) -> str:
     if asked not in ("", order):
         raise ValueError(
-            f"The service at {without_secrets(url)} hands out URLs in the order {order}, not {asked}: which"
-            " one it is, is said where the service is started, or the crawl was begun."
+            f"The service at {without_secrets(url)} hands out URLs in the order {order}, not {asked}: set"
+            " the order where the service is started, or where the crawl begins."
         )
     return order
 
@@ -85,8 +85,8 @@ def frontier_options(settings: BaseSettings, spider: Spider | None) -> dict[str,
     url, shards = frontier_url(settings), shards_wanted(settings)
     if shards not in (None, 1) and not is_replicated(url):
         raise ValueError(
-            "FRONTIER_SHARDS is for a crawl that is shared by way of Redis: of services, name those of all"
-            " shards in FRONTIER_URL, with commas between."
+            "FRONTIER_SHARDS is for a crawl shared through Redis: with services, name those of all shards"
+            " in FRONTIER_URL, separated by commas."
         )
     if not is_shared(url):
         return {**_engine(settings, spider), "now": clock.now()}
@@ -113,12 +113,12 @@ def _engine(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
 
 
 def shards_wanted(settings: BaseSettings) -> int | None:
-    """Return how many shards were asked for; None is as many as the crawl was begun with."""
+    """Return how many shards were asked for; None keeps the crawl's number."""
     return settings.getint("FRONTIER_SHARDS") if _is_asked(settings, "FRONTIER_SHARDS") else None
 
 
 def _window(settings: BaseSettings) -> dict[str, Any]:
-    """Return the window that was asked for; what was not is as the crawl was begun."""
+    """Return the window that was asked for; otherwise the crawl keeps its own."""
     options = {
         "window": settings.getint("FRONTIER_WINDOW"),
         "ranking": settings["FRONTIER_RANKING"],
@@ -140,7 +140,7 @@ def node_options(settings: BaseSettings, spider: Spider | None) -> dict[str, Any
 
 
 def division_of(settings: BaseSettings) -> Division:
-    """Return which worker is to get which hosts."""
+    """Return how hosts are assigned to workers."""
     return Division(
         settings.getint("FRONTIER_PARTITIONS"),
         settings["FRONTIER_PARTITIONING"],
@@ -149,7 +149,7 @@ def division_of(settings: BaseSettings) -> Division:
 
 
 def frontier_limits(settings: BaseSettings, spider: Spider | None) -> FrontierLimits:
-    """Return how far and wide the crawl may go; a depth that the spider was given counts first."""
+    """Return the limits of the crawl; the spider's depth takes precedence."""
     wanted = getattr(spider, "depth", None)
     depth = settings.getint("FRONTIER_DEPTH") if wanted is None else wanted
     is_asked = wanted is not None or _is_asked(settings, "FRONTIER_DEPTH")
@@ -163,7 +163,7 @@ def frontier_limits(settings: BaseSettings, spider: Spider | None) -> FrontierLi
 
 
 def _worker(settings: BaseSettings) -> dict[str, Any]:
-    """Return the options of a worker of a crawl with many."""
+    """Return the options of a worker."""
     return {
         "worker": settings["FRONTIER_WORKER"],
         "read_ahead": settings.getint("FRONTIER_READ_AHEAD"),
@@ -187,7 +187,7 @@ def politeness_of(settings: BaseSettings) -> Politeness:
 
 
 def _own_servers(settings: BaseSettings) -> OwnServers | None:
-    """Return the servers with which there is no politeness, None if there is with all."""
+    """Return the servers that need no politeness, None if there are none."""
     if not settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS") or is_shared(frontier_url(settings)):
         return None
     return OwnServers(settings.getlist("RESOLVER_ALLOW"))
@@ -198,15 +198,15 @@ def _delay(settings: BaseSettings) -> float:
 
 
 def _server_delay(settings: BaseSettings) -> float | None:
-    """Return the delay of all hosts at one address together; None if each has its own clock only."""
+    """Return the delay of all hosts at one address together, None if each has only its own clock."""
     wanted = settings["POLITENESS_SERVER_DELAY"]
     return (_delay(settings) if wanted in (None, "", "None") else float(wanted)) or None
 
 
 def lanes_of(settings: BaseSettings) -> Lanes:
-    """Return the lanes that the settings ask for and the limit of open files allows.
+    """Return the lanes for the settings, within the limit of open files.
 
-    Half of the files are for fetches. The rest is for connections that are kept, look-ups and the disk.
+    Half of the files are for fetches. The rest is for idle connections, look-ups and the disk.
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = _MANY_FILES if limit == resource.RLIM_INFINITY else limit // 2

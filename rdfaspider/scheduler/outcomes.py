@@ -1,4 +1,4 @@
-"""Ends URLs in the frontier by what became of their pages."""
+"""Ends URLs in the frontier according to their pages."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class Outcomes:
-    """Acknowledges pages. The spider's `follow(page)` says which links of a page to take in.
+    """Reports the outcome of each page. The spider's `follow(page)` chooses the links to take in.
 
-    `pages` counts what was answered, robots.txt, redirects and sitemaps left out.
+    `pages` counts answers, except for robots.txt, redirects and sitemaps.
     """
 
     def __init__(
@@ -54,16 +54,16 @@ class Outcomes:
             self._guessing = Guessing(budget, self._frontier.note(NOTE))
 
     def close(self) -> None:
-        """Keep what was learnt."""
+        """Store what was learnt."""
         if self._guessing is not None:
             self._frontier.set_note(NOTE, self._guessing.dump())
 
     def acknowledge(self, taken: Taken, page: Page) -> None:
-        """End a URL, or put it back, by its page."""
+        """End a URL, or put it back, according to its page."""
         now = clock.now()
         self.pages += is_page(page.status, page.reason)
         if page.strikes:
-            # Not as a failure: the answer to this very fetch has cleared the failures of the host.
+            # Not as a failure: the answer to this very fetch has cleared the host's failures.
             self._frontier.report(taken.host, now, Experience(strikes=page.strikes))
         if page.outcome == "postponed":
             self._frontier.release(taken, now)
@@ -98,9 +98,9 @@ class Outcomes:
         )
 
     def _keep_scope(self, page: Page, targets: list[str]) -> None:
-        """Keep what the scope has grown by, with the target of a seed that is a redirect."""
+        """Store the growth of the scope, including the target of a seed that is a redirect."""
         if self._frontier.is_shared and page.depth == 0:
-            for link in targets:  # whoever fetches it does not know how it was found
+            for link in targets:  # the worker that fetches it does not know how it was found
                 self._spider.scope.grow(link)
         if self._spider.scope.grown:
             self._memory.keep(self._spider)
@@ -110,7 +110,7 @@ class Outcomes:
         assert self._guessing is not None
         self._guessing.answer(page)
         if taken.depth >= self._frontier.limits.depth:
-            return []  # they would lie beyond
+            return []  # they would be too deep
         may_follow, knows = self._spider.may_follow, self._frontier.knows
         return self._guessing.guess(page, lambda url: may_follow(url) and not knows(url))
 
@@ -123,12 +123,12 @@ class Outcomes:
             self._frontier.finish(taken, "done", now, [url], depth_step=0, hops=hops)
 
     def fail(self, taken: Taken, reason: str) -> None:
-        """End a URL whose page was lost on its way."""
+        """End a URL whose page was lost in the pipelines."""
         self._frontier.finish(taken, "failed", clock.now(), reason=reason)
         self._counts[f"failed/{reason}"] += 1
 
     def stats(self) -> dict[str, int]:
-        """Return what to count, by the names of stats."""
+        """Return counts by the names of stats."""
         stats = {f"frontier/{outcome}": count for outcome, count in self._counts.items()}
         if self._guessing is not None:
             stats["frontier/guesses"] = self._guessing.made

@@ -1,4 +1,4 @@
-"""Requests of a spider's own, which the frontier cannot keep: to log in, to ask an API, to fill in a form."""
+"""A spider's own requests, which the frontier cannot keep: to log in, to call an API, to fill in a form."""
 
 from __future__ import annotations
 

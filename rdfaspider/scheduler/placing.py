@@ -1,4 +1,4 @@
-"""Finds out at which servers hosts are, before their turn comes."""
+"""Has hosts resolved before their turn comes."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 Place = Callable[[int, str], None]
 Ask = Callable[[list[tuple[int, str]], Place], None]
 
-# Hosts whose addresses are asked for at a time: enough for a thousand pages a second.
+# Hosts resolved at a time: enough for a thousand pages a second.
 _AT_ONCE = 200
-# Seconds after which a host that is not found yet no longer holds up others.
+# Seconds after which a host that is not resolved yet no longer holds up others.
 _SOON = 2.0
 
 
 class Placing:
-    """Asks for the servers of hosts that wait to be placed.
+    """Asks for the addresses of hosts.
 
-    Layout: hosts asked for since a moment ago, with its time, and those that take longer. The latter are
-    placed when they are found, and do not count.
+    Layout: `_recent` has hosts asked for a moment ago, with the time, `_late` those that take longer. The
+    latter get their address when it is found, and do not count.
     """
 
     def __init__(self, frontier: Frontier, ask: Ask, placed: Callable[[], None]) -> None:
-        """`ask(hosts, place)` has `place(host, address)` called for each host in the end."""
+        """`ask(hosts, place)` must call `place(host, address)` for each host eventually."""
         self._frontier = frontier
         self._ask = ask
         self._placed = placed
@@ -34,11 +34,11 @@ class Placing:
         self._closed = False
 
     def __bool__(self) -> bool:
-        """Tell whether hosts are being looked up."""
+        """Return whether hosts are being looked up."""
         return bool(self._recent or self._late)
 
     def look_ahead(self, now: float) -> None:
-        """Ask whoever knows at which servers the next hosts are."""
+        """Ask for the addresses of the next hosts."""
         recent = self._recent
         while recent and recent[first := next(iter(recent))] < now - _SOON:
             del recent[first]
@@ -46,11 +46,11 @@ class Placing:
         hosts = self._frontier.hosts_to_resolve(_AT_ONCE - len(recent))
         if hosts:
             recent.update((host, now) for host, _ in hosts)
-            self._late.difference_update(recent)  # some are named again
+            self._late.difference_update(recent)  # some are asked for again
             self._ask(hosts, self._place)
 
     def close(self) -> None:
-        """Take no more answers."""
+        """Ignore further answers."""
         self._closed = True
 
     def _place(self, host: int, address: str) -> None:

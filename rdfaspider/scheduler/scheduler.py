@@ -1,4 +1,4 @@
-"""What Scrapy's engine asks for, and what it is told, over a frontier."""
+"""Scrapy's scheduler interface over a frontier."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ from rdfaspider.frontier import FrontierUnavailable, Hooks, open_frontier
 from rdfaspider.items import Page
 from rdfaspider.scheduler.advice import advice_for
 from rdfaspider.scheduler.alarm import Alarm
-from rdfaspider.scheduler.counting import Counting
 from rdfaspider.scheduler.intake import Intake
 from rdfaspider.scheduler.lanes import FLOW, Lanes
-from rdfaspider.scheduler.loglines import LogLines
 from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import (
     frontier_options,
@@ -30,6 +28,7 @@ from rdfaspider.scheduler.options import (
 from rdfaspider.scheduler.outcomes import Outcomes
 from rdfaspider.scheduler.own import OwnRequests
 from rdfaspider.scheduler.placing import Placing
+from rdfaspider.scheduler.sharing import Growth, LogLines
 from rdfaspider.service.notes import SETTINGS as RELOADABLE
 from rdfaspider.settings.places import frontier_url, seeds_url
 from rdfaspider.signals import hosts_unplaced, seed_failed
@@ -49,15 +48,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# URLs looked at in one go for one whose host may be fetched from, and the seconds until the next go.
+# URLs tried in one go for one whose host may be fetched from, and the seconds until the next go.
 _LOOKED_AT = 50
 _BREATH = 0.02
 
 
 class Scheduler(BaseScheduler):
-    """Serves requests from a frontier and acknowledges what became of them.
+    """Serves requests from a frontier and reports their outcomes to it.
 
-    The spider's `memory` is kept with the frontier and given back to `recall` at the next start.
+    The spider's `memory` is kept with the frontier and passed to `recall` at the next start.
     """
 
     def __init__(
@@ -88,8 +87,7 @@ class Scheduler(BaseScheduler):
         )
         self._alarm = Alarm(crawler)
         self._placing = Placing(frontier, self._ask_for_servers, self._alarm.ring)
-        # A URL may be granted a second time while the first fetch is still on its way; each fetch answers
-        # for its own grant.
+        # A URL may be granted again while its first fetch is under way; each fetch has its own grant.
         self._grants = 0
         self._intake = Intake(frontier, self._contexts_of_seeds)
         self._log_lines: LogLines | None = None
@@ -157,7 +155,9 @@ class Scheduler(BaseScheduler):
             self.spider.scope.add(url)
             self.frontier.put([url], contexts=[context])
         self._outcomes.open(spider)
-        if not self.frontier.is_shared:  # else they come with any worker, and by Redis
+        if (
+            not self.frontier.is_shared
+        ):  # with workers, they come with any of them and through Redis
             self._intake.expect(getattr(getattr(spider, "seeds", None), "urls", ()))
         self._memory.begin(self.spider)
         self._reporting = create_looping_call(self._report)
@@ -165,19 +165,19 @@ class Scheduler(BaseScheduler):
         return None
 
     def _join(self) -> None:
-        """Let the other workers know of this one, and this one of them."""
+        """Connect this worker with the service of the others."""
         loop = asyncio.get_running_loop()
 
         def notify() -> None:
             loop.call_soon_threadsafe(self._alarm.ring)
 
-        self.growth = Counting(self.crawler.stats.get_stats()).growth
+        self.growth = Growth(self.crawler.stats.get_stats()).take
         self.crawler.signals.connect(self._seed_failed, seed_failed)
         hooks = Hooks(
             notify=notify,
             room=lambda: self.lanes.slots - self.lanes.young(clock.now()),
             growth=self.growth,
-            heed=self._heed,
+            instructed=self._apply_settings,
         )
         if (level := self.crawler.settings["FRONTIER_LOG_LEVEL"]) != "OFF":
             self._log_lines = LogLines(level)
@@ -185,8 +185,8 @@ class Scheduler(BaseScheduler):
             hooks.lines = self._log_lines.take
         self.frontier.attach(hooks)
 
-    def _heed(self, told: dict[str, str]) -> None:
-        """Take over the settings that all workers are told."""
+    def _apply_settings(self, told: dict[str, str]) -> None:
+        """Adopt the settings in the instructions to all workers."""
         settings = self.crawler.settings.copy()
         settings.frozen = False
         for name in told.keys() & set(RELOADABLE):
@@ -202,7 +202,7 @@ class Scheduler(BaseScheduler):
         self.frontier.say("seed_failed", url=url, problem=problem)
 
     def _greet(self) -> None:
-        """Say how far the crawl is that goes on."""
+        """Log how far a resumed crawl is."""
         counts = self.frontier.counts()
         if self._intake.was_cut_short and not self.spider.seeds.urls:
             logger.warning(
@@ -215,7 +215,7 @@ class Scheduler(BaseScheduler):
             logger.info("Nothing is left to fetch: %s done.", f"{counts.done:,}")
 
     async def add_seeds(self, urls: Sequence[str]) -> None:
-        """Take in seeds, some at a time; the crawl goes on meanwhile."""
+        """Take in seeds, some at a time, while the crawl goes on."""
         try:
             async for _ in self._intake.take(urls):
                 self._alarm.ring()
@@ -227,8 +227,8 @@ class Scheduler(BaseScheduler):
         return self.advice.contexts_of_seeds(urls, topics)
 
     async def add_pushed(self, urls: Sequence[str], depth: int) -> bool:
-        """Take in seeds that came after the start, and let the other workers know their scope; return when
-        they are safe, False if they cannot be."""
+        """Take in seeds that came after the start, and share their scope with the other workers; return
+        once they are safe, False if that fails."""
         try:
             self._memory.keep(self.spider)
             self.frontier.put(urls, depth)
@@ -268,17 +268,17 @@ class Scheduler(BaseScheduler):
 
     @property
     def is_told_to_stop(self) -> bool:
-        """Tell whether the workers of this crawl are told to stop."""
+        """Return whether the workers of this crawl are instructed to stop."""
         return self.frontier.state == "stop"
 
     @property
     def is_waiting(self) -> bool:
-        """Tell whether nothing is under way: no fetch, no look-up of a host, no seed."""
+        """Return whether nothing is under way: no fetch, no look-up of a host, no seed."""
         return not (self._taken or self._placing or self.lanes.waiting or self._intake.is_busy)
 
     def has_pending_requests(self) -> bool:
-        """Tell whether it is worth waiting: for hosts that are being looked up, and for those that will be
-        ready soon, not in a day."""
+        """Return whether waiting is worthwhile: for hosts being looked up, and for those ready within
+        FRONTIER_PATIENCE."""
         self._placing.look_ahead(clock.now())
         if self._placing or self.lanes.waiting or self._own.has_pending_requests():
             return True
@@ -286,8 +286,8 @@ class Scheduler(BaseScheduler):
         return seconds is not None and seconds <= self.patience
 
     def enqueue_request(self, request: Request) -> bool:
-        """Take in a seed, a request of the spider's own, or what some middleware made of a request that is
-        in flight."""
+        """Take in a seed, a request of the spider's own, or a middleware's replacement of a request in
+        flight."""
         taken = self._taken.pop(meta_of(request).get("number", -1), None)
         if taken is None and self._own.includes(request):
             return self._own.enqueue_request(request)
@@ -307,7 +307,7 @@ class Scheduler(BaseScheduler):
         if (own := self._own.next_request()) is not None:
             return own
         if self.page_limit and self._outcomes.pages + len(self._taken) >= self.page_limit:
-            return None  # those in flight may be the last; one that is not a page makes room
+            return None  # those in flight may be the last; one that is not a page makes room again
         now = clock.now()
         try:
             taken = self._next(now)
@@ -324,7 +324,7 @@ class Scheduler(BaseScheduler):
             taken.url,
             callback=self.spider.parse,
             errback=self.spider.failed,
-            # The frontier sees to redirects and retries, and its URLs are in normal form already.
+            # The frontier handles redirects and retries, and its URLs are in normal form already.
             meta={
                 "number": self._grants,
                 "host": taken.host,
@@ -344,7 +344,7 @@ class Scheduler(BaseScheduler):
             since, url = kept
             if now - since < self.lease / 2:
                 return url
-            self.frontier.release(url, now)  # it would be handed out a second time
+            self.frontier.release(url, now)  # its lease would expire
         for _ in range(_LOOKED_AT):
             if lanes.is_patient(now):
                 self._alarm.ring_in(FLOW)  # or sooner, when a fetch ends
@@ -372,7 +372,7 @@ class Scheduler(BaseScheduler):
         send(hosts_unplaced, hosts=hosts, place=place_or_stop)
 
     def _wake_engine_at_next(self, now: float) -> None:
-        """Have the engine ask again when a host gets ready."""
+        """Wake the engine when a host gets ready."""
         waits = (self._wait(now), self.lanes.seconds_to_room(now))
         self._alarm.ring_in(min((wait for wait in waits if wait is not None), default=None))
 
@@ -397,7 +397,8 @@ class Scheduler(BaseScheduler):
 
     def item_error(self, item: Any, failure: Failure) -> None:
         if isinstance(failure.value, OSError):
-            # The disk, the store or the workers: it is not the page's fault, so the page stays in flight.
+            # The disk, the store or the workers failed: it is not the page's fault, so the page stays in
+            # flight.
             reason = getattr(failure.value, "finish_reason", "store_error")
             self._stop(reason, failure.value)
         elif isinstance(item, Page):
@@ -416,7 +417,7 @@ class Scheduler(BaseScheduler):
             self._outcomes.fail(taken, reason)
 
     def _stop(self, reason: str, error: BaseException) -> None:
-        if self._is_stopping:  # once is enough for all pages that are on their way
+        if self._is_stopping:  # once for all pages that are under way
             return
         self._is_stopping = True
         logger.error("The crawl stops: %s Fix this, then run the same command to resume.", error)
@@ -427,10 +428,10 @@ class Scheduler(BaseScheduler):
             deferred_from_coro(self.crawler.engine.close_spider_async(reason=reason))
 
     def _report(self) -> None:
-        """Hand the counters over to the stats, once a second and at the end; look ahead."""
+        """Copy the counters to the stats, once a second and at the end; look ahead."""
         if not self._closed:
             self._placing.look_ahead(clock.now())
-            self._alarm.ring()  # some of what is under way may have become slow, and hold no slot any more
+            self._alarm.ring()  # some fetches may have become slow and freed their slots
         counts = self.frontier.counts()
         put = self.crawler.stats.set_value
         for name in ("seen", "waiting", "in_flight", "done", "failed", "denied"):
@@ -447,7 +448,7 @@ class Scheduler(BaseScheduler):
 
 
 def _refuse_to_begin_without_seeds(frontier: Frontier, spider: Any, *, may_come: bool) -> None:
-    """Raise UsageError if there is a frontier, but an earlier run has put nothing in it."""
+    """Raise UsageError if there is a frontier, but no earlier run has put seeds in it."""
     seeds = getattr(spider, "seeds", None)
     if seeds is not None and not (
         frontier.is_shared or may_come or seeds.urls or frontier.counts().seen

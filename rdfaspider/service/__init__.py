@@ -1,31 +1,36 @@
-"""The service: one frontier in a process of its own, handed out to any number of workers.
+"""The service: one frontier in a process of its own, served to any number of workers.
 
-A worker and the service talk in frames (wire.py) over a unix socket or TCP, one question after the other. The
-worker says first who it is and what it holds. Then each message has what the worker did, in order, and how
-many URLs it wants; the reply has the URLs. Whatever is in a message was done when the reply comes.
+A worker and the service exchange frames (wire.py) over a unix socket or TCP, one request after the other.
+The worker first sends who it is and what it holds. Then each message has what the worker did, in order, and
+how many URLs it wants; the reply has the URLs. Everything in a message is done when the reply arrives.
 
-handler.py       what the service does for its workers, without any network
-allocator.py  which of them gets which URL
-notes.py    what all of them are told, and note for each other; log.py what they have logged
-server.py     the network before it; serving.py a service as a process
-client.py     `ServedFrontier`, the frontier that a worker sees; report.py as people see it
-session.py       what a worker tells and hears, over line.py, its connection, kept by a thread of its own
-shards.py     `ShardedFrontier`, one of several services that share a crawl by host; it names its parts
+messages.py    the messages, one class each
+server.py      sockets, and who may connect; process.py runs a service
+handler.py     what the service does for its workers, without any network
+workers.py     the workers, and what each of them holds
+questions.py   answers to questions of people and of workers
+allocator.py   which worker gets which URL; partitions.py which hosts belong together
+notes.py       instructions to all workers, and notes that they share
+workerlog.py   the log of all workers
+client.py      `ServedFrontier`, the frontier that a worker sees; report.py shows it to people
+session.py     a worker's session with the service, over its connection.py, which has a thread of its own
+shards/        `ShardedFrontier`: several services that share a crawl by host
+replica/       copies of the frontier on other machines
 
 Times. A host rests from the moment at which the service reads that a fetch has ended until it writes that
 the next may begin, by its own clock, so no two clocks are compared.
 
-What survives. When a connection breaks, a message is sent again under its number; the service that has done
-it already sends the same reply. When the service is killed, its frontier is what was written last, and the
-workers name what they hold, which is then in flight again (LocalFrontier.adopt). Until all of those have come
-back who were there, or are taken for dead, nothing is handed out. When a worker is killed, what it held is
-handed out again as soon as it is taken for dead. So G1 to G3 hold through a kill of either.
+What survives. When a connection breaks, the message is sent again under its number; if the service has done
+it already, it sends the same reply. When the service is killed, its frontier is what was written last, and
+the workers name what they hold, which is then in flight again (LocalFrontier.adopt). Nothing is handed out
+until all workers that were there have come back or count as dead. When a worker is killed, what it held is
+handed out again as soon as it counts as dead. So G1 to G3 hold through a kill of either.
 """
 
-# A worker is heard of so often, and is taken for dead when it was not for so long (row R13: 10 and 20).
+# Seconds between messages of a worker, and of silence after which it counts as dead (row R13: 10 and 20).
 BEAT = 1.0
 DEAD_AFTER = 20.0
-# A worker that has not heard of the service for so long begins nothing: it may be taken for dead soon.
+# A worker that has not heard from the service for this long begins nothing: it may soon count as dead.
 SILENT_AFTER = 10.0
-# A shard that has not answered for so long is not waited for by those who have something for it.
+# Others do not wait for a shard that has not answered for this long.
 AWAY_AFTER = 2.0

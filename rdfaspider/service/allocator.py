@@ -1,15 +1,15 @@
 """Which worker gets which URL: WebParF's allocator over several workers (figure 6; rows P3 and P7).
 
-A URL belongs to one of the workers: in the order topics by its topic, so that a worker reads pages of a kind,
-in the others by its host, so that connections and what is known of a host are used again. Which worker a
-topic or a host belongs to is decided by rendezvous hashing over those who ask for URLs, so the topics of one
-that leaves spread over the rest, and the others keep theirs; or by the clock (partitions.py).
+A URL belongs to one of the workers: in the order `topics` by its topic, so that a worker reads pages of a
+kind; in the others by its host, so that connections and what is known of a host are reused. Topics and
+hosts are assigned by rendezvous hashing over the workers that ask for URLs, so the topics of a worker that
+leaves spread over the rest, and the others keep theirs; or by the clock (partitions.py).
 
 This is a preference and costs no throughput. The frontier decides what comes next, and each URL goes to the
-worker who asks, unless it belongs to another one who has asked lately: then it is kept for that one, as long
-as no more is kept than it is likely to ask for. What was not asked for soon is anybody's, and a worker that
-would have nothing to do gets what is kept for others. An order that learns keeps nothing: what it has not
-chosen yet it will choose better.
+worker that asks, unless it belongs to another one that has asked lately: then it is reserved for that one,
+as long as no more is reserved than it is likely to ask for. A URL that is not asked for soon is free for
+all, and an idle worker gets what is reserved for others. With an order that learns nothing is reserved: it
+will make a better choice later.
 """
 
 from __future__ import annotations
@@ -28,27 +28,28 @@ if TYPE_CHECKING:
     from rdfaspider.frontier import Taken
     from rdfaspider.frontier.engine.local import LocalFrontier
 
-# URLs that are kept for a worker at most.
+# The most URLs reserved for a worker.
 _MOST = 32
-# Seconds since its last question after which nothing is kept for a worker, and for which a URL is kept.
+# Seconds since its last request after which nothing is reserved for a worker, and for which a URL is
+# reserved.
 _LATELY, _KEPT = 0.5, 0.25
-# Of so many URLs of a topic, so many that its worker had no room for: then it is split.
+# A topic is split if its worker had no room for _TOO_MANY of its last _WINDOW URLs.
 _WINDOW, _TOO_MANY = 200, 50
 
 
 class Keys(Protocol):
-    """Numbers what belongs together, its place; `version` changes when `loads` do."""
+    """Numbers the things that belong together; a number is a place. `version` changes when `loads` do."""
 
     version: int
 
     def loads(self) -> list[float]:
-        """Return how many URLs there are to be expected of each place, as compared to the others."""
+        """Return the expected relative number of URLs of each place."""
 
     def place(self, taken: Taken) -> int:
-        """Return the number of what a URL belongs to."""
+        """Return the place that a URL belongs to."""
 
     def count(self, place: int, *, is_over: bool) -> None:
-        """Take in that there was a URL of it, and whether its worker had no room for that."""
+        """Count a URL of a place, and whether its worker had no room for it."""
 
 
 class HostKeys:
@@ -70,10 +71,10 @@ class HostKeys:
 
 
 class TopicKeys:
-    """Topics, each with its sub-topics; those of one that is too much for its worker count by themselves.
+    """Topics, each with its sub-topics; a topic that is too much for its worker is split into these.
 
-    Invariant: `_places` numbers the topics that count by themselves, or did before they were split, and
-    `_known` has the place of every topic that was met. As topics take turns, each is as much as another.
+    Invariant: `_places` numbers the topics that stand alone, or did before they were split, and `_known`
+    has the place of every topic seen. As topics take turns, all count the same.
     """
 
     def __init__(self, frontier: LocalFrontier) -> None:
@@ -101,8 +102,8 @@ class TopicKeys:
         return place
 
     def _line(self, topic: int) -> list[int]:
-        """Return a topic after those that it is part of, the largest first."""
-        if topic >= len(self._names):  # workers say what they are called
+        """Return the ancestors of a topic and the topic itself, the largest first."""
+        if topic >= len(self._names):  # workers store the names
             self._names = read_names(self._frontier.note(NOTE))
         if topic >= len(self._names):
             return [topic]
@@ -127,11 +128,11 @@ class TopicKeys:
 
 
 class Allocator:
-    """Takes URLs out of a frontier for workers, who are known by their names.
+    """Takes URLs from a frontier for workers, which are known by their names.
 
-    Layout: `_kept` has the URLs that are kept for each worker who has asked, with the time, oldest first;
-    those in `_spare` are anybody's.
-    Invariant: what is kept is in flight in the frontier and held by nobody.
+    Layout: `_kept` has the URLs reserved for each worker that has asked, with the time, oldest first; those
+    in `_spare` are free for all. Invariant: reserved URLs are in flight in the frontier and held by no
+    worker.
     """
 
     def __init__(self, frontier: LocalFrontier, division: Division | None = None) -> None:
@@ -145,16 +146,16 @@ class Allocator:
         # When each worker asked last, and for how many.
         self._asked: dict[str, tuple[float, int]] = {}
         self._owners: list[str] = []
-        self._version = -1  # of the keys, for which the owners are
+        self._version = -1  # of the keys when the owners were chosen
         self._phase = 0
 
     @property
     def kept(self) -> int:
-        """Return how many URLs are in flight that nobody holds."""
+        """Return how many URLs are in flight that no worker holds."""
         return len(self._spare) + sum(map(len, self._kept.values()))
 
     def take(self, name: str, want: int, now: float, *, is_idle: bool) -> Iterator[Taken]:
-        """Yield up to so many URLs for a worker, which has nothing to do else if `is_idle`."""
+        """Yield up to `want` URLs for a worker; `is_idle` if it has nothing else to do."""
         if want <= 0:
             return
         if name not in self._kept:
@@ -171,7 +172,7 @@ class Allocator:
             yield taken
 
     def _next(self, name: str, now: float) -> Taken | None:
-        """Return the next URL for a worker; what comes before it is kept for those whom it belongs to."""
+        """Return the next URL for a worker; reserve those before it for the workers they belong to."""
         for ready in (self._kept[name], self._spare):
             if ready:
                 return ready.popleft()[1]
@@ -195,7 +196,7 @@ class Allocator:
         self._version, self._phase = self._keys.version, self._division.phase(now)
 
     def _has_room(self, name: str, now: float) -> bool:
-        """Tell whether a worker is likely to ask for one more soon."""
+        """Return whether a worker is likely to ask for one more soon."""
         asked, want = self._asked[name]
         return now - asked <= _LATELY and len(self._kept[name]) < min(want, _MOST)
 
@@ -204,13 +205,13 @@ class Allocator:
         return most.popleft()[1] if most else None
 
     def _let_go(self, before: float, name: str = "") -> None:
-        """Let anybody have what was kept for others since before a time."""
+        """Free what was reserved for other workers before a time."""
         for owner, kept in self._kept.items():
             while kept and owner != name and kept[0][0] < before:
                 self._spare.append(kept.popleft())
 
     def leave(self, name: str, now: float) -> None:
-        """Take in that a worker is gone."""
+        """Remove a worker."""
         self._asked.pop(name, None)
         self._spare += self._kept.pop(name, ())
         self._version = -1
@@ -218,7 +219,7 @@ class Allocator:
             self._put_back(now)
 
     def tidy(self, now: float) -> None:
-        """Put back what nobody has asked for in time; to be called every second."""
+        """Put back what no worker has asked for in time; call it every second."""
         self._let_go(now - _KEPT)
         self._put_back(now)
 

@@ -1,11 +1,11 @@
-"""The frontier as a worker sees it that a service hands out.
+"""The frontier that a worker sees when a service serves it.
 
-Reading ahead. `take` answers from URLs at hand. What the worker did is told in messages, one after the other,
-and each asks for about as many URLs as are being fetched, so that there are always some at hand and never so
-many that another worker is left without. An order that learns from each page has none at hand: as many are
-asked for as can begin now, because what is chosen later is chosen better.
+Reading ahead. `take` answers from URLs at hand. What the worker did is sent in messages, one after the
+other. Each asks for about as many URLs as are being fetched, so that there are always some at hand and
+never so many that another worker has none. With an order that learns from each page, nothing is at hand:
+the worker asks for as many URLs as can begin now, because a later choice is a better one.
 
-With `read_ahead=0` each call is a message, the answer is waited for, and all times are the caller's.
+With `read_ahead=0` each call is a message, waits for the answer, and uses the caller's times.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ logger = logging.getLogger(__name__)
 
 Kind = TypeVar("Kind")
 
-# URLs at hand at least.
+# The fewest URLs at hand.
 _LEAST = 4
-# Seconds that a question of the crawl may take, that everything else may, and that the end of a worker may.
+# Seconds allowed for a question of the crawl, for everything else, and for the end of a worker.
 _IMPATIENT, _PATIENT, _LEAVING = 1.0, 60.0, 10.0
-# Hosts that are named to be resolved, at a time.
+# Hosts to resolve at a time.
 _HOSTS = 100
-# Pages whose links other shards are to be told of, at a time.
+# Pages whose links are forwarded at a time.
 _OWED = 100
 
 
 def made_up_name() -> str:
-    """Return a name for a worker that no other has."""
+    """Return a unique name for a worker."""
     return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
 
 
 class ServedFrontier:
-    """A Frontier (see the package) that a service hands out to any number of workers.
+    """A Frontier (see the package) that a service serves to any number of workers.
 
     url         unix:PATH or frontier://HOST:PORT
-    worker      its name, unique in the crawl; made up if empty
-    read_ahead  URLs at hand, at most; 0 is for onlookers and for tests
+    worker      its name, unique in the crawl; generated if empty
+    read_ahead  the most URLs at hand; 0 is for onlookers and for tests
     waits       whether to wait for seeds when nothing is left
-    onlooks     whether only to look: the workers do not see it
-    connection  the way to the service, if it is another than that to the URL
-    patience    seconds for which the service is sought at first
+    onlooks     whether only to look: then it is not listed as a worker
+    connection  the connection to the service, if not to the URL
+    patience    seconds to look for the service at first
     is_one_of_many  whether the service may have one of several shards of the crawl
     """
 
@@ -81,7 +81,7 @@ class ServedFrontier:
         is_one_of_many: bool = False,
     ) -> None:
         self._connection = connection or Connection(Address.parse(url), security or Security())
-        self._session = Session(
+        self.session = Session(
             self._connection, "" if onlooks else worker or made_up_name(), now, patience
         )
         self._waits = waits
@@ -89,11 +89,11 @@ class ServedFrontier:
         self.is_at_once = not read_ahead
         self._is_closed = False
         try:
-            self._session.greet()
+            self.session.greet()
             if self.shard.total > 1 and not is_one_of_many:
                 raise FrontierUnavailable(
                     f"The service at {self._connection.name} has shard {self.shard} of a crawl: name the"
-                    " services of all its shards in FRONTIER_URL, with commas between."
+                    " services of all its shards in FRONTIER_URL, separated by commas."
                 )
         except BaseException:
             self._connection.close()
@@ -103,78 +103,65 @@ class ServedFrontier:
 
     @property
     def name(self) -> str:
-        return self._session.name
+        return self.session.name
 
     @property
     def order(self) -> str:
-        """Return the order in which the service hands out URLs."""
-        return self._session.welcome.order
+        return self.session.welcome.order
 
     @property
     def limits(self) -> FrontierLimits:
-        """Return the limits in force, as far as they concern a worker."""
-        welcome = self._session.welcome
+        welcome = self.session.welcome
         return FrontierLimits(depth=welcome.depth, dynamic_depth=welcome.dynamic_depth)
 
     @property
     def shard(self) -> Shard:
-        """Return which shard of the crawl the service has."""
-        return self._session.welcome.shard
+        return self.session.welcome.shard
 
     @property
     def state(self) -> str:
-        """Return what all workers are told to do: run, pause or stop."""
-        return self._session.state
+        return self.session.state
 
     is_shared = True
 
     def attach(self, hooks: Hooks) -> None:
         self._hooks = hooks
         self._connection.notify = hooks.notify
-        self._session.heed = hooks.heed
-        hooks.heed(self._session.told)
+        self.session.instructed = hooks.instructed
+        hooks.instructed(self.session.told)
 
     def detach(self) -> None:
-        """Notify nobody any more, and tell nobody what all are told."""
+        """Stop notifying the worker."""
         self._connection.notify = lambda: None
-        self._session.heed = lambda told: None
-
-    @property
-    def session(self) -> Session:
-        """Return the session with the service, for whoever puts several of these together (shards.py)."""
-        return self._session
+        self.session.instructed = lambda told: None
 
     # --- messages ---
 
-    def flush(self, now: float | None = None) -> None:
-        """Have told what was done in the session."""
-        self._flush(now)
-
     def advance(self) -> None:
-        """Take in what has come, if that is not waited for anyway."""
+        """Process what has arrived, unless each call waits for its reply anyway."""
         if not self.is_at_once:
             self._advance()
 
-    def _flush(self, now: float | None = None, wishes: Exchange | None = None) -> None:
-        """Have told what was done, and what is wanted if each call is a message, else before long."""
+    def flush(self, now: float | None = None, wishes: Exchange | None = None) -> None:
+        """Send what was done: now, with the wishes, if each call is a message, otherwise soon."""
         if now is not None:
-            self._session.now = now
+            self.session.now = now
         if self.is_at_once:
-            self._session.exchange(wishes or Exchange(), _PATIENT)
+            self.session.exchange(wishes or Exchange(), _PATIENT)
         else:
             self._advance()
 
     def _advance(self) -> None:
-        """Take in what has come, and send the next message if there is reason to."""
-        session = self._session
+        """Process what has arrived, and send the next message if there is a reason to."""
+        session = self.session
         session.collect()
         is_free = session.failure is None and not session.is_busy
         if is_free and (wishes := self._wishes()) is not None:
             session.begin(wishes)
 
     def _wishes(self) -> Exchange | None:
-        """Return what is wanted now, None if there is no reason for a message."""
-        session, now = self._session, clock.now()
+        """Return the next message, None if there is no reason for one."""
+        session, now = self.session, clock.now()
         if session.at_hand and session.seconds_since_message() < SHORTEST:
             return None
         wishes = Exchange()
@@ -199,55 +186,54 @@ class ServedFrontier:
 
     def _goal(self) -> int:
         """Return how many URLs to have at hand."""
-        goal = self._hooks.room() if self._learns else max(_LEAST, self._session.begun)
+        goal = self._hooks.room() if self._learns else max(_LEAST, self.session.begun)
         return max(0, min(self._most, goal))
 
     def _ask(
         self, question: messages.Question, kind: type[Kind], timeout: float = _PATIENT
     ) -> Kind:
-        return self._session.ask(question, kind, timeout)
+        return self.session.ask(question, kind, timeout)
 
     # --- in and out ---
 
     def put(
         self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = (), hops: int = 0
     ) -> None:
-        self._session.do(messages.Put(list(urls), depth, list(contexts), hops))
-        self._flush()
+        self.session.do(messages.Put(list(urls), depth, list(contexts), hops))
+        self.flush()
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether the service has answered everything that it was told."""
         self._advance()
-        if self._session.failure is not None:
-            raise self._session.failure
-        return not (self._session.did or self._session.is_busy)
+        if self.session.failure is not None:
+            raise self.session.failure
+        return not (self.session.did or self.session.is_busy)
 
     def knows(self, url: str) -> bool:
         try:
             return self._ask(messages.Knows(url), bool, _IMPATIENT)
         except FrontierUnavailable:
-            return True  # it is not worth waiting for
+            return True  # not worth waiting for
 
     def take(self, now: float) -> Taken | None:
-        self._flush(now, Exchange(want=1))
-        session = self._session
+        self.flush(now, Exchange(want=1))
+        session = self.session
         if session.failure is not None:
             raise session.failure
         return session.at_hand.popleft() if session.at_hand and not self.is_held_up else None
 
     @property
     def is_held_up(self) -> bool:
-        """Tell whether nothing may begin: the crawl is paused or stopped, or the service was not heard of."""
-        return self._session.state != "run" or self._session.is_silent
+        """Return whether nothing may begin: the crawl is paused or stopped, or the service is silent."""
+        return self.session.state != "run" or self.session.is_silent
 
     def wait(self, now: float) -> float | None:
-        self._flush(now, Exchange(want=0, look="roughly", owed=_OWED))
-        session = self._session
+        self.flush(now, Exchange(want=0, look="roughly", owed=_OWED))
+        session = self.session
         if self.is_at_once:
             return session.wait
         if session.failure is not None:
-            return 0.0  # the next `take` says so
+            return 0.0  # the next `take` raises it
         if session.state == "stop":
             return LONGEST if session.begun or session.did else None
         if self.is_held_up:
@@ -255,7 +241,7 @@ class ServedFrontier:
         if session.at_hand:
             return 0.0
         if session.is_busy or session.did:
-            return LONGEST  # or sooner: whoever has set `notify` is told
+            return LONGEST  # or sooner: `notify` is called
         if session.wait is None and (session.begun or self._waits):
             return LONGEST
         return waking(session.wait)
@@ -270,56 +256,54 @@ class ServedFrontier:
         links: Iterable[str] = (),
         **said: Unpack[Ending],
     ) -> None:
-        if self._session.end(taken, lambda grant: messages.End(grant, state, list(links), said)):
-            self._flush(now)
+        if self.session.end(taken, lambda grant: messages.End(grant, state, list(links), said)):
+            self.flush(now)
 
     def retry(
         self, taken: Taken, now: float, after: float = 0.0, *, reason: str = "", status: int = 0
     ) -> None:
-        if self._session.end(taken, lambda grant: messages.Retry(grant, after, reason, status)):
-            self._flush(now)
+        if self.session.end(taken, lambda grant: messages.Retry(grant, after, reason, status)):
+            self.flush(now)
 
     def release(self, taken: Taken, now: float) -> None:
-        if self._session.end(taken, messages.Release):
-            self._flush(now)
+        if self.session.end(taken, messages.Release):
+            self.flush(now)
 
     # --- politeness ---
 
     def report(self, host: int, now: float, fetch: Experience) -> None:
-        self._session.do(messages.Report(host, fetch))  # it is told with what comes next
+        self.session.do(messages.Report(host, fetch))  # sent with the next message
 
     def slow_down(
         self, host: int, *, crawl_delay: float | None = None, until: float | None = None
     ) -> None:
-        here = self._session.now if self.is_at_once else clock.now()
+        here = self.session.now if self.is_at_once else clock.now()
         seconds = None if until is None else until - here
-        self._session.do(messages.SlowDown(host, crawl_delay, seconds))
-        self._flush()
+        self.session.do(messages.SlowDown(host, crawl_delay, seconds))
+        self.flush()
 
     def borrow(
         self, host: int | None, url: str, address: str, now: float, *, alone: bool = False
     ) -> float:
-        session = self._session
-        if (
-            url not in session.lent
-        ):  # else the answer is there: to ask again would be to borrow twice
+        session = self.session
+        if url not in session.lent:  # otherwise the answer is there, and asking again borrows twice
             session.borrowing.setdefault(url, messages.Borrow(host, url, address, alone))
-        self._flush(now)
+        self.flush(now)
         return session.lent.pop(url, LONGEST)
 
     def repay(self, url: str, now: float) -> None:
-        self._session.do(messages.Repay(url))
-        self._flush(now)
+        self.session.do(messages.Repay(url))
+        self.flush(now)
 
     def hosts_to_resolve(self, most: int) -> list[tuple[int, str]]:
-        self._flush(wishes=Exchange(hosts_to_resolve=most))
-        hosts = self._session.hosts_to_resolve
-        self._session.hosts_to_resolve = hosts[most:] if most > 0 else hosts
+        self.flush(wishes=Exchange(hosts_to_resolve=most))
+        hosts = self.session.hosts_to_resolve
+        self.session.hosts_to_resolve = hosts[most:] if most > 0 else hosts
         return hosts[: max(most, 0)]
 
     def set_address(self, host: int, address: str) -> None:
-        self._session.do(messages.SetAddress(host, address))
-        self._flush()
+        self.session.do(messages.SetAddress(host, address))
+        self.flush()
 
     # --- notes ---
 
@@ -328,27 +312,27 @@ class ServedFrontier:
         return found[0] if found else None
 
     def set_note(self, name: str, value: bytes) -> None:
-        kind = messages.AddToNote if name in self._session.watched else messages.SetNote
-        self._session.do(kind(name, value))
-        self._flush()
+        kind = messages.AddToNote if name in self.session.watched else messages.SetNote
+        self.session.do(kind(name, value))
+        self.flush()
 
     def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
-        self._session.watched[name] = recall
-        self._session.exchange(Exchange(watch=[name]), _PATIENT)
+        self.session.watched[name] = recall
+        self.session.exchange(Exchange(watch=[name]), _PATIENT)
 
     def say(self, name: str, **words: Any) -> None:
-        self._session.do(messages.Happened(name, words))
-        self._flush()
+        self.session.do(messages.Happened(name, words))
+        self.flush()
 
     # --- looking ---
 
     def counts(self) -> Counts:
         if not self._is_closed:
-            self._flush(wishes=Exchange(look="exactly"))
-        return self._session.counts
+            self.flush(wishes=Exchange(look="exactly"))
+        return self.session.counts
 
     def hosts(self, now: float) -> Iterator[HostView]:
-        self._session.now = now
+        self.session.now = now
         begin = True
         while views := self._ask(messages.ListHosts(begin), list[HostView]):
             yield from views
@@ -360,18 +344,17 @@ class ServedFrontier:
         return found[0] if found else None
 
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
-        """Yield the URLs that ended in a state in which a regular expression is found."""
-        question = messages.ListEnded(True, state, pattern)
-        return self._all(question, UrlView)
+        """Yield the URLs that ended in a state and match a regular expression."""
+        return self._all(messages.ListEnded(True, state, pattern), UrlView)
 
     def requeue(self, pattern: str) -> int:
-        """Let failed URLs wait again in which a regular expression is found; return how many."""
+        """Make the failed URLs that match a regular expression wait again; return how many."""
         return sum(self._all(messages.Requeue(True, pattern), bool))
 
     def _all(
         self, question: messages.ListEnded | messages.Requeue, kind: type[Kind]
     ) -> Iterator[Kind]:
-        """Yield what the service finds while it goes through all URLs."""
+        """Yield the results of a scan of all URLs."""
         while True:
             part = self._ask(question, Found)
             yield from msgspec.convert(part.rows, list[kind])  # type: ignore[valid-type]
@@ -380,43 +363,42 @@ class ServedFrontier:
             question.begin = False
 
     def tell(self, name: str, value: str) -> None:
-        """Tell all workers something; FrontierUnavailable if it makes no sense."""
-        self._session.told = self._ask(messages.Tell(name, value), dict[str, str])
+        """Give all workers an instruction; FrontierUnavailable if it is invalid."""
+        self.session.told = self._ask(messages.Tell(name, value), dict[str, str])
 
     @property
     def told(self) -> dict[str, str]:
-        """Return what all workers are told."""
-        return self._session.told
+        """Return the instructions to all workers."""
+        return self.session.told
 
     def log(self, most: int, level: str) -> list[str]:
         """Return the last lines of the log of all workers, of a level or above."""
         return self._ask(messages.ReadLog(most, level), list[str])
 
     def workers(self) -> list[WorkerView]:
-        """Return what the service knows of each worker."""
         return self._ask(messages.ListWorkers(), list[WorkerView])
 
     def close(self) -> None:
-        """Tell everything, and give back what is in flight.
+        """Send everything, and release what is in flight.
 
-        If that fails, the service takes this worker for dead before long, and puts back what it had.
+        If that fails, the worker soon counts as dead, and the service puts back what it held.
         """
         if self._is_closed:
             return
         self._is_closed = True
         self._connection.notify = lambda: None
         try:
-            if self._session.failure is None:
+            if self.session.failure is None:
                 self._leave()
         except FrontierUnavailable as error:
-            logger.warning("What was in flight is handed out again later: %s", error)
+            logger.warning("What was in flight will be handed out again later: %s", error)
         finally:
             self._connection.close()
 
     def _leave(self) -> None:
-        session = self._session
+        session = self.session
         if not self.is_at_once:
-            session.settle(_LEAVING)  # or what comes now would not be given back
+            session.settle(_LEAVING)  # or what arrives now would not be released
             session.at_hand.clear()
             for taken in list(session.held):
                 session.end(taken, messages.Release)

@@ -1,8 +1,8 @@
-"""A worker's connection to its service, kept by a thread of its own so that the crawl never waits for it.
+"""A worker's connection to its service, with a thread of its own so that the crawl never waits for it.
 
-One message at a time is under way. The thread connects, greets, sends and reads; whoever has submitted a
-message collects the answer. If the connection breaks the answer says so, and the message is submitted once
-more with a new greeting, because what the worker holds may have changed since.
+One message at a time is under way. The thread connects, greets, sends and reads; the caller that submitted
+a message collects the answer. If the connection breaks, the answer says so, and the message is submitted
+again with a new greeting, because what the worker holds may have changed since.
 """
 
 from __future__ import annotations
@@ -42,18 +42,19 @@ Seek: TypeAlias = "Callable[[], tuple[Address, Security]]"
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What the service said: to the greeting, if there was one, and to the message; None if it is gone."""
+    """What the service sent: to the greeting, if there was one, and to the message; None if the connection
+    broke."""
 
     welcome: Welcome | None
     reply: Reply | Answer | None
 
 
 class Connection:
-    """Carries messages to a service. `notify` is called, in another thread, when an answer is there.
+    """Carries messages to a service. `notify` is called, in another thread, when an answer has arrived.
 
-    `seek` says before each attempt where the service is and how to trust it; OSError if nobody knows.
-    `name` is what people are told of where it is. A service that does not answer for `timeout` seconds is
-    taken for gone.
+    `seek` returns before each attempt where the service is and how to trust it; OSError if that is unknown.
+    `name` describes the place to people. A service that does not answer for `timeout` seconds counts as
+    gone.
     """
 
     def __init__(
@@ -84,13 +85,14 @@ class Connection:
     def submit(
         self, message: Exchange | Question, greeting: Greeting | None, patience: float
     ) -> None:
-        """Send a message, on a new connection if there is a greeting; seek the service for so long."""
+        """Send a message; with a greeting, connect first, and look for the service for `patience` seconds."""
         assert self._under_way is None
         self._under_way = self._thread.submit(self._carry, message, greeting, patience)
         self._under_way.add_done_callback(lambda _: self.notify())
 
     def collect(self, timeout: float = 0.0) -> Carried | None:
-        """Return the answer, None if it is not there in time; FrontierUnavailable if there cannot be one."""
+        """Return the answer, None if it does not arrive in time; FrontierUnavailable if there cannot be
+        one."""
         if self._under_way is None or not (timeout or self._under_way.done()):
             return None
         try:
@@ -116,14 +118,14 @@ class Connection:
         welcome = None if greeting is None else self._connect(greeting, patience)
         try:
             return Carried(welcome, self._ask(message))
-        except FrontierUnavailable:  # is an OSError, but nothing that another try could mend
+        except FrontierUnavailable:  # an OSError that another try cannot mend
             raise
         except (OSError, WireError):
             self._hang_up()
             return Carried(welcome, None)
 
     def _connect(self, greeting: Greeting, patience: float) -> Welcome:
-        """Connect and greet; try again for so many seconds."""
+        """Connect and greet; try again for `patience` seconds."""
         end, pause = time.monotonic() + patience, _SOON
         while True:
             try:
@@ -150,8 +152,8 @@ class Connection:
         hello = wire.hello.read(self._read())
         if hello.version != VERSION:
             raise FrontierUnavailable(
-                f"The service at {self.address} is of another version of rdfaspider: workers and service"
-                " must have the same."
+                f"The service at {self.address} runs another version of rdfaspider: workers and service"
+                " need the same one."
             )
         secret, theirs, ours = self._security.secret, hello.challenge, challenge()
         greeting.challenge, greeting.proof = ours, proof(secret, "worker", theirs, ours)
@@ -160,8 +162,8 @@ class Connection:
             raise WireError("no welcome")
         if not is_proof(welcome.proof, secret, "service", theirs, ours):
             raise FrontierUnavailable(
-                f"Whoever answers at {self.address} does not know the secret: FRONTIER_SECRET must be the"
-                " same here and there."
+                f"The service at {self.address} does not know the secret: FRONTIER_SECRET must be the"
+                " same on both sides."
             )
         return welcome
 

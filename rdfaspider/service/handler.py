@@ -1,4 +1,4 @@
-"""What the service does for its workers, without any network: it takes in what they did, hands out URLs."""
+"""What the service does for its workers, without any network: it applies what they did and hands out URLs."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# The numbers of all are counted again when they are this old, in seconds.
+# Seconds after which the counts are taken again.
 _COUNTED = 0.5
 
-# Numbers of hosts are smaller than two to this power.
+# Numbers of hosts have at most this many bits.
 _COPY = 32
 
 
 class Handler:
-    """Serves workers from a frontier that nobody else uses.
+    """Serves workers from a frontier that it alone uses.
 
-    `clock` is the time; None if the workers tell it, as tests do. `copy` is the number of this copy of the
-    frontier, if there are several: hosts have other numbers in each, so workers get both in one number.
-    `division` says which worker gets which hosts, if it can be.
+    `clock` returns the time; None if the workers send it, as tests do. `copy` is the number of this copy of
+    the frontier, if there are several: hosts have other numbers in each, so workers get both in one number.
+    `division` assigns hosts to workers.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Handler:
             self.notes.end_stop()
         self.log = WorkerLog(frontier.path)
         self._politeness = frontier.politeness
-        self._keep_delays()
+        self._apply_delays()
         self._operations: dict[type, Callable[[Worker, float, Any], None]] = {
             messages.Put: self._put,
             messages.End: self._end,
@@ -79,21 +79,22 @@ class Handler:
             messages.AddToNote: self._add_to_note,
             messages.Happened: lambda _, now, did: self.happened(did.name, did.words),
         }
-        # For whoever runs the service: the pages after which nothing more is handed out, 0 for no limit, and
-        # what to do with the counters of workers, with what happens to them, and when all are told to stop.
+        # For the owner of the service: the number of pages after which nothing more is handed out (0 for no
+        # limit); and what to do with the counters of workers, with their events, and on the instruction to
+        # stop.
         self.page_limit = 0
         self.heard: Callable[[dict[str, int]], None] = lambda growth: None
         self.happened: Callable[[str, dict[str, Any]], None] = lambda name, words: None
         self.stopped: Callable[[], None] = lambda: None
 
     def now(self, said: float) -> float:
-        """Return the time of a message: when it was read, or what it says if there is no clock."""
+        """Return the time of a message: when it was read or, without a clock, what it says."""
         return said if self._clock is None else self._clock()
 
-    # --- who is there ---
+    # --- workers ---
 
     def greet(self, greeting: Greeting) -> tuple[Worker, Welcome]:
-        """Let a worker in, or back, with what it holds; return it, and what to tell it."""
+        """Admit a worker, or readmit it with what it holds; return it, and the welcome."""
         frontier, name, now = self.frontier, greeting.name, self.now(greeting.now)
         worker = self.workers.find(name, greeting.run, now)
         is_new = worker is None
@@ -116,35 +117,35 @@ class Handler:
         )
         return worker, welcome
 
-    def bury_the_dead(self) -> None:
-        """Put back what workers held who were not heard of for too long."""
-        if self._clock is not None:  # else nobody can tell
+    def remove_silent_workers(self) -> None:
+        """Put back what workers held that have been silent for too long."""
+        if self._clock is not None:  # without a clock, silence cannot be measured
             now = self._clock()
             self._allocator.tidy(now)
             self.workers.remove_silent(now)
 
     def hear_all(self) -> None:
-        """Take all workers for alive, because none could be heard of."""
+        """Treat all workers as alive, because none could be heard."""
         for worker in self.workers:
             worker.heard = self.now(worker.heard)
 
-    def bury(self, name: str) -> None:
+    def remove_worker(self, name: str) -> None:
         """Put back what a worker held that is known to be dead."""
         assert self._clock is not None
         self.workers.remove_dead(name, self._clock())
 
     def is_waiting_for_workers(self, now: float) -> bool:
-        """Tell whether workers may come back with what they hold, which nobody else may get."""
+        """Return whether workers may come back with what they hold, which no other may get."""
         return self._clock is not None and self.workers.is_waiting(now)
 
-    # --- what they say, and get ---
+    # --- exchanges ---
 
     def exchange(self, worker: Worker, said: Exchange) -> Reply:
-        """Do what a worker says, and give it what it wants."""
+        """Apply what a worker did, and give it what it wants."""
         if not self.workers.has(worker):
-            raise ConnectionResetError("it was taken for dead")  # it may greet again
+            raise ConnectionResetError("it counts as dead")  # it may greet again
         if said.number == worker.number:
-            return worker.reply  # it did not arrive
+            return worker.reply  # the first one was lost
         worker.heard = now = self.now(said.now)
         worker.seen |= self.notes.versions(said.watch)
         operations = self._operations
@@ -173,7 +174,7 @@ class Handler:
         return reply
 
     def _hand_out(self, worker: Worker, want: int, now: float, reply: Reply) -> None:
-        """Add URLs to a reply, and if there are fewer than wanted, when there will be more."""
+        """Add URLs to a reply and, if there are fewer than wanted, the time until there are more."""
         frontier = self.frontier
         if self.notes.state != "run" or self.is_waiting_for_workers(now):
             reply.wait = BEAT
@@ -201,7 +202,7 @@ class Handler:
             reply.wait, reply.puts = self._wait(worker, now), f"{self.run} {self._puts}"
 
     def _wait(self, worker: Worker, now: float) -> float | None:
-        """Return after how many seconds a worker is to ask again, None if there is nothing to wait for."""
+        """Return the seconds after which a worker should ask again, None if there is nothing to wait for."""
         wait = self.frontier.wait(now)
         if self._allocator.kept and wait is None:
             wait = BEAT
@@ -228,15 +229,14 @@ class Handler:
         return self._counted[1]
 
     def tell(self, name: str, value: str) -> dict[str, str]:
-        """Tell all workers something, and return all that they are told; ValueError if it makes no sense."""
+        """Give all workers an instruction, and return all instructions; ValueError if it is invalid."""
         self.notes.tell(name, value)
-        self._keep_delays()
+        self._apply_delays()
         if self.notes.state == "stop":
             self.stopped()
         return self.notes.told
 
-    def _keep_delays(self) -> None:
-        """Keep the delays that all were told."""
+    def _apply_delays(self) -> None:
         self.frontier.politeness = replace(self._politeness, **self.notes.numbers)  # type: ignore[arg-type]
 
     def _write_log(self, worker: Worker, lines: list[messages.LogLine]) -> None:
@@ -246,12 +246,12 @@ class Handler:
             logger.warning("The log of the workers cannot be written: %s", error)
 
     def _host(self, worker: Worker, number: int) -> int:
-        """Return the number of a host that a worker names; -1, which no host has, if nobody knows it."""
+        """Return the number of a host that a worker names; -1, which no host has, if it is unknown."""
         own = number // self._shard.total
         return own - self._copy if own >> _COPY << _COPY == self._copy else worker.host(number)
 
     def _number(self, host: int) -> int:
-        """Return the number by which workers know a host: no other shard, and no other copy, has it."""
+        """Return the number by which workers know a host: it is unique over all shards and copies."""
         return (self._copy + host) * self._shard.total + self._shard.number
 
     # --- operations ---

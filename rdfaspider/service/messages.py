@@ -1,8 +1,8 @@
-"""What workers and the service say to each other: one small class for each message.
+"""The messages between workers and the service: one small class each.
 
-A worker says `Greeting` first and is told `Welcome`. Then each `Exchange` has the operations that the worker
-did, in order, and what it wants; the `Reply` has that. A `Question` gets an `Answer`. Whatever the service
-cannot do, it answers with a `Refusal`. A message is checked against its class when it is read (wire.py).
+A worker sends `Greeting` first and receives `Welcome`. Then each `Exchange` has the operations that the
+worker did, in order, and what it wants; the `Reply` has that. A `Question` gets an `Answer`. If the service
+cannot do something, it sends a `Refusal`. A message is checked against its class when it is read (wire.py).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from rdfaspider.frontier.sharding import Shard
 from rdfaspider.frontier.tables.outbox import Owed
 from rdfaspider.stores.changes import Change
 
-# Goes up when anything in this module changes.
+# Increases when anything in this module changes.
 VERSION = 3
 
-# When, at which level, and what a worker has logged.
+# Time, level and text.
 LogLine = tuple[float, str, str]
 
 
 class Hello(Struct):
-    """The first word of the service, in JSON, so that any two versions can tell each other apart."""
+    """The first message of the service, in JSON, so that any two versions can recognise each other."""
 
     version: int
     challenge: str
@@ -87,20 +87,20 @@ class Repay(Operation):
 
 
 class GiveBack(Operation):
-    """The fetch has ended for which there was the turn of a server."""
+    """The fetch has ended for which the turn of a server was lent."""
 
     name: str
 
 
 class Forwarded(Operation):
-    """Other shards know the links of a page, by a depth of these."""
+    """Other shards have the links of a page, at a depth of the links."""
 
     page: str
     depth: int
 
 
 class OtherFloor(Operation):
-    """Other shards have something unfinished at this depth."""
+    """The smallest unfinished depth of the other shards."""
 
     depth: int
 
@@ -116,7 +116,7 @@ class AddToNote(Operation):
 
 
 class Happened(Operation):
-    """For whoever runs the service."""
+    """An event for the owner of the service."""
 
     name: str
     words: dict[str, Any]
@@ -139,11 +139,12 @@ Operations = (
     | Happened
 )
 
-# --- what a worker says ---
+# --- what a worker sends ---
 
 
 class Borrow(Struct, array_like=True):
-    """Asks for the turn of the host of a URL, for a page of `host`; `alone` is without that of its server."""
+    """Asks for the turn of the host of a URL, for a page of `host`; `alone` excludes the turn of its
+    server."""
 
     host: int | None
     url: str
@@ -152,7 +153,7 @@ class Borrow(Struct, array_like=True):
 
 
 class ServerTurn(Struct, array_like=True):
-    """The turn of the server at an address, by a name, for a page of a shard."""
+    """The named turn of the server at an address, for a page of a shard."""
 
     name: str
     address: str
@@ -168,9 +169,10 @@ class Hold(Struct, array_like=True):
 
 
 class Greeting(Struct, tag=True, kw_only=True):
-    """Who connects, with what it holds. `run` tells two of the same name apart; onlookers have no name.
+    """Who connects, and what it holds. `run` distinguishes two runs of the same name; onlookers have no
+    name.
 
-    `grants` is the highest number of a grant that it knows, `watched` are the notes that it wants to be told.
+    `grants` is the highest grant that it knows, `watched` are the notes that it wants to follow.
     """
 
     name: str
@@ -186,8 +188,8 @@ class Greeting(Struct, tag=True, kw_only=True):
 
 
 class Exchange(Struct, tag=True, omit_defaults=True, kw_only=True):
-    """What a worker did, and what it wants: URLs, hosts to resolve, turns, pages whose links other shards are
-    to be told of, the counts; None or nothing if not. Its counters have grown by `stats`."""
+    """What a worker did, and what it wants: URLs, hosts to resolve, turns, links to forward to other
+    shards, the counts; None or empty if not. Its counters have grown by `stats`."""
 
     number: int = 0
     now: float = 0.0
@@ -226,7 +228,7 @@ class ListHosts(Question):
 
 
 class ListEnded(Question):
-    """Asks for the next URLs that ended in a state, or for the first; likewise `Requeue`."""
+    """Asks for the next URLs that ended in a state, or for the first (`begin`); likewise `Requeue`."""
 
     begin: bool
     state: State
@@ -287,11 +289,11 @@ Said = (
     | ReadCopy
 )
 
-# --- what the service says ---
+# --- what the service sends ---
 
 
 class Welcome(Struct, tag=True, kw_only=True):
-    """Tells a worker about the crawl, and which of its grants it still has."""
+    """Describes the crawl to a worker, and which of its grants it still has."""
 
     run: str
     order: str
@@ -303,7 +305,7 @@ class Welcome(Struct, tag=True, kw_only=True):
 
 
 class Granted(Struct, array_like=True):
-    """A URL for a worker. `server` is the address of its server, if other shards may have hosts there."""
+    """A URL for a worker. `server` is its server's address, if other shards may have hosts there."""
 
     grant: int
     url: str
@@ -317,8 +319,8 @@ class Granted(Struct, array_like=True):
 
 
 class Reply(Struct, tag=True, omit_defaults=True, kw_only=True):
-    """What a worker has asked for. `wait` is there if that was fewer URLs than it wants, `puts` then tells
-    how much the service had taken in. `depths` has those of the URLs that it holds."""
+    """What a worker has asked for. `wait` is set if it got fewer URLs than it wants; then `puts` identifies
+    how much the service had taken in. `depths` has the depths of the URLs that it holds."""
 
     number: int
     granted: list[Granted] = []
@@ -335,13 +337,13 @@ class Reply(Struct, tag=True, omit_defaults=True, kw_only=True):
 
 
 class Answer(Struct, tag=True):
-    """What a question was answered with: who has asked knows its type."""
+    """The answer to a question; the asker knows its type."""
 
     value: Raw
 
 
 class Refusal(Struct, tag=True):
-    """Says in a sentence why the service does not do what it was asked for."""
+    """Explains in a sentence why the service refuses."""
 
     sentence: str
 
@@ -352,14 +354,15 @@ Told = Welcome | Reply | Answer | Refusal
 
 
 class Found(Struct):
-    """A part of what was found; `is_over` after the last."""
+    """A part of the results; `is_over` is set in the last."""
 
     rows: list[Any]
     is_over: bool
 
 
 class Copy(Struct):
-    """A copy of the frontier: its number, which entries of the log it has for sure, and its files."""
+    """A copy of the frontier: its number, the log position that it certainly includes, the leader's number,
+    and its files."""
 
     copy: int
     position: str
@@ -369,7 +372,7 @@ class Copy(Struct):
 
 @dataclass(slots=True)
 class WorkerView:
-    """One worker as people see it; `silent` are the seconds since it was heard of."""
+    """One worker as people see it; `silent` is the seconds since its last message."""
 
     name: str
     about: dict[str, str | int]

@@ -1,9 +1,10 @@
-"""SharedNotes: what all workers are told, and what they note for each other.
+"""Shared notes: instructions to all workers, and what workers note for each other.
 
-A note that workers *watch* is a JSON array or an object of arrays to which all of them add. What all are told
-is a note too, an object of texts: `state` (run, pause, stop) and settings. Each has a version, which goes
-up with each change, so that a worker gets with its next reply what it has not seen, before any URL that was
-taken in after the change. Versions begin anew with the service, and all workers see everything again then.
+A note that workers *watch* is a JSON array or an object of arrays to which all of them add. The
+instructions are a note too, an object of strings: `state` (run, pause, stop) and settings. Each note has a
+version, which increases with each change, so that a worker gets changes with its next reply, before any URL
+that was taken in after the change. Versions restart with the service, and then all workers see everything
+again.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.engine.local import LocalFrontier
 
 TOLD = "told"
-# What all workers can be told of politeness while they run.
+# Numbers of politeness that can be changed while workers run.
 NUMBERS = ("delay", "latency_factor", "first_backoff", "longest_backoff", "large_delay")
 STATES = ("run", "pause", "stop")
-# Settings that workers take over while they run; whoever tells them has checked the values.
+# Settings that workers adopt while they run; the caller has checked the values.
 SETTINGS = ("CONCURRENT_REQUESTS", "FRONTIER_RETRIES", "FRONTIER_RETRY_DELAY", "LOG_LEVEL")
 
 
@@ -37,16 +38,16 @@ class SharedNotes:
 
     @property
     def state(self) -> str:
-        """Return what all workers are told to do: run, pause or stop."""
+        """Return the instruction to all workers: run, pause or stop."""
         return self.told.get("state", "run")
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Return the settings that all are told."""
+        """Return the instructed numbers of politeness."""
         return {name: float(value) for name, value in self.told.items() if name in NUMBERS}
 
     def tell(self, name: str, value: str) -> None:
-        """Tell all workers something; ValueError if it makes no sense."""
+        """Give all workers an instruction; ValueError if it is invalid."""
         if name == "state":
             if value not in STATES:
                 raise ValueError(f"The state must be one of {', '.join(STATES)}, not {value!r}.")
@@ -54,12 +55,12 @@ class SharedNotes:
             told_number(name, value)
         elif name not in SETTINGS:
             choices = ", ".join((*NUMBERS, *SETTINGS))
-            raise ValueError(f"Workers cannot be told {name} while they run: choose {choices}.")
+            raise ValueError(f"{name} cannot be changed while workers run: choose {choices}.")
         self.told[name] = value
         self._keep(TOLD, json.dumps(self.told).encode())
 
     def end_stop(self) -> None:
-        """Let workers run who have come after all were told to stop."""
+        """Let workers run that have come after the instruction to stop."""
         if self.state == "stop":
             self.tell("state", "run")
 
@@ -67,15 +68,15 @@ class SharedNotes:
         return self._frontier.note(name)
 
     def set_note(self, name: str, value: bytes) -> None:
-        """Add to a note, by whoever serves the frontier."""
+        """Add to a note, on behalf of the service itself."""
         self.add(name, value, {}, is_own=True)
 
     def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
-        """Have `recall` called with a note when a worker has changed it."""
+        """Call `recall` with a note when a worker has changed it."""
         self._listeners[name] = recall
 
     def add(self, name: str, value: bytes, seen: dict[str, int], *, is_own: bool = False) -> None:
-        """Add to a note. Whoever adds has seen what it says, but not what others have added before."""
+        """Add to a note. The writer has seen what it adds, but not what others added before."""
         there = self._frontier.note(name)
         merged = value if there is None else merge(there, value)
         is_behind = seen.get(name) != self._versions.get(name, 0)
@@ -92,14 +93,14 @@ class SharedNotes:
         self._values[name] = value
 
     def versions(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the versions that somebody has seen of notes who has just come: none."""
+        """Return the versions that a newcomer has seen: none."""
         for name in names:
             if name not in self._versions and (value := self._frontier.note(name)) is not None:
                 self._versions[name], self._values[name] = 1, value
         return dict.fromkeys(names, 0)
 
     def news(self, seen: dict[str, int]) -> dict[str, bytes]:
-        """Return the notes that a worker watches and has not seen as they are; it has then."""
+        """Return the watched notes that a worker has not seen yet, and mark them as seen."""
         news = {}
         for name, version in seen.items():
             latest = self._versions.get(name, 0)
@@ -110,7 +111,7 @@ class SharedNotes:
 
 
 def merge(there: bytes, value: bytes) -> bytes:
-    """Return the members of both: of an array and an array, or an object of arrays and another.
+    """Return the union of two arrays, or of two objects of arrays.
 
     A note of another kind is replaced.
     """
@@ -129,7 +130,7 @@ def _union(one: list[str], other: list[str]) -> list[str]:
 
 
 def told_number(name: str, text: str) -> float:
-    """Return what all workers are told; ValueError if it is no number of seconds, or none at all."""
+    """Return an instructed number; ValueError if it is no number of seconds."""
     try:
         number = float(text)
     except ValueError:

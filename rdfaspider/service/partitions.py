@@ -1,13 +1,13 @@
-"""Which hosts belong together, and which worker looks after them.
+"""Which hosts belong together, and which worker they go to.
 
-A partition function maps the name of a host to a number. `digest` is the default; the sums of characters are
-those of two of the papers, kept to compare (docs/service.md): KSpider adds up all characters of a host,
+A partition function maps the name of a host to a number. `digest` is the default; the sums of characters
+are those of two papers, kept for comparison (docs/service.md): KSpider adds up all characters of a host,
 Tarantula those at even or at odd places.
 
-An assignment maps partitions to workers. It is for locality only (connections, robots.txt and names at
-hand): whoever asks gets URLs that may be fetched. `rendezvous` moves little when a worker comes or goes,
-`phases` is KSpider's phase swapping: all move on together as the clock does. As partitions are not equally
-busy, `even_out` then moves a few of them.
+An assignment maps partitions to workers. It serves locality only (connections, robots.txt and names at
+hand): every worker that asks gets URLs that may be fetched. `rendezvous` moves little when a worker comes
+or goes; `phases` is KSpider's phase swapping: all partitions move on together with the clock. As partitions
+are not equally busy, `even_out` then moves a few of them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ PARTITIONINGS: dict[str, Callable[[str, int], int]] = {
 def rendezvous(partitions: int, workers: Sequence[str], now: float = 0.0) -> list[str]:
     """Return the worker of each partition: of those with room, the one with the highest hash.
 
-    Each has room for its share, rounded up. So the shares are even, and when one worker dies little more
+    Each has room for its share, rounded up. So the shares are even, and when a worker dies, little more
     than its own partitions move, to all the others.
     """
     names = sorted(workers)
@@ -70,7 +70,7 @@ def rendezvous(partitions: int, workers: Sequence[str], now: float = 0.0) -> lis
 def phases(partitions: int, workers: Sequence[str], now: float) -> list[str]:
     """Return the worker of each partition in the present phase (KSpider, section 2.2).
 
-    At any moment no two have the same partition, and in as many phases as there are workers each
+    At any moment no two workers have the same partition, and in as many phases as there are workers each
     has had them all.
     """
     names = sorted(workers)
@@ -97,7 +97,7 @@ class Division:
         return PARTITIONINGS[self.partitioning](host, self.partitions)
 
     def phase(self, now: float) -> int:
-        """Return a number that changes when partitions change hands by the clock."""
+        """Return a number that changes when the clock moves partitions to other workers."""
         return int(now // PHASE) if self.assignment == "phases" else 0
 
     def assign(self, partitions: int, workers: Sequence[str], now: float) -> list[str]:
@@ -106,10 +106,10 @@ class Division:
 
 
 def even_out(owners: Sequence[str], loads: Sequence[float], workers: Sequence[str]) -> list[str]:
-    """Return owners among whom the loads of partitions are shared evenly, as far as few moves can do it.
+    """Return owners among whom the loads of partitions are even, as far as few moves allow.
 
-    Nothing moves while the busiest and the idlest worker are within a tenth of the mean of each other,
-    so that small changes of the loads change nothing.
+    Nothing moves while the busiest and the idlest worker differ by less than a tenth of the mean, so that
+    small changes of the loads change nothing.
     """
     evened = list(owners)
     shares = dict.fromkeys(sorted(workers), 0.0)
@@ -122,7 +122,7 @@ def even_out(owners: Sequence[str], loads: Sequence[float], workers: Sequence[st
         fitting = [p for p, o in enumerate(evened) if o == busiest and 0 < loads[p] < gap]
         if gap <= close or not fitting:
             return evened
-        # Each move makes the gap between the two smaller, so there is an end.
+        # Each move narrows the gap between the two, so this ends.
         moved = min(fitting, key=lambda p: abs(loads[p] - gap / 2))
         evened[moved] = idlest
         shares[busiest] -= loads[moved]

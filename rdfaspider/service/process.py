@@ -1,4 +1,4 @@
-"""Serves a frontier until somebody stops it."""
+"""Runs a service until it is stopped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 def serve(
     frontier: LocalFrontier, address: Address, security: Security, division: Division | None = None
 ) -> None:
-    """Serve a frontier until SIGINT or SIGTERM; FrontierUnavailable if it cannot be, or cannot any more."""
+    """Serve a frontier until SIGINT or SIGTERM; FrontierUnavailable if that fails."""
     handler = Handler(frontier, clock.now, division=division)
     asyncio.run(_serve(Service(handler, address, security), frontier.shard))
 

@@ -1,4 +1,4 @@
-"""Answers questions about a frontier that is served: of people, and of workers that leave."""
+"""Answers questions about a served frontier, from people and from workers that leave."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from rdfaspider.service.handler import Handler
     from rdfaspider.service.workers import Worker
 
-# Hosts that are told of in one answer.
+# Hosts in one answer.
 _HOSTS = 1000
-# URLs that are looked at for one answer, when all of them are.
+# URLs scanned for one answer.
 _URLS = 20_000
 
 
@@ -62,6 +62,6 @@ def _as_list(found: object) -> list[object]:
 
 
 def _next_part(worker: Worker) -> Found:
-    """Do the next part of something that goes through all URLs."""
+    """Return the next part of a scan of all URLs."""
     part = list(islice(worker.rows, _URLS))
     return Found([row for row in part if row], len(part) < _URLS)

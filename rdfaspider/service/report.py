@@ -1,4 +1,4 @@
-"""A served crawl as people see it: its workers, and what they are told."""
+"""A served crawl as people see it: its workers, and their instructions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def lines(frontier: ServedFrontier | ShardedFrontier) -> Iterator[str]:
-    """Yield what to tell of the workers."""
+    """Yield the lines to show."""
     workers = frontier.workers()
     told = ", ".join(f"{name}={value}" for name, value in frontier.told.items() if name != "state")
     state = {"run": "run", "pause": "are paused", "stop": "are told to stop"}[frontier.state]

@@ -1,7 +1,7 @@
-"""The network before the handler: sockets, who may come in, and the end of the service.
+"""The network side of the service: sockets, who may connect, and the end of the service.
 
-Everything is done in one thread, a message at a time, so that the frontier needs no locks. A peer that has
-proved nothing may send one small frame and must do so soon; the others may be slow, and hold up nobody.
+One thread does everything, a message at a time, so the frontier needs no locks. A peer that has proved
+nothing may send one small frame and must do so soon; all others may be slow without holding up anyone.
 """
 
 from __future__ import annotations
@@ -47,15 +47,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Seconds in which a peer must say who it is, and how many may be about to.
+# Seconds in which a peer must greet, and how many may be about to.
 _SOON = 10.0
 _STRANGERS = 16
-# A path of a unix socket may be so long.
+# The longest path of a unix socket.
 _LONGEST_PATH = 107
 
 
 class Service:
-    """Listens at an address and serves whoever knows the secret, until it is closed or the frontier fails."""
+    """Listens at an address and serves every peer that knows the secret, until it is closed or the frontier
+    fails."""
 
     def __init__(self, handler: Handler, address: Address, security: Security) -> None:
         _check(address, security)
@@ -64,19 +65,19 @@ class Service:
         self._security = security
         self._server: asyncio.Server | None = None
         self._peers: set[Peer] = set()
-        # Answers to questions about other things than the frontier, by the kind of question.
+        # Handlers for questions that are not about the frontier, by type.
         self.others: dict[type[Struct], Callable[[Any], Awaitable[Any]]] = {}
-        # Is given what sends a reply, and calls it when what the reply says may be said.
+        # Receives a function that sends a reply, and calls it when the reply may be sent.
         self.commit: Callable[[Callable[[], None]], None] = lambda send: send()
-        # Tells whether nobody can be answered now: then nobody is taken for dead.
+        # Returns whether replies are held back now: then no worker counts as dead.
         self.is_cut_off: Callable[[], bool] = lambda: False
-        # Is called when the frontier has failed.
+        # Called when the frontier has failed.
         self.failed: Callable[[FrontierUnavailable], None] = self._fail
         self._failure: FrontierUnavailable | None = None
         self._ended = asyncio.Event()
 
     async def start(self) -> None:
-        """Begin to listen; `address` has the port afterwards if it had none."""
+        """Start listening; if `address` had no port, it has one afterwards."""
         loop = asyncio.get_running_loop()
         try:
             tls = None if self.address.path else self._security.of_service()
@@ -95,7 +96,7 @@ class Service:
         if not self.address.path:
             port = self._server.sockets[0].getsockname()[1]
             self.address = Address(host=self.address.host, port=port)
-        self._burying = loop.create_task(self._bury_the_dead())
+        self._housekeeping = loop.create_task(self._remove_silent_workers())
 
     async def _listen(self, loop: asyncio.AbstractEventLoop, tls: Any) -> asyncio.Server:
         if not self.address.path:
@@ -103,26 +104,26 @@ class Service:
             return await loop.create_server(lambda: Peer(self), host, port, ssl=tls)
         path = Path(self.address.path)
         _remove_socket(path)
-        # The socket is its owner's alone, from the first moment on.
+        # Only its owner may use the socket, from the first moment on.
         before = os.umask(0o177)
         try:
             return await loop.create_unix_server(lambda: Peer(self), path)
         finally:
             os.umask(before)
 
-    async def _bury_the_dead(self) -> None:
+    async def _remove_silent_workers(self) -> None:
         while True:
             began = time.monotonic()
             await asyncio.sleep(BEAT)
             if time.monotonic() - began > 3 * BEAT:
-                # The service itself stood still: what the workers have said meanwhile is read first.
+                # The service itself stood still: read first what the workers have sent meanwhile.
                 self._handler.hear_all()
                 continue
             try:
                 if self.is_cut_off():
                     self._handler.hear_all()
                 else:
-                    self._handler.bury_the_dead()
+                    self._handler.remove_silent_workers()
             except FrontierUnavailable as error:
                 self.failed(error)
                 return
@@ -130,12 +131,12 @@ class Service:
                 logger.exception("The service could not look after its workers.")
 
     async def close(self) -> None:
-        """Hang up on all; the frontier stays open."""
+        """Disconnect all peers; the frontier stays open."""
         if self._server is None:
             return
-        self._burying.cancel()
+        self._housekeeping.cancel()
         with suppress(asyncio.CancelledError):
-            await self._burying
+            await self._housekeeping
         self._server.close()
         for peer in list(self._peers):
             peer.hang_up()
@@ -147,7 +148,7 @@ class Service:
         self._ended.set()
 
     async def until(self, stopped: asyncio.Event) -> None:
-        """Serve until somebody has stopped it; FrontierUnavailable if the frontier fails before."""
+        """Serve until `stopped` is set; FrontierUnavailable if the frontier fails before."""
         waits = [asyncio.ensure_future(event.wait()) for event in (stopped, self._ended)]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:
@@ -158,7 +159,7 @@ class Service:
     # --- peers ---
 
     def connected(self, peer: Peer) -> bool:
-        """Take in a new peer; False if too many have not said who they are."""
+        """Add a new peer; False if too many have not greeted yet."""
         strangers = sum(each.worker is None for each in self._peers)
         self._peers.add(peer)
         return strangers < _STRANGERS
@@ -169,7 +170,7 @@ class Service:
             peer.worker.peer = None
 
     def answer(self, peer: Peer, said: Said | Greeting) -> Struct:
-        """Return the reply to a message; WireError if it makes no sense."""
+        """Return the reply to a message; WireError if it is invalid."""
         try:
             if isinstance(said, Greeting):
                 return self._greet(peer, said)
@@ -203,17 +204,14 @@ class Service:
 
 
 def answer_with(value: Any) -> messages.Answer:
-    """Return the answer that has a value."""
     return messages.Answer(Raw(msgpack.encode(value)))
 
 
-_WRONG_SECRET = (
-    "The service does not let this worker in: FRONTIER_SECRET must be the same here and there."
-)
+_WRONG_SECRET = "The service refuses this worker: FRONTIER_SECRET must be the same on both sides."
 
 
 class Peer(asyncio.Protocol):
-    """One connection. `worker` is None until it has said who it is."""
+    """One connection. `worker` is None until it has greeted."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -224,7 +222,7 @@ class Peer(asyncio.Protocol):
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's are of another class
+        self._transport = cast("asyncio.Transport", transport)  # uvloop has a class of its own
         if not self._service.connected(self):
             self.hang_up()
             return
@@ -260,10 +258,10 @@ class Peer(asyncio.Protocol):
             self.hang_up()
 
     def _refuse(self, error: Exception) -> None:
-        """Hang up on somebody who makes no sense; a worker is told, or it would say the same again."""
+        """Disconnect a peer that sent nonsense; a worker is told, or it would send the same again."""
         assert self._transport is not None
-        name = "somebody" if self.worker is None else f"the worker {self.worker.name}"
-        logger.warning("The service hangs up on %s: %s.", name, error)
+        name = "a stranger" if self.worker is None else f"the worker {self.worker.name}"
+        logger.warning("The service disconnects %s: %s.", name, error)
         if self.worker is not None:
             self._reply(Refusal(f"The service cannot read this worker: {error}."))
         self.hang_up()
@@ -290,7 +288,7 @@ class Peer(asyncio.Protocol):
 
 
 def _check(address: Address, security: Security) -> None:
-    """Raise FrontierUnavailable if the service would be open to strangers, or cannot be there."""
+    """Raise FrontierUnavailable if the service would be open to strangers, or the path is too long."""
     if len(os.fsencode(address.path)) > _LONGEST_PATH:
         raise FrontierUnavailable(
             f"The path {address.path} is too long for a socket: choose a shorter one with"
@@ -298,8 +296,8 @@ def _check(address: Address, security: Security) -> None:
         )
     if address.host and not security.secret and not _is_loopback(address.host):
         raise FrontierUnavailable(
-            f"The service would let anybody in who reaches {address}: set FRONTIER_SECRET, or"
-            " FRONTIER_SECRET_FILE, for it and for its workers."
+            f"The service at {address} would admit everyone: set FRONTIER_SECRET or"
+            " FRONTIER_SECRET_FILE for it and for its workers."
         )
 
 
@@ -311,7 +309,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _remove_socket(path: Path) -> None:
-    """Remove a socket that nobody listens at any more; whatever else is there stays."""
+    """Remove a socket that is no longer in use; leave anything else alone."""
     with suppress(OSError):
         if stat.S_ISSOCK(path.lstat().st_mode):
             path.unlink()

@@ -1,10 +1,10 @@
-"""A worker's session with its service: what it did goes one way, URLs come the other.
+"""A worker's session with its service: operations go one way, URLs come the other.
 
-Layout. `did` is what the worker did since the last message, in order. `held` are its URLs, with their grants,
-those `at_hand` among them, which nobody has begun to fetch. `_ended` are grants that have ended in `did`, and
-`_ending` those that have in the message under way.
-Invariant: a URL that the service takes to be this worker's is in exactly one of the three, so a greeting can
-name everything that the service must not give to others. The same holds for `server_turns`.
+Layout. `did` has what the worker did since the last message, in order. `held` has its URLs, with their
+grants; those `at_hand` are among them and not begun yet. `_ended` has grants that ended in `did`, and
+`_ending` those that ended in the message under way. Invariant: a URL that the service considers this
+worker's is in exactly one of the three, so a greeting can name everything that the service must not give to
+others. The same holds for `server_turns`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from rdfaspider.service.connection import Carried, Connection
     from rdfaspider.service.messages import Borrow, Operations, Question, Welcome
 
-# Messages are so far apart at least, when there is something at hand, and at most, when something is wanted.
+# The least seconds between messages when something is at hand, and the most when something is wanted.
 SHORTEST, LONGEST = 0.01, 0.2
-# Seconds that a worker seeks its service once it has begun.
+# Seconds for which a worker looks for its service once it has begun.
 _GOING_ON = 600.0
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ Kind = TypeVar("Kind")
 
 
 class Session:
-    """`now` is the time that is told to a service without a clock. `failure` says why nothing can go on."""
+    """`now` is the time sent to a service without a clock. `failure` says why nothing can go on."""
 
     def __init__(self, connection: Connection, name: str, now: float, patience: float) -> None:
         self.name = name
@@ -51,24 +51,24 @@ class Session:
         self.did: list[Operations] = []
         self.held: dict[Taken, int] = {}
         self.at_hand: deque[Taken] = deque()
-        self.watched: dict[str, Callable[[bytes], None]] = {TOLD: self._heed}
+        self.watched: dict[str, Callable[[bytes], None]] = {TOLD: self._instructed}
         self.told: dict[str, str] = {}
-        self.heed: Callable[[dict[str, str]], None] = lambda told: None
-        # Turns of hosts that are asked for, and the seconds to wait for each.
+        self.instructed: Callable[[dict[str, str]], None] = lambda told: None
+        # Turns of hosts to ask for, and the seconds to wait for each.
         self.borrowing: dict[str, Borrow] = {}
         self.lent: dict[str, float] = {}
         self.hosts_to_resolve: list[tuple[int, str]] = []
-        # For a frontier of several shards: the servers of URLs at hand, turns of servers that are asked for,
-        # the seconds to wait for each, those that are out, and what others must be told of.
+        # For a frontier of several shards: the servers of URLs at hand, turns of servers to ask for, the
+        # seconds to wait for each, those lent, and links to forward.
         self.servers: dict[Taken, str] = {}
         self.asking: dict[str, ServerTurn] = {}
         self.answers: dict[str, float] = {}
         self.server_turns: dict[str, str] = {}
         self.owed: list[Owed] = []
-        # Where the service has something unfinished, and when the question was sent that this answers.
+        # The smallest unfinished depth of the service, and when it was asked for.
         self.floor, self.looked_at = 0, 0.0
-        # The number of the last message that was answered; when the question was sent that `wait` answers,
-        # and how much the service had taken in then.
+        # The number of the last message answered; when the request was sent that `wait` answers, and how
+        # much the service had taken in then.
         self.answered = 0
         self.asked_at = 0.0
         self.puts = ""
@@ -92,7 +92,6 @@ class Session:
 
     @property
     def state(self) -> str:
-        """Return what all workers are told to do: run, pause or stop."""
         return self.told.get("state", "run")
 
     @property
@@ -102,7 +101,7 @@ class Session:
 
     @property
     def is_silent(self) -> bool:
-        """Tell whether the service was not heard of for so long that it may take this worker for dead."""
+        """Return whether the service has been silent for so long that this worker may count as dead."""
         return clock.now() - self._last_contact > SILENT_AFTER
 
     @property
@@ -111,45 +110,45 @@ class Session:
 
     @property
     def is_away(self) -> bool:
-        """Tell whether the service lets this worker wait for longer than it should."""
+        """Return whether the service keeps this worker waiting for longer than it should."""
         since = max(self._last_contact, self._last_sent)
         return self._connection.is_busy and clock.now() - since > AWAY_AFTER
 
     @property
     def ticket(self) -> int:
-        """Return the number of the message in which everything is told that was done until now."""
+        """Return the number of the message that has everything done until now."""
         return self._number + 1 if self.did else self._number
 
     def do(self, operation: Operations) -> None:
-        """Have an operation told."""
+        """Queue an operation for the next message."""
         self.did.append(operation)
 
     def ask_turn(self, turn: ServerTurn) -> None:
-        """Have the turn of a server asked for; `take_answers` has the answer."""
+        """Queue a request for the turn of a server; `take_answers` returns the answer."""
         self.asking[turn.name] = turn
 
     def take_answers(self) -> dict[str, float]:
-        """Return by name the seconds to wait for turns of servers, 0.0 if they are lent; each once."""
+        """Return by name the seconds to wait for turns of servers, 0.0 if lent; each once."""
         answers, self.answers = self.answers, {}
         return answers
 
     def take_server(self, taken: Taken) -> str:
-        """Return the address of the server of a URL that was at hand, "" if it has none; once."""
+        """Return the server address of a URL that was at hand, "" if it has none; once."""
         return self.servers.pop(taken, "")
 
     def take_owed(self) -> list[Owed]:
-        """Return links that other shards are to be told of; once."""
+        """Return links to forward to other shards; once."""
         owed, self.owed = self.owed, []
         return owed
 
     def give_back(self, name: str) -> None:
-        """Say that a fetch has ended for which there was a turn of a server."""
+        """Return the turn of a server, because the fetch has ended."""
         if (address := self.server_turns.pop(name, None)) is not None:
             self._returned[name] = address
             self.did.append(messages.GiveBack(name))
 
     def end(self, taken: Taken, operation: Callable[[int], Operations]) -> bool:
-        """Say by an operation on its grant that a URL is not held any more; False if it was not."""
+        """Give up a URL with an operation on its grant; False if it was not held."""
         grant = self.held.pop(taken, None)
         if grant is None:
             return False
@@ -160,7 +159,7 @@ class Session:
     # --- messages ---
 
     def greet(self) -> None:
-        """Say who is here, and wait for the answer."""
+        """Send the greeting, and wait for the answer."""
         self.settle(self._patience)
         message = self._compose(Exchange(look="roughly"))
         self._submit(message, self._patience, self._greeting())
@@ -181,7 +180,7 @@ class Session:
         )
 
     def begin(self, wishes: Exchange) -> None:
-        """Send what was done, and what is wanted, if nothing is under way."""
+        """Send what was done and what is wanted, if nothing is under way."""
         self._submit(self._compose(wishes), _GOING_ON)
 
     def _compose(self, message: Exchange) -> Exchange:
@@ -204,23 +203,23 @@ class Session:
         self._connection.submit(message, greeting, patience)
 
     def exchange(self, wishes: Exchange, timeout: float) -> None:
-        """Send what was done, and what is wanted, and wait until that is answered."""
+        """Send what was done and what is wanted, and wait for the answer."""
         self.settle(timeout)
         self.begin(wishes)
         self.settle(timeout)
 
     def ask(self, question: Question, kind: type[Kind], timeout: float) -> Kind:
-        """Return the answer to a question, which is of a kind."""
+        """Return the answer to a question, decoded as `kind`."""
         self.settle(timeout)
         question.now = self.now
         self._submit(question, _GOING_ON)
         self.settle(timeout)
         if not isinstance(self._reply, Answer):
-            raise FrontierUnavailable("The frontier service does not answer what it was asked.")
+            raise FrontierUnavailable("The frontier service did not answer the question.")
         return msgpack.decode(self._reply.value, type=kind)
 
     def collect(self) -> None:
-        """Take in what has come."""
+        """Process what has arrived."""
         try:
             while (answer := self._connection.collect()) is not None:
                 self._arrived(answer)
@@ -251,7 +250,7 @@ class Session:
         if carried.welcome is not None:
             self._let_go_of_what_is_lost(carried.welcome)
         reply = carried.reply
-        if reply is None:  # it hung up
+        if reply is None:  # the connection broke
             self._submit(self._message, _GOING_ON, self._greeting())
             return
         self._last_contact = clock.now()
@@ -261,7 +260,7 @@ class Session:
             self._take_in(reply)
 
     def _let_go_of_what_is_lost(self, welcome: Welcome) -> None:
-        """Forget the URLs at hand that the service has given to others, or lets wait."""
+        """Drop the URLs at hand that the service has given to others or put back."""
         self.welcome = welcome
         kept = set(welcome.kept)
         lost = [taken for taken in self.at_hand if self.held[taken] not in kept]
@@ -275,8 +274,8 @@ class Session:
         for name, value in reply.notes.items():
             try:
                 self.watched[name](value)
-            except Exception:  # what somebody has noted must not cost the URLs that came with it
-                logger.exception("What others have noted as %s cannot be used.", name)
+            except Exception:  # a bad note must not cost the URLs that came with it
+                logger.exception("The shared note %s cannot be used.", name)
         for row in reply.granted:
             taken = Taken(
                 row.url, row.depth, row.attempts, row.number, row.host, row.hint, row.hops
@@ -310,22 +309,22 @@ class Session:
             if seconds == 0.0:
                 self.server_turns[name] = turn.address
 
-    def _heed(self, told: bytes) -> None:
+    def _instructed(self, told: bytes) -> None:
         self.told = json.loads(told)
         if self.state != "run":
-            # A pause may outlast the lease: what nobody has begun goes back.
+            # A pause may outlast the lease: what was not begun goes back.
             while self.at_hand:
                 taken = self.at_hand.popleft()
                 self.servers.pop(taken, None)
                 self.end(taken, messages.Release)
-        self.heed(self.told)
+        self.instructed(self.told)
 
     def shut(self) -> None:
         self._connection.close()
 
 
 def waking(seconds: float | None) -> float | None:
-    """Return when to look again for what will be ready in so many seconds, as far as the service knows."""
+    """Return when to look again for what will be ready after some seconds, as far as the service knows."""
     if seconds is None or seconds > BEAT:
         return seconds
     return max(min(seconds, LONGEST), SHORTEST)

@@ -1,12 +1,12 @@
-"""What goes over the wire: frames, a proof of the secret, and the addresses of services.
+"""The wire format: frames, a proof of the secret, and the addresses of services.
 
-A frame is its length, four bytes, and that many bytes of MessagePack, one message (messages.py); the first of
-the service is in JSON. Either can do nothing but be wrong: a peer that sends anything else, or more than it
-may, is hung up on.
+A frame is its length, four bytes, and that many bytes of MessagePack, one message (messages.py); the first
+one of the service is in JSON. Decoding runs no code: a peer that sends anything else, or more than it may,
+is disconnected.
 
 The proof. Each side sends a random challenge, and the HMAC of both challenges by the secret: so each knows
-that the other has it, the secret is never sent, and what somebody has overheard cannot be used again.
-What follows is as safe as the way it goes: TLS keeps it so on a network that others use.
+that the other has it, the secret is never sent, and an eavesdropper cannot replay anything. The messages
+that follow are as safe as the network: TLS protects them on a shared one.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from rdfaspider.service import messages
 if TYPE_CHECKING:
     from msgspec import Struct
 
-# The largest frame of somebody who has proved nothing yet, which for a worker that comes back has all URLs
-# that it holds, and of a worker: a page has a few thousand links.
+# The largest frame of an unproven peer (a worker that comes back names all URLs it holds), and of a worker:
+# a page has a few thousand links.
 SMALL = 4 << 20
 LARGE = 64 << 20
 
@@ -38,11 +38,11 @@ Message = TypeVar("Message")
 
 
 class WireError(ValueError):
-    """Says what is wrong with what the other side has sent."""
+    """Explains what is wrong with what the other side has sent."""
 
 
 class Reader(Generic[Message]):
-    """Reads messages of a kind."""
+    """Reads messages of a type."""
 
     def __init__(self, decoder: msgpack.Decoder[Message] | json.Decoder[Message]) -> None:
         self._decode = decoder.decode
@@ -65,13 +65,13 @@ def pack(message: Struct) -> bytes:
     try:
         is_hello = isinstance(message, messages.Hello)
         body = json.encode(message) if is_hello else msgpack.encode(message)
-    except UnicodeEncodeError:  # bytes of somebody's page or log, which are in no encoding
+    except UnicodeEncodeError:  # bytes of a page or log that are not valid text
         body = msgpack.encode(_readable(to_builtins(message, builtin_types=(bytes,))))
     return len(body).to_bytes(_HEAD, "big") + body
 
 
 def _readable(value: Any) -> Any:
-    """Return what a message is made of, with a question mark for each character that nobody can read."""
+    """Return the parts of a message, with a question mark for each character that cannot be encoded."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
@@ -80,14 +80,14 @@ def _readable(value: Any) -> Any:
 
 
 class Frames:
-    """Finds the messages in bytes as they come."""
+    """Splits a stream of bytes into messages."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Take in bytes; return the messages that are complete now."""
+        """Add bytes; return the messages that are complete now."""
         buffer = self._buffer
         buffer += data
         found = []
@@ -107,7 +107,7 @@ def challenge() -> str:
 
 
 def proof(secret: str, who: str, service: str, worker: str) -> str:
-    """Return the proof of who knows the secret, for the challenges of both sides."""
+    """Return the proof that `who` knows the secret, for the challenges of both sides."""
     words = f"rdfaspider {who} {service} {worker}"
     return hmac.new(secret.encode(), words.encode(), "sha256").hexdigest()
 
@@ -153,8 +153,8 @@ class Address:
 class Security:
     """How a worker and a service trust each other.
 
-    secret       what both know; "" if whoever can connect may
-    certificate  a file with the certificate of the service, or of who has signed it; "" is no TLS
+    secret       known to both; "" admits everyone who can connect
+    certificate  a file with the certificate of the service, or of its issuer; "" is no TLS
     key          a file with the key of the certificate, which only the service needs
     """
 

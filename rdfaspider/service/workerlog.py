@@ -1,8 +1,7 @@
-"""The log of all workers in one place: a file beside the frontier, PATH.log, of bounded size.
+"""The log of all workers: a file beside the frontier, PATH.log, of bounded size.
 
-Layout: a line each, with the time, the level, the worker and its words. When the file has grown too large it
-becomes PATH.log.1, in the place of the one before. What the system has not written down is lost with the
-machine.
+Layout: one line each, with time, level, worker and text. When the file is too large it becomes PATH.log.1,
+replacing the previous one. What the system has not yet written is lost with the machine.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _LARGEST = 4 << 20
 _LONGEST = 2_000  # characters of a line
 
-# When, at which level, and what.
+# Time, level and text.
 Line = tuple[float, str, str]
 
 
@@ -30,7 +29,7 @@ class WorkerLog:
         self._older = Path(f"{frontier}.log.1")
 
     def write(self, worker: str, lines: Iterable[Line]) -> None:
-        """Write down what a worker has logged; OSError if that cannot be."""
+        """Write the lines that a worker has logged; OSError if that fails."""
         with self._path.open("a", encoding="utf-8", errors="replace") as file:
             for time, level, text in lines:
                 moment = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M:%S")

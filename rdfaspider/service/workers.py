@@ -1,8 +1,9 @@
-"""The workers that the service knows, and what each of them holds.
+"""The workers of the service, and what each of them holds.
 
-Layout. A URL that is handed out has a grant, a number that its worker knows it by; these numbers go up.
-Invariant: what is in flight in the frontier is held by exactly one worker, or kept for one (allocator.py).
-All of this is in memory. After a kill it comes back with the workers, whose names are in the note `workers`.
+Layout. A URL that is handed out has a grant, a number by which its worker knows it; these numbers increase.
+Invariant: what is in flight in the frontier is held by exactly one worker, or reserved for one
+(allocator.py). All of this is in memory. After a kill the workers bring it back; their names are in the
+note `workers`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ NOTE = "workers"
 
 
 class Worker:
-    """One worker. Nobody else changes what it holds: URLs, turns of hosts, turns of servers."""
+    """One worker. Only its methods change what it holds: URLs, turns of hosts, turns of servers."""
 
     def __init__(self, frontier: LocalFrontier, name: str, run: str, grants: int = 0) -> None:
         self.name = name
@@ -39,16 +40,16 @@ class Worker:
         self.heard = 0.0
         self.ended = 0
         self.peer: object | None = None  # None while it is not connected
-        # The number of its last message, and the reply, in case that this did not arrive.
+        # The number of its last message, and the reply, in case that got lost.
         self.number = -1
         self.reply = Reply(number=-1)
-        # The versions of notes that it knows, and what it is being told bit by bit.
+        # The versions of notes that it knows, and the scans whose results it gets in parts.
         self.seen: dict[str, int] = {}
         self.views: Iterator[HostView] = iter(())
         self.rows: Iterator[UrlView | bool | None] = iter(())
         self._frontier = frontier
         self._granted = grants
-        self._held: dict[int, Taken] = {}
+        self.held: dict[int, Taken] = {}  # by grant
         self._hosts: dict[int, int] = {}
         self._borrowed: set[str] = set()
         self._server_turns: set[str] = set()
@@ -56,44 +57,39 @@ class Worker:
     # --- URLs ---
 
     @property
-    def held(self) -> dict[int, Taken]:
-        """Return the URLs that it holds, by their grants."""
-        return self._held
-
-    @property
     def has_had_any(self) -> bool:
-        """Tell whether it was ever granted a URL."""
+        """Return whether it was ever granted a URL."""
         return self._granted > 0
 
     def grant(self, taken: Taken) -> int:
-        """Let it hold a URL; return the number of the grant."""
+        """Give it a URL; return the number of the grant."""
         self._granted += 1
-        self._held[self._granted] = taken
+        self.held[self._granted] = taken
         return self._granted
 
     def end(self, grant: int) -> Taken | None:
-        """Let it hold a URL no more; None if it did not."""
-        return self._held.pop(grant, None)
+        """Take a URL from it; None if it does not hold it."""
+        return self.held.pop(grant, None)
 
     def take_back(self, greeting: Greeting, now: float) -> None:
-        """Take what it has held since before a restart into flight again, unless others have it."""
+        """Put what it has held since before a restart back into flight, unless others have it."""
         for turn in greeting.server_turns:
             self._frontier.lending.lend_again(self._turn(turn.name), turn.address, now)
             self._server_turns.add(turn.name)
         for hold in greeting.holds:
             if (taken := self._frontier.adopt(hold.url, now)) is not None:
-                self._held[hold.grant] = taken
+                self.held[hold.grant] = taken
                 self._hosts[hold.host] = taken.host
 
     def host(self, number: int) -> int:
-        """Return the number that a host has here of which another copy of the frontier has told this worker;
-        -1, which no host has, if that is not known."""
+        """Translate the number of a host that another copy of the frontier gave this worker; -1, which no
+        host has, if it is unknown."""
         return self._hosts.get(number, -1)
 
     # --- turns ---
 
     def borrow(self, wish: Borrow, own: int | None, now: float) -> float:
-        """Take the turn of a host; return the seconds to wait if that cannot be."""
+        """Take the turn of a host; return the seconds to wait, 0.0 if it is lent."""
         if wish.url in self._borrowed:
             return 0.0
         seconds = self._frontier.borrow(own, wish.url, wish.address, now, alone=wish.alone)
@@ -107,7 +103,7 @@ class Worker:
             self._frontier.repay(url, now)
 
     def lend_server(self, turn: ServerTurn, now: float) -> float:
-        """Take the turn of a server; return the seconds to wait if that cannot be."""
+        """Take the turn of a server; return the seconds to wait, 0.0 if it is lent."""
         if turn.name in self._server_turns:
             return 0.0
         name = self._turn(turn.name)
@@ -117,7 +113,6 @@ class Worker:
         return seconds
 
     def has_turn(self, name: str) -> bool:
-        """Tell whether it has the turn of a server."""
         return name in self._server_turns
 
     def give_back(self, name: str, now: float) -> None:
@@ -126,28 +121,28 @@ class Worker:
             self._frontier.lending.end(self._turn(name), now)
 
     def _turn(self, name: str) -> str:
-        """Return the name of a turn, which another worker may have asked for before it died."""
+        """Return a unique name of a turn: another worker may have asked for the same one before it died."""
         return f"{name} {self.name}"
 
     def put_back(self, now: float) -> None:
-        """Let go of everything."""
-        for taken in self._held.values():
+        """Release everything."""
+        for taken in self.held.values():
             self._frontier.release(taken, now)
-        self._held.clear()
+        self.held.clear()
         for url in self._borrowed.copy():
             self.repay(url, now)
         for name in self._server_turns.copy():
             self.give_back(name, now)
 
     def view(self, now: float) -> WorkerView:
-        """Return it as people see it."""
-        return WorkerView(self.name, self.about, len(self._held), self.ended, now - self.heard)
+        return WorkerView(self.name, self.about, len(self.held), self.ended, now - self.heard)
 
 
 class Workers:
     """All workers by name, and the names of those that may come back after a restart.
 
-    Until these have, or are taken for dead, nothing may be handed out: they hold what nobody knows of.
+    Until these have come back or count as dead, nothing may be handed out: the service does not know what
+    they hold.
     """
 
     def __init__(self, frontier: LocalFrontier, allocator: Allocator, opened: float) -> None:
@@ -162,25 +157,25 @@ class Workers:
 
     @property
     def are_expected(self) -> bool:
-        """Tell whether workers may come back."""
+        """Return whether workers may come back."""
         return bool(self._expected)
 
     @property
     def is_deserted(self) -> bool:
-        """Tell whether no worker is there, and none is waited for."""
+        """Return whether there are no workers, and none are expected."""
         return not (self._there or self._expected)
 
     def is_waiting(self, now: float) -> bool:
-        """Tell whether workers may come back with what they hold, which nobody else may get."""
+        """Return whether workers may come back with what they hold, which no other may get."""
         return bool(self._expected) and now < self._opens
 
     def has(self, worker: Worker) -> bool:
-        """Tell whether a worker is not taken for dead; onlookers never are."""
+        """Return whether a worker does not count as dead; onlookers never do."""
         return not worker.name or self._there.get(worker.name) is worker
 
     def find(self, name: str, run: str, now: float) -> Worker | None:
-        """Return the worker of a name that comes back, None if it is new; FrontierUnavailable if another one
-        has that name."""
+        """Return the worker of a name that comes back, None if it is new; FrontierUnavailable if another
+        one has the name."""
         worker = self._there.get(name)
         if worker is None or worker.run == run:
             return worker
@@ -193,7 +188,7 @@ class Workers:
         return None
 
     def add(self, worker: Worker) -> bool:
-        """Let a worker in; tell whether it was expected back, or had anything before."""
+        """Add a worker; return whether it was expected back, or had URLs before."""
         comes_back = worker.name in self._expected or worker.has_had_any
         self._there[worker.name] = worker
         self._expected.discard(worker.name)
@@ -201,7 +196,7 @@ class Workers:
         return comes_back
 
     def remove(self, worker: Worker, now: float) -> None:
-        """Let a worker go, and put back what it held."""
+        """Remove a worker, and put back what it held."""
         self._allocator.leave(worker.name, now)
         worker.put_back(now)
         if self._there.pop(worker.name, None) is not None:
@@ -214,9 +209,9 @@ class Workers:
             self.remove(worker, now)
 
     def remove_silent(self, now: float) -> None:
-        """Remove workers that were not heard of for too long."""
+        """Remove workers that have been silent for too long."""
         for worker in [each for each in self if now - each.heard > DEAD_AFTER]:
-            logger.warning("The worker %s is gone: its URLs are handed out again.", worker.name)
+            logger.warning("The worker %s is gone: its URLs will be handed out again.", worker.name)
             self.remove(worker, now)
         if self._expected and now >= self._opens:
             logger.warning("Workers did not come back: %s.", ", ".join(sorted(self._expected)))

@@ -50,11 +50,11 @@ class Watched:
 
     @property
     def held(self) -> dict[Taken, int]:
-        return self.member.frontier._session.held
+        return self.member.frontier.session.held
 
     @property
     def at_hand(self) -> list[Taken]:
-        return list(self.member.frontier._session.at_hand)
+        return list(self.member.frontier.session.at_hand)
 
     def land(self, member: Member, taken: Taken, now: float) -> None:
         member.frontier.finish(taken, "done", now, gain=1.0)

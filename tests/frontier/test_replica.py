@@ -31,7 +31,7 @@ from rdfaspider.service.replica.journal import Journal, unpack
 from rdfaspider.service.replica.logged import LoggedFrontier, Standing
 from rdfaspider.service.replica.node import Node, _Unfit
 from rdfaspider.service.replica.registry import BEGINNING, Keys, Registry, View, shard_url
-from rdfaspider.service.replica.sharded import agree_on_shards
+from rdfaspider.service.replica.shards import agree_on_shards
 from tests.frontier import redis_servers
 from tests.frontier.replicas import NodeProcess, await_leader, await_standby, url_of, view_of
 
@@ -300,7 +300,7 @@ def test_an_end_of_a_url_that_a_copy_does_not_know_leads_to_its_links_still(pair
 
 
 def test_an_operation_that_nobody_knows_is_refused(pair: Pair) -> None:
-    with pytest.raises(ValueError, match="does not know"):
+    with pytest.raises(ValueError, match="unknown to this version"):
         pair[1].do("explode")
 
 
@@ -347,7 +347,7 @@ class Worker(ReplicatedFrontier):
 
     def _leave(self) -> None:
         super()._leave()
-        self._session.ask(Leave(), type(None), 10)
+        self.session.ask(Leave(), type(None), 10)
 
 
 def ordered(url: str, *nodes: NodeProcess) -> tuple[NodeProcess, NodeProcess]:
@@ -422,7 +422,7 @@ def test_a_paused_leader_that_wakes_too_late_acknowledges_nothing(url: str, tmp_
             finish(worker, 5)
             await_standby(url, two)
             one.pause()
-            held = worker._session
+            held = worker.session
             held.do(Put(["http://late.test/"], 0, [], 0))
             held.begin(Exchange())  # it is in the buffers of the leader, which sleeps
             assert await_leader(url, two) is two
@@ -470,7 +470,7 @@ def test_a_redis_that_loses_everything_costs_nothing_while_the_leader_lives(
                 client.flushall()
             finish(worker, 10)
             await_standby(url, two)
-            assert "is not that of the leader" in two.log
+            assert "differs from the leader" in two.log
             assert worker.counts().done == 20
 
 
@@ -606,7 +606,7 @@ def test_a_leader_without_redis_ends(tmp_path: Path) -> None:
     began = time.monotonic()
     one.end()
     assert time.monotonic() - began < 15
-    assert "has what others do not know" in one.log
+    assert "changes that are not in the log yet" in one.log
 
 
 def test_a_redis_that_has_lost_everything_hears_again_how_many_shards_there_are(

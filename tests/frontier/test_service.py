@@ -103,7 +103,7 @@ def take(frontier: ServedFrontier) -> Taken:
 
 def settle(frontier: ServedFrontier) -> None:
     """Wait until everything is told."""
-    frontier._session.exchange(Exchange(look="exactly"), 10)
+    frontier.session.exchange(Exchange(look="exactly"), 10)
 
 
 URLS = [f"http://h{number}.test/" for number in range(40)]
@@ -197,9 +197,9 @@ def test_a_service_that_comes_back_knows_what_its_workers_hold(served: Served) -
             settle(other)
             assert other.take(0.0) is None, "one may come back with anything"
             settle(one)
-            others = {take(other).url for _ in range(len(URLS) - len(one._session.held))}
+            others = {take(other).url for _ in range(len(URLS) - len(one.session.held))}
             assert held.url not in others
-            assert not others & {taken.url for taken in one._session.held}
+            assert not others & {taken.url for taken in one.session.held}
         one.finish(held, "done", 0.0)
         settle(one)
         assert one.counts().done == 1
@@ -216,7 +216,7 @@ def test_a_worker_that_holds_many_long_urls_can_come_back(served: Served) -> Non
         assert one.counts().in_flight == len(urls)
         for taken in held:
             assert taken is not None
-            one._session.end(taken, lambda grant: End(grant, "done", [], {}))
+            one.session.end(taken, lambda grant: End(grant, "done", [], {}))
         assert one.counts().done == len(urls)
 
 
@@ -225,20 +225,20 @@ def test_a_turn_that_was_lent_is_lent_once(served: Served) -> None:
         url = "http://victim.test/robots.txt"
         eventually(lambda: one.borrow(None, url, "", 0.0) == 0.0)
         settle(one)
-        assert one._session.lent == {}
-        assert one._session.borrowing == {}
+        assert one.session.lent == {}
+        assert one.session.borrowing == {}
 
 
 def test_what_is_at_hand_goes_back_when_all_are_told_to_pause(served: Served) -> None:
     with served.worker("one") as one:
         one.put(URLS)
         take(one)
-        eventually(lambda: (one.counts(), one._session.at_hand)[1])
+        eventually(lambda: (one.counts(), one.session.at_hand)[1])
         with served.worker(onlooks=True, read_ahead=0) as onlooker:
             onlooker.tell("state", "pause")
         settle(one)
         settle(one)
-        assert len(one._session.held) == 1
+        assert len(one.session.held) == 1
         assert one.counts().in_flight == 1
 
 
@@ -278,7 +278,7 @@ def test_a_worker_that_is_not_heard_of_is_taken_for_dead(served: Served) -> None
     with served.worker("other") as other:
         served.clock.now += DEAD_AFTER + 1
         settle(other)
-        served.threaded.loop.call_soon_threadsafe(served.threaded.handler.bury_the_dead)
+        served.threaded.loop.call_soon_threadsafe(served.threaded.handler.remove_silent_workers)
         assert take(other).url == lost.url
         one.finish(lost, "failed", 0.0)
         settle(one)  # it is let in again, but holds nothing
@@ -370,7 +370,7 @@ def test_what_workers_log_is_kept_in_one_place(served: Served) -> None:
     with served.worker("one") as one, served.worker("other") as other:
         first = [(0.0, "WARNING", "a\nb"), (1.0, "INFO", "c")]
         for frontier, lines in ((one, first), (other, [(2.0, "ERROR", "d \x1b[2J")])):
-            frontier._session.exchange(Exchange(log=lines), 10)
+            frontier.session.exchange(Exchange(log=lines), 10)
         with served.worker(onlooks=True, read_ahead=0) as onlooker:
             assert onlooker.log(10, "INFO") == [
                 "1970-01-01 00:00:00 WARNING [one] a / b",
@@ -428,9 +428,9 @@ def test_whoever_says_something_else_is_hung_up_on(served: Served, said: bytes) 
 @pytest.mark.parametrize("did", [[["no such", 1]], [["end"]], [["put", 5, 0, []]], 7, [[]]])
 def test_a_worker_that_makes_no_sense_is_told(served: Served, did: Any) -> None:
     with served.worker("one") as one, served.worker("two", read_ahead=0) as two:
-        two._session.did = did
+        two.session.did = did
         with pytest.raises(FrontierUnavailable, match="cannot read this worker"):
-            two._session.exchange(Exchange(), 10)
+            two.session.exchange(Exchange(), 10)
         one.put(URLS[:1])
         take(one)
 
@@ -459,7 +459,7 @@ def test_a_service_that_does_not_know_the_secret_is_not_trusted(served: Served) 
 
 def test_nothing_listens_beyond_this_machine_without_a_secret(served: Served) -> None:
     handler = served.threaded.handler
-    with pytest.raises(FrontierUnavailable, match="anybody in who reaches"):
+    with pytest.raises(FrontierUnavailable, match="would admit everyone"):
         Service(handler, Address.parse("frontier://0.0.0.0"), Security())
     Service(handler, Address.parse("frontier://0.0.0.0"), Security(secret="x"))
     with pytest.raises(FrontierUnavailable, match="too long"):

@@ -824,7 +824,7 @@ def test_what_is_asked_and_told_concerns_all_shards(services: Services) -> None:
     here, there = host_on(0, 2), host_on(1, 2)
     with services.worker("one") as one, services.worker(onlooks=True, read_ahead=0) as onlooker:
         seen: list[dict[str, str]] = []
-        one.attach(Hooks(heed=seen.append))
+        one.attach(Hooks(instructed=seen.append))
         one.put([here, there])
         for _ in range(2):
             one.finish(take(one), "failed", 0.0, reason="404", status=404)

@@ -121,7 +121,7 @@ class Room:
     def kill(self, member: Member) -> None:
         """End a worker that nobody hears of any more; the service knows at once, as a crew does."""
         member.is_dead = True
-        self.handler.bury(member.name)
+        self.handler.remove_worker(member.name)
 
     def run(
         self,
@@ -139,7 +139,7 @@ class Room:
         while self._events and ended < fetches:
             self.now, _, member, taken = heapq.heappop(self._events)
             if member is None:
-                self.handler.bury_the_dead()
+                self.handler.remove_silent_workers()
                 self._push(self.now + BEAT, None, None)
                 if all(each.wakes == float("inf") for each in self.members) and begun == ended:
                     break

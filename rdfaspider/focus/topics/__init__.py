@@ -2,7 +2,7 @@
 
     topics = read_topics(Path("topics.toml"))     names, words, types, seeds
     classifier = Classifier(topics)               page → (topic, score), link → (topic, score)
-    hint = hint_of(topic, score)                  what waits with a URL (ranker.py)
+    hint = hint_of(topic, score)                  kept with a waiting URL (ranker.py)
 
 The pools are in the frontier (orders/topics.py).
 

@@ -1,8 +1,8 @@
-"""Pages and links → topics, by the words of topics, and for pages by the types they speak of.
+"""Finds the topics of pages and links, by keywords and, for pages, by types.
 
-Each sign counts: a keyword in the text, more in the title, more still a type or a vocabulary. A keyword of
-several topics counts for each by its part. What speaks for a sub-topic speaks for its parent too; the
-best topic is found from the top down, so that a page about bread is first about food.
+Each sign counts: a keyword in the text, more in the title, and most a type or a vocabulary. A keyword of
+several topics counts for each in part. Signs of a sub-topic count for its parent too; the best topic is
+found from the top down, so a page about bread is first about food.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 _LONGEST_TEXT = 50_000  # characters that are read of a page
 _TITLE, _ANCHOR, _TYPE, _VOCABULARY = 3.0, 3.0, 5.0, 2.0
-_MOST_OF_A_WORD = 3.0  # however often a page says it
-_INHERITED = 0.5  # of its page's score that a link gets
-_BESIDE = 0.5  # of the signs for its best topic that a page must have to be about another one too
+_MOST_OF_A_WORD = 3.0  # however often it occurs
+_INHERITED = 0.5  # of its page's score that a link inherits
+_BESIDE = 0.5  # of the signs for its best topic that make a page about another one too
 
 
 class Classifier:
-    """Tells what pages are about and what links lead to."""
+    """Classifies pages and links."""
 
     def __init__(self, topics: Sequence[Topic]) -> None:
         self._topics = topics
@@ -40,15 +40,15 @@ class Classifier:
                 self._words[word].append(number)
 
     def page(self, text: str, title: str = "", types: Iterable[str] = ()) -> tuple[int, int]:
-        """Return the topic of a page, 0 if of none, and how sure that is, from 0 to 255."""
+        """Return the topic of a page, 0 if none, and a score from 0 to 255."""
         return next(iter(self.topics(text, title, types)), (0, 0))
 
     def topics(
         self, text: str, title: str = "", types: Iterable[str] = ()
     ) -> list[tuple[int, int]]:
-        """Return all topics that a page is about, the best first, and how sure each is.
+        """Return all topics of a page, the best first, with their scores.
 
-        Of a topic and its sub-topics there is one.
+        There is one of each topic with its sub-topics.
         """
         signs: dict[int, float] = defaultdict(float)
         self._read(signs, text, 1.0)
@@ -65,7 +65,7 @@ class Classifier:
         ]
 
     def link(self, page: tuple[int, int], url: str, anchor: str = "") -> tuple[int, int]:
-        """Predict the topic of what a link leads to, from its page's, its text and its URL."""
+        """Predict the topic of a link's target from its page, its text and its URL."""
         signs: dict[int, float] = defaultdict(float)
         topic, score = page
         if topic:
@@ -92,15 +92,15 @@ class Classifier:
                 signs[number] += _VOCABULARY
 
     def _decide(self, signs: Mapping[int, float]) -> tuple[int, int]:
-        """Return the topic for which most speaks, 0 if none, and how sure that is."""
-        if not signs:  # as of most links
+        """Return the topic with the most signs, 0 if none, and its score."""
+        if not signs:  # as for most links
             return 0, 0
         totals = self._totals(signs)
         root = max(self._children[0], key=lambda root: totals.get(root, 0.0))
         return self._descend(totals, root), _score(totals[root])
 
     def _totals(self, signs: Mapping[int, float]) -> dict[int, float]:
-        """Return what speaks for each topic or for one of its sub-topics."""
+        """Return the signs of each topic, including its sub-topics."""
         totals = dict(signs)
         for number in range(len(self._topics) - 1, 0, -1):  # sub-topics come after their parent
             parent = self._topics[number].parent
@@ -109,7 +109,7 @@ class Classifier:
         return totals
 
     def _descend(self, totals: Mapping[int, float], topic: int) -> int:
-        """Return the sub-topic that a page of a topic is about, or the topic itself."""
+        """Return the sub-topic of a page of a topic, or the topic itself."""
         while True:
             least = totals[topic] / 3  # of a topic's signs must be those of its sub-topic
             likely = [child for child in self._children[topic] if totals.get(child, 0.0) > least]
@@ -119,7 +119,7 @@ class Classifier:
 
 
 def _score(strength: float) -> int:
-    """Return a sum of signs as a byte: it doubles for every 32, and 127 and more is beyond doubt."""
+    """Return a sum of signs as a byte: 32 for each doubling; 127 and more is beyond doubt."""
     return min(round(32 * log2(1.0 + strength)), 255)
 
 

@@ -9,8 +9,8 @@
     [food.baking]
     keywords = ["bread", "oven", "yeast"]
 
-A keyword is one word, in any case. A topic needs keywords, types or vocabularies, by which its pages are
-known; its seeds are pages with many links to such pages. Whatever is wrong is said with its line.
+A keyword is one word, in any case. A topic needs keywords, types or vocabularies, which identify its pages;
+its seeds are pages with many links to such pages. Errors name the line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 
 
 class Topic(NamedTuple):
-    """One topic; `parent` is the number of the one it is part of, 0 if of none."""
+    """One topic; `parent` is the number of the topic that contains it, 0 if none."""
 
     name: str
     parent: int
@@ -45,7 +45,7 @@ class Topic(NamedTuple):
 
 
 def read_topics(path: Path) -> list[Topic]:
-    """Read a topics file; ValueError with file and line if it is wrong. Topic 0 is everything else."""
+    """Read a topics file; ValueError with file and line if it is invalid. Topic 0 is everything else."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -59,7 +59,7 @@ def read_topics(path: Path) -> list[Topic]:
 
 
 def parse_topics(text: str) -> list[Topic]:
-    """Read the text of a topics file; ValueError with the line at fault."""
+    """Parse a topics file; ValueError with the line at fault."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -80,7 +80,7 @@ def _with_line_first(message: str, text: str) -> str:
 
 
 class _Lines:
-    """Finds the line of a table or of a key in it, as far as they are written plainly."""
+    """Finds the line of a table or of a key in it, if they are written plainly."""
 
     def __init__(self, text: str) -> None:
         self._lines: dict[tuple[str, ...], int] = {}
@@ -103,7 +103,7 @@ class _Reader:
         self._lines, self._topics = lines, topics
 
     def read(self, path: tuple[str, ...], table: Any, parent: int) -> None:
-        """Add the topic of a table, then those in it."""
+        """Add the topic of a table, then its sub-topics."""
         if not isinstance(table, dict):
             known = (
                 f"a topic has {', '.join(_LISTS)} and sub-topics" if path[1:] else "it is no topic"
@@ -161,5 +161,5 @@ class _Reader:
 
 
 def without_scheme(iri: str) -> str:
-    """Return an IRI without http:// or https://, for vocabularies are written with both."""
+    """Return an IRI without http:// or https://, because vocabularies are written with both."""
     return iri.partition("://")[2]

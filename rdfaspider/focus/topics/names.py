@@ -1,4 +1,4 @@
-"""The names of a crawl's topics, kept with its frontier: there a topic is a number."""
+"""The names of a crawl's topics, stored with its frontier, where a topic is a number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOTE = "topics"
 
 
 class Notes(Protocol):
-    """A frontier, as far as it keeps notes."""
+    """The part of a frontier that keeps notes."""
 
     def note(self, name: str) -> bytes | None: ...
 
@@ -22,7 +22,7 @@ class Notes(Protocol):
 
 
 def keep_names(frontier: Notes, topics: Sequence[Topic]) -> None:
-    """Note the names of a crawl's topics; ValueError if it was begun with others."""
+    """Store the names of a crawl's topics; ValueError if it was begun with others."""
     names = [topic.name for topic in topics]
     begun = read_names(frontier.note(NOTE))
     if names[: len(begun)] != begun:
@@ -35,5 +35,5 @@ def keep_names(frontier: Notes, topics: Sequence[Topic]) -> None:
 
 
 def read_names(note: bytes | None) -> list[str]:
-    """Return the names of topics that a frontier has noted, by their numbers."""
+    """Return the names of topics in a note, by their numbers."""
     return [str(name) for name in json.loads(note)] if note else []

@@ -4,10 +4,10 @@ What is known of a URL goes into its hint, 24 bits:
 
     requests (3)   links (5)   topic (8)   score (8)
 
-Requests are those that were made for it, as far as seven. Links are those that were found to it as a power of
-two (Morris's counter), so that most links change nothing on disk. Topic and score are what the best judged
-of these links said, and once the page was read, its own. A link as its finder describes it has topic and
-score only, and so have the hints of frontiers that earlier versions began: one link, and no request.
+Requests counts the requests for it, up to seven. Links is the number of links to it as a power of two
+(Morris's counter), so that most links change nothing on disk. Topic and score are those of the best of
+these links and, once the page was read, its own. The hint of a new link has topic and score only, as have
+the hints of earlier versions: one link, and no request.
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ def requests_of(hint: int) -> int:
 
 
 def merge(old: int, new: int, chance: Random) -> int:
-    """Return the hint of a URL that was found again: the better judged topic, and the links of both.
+    """Return the hint of a URL that was found again: the topic with the better score, and the links of
+    both.
 
-    The power of two of the larger number is raised with the probability at which the mean is their sum.
+    The larger power of two is raised with the probability that makes the mean their sum.
     """
-    # It is asked for each link, so nothing else is called.
+    # This runs for each link, so it calls nothing else.
     best = (new if new & 255 > old & 255 else old) & _JUDGED
     more, fewer = old >> _LINKS & _MOST_DOUBLINGS, new >> _LINKS & _MOST_DOUBLINGS
     if more < fewer:
@@ -68,16 +69,16 @@ def requested(hint: int) -> int:
 
 
 def judgement(topic: int, score: int) -> float:
-    """Return the gain by which the frontier is told what a page that was read is about; it is never 0."""
+    """Return the gain that carries the topic of a page to the frontier; it is never 0."""
     return float(1 << _LINKS | hint_of(topic, score))
 
 
 def judged(hint: int, gain: float) -> int:
-    """Return the hint of a URL whose page was read, with what that is about; see `judgement`."""
+    """Return the hint of a URL whose page was read, with the topic from its `judgement`."""
     return hint & ~_JUDGED | int(gain) & _JUDGED if gain else hint
 
 
 def relevance(score: int, links: int = 1, requests: int = 0) -> int:
-    """Return the rank of a URL in its pool from 0 to 255: its score, more by each doubling of the links
-    to it, less by each request that was made for it."""
+    """Return the rank of a URL in its pool from 0 to 255: its score, plus 16 for each doubling of the links
+    to it, minus 32 for each request for it."""
     return min(max(round(score + 16 * log2(max(links, 1)) - 32 * requests), 0), 255)

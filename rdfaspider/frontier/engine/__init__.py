@@ -1,6 +1,8 @@
 """The engine: the frontier of one process, in a directory, on RocksDB.
 
-local.py      `LocalFrontier`, which is the frontier; every other frontier hands one of these out
-sieve.py      looks up what was found; admission.py says what of it is within the limits
-counters.py   URLs by state; terms.py how the crawl was begun, which it keeps
+local.py      `LocalFrontier`, the frontier itself; every other frontier serves one of these
+urls.py       moves URLs from state to state
+sieve.py      looks up links; admission.py checks them against the limits
+counters.py   URLs by state
+terms.py      the terms on which the crawl began, which it keeps
 """

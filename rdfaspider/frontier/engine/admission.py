@@ -1,4 +1,4 @@
-"""What the sieve takes in of the links that it finds: new URLs within the limits of depth and host."""
+"""Which of the links in the inbox are admitted: new URLs within the limits of depth and host."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.schedule.hosts import Host
-from rdfaspider.frontier.tables.findings import DEPTH, NO_DEPTH
 from rdfaspider.frontier.tables.inbox import Inbox
+from rdfaspider.frontier.tables.trie import DEPTH, NO_DEPTH
 from rdfaspider.urls.keys import host_of, is_dynamic
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def smallest_depths(entries: Iterable[Entry]) -> dict[bytes, int]:
 
 
 def redirected(entries: Iterable[Entry]) -> dict[bytes, int]:
-    """Return the keys of the inbox that were found by redirects alone, each with the fewest of them."""
+    """Return the keys that only redirects led to, each with the smallest number of hops."""
     found: dict[bytes, int] = {}
     for entry in entries:
         if entry.hops:
@@ -87,7 +87,7 @@ def within_host(
     findings: Mapping[bytes, int],
     reject: Reject,
 ) -> list[bytes]:
-    """Return the keys of a host that it has room for, in order; seeds always have."""
+    """Return the keys that a host has room for, in order; seeds always fit."""
     of_all, of_waiting = limits.host_urls - host.taken_in, limits.host_waiting - host.waiting
     if min(of_all, of_waiting) >= len(keys):
         return keys
@@ -108,9 +108,9 @@ def within_host(
 
 
 def count_admitted(database: Database, limits: FrontierLimits) -> Counter[bytes]:
-    """Return how many URLs the sieve would take in from the inbox now, by the key of their host.
+    """Return how many URLs the sieve would now take in from the inbox, by the key of their host.
 
-    Nothing is written. A shorter way to a page that is done may let more in; those are not found yet.
+    Nothing is written. A shorter way to a done page may admit more URLs; those are not counted.
     """
     found = smallest_depths(Inbox(database).entries)
     keys = sorted(found)
@@ -125,4 +125,4 @@ def count_admitted(database: Database, limits: FrontierLimits) -> Counter[bytes]
 
 
 def _ignore(reason: str, count: int) -> None:
-    """Count nothing."""
+    """Discard the count."""

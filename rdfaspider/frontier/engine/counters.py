@@ -1,4 +1,4 @@
-"""The numbers of a frontier that must survive with its state, packed to be written with every change."""
+"""The counters of a frontier, packed and written with every change of state."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _NUMBERS = 5
 class Counters:
     """URLs by state, the next free numbers, and unfinished URLs by depth.
 
-    `floor` is the smallest depth at which anything is unfinished: no page can be found at a smaller
-    depth any more, unless new seeds come.
+    `floor` is the smallest depth of an unfinished URL: no page can be found at a smaller depth any more,
+    unless new seeds come.
     """
 
     def __init__(self, database: Database) -> None:

@@ -1,8 +1,8 @@
 """The frontier of one process, in a directory: trie, paged queue and host heap on RocksDB.
 
-Each public method that changes anything writes one batch, so that the change is there after a kill or
-is not. What is only in memory can be found again: URLs in flight are stored as waiting, queue pages
-are made again, host heaps are filled from the hosts' records.
+Each public method writes its changes as one batch, which survives a kill whole or not at all. What is only
+in memory can be restored: URLs in flight are stored as waiting, queue pages are made again, and host heaps
+are filled from the hosts' records.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rdfaspider.frontier.schedule.schedule import Schedule
 from rdfaspider.frontier.sharding import Shard
 from rdfaspider.frontier.tables.database import Database, guarded
 from rdfaspider.frontier.tables.failures import Failure
-from rdfaspider.frontier.tables.trie import FAILED, WAITING, Trie
+from rdfaspider.frontier.tables.trie import FAILED, WAITING
 from rdfaspider.frontier.views.urls import UrlViews
 from rdfaspider.urls.keys import host_of, to_key, to_url
 
@@ -49,12 +49,12 @@ class LocalFrontier:
     """A Frontier (see the package) for one process at a time.
 
     politeness  how long hosts are left alone
-    lease       seconds after which a URL in flight is taken for lost and handed out again
-    order       name of an order (orders.py); a crawl keeps the one it began with
+    lease       seconds after which a URL in flight counts as lost and is handed out again
+    order       name of an order (orders/); a crawl keeps the one it began with
     limits      how much is taken in; a crawl cannot go deeper than it began
-    window      how wide the window of the order is, if it has one; None is as the crawl began
-    ranking     what comes first in that window; None is as the crawl began
-    shard       which shard of a crawl it is, and of how many (sharding.py)
+    window      width of the order's window, if it has one; None keeps that of the crawl
+    ranking     what comes first in that window; None keeps that of the crawl
+    shard       its number in the crawl, and the number of shards (sharding.py)
     now         the time of opening
     """
 
@@ -82,7 +82,7 @@ class LocalFrontier:
         try:
             self._keep_begun(window, ranking)
             self._load(order, politeness or Politeness(), limits or FrontierLimits())
-        except (OSError, ValueError):  # it was begun otherwise, or is damaged
+        except (OSError, ValueError):  # it was begun on other terms, or is damaged
             self._database.close()
             raise
 
@@ -93,28 +93,25 @@ class LocalFrontier:
 
     @guarded
     def _load(self, order: str, politeness: Politeness, limits: FrontierLimits) -> None:
-        self._limits = keep_terms(self._database, order, limits)
+        self.limits = keep_terms(self._database, order, limits)
         self._order = ORDERS[order](self._database)
         self._hosts = Hosts(self._database, politeness)
         self._schedule = Schedule(self._hosts, self._order)
         self._queue = Queue(self._database.waiting, self._order)
         self._leases = Leases(self._lease)
         self._urls = Urls(self._database, self._order)
-        parts = (self._urls, self._schedule, self._queue, self._order, self._limits, self.shard)
+        self.trie = self._urls.trie
+        parts = (self._urls, self._schedule, self._queue, self._order, self.limits, self.shard)
         self._sieve = Sieve(self._database, *parts)
         is_new = self._database.meta.get(b"clean") is None
-        self._lending = Lending(self._schedule, self._lease, -math.inf if is_new else self._now)
-        self._borrowing = Borrowing(self._hosts, self._schedule, self._lending, self._lease)
+        # Lends turns of servers to pages of other shards.
+        self.lending = Lending(self._schedule, self._lease, -math.inf if is_new else self._now)
+        self._borrowing = Borrowing(self._hosts, self._schedule, self.lending, self._lease)
         self._restore()
 
-    @property
-    def trie(self) -> Trie:
-        """Return every URL that was ever taken in."""
-        return self._urls.trie
-
     def _restore(self) -> None:
-        """Bring back the hosts with work. That they rest after a kill is written down, so that another
-        restart does not forget it."""
+        """Bring back the hosts with work. Their rest after a kill is written, so that a second restart does
+        not forget it."""
         batch = self._database.batch()
         killed = self._database.meta.get(b"clean") == b"no"
         for host in self._schedule.restore(self._now, killed=killed):
@@ -122,20 +119,20 @@ class LocalFrontier:
         self._database.write(batch)
         self._database.meta[b"clean"] = b"no"
 
-    # --- alone ---
+    # --- not shared ---
 
     is_shared = False
     state = "run"
     is_settled = True
 
     def attach(self, hooks: Hooks) -> None:
-        """Ask nobody: there is one worker."""
+        """Ask nothing: there is one worker."""
 
     def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
-        """Call nobody: no other worker changes a note."""
+        """Do nothing: no other worker changes a note."""
 
     def say(self, name: str, **words: Any) -> None:
-        """Tell nobody: there is no service."""
+        """Do nothing: there is no service."""
 
     # --- in ---
 
@@ -202,21 +199,19 @@ class LocalFrontier:
         self._now = now
         if self._sieve.inbox.size:
             self._sieve.run()
-        placing = now + self._lease if self._schedule.unresolved else None
-        lent = self._lending.first
         times = (
             self._schedule.next_time(now),
             self._urls.postponed.first,
             self._leases.first,
-            placing,
-            lent,
+            now + self._lease if self._schedule.unresolved else None,
+            self.lending.first,
         )
         return min((max(time - now, 0.0) for time in times if time is not None), default=None)
 
     @guarded
     def adopt(self, url: str, now: float) -> Taken | None:
-        """Take a URL back into flight that somebody has held since before a restart; None if it has ended, or
-        is in flight already."""
+        """Put a URL back into flight that a worker has held since before a restart; return None if it has
+        ended or is in flight already."""
         record = self.trie.record(url)
         if record is None or record.state != WAITING or self._leases.has(record.number):
             return None
@@ -287,11 +282,11 @@ class LocalFrontier:
 
     @guarded
     def requeue(self, pattern: str) -> int:
-        """Let failed URLs wait again in which a regular expression is found; return how many."""
+        """Make the failed URLs that match a regular expression wait again; return how many."""
         return sum(self.requeuing(pattern))
 
     def requeuing(self, pattern: str) -> Iterator[bool]:
-        """Do the same URL by URL, and yield of each known one whether it waits again."""
+        """Do the same URL by URL; yield for each known one whether it waits again."""
         wanted = re.compile(pattern)
         for key, record in self.trie.subtree():
             is_wanted = record.state == FAILED and bool(wanted.search(to_url(key)))
@@ -373,13 +368,8 @@ class LocalFrontier:
 
     # --- other shards ---
 
-    @property
-    def lending(self) -> Lending:
-        """Return who lends turns of servers to pages of other shards."""
-        return self._lending
-
     def address_of(self, host: int) -> str:
-        """Return the address of the server of a host that has work, "" if it has one of its own."""
+        """Return the server address of a host with work, "" if it has a server to itself."""
         known = self._hosts.by_id(host)
         server = None if known is None else known.server
         return "" if server is None else server.address or ""
@@ -391,35 +381,35 @@ class LocalFrontier:
 
     @property
     def floor_elsewhere(self) -> int:
-        """Return at which depth other shards have something unfinished, as far as is known."""
+        """Return the smallest unfinished depth of the other shards, as far as is known."""
         return self._sieve.floor_elsewhere
 
     def set_floor_elsewhere(self, depth: int) -> None:
-        """Take in at which depth other shards have something unfinished."""
+        """Set the smallest unfinished depth of the other shards."""
         self._sieve.floor_elsewhere = depth
 
     @property
     def is_owing(self) -> bool:
-        """Tell whether there are links that other shards have yet to hear of."""
+        """Return whether some links have yet to be forwarded to other shards."""
         return self._sieve.outbox.size > 0
 
     @guarded
     def owed(self, most: int, now: float) -> list[Owed]:
-        """Return links that somebody is to tell other shards of, and to say that of by `forwarded`."""
+        """Return links to forward to other shards; the caller confirms them with `forwarded`."""
         return list(self._sieve.outbox.hand_out(most, now))
 
     @guarded
     def owe(
         self, page: str, depth: int, links: Sequence[str], contexts: Sequence[int], hops: int
     ) -> None:
-        """Take in links of a page that other shards have yet to hear of."""
+        """Store links of a page that have yet to be forwarded to other shards."""
         batch = self._database.batch()
         self._sieve.outbox.add(batch, to_key(page), depth, list(map(to_key, links)), contexts, hops)
         self._database.write(batch)
 
     @guarded
     def forwarded(self, page: str, depth: int) -> None:
-        """Take in that other shards know the links of a page, by a depth of these."""
+        """Record that other shards have the links of a page, at a depth of the links."""
         batch = self._database.batch()
         self._sieve.outbox.remove(batch, to_key(page), depth)
         self._database.write(batch)
@@ -427,8 +417,8 @@ class LocalFrontier:
     # --- time ---
 
     def _put_back_overdue(self, now: float) -> None:
-        """Let URLs wait again whose lease ran out, and those that were put off until now."""
-        self._lending.expire(now)
+        """Put back URLs whose lease has expired, and postponed URLs whose time has come."""
+        self.lending.expire(now)
         while (lost := self._leases.expired(now)) is not None:
             host = self._land(lost, now)
             self._write(self._database.batch(), host)
@@ -449,7 +439,7 @@ class LocalFrontier:
 
     @guarded
     def advance(self, now: float) -> None:
-        """Let URLs wait again that were put off until now, though nobody takes any."""
+        """Put back overdue and postponed URLs while no worker takes any."""
         self._now = now
         self._put_back_overdue(now)
 
@@ -470,22 +460,16 @@ class LocalFrontier:
 
     @property
     def is_broken(self) -> bool:
-        """Tell whether it could not be written, and takes nothing more."""
+        """Return whether a write failed, after which nothing more is accepted."""
         return self._database.is_broken
 
     @property
     def in_flight(self) -> int:
-        """Return how many URLs are in flight."""
         return len(self._leases)
 
     @property
-    def limits(self) -> FrontierLimits:
-        """Return the limits in force."""
-        return self._limits
-
-    @property
     def politeness(self) -> Politeness:
-        """How long hosts are left alone; it may be changed at any time."""
+        """Return the rules of politeness; they may be replaced at any time."""
         return self._hosts.politeness
 
     @politeness.setter
@@ -494,7 +478,6 @@ class LocalFrontier:
 
     @property
     def views(self) -> UrlViews:
-        """Return how people see URLs."""
         return UrlViews(self._database)
 
     def hosts(self, now: float) -> Iterator[HostView]:
@@ -503,9 +486,11 @@ class LocalFrontier:
             yield self._hosts.view(host, now)
 
     def _sieve_to_look(self) -> None:
-        """Look up what is in the inbox, because nobody knows how many of its links are new."""
+        """Look up the inbox, because only that shows how many of its links are new."""
         if self._sieve.inbox.size and not self._database.is_broken:
-            with suppress(FrontierUnavailable):  # the next change says so, to somebody who can stop
+            with suppress(
+                FrontierUnavailable
+            ):  # the next change raises it where the crawl can stop
                 self._run_sieve()
 
     @guarded
@@ -513,12 +498,12 @@ class LocalFrontier:
         self._sieve.run()
 
     def host_key(self, number: int) -> str | None:
-        """Return the key of a host that has work; numbers are of this directory, keys of every copy."""
+        """Return the key of a host with work; numbers differ between copies, keys do not."""
         host = self._hosts.by_id(number)
         return None if host is None else host.key.decode("ascii")
 
     def host_number(self, key: str) -> int | None:
-        """Return the number of a host that has work; links that were found are looked up first."""
+        """Return the number of a host with work; links in the inbox are looked up first."""
         host = self._hosts.in_memory(key.encode("ascii"))
         if host is None:
             self._sieve_to_look()
@@ -535,16 +520,15 @@ class LocalFrontier:
 
     @guarded
     def copy_to(self, path: Path) -> None:
-        """Make a copy in a directory that is not there yet, on the same disk; what is written goes on."""
+        """Copy the written state to a new directory on the same disk, while writing goes on."""
         self._database.copy_to(path)
 
     def abandon(self) -> None:
-        """Let go of the directory as a kill does: whoever opens it next does not know what was in flight."""
+        """Close the directory as a kill would: the next opener does not know what was in flight."""
         self._database.close()
 
     @guarded
     def close(self) -> None:
-        """Write everything to disk. What is in flight will be handed out again."""
         try:
             if not self._database.is_broken:
                 self._sieve.run()  # so that the numbers on disk are those of `counts`

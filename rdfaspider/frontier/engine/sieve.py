@@ -1,9 +1,9 @@
-"""The sieve: links that were found are looked up in the trie; new URLs wait, better depths are passed on.
+"""The sieve looks up links in the trie. New URLs wait; smaller depths are passed on.
 
-A depth gets better when a URL is found again by a shorter way. A waiting URL simply takes it. A finished
-page passes it on: its links, which are on record while this can happen, go through the inbox again,
-one deeper than the page now is. So the pages visited are those within the depth limit by the shortest
-way, whatever the order in which they were found (guarantee G6).
+A depth decreases when a URL is found again by a shorter way. A waiting URL simply takes it. A finished page
+passes it on: its links, which are kept while this can happen, go through the inbox again, one deeper than
+the page is now. So the pages visited are those within the depth limit by the shortest way, in whatever
+order they were found (guarantee G6).
 """
 
 from __future__ import annotations
@@ -19,12 +19,21 @@ from rdfaspider.frontier.engine.admission import (
     within_depth,
     within_host,
 )
-from rdfaspider.frontier.tables.findings import DEPTH, HINT, NO_DEPTH, parts
 from rdfaspider.frontier.tables.inbox import Inbox
 from rdfaspider.frontier.tables.outbox import Outbox
 from rdfaspider.frontier.tables.outlinks import Outlinks
 from rdfaspider.frontier.tables.referrers import Referrers, finders
-from rdfaspider.frontier.tables.trie import DONE, POSTPONED, WAITING, depth_of, unpack
+from rdfaspider.frontier.tables.trie import (
+    DEPTH,
+    DONE,
+    HINT,
+    NO_DEPTH,
+    POSTPONED,
+    WAITING,
+    depth_of,
+    parts,
+    unpack,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class Sieve:
-    """Takes links in, and empties the inbox into the trie, one batch at a time."""
+    """Adds links to the inbox, and empties the inbox into the trie, one batch at a time."""
 
     def __init__(
         self,
@@ -69,9 +78,9 @@ class Sieve:
         self._queue = queue
         self._order = order
         self._limits = limits
-        self._stirred: list[Host] = []  # hosts with work that got more
-        # The smallest depth at which another shard has something unfinished, as far as is known: a mistake
-        # costs a page a second fetch. Until somebody says how far the others are, they may be anywhere.
+        self._stirred: list[Host] = []  # hosts that had work and got more
+        # The smallest unfinished depth of the other shards, as far as is known: an error costs a second
+        # fetch of a page. Until the workers report it, assume the smallest.
         self.floor_elsewhere = 0 if shard.total > 1 else NO_DEPTH
 
     @property
@@ -81,7 +90,7 @@ class Sieve:
 
     @property
     def is_due(self) -> bool:
-        """Tell whether enough links have gathered."""
+        """Return whether enough links have gathered."""
         return self.inbox.size >= self._order.inbox_page
 
     def take_in(
@@ -94,7 +103,7 @@ class Sieve:
         contexts: Sequence[int],
         hops: int,
     ) -> None:
-        """Add the links of a page that is done to a batch; those `abroad` are on record only."""
+        """Add the links of a done page to a batch; those `abroad` are only kept on record."""
         if self.is_within(page.depth + depth_step, links):
             own = contexts[: len(links)] if abroad else contexts
             self.inbox.add(batch, page.depth + depth_step, links, own, page.number, hops)
@@ -103,14 +112,14 @@ class Sieve:
             self._outlinks.keep(batch, page.depth, page.number, depth_step, links, hops)
 
     def is_within(self, depth: int, links: Sequence[object]) -> bool:
-        """Tell whether links may be within the limits by their depth; if not, they are counted."""
+        """Return whether the depth of links may be within the limits; if not, count them as rejected."""
         if depth <= max(self._limits.depth, self._limits.dynamic_depth):
             return True
         self._counters.reject("depth", len(links))
         return False
 
     def run(self) -> None:
-        """Look up everything in the inbox, and what that brings in turn."""
+        """Look up everything in the inbox, and whatever that adds to it."""
         while self.inbox.size:
             batch = self._database.batch()
             entries = self.inbox.empty(batch)
@@ -159,7 +168,7 @@ class Sieve:
         findings: Mapping[bytes, int],
         entries: list[Entry],
     ) -> list[Host]:
-        """Take in new URLs as far as the limits allow; return the hosts that were without work."""
+        """Take in new URLs within the limits; return the hosts that had no work before."""
         accepted: list[bytes] = []
         idle: list[Host] = []
         first, limits, reject = self._counters.next_number, self._limits, self._counters.reject
@@ -194,7 +203,7 @@ class Sieve:
     def _improve(
         self, batch: WriteBatch, key: bytes, record: Record, found: int
     ) -> tuple[Host, ...]:
-        """Give a known URL a smaller depth or another hint; return its host if that gets work by it."""
+        """Give a known URL a smaller depth or another hint; return its host if this gives it work."""
         depth, hint = parts(found)
         depth = min(record.depth, depth)
         if self._order.reads_hints and record.state != DONE:  # then there is nothing left to expect
@@ -218,13 +227,13 @@ class Sieve:
                 batch, self.inbox, key, record.number, record.depth, depth
             )
         ):
-            # Only new seeds can do that. The page is fetched again for its links.
+            # Only new seeds can cause this. The page is fetched again for its links.
             return (self.reopen(batch, key, better),)
         self._urls.trie.update(batch, key, better)
         return ()
 
     def reopen(self, batch: WriteBatch, key: bytes, record: Record) -> Host:
-        """Let a finished URL wait again, at the depth and with the attempts of its record."""
+        """Make a finished URL wait again, at the depth and with the attempts of its record."""
         host = self._hosts.known(key)
         self._urls.reopen(batch, host, key, record)
         self._counters.save(batch)

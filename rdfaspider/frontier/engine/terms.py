@@ -1,4 +1,4 @@
-"""How a crawl was begun, which it keeps: its order, its window, its depth, and the limits of its last run."""
+"""The terms on which a crawl began, which it keeps: order, window, depth, and the limits of its last run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Window(NamedTuple):
-    """How wide the window of an order is, 0 for as wide as it comes, and what comes first in it."""
+    """Width of an order's window, 0 for automatic, and what comes first in it."""
 
     size: int = 0
     ranking: str = "off"
@@ -23,15 +23,15 @@ class Window(NamedTuple):
         return f"FRONTIER_WINDOW={self.size} and FRONTIER_RANKING={self.ranking}"
 
 
-# The orders that have a window, and what may come first in it.
+# The orders that have a window, and the rankings within it.
 WITH_WINDOW = ("topwindow", "leafwindow")
 RANKINGS = ("off", "profit")
 
 
 def keep_window(database: Database, order: str, size: int | None, ranking: str | None) -> None:
-    """Note the window of a crawl, or what is asked for of it; None is as begun.
+    """Store the window of a new crawl, or check the one asked for; None keeps that of the crawl.
 
-    Raise ValueError if it was begun with another one, or has none.
+    Raise ValueError if the crawl has another window, or its order has none.
     """
     if size is None and ranking is None:
         return
@@ -58,13 +58,12 @@ def keep_window(database: Database, order: str, size: int | None, ranking: str |
 
 
 def window_of(database: Database) -> Window:
-    """Return the window of a crawl."""
     noted = database.meta.get(b"window")
     return Window() if noted is None else Window(*json.loads(noted))
 
 
 def keep_shard(database: Database, shard: Shard) -> None:
-    """Note which shard of a crawl this is; ValueError if it is another one."""
+    """Store which shard of a crawl this is; ValueError if it was begun as another one."""
     begun = shard_begun(database)
     if database.meta.get(b"order") is None:
         database.meta[b"shard"] = str(shard).encode()
@@ -81,9 +80,9 @@ def shard_begun(database: Database) -> Shard:
 
 
 def keep_terms(database: Database, order: str, limits: FrontierLimits) -> FrontierLimits:
-    """Note how a crawl is run and return its limits, within the depth that it was begun with.
+    """Store the terms of a crawl and return its limits, within the depth it was begun with.
 
-    Raise ValueError if it was begun otherwise and cannot go on like this.
+    Raise ValueError if it was begun on terms that exclude these.
     """
     meta = database.meta
     begun = meta.get(b"order")
@@ -117,7 +116,7 @@ def order_of(database: Database) -> str | None:
 def limits_of(database: Database, otherwise: FrontierLimits) -> FrontierLimits:
     """Return the limits of the last run of a crawl.
 
-    One that an earlier version began has noted its depth only; the other limits are `otherwise`.
+    Earlier versions stored only its depth; then the other limits are those of `otherwise`.
     """
     noted, deepest = database.meta.get(b"limits"), database.meta.get(b"depth")
     if noted is not None:

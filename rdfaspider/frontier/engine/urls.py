@@ -1,6 +1,6 @@
-"""The states of URLs: trie, waiting ones, postponed ones, failures and counters, which change together.
+"""The states of URLs: trie, waiting and postponed URLs, failures and counters, which change together.
 
-Each method adds its changes to a batch, and to the counts of the host, which the caller writes and saves.
+Each method adds its changes to a batch and to the counts of the host. The caller writes both.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.engine.counters import Counters
 from rdfaspider.frontier.tables.failures import Failure, Failures
-from rdfaspider.frontier.tables.findings import DEPTH, parts
 from rdfaspider.frontier.tables.postponed import Postponed
 from rdfaspider.frontier.tables.trie import (
     DENIED,
+    DEPTH,
     DONE,
     FAILED,
     POSTPONED,
     WAITING,
     Record,
     Trie,
+    parts,
     unpack,
 )
 from rdfaspider.frontier.tables.waiting import WaitingUrls
@@ -39,7 +40,7 @@ _STATES = {"done": DONE, "failed": FAILED, "denied": DENIED}
 
 
 class Urls:
-    """Moves URLs from state to state. The order says where a waiting one is, and what it keeps of each."""
+    """Moves URLs from state to state. The order decides the rank and the hint of each."""
 
     def __init__(self, database: Database, order: Order) -> None:
         self.trie = Trie(database)
@@ -54,7 +55,7 @@ class Urls:
     def add(
         self, batch: WriteBatch, host: Host, keys: list[bytes], findings: Mapping[bytes, int]
     ) -> int:
-        """Let new URLs of a host wait; return the number of the first."""
+        """Make new URLs of a host wait; return the number of the first."""
         first = self.counters.next_number
         self._waiting.add_all(batch, host, keys, findings, first)
         host.taken_in += len(keys)
@@ -64,7 +65,7 @@ class Urls:
     def add_records(
         self, batch: WriteBatch, keys: list[bytes], findings: Mapping[bytes, int], first: int
     ) -> None:
-        """Write the records of all URLs that were added from a number on, sorted."""
+        """Write the records of all URLs added since a number, sorted."""
         own = [findings[key] for key in keys]
         self.trie.add(batch, keys, own, first)
         for found, count in Counter(own).items():
@@ -73,7 +74,7 @@ class Urls:
     def mark_target(
         self, batch: WriteBatch, host: Host, key: bytes, found: int, number: int, hops: int
     ) -> None:
-        """Write down once more a new URL to which redirects have led."""
+        """Write a new URL again, now as the target of redirects."""
         depth, hint = parts(found)
         record = Record(WAITING, depth, 0, number, hint, hops)
         self._waiting.write(batch, host, key, record)
@@ -90,7 +91,7 @@ class Urls:
         hint: int,
         failure: Failure,
     ) -> bytes:
-        """End a URL, with the hint that the order keeps of it; return its key."""
+        """End a URL with the hint that the order gives it; return its key."""
         key = self._remove(batch, host, taken, _STATES[state], hint)
         counters = self.counters
         counters.end(taken.depth)
@@ -111,7 +112,7 @@ class Urls:
     def postpone(
         self, batch: WriteBatch, host: Host, taken: Taken, hint: int, until: float, failure: Failure
     ) -> None:
-        """Let a URL wait for a time of its own."""
+        """Postpone a URL until a time."""
         self._failures.keep(batch, taken.number, failure)
         taken.attempts = min(taken.attempts + 1, 255)
         self._remove(batch, host, taken, POSTPONED, hint)
@@ -127,21 +128,21 @@ class Urls:
     # --- known ones ---
 
     def due(self, batch: WriteBatch, now: float, most: int) -> Iterator[tuple[bytes, Record]]:
-        """Yield postponed URLs whose time has come, each to be made waiting by `wake`."""
+        """Yield postponed URLs whose time has come; the caller passes each to `wake`."""
         keys = self.trie.keys(self.postponed.pop(batch, now, most))
         for key, data in zip(keys, self.trie.records(keys), strict=True):
             assert data is not None
             yield key, unpack(data)
 
     def wake(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
-        """Let a postponed URL wait for its host only."""
+        """Make a postponed URL wait for its host only."""
         record = record._replace(state=WAITING)
         host.postponed -= 1
         self._waiting.add(batch, host, key, record)
         self.trie.update(batch, key, record)
 
     def reopen(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
-        """Let a URL wait again that is done or failed, with the depth and attempts of its record."""
+        """Make a done or failed URL wait again, with the depth and attempts of its record."""
         if record.state == DONE:
             host.done -= 1
             self.counters.done -= 1
@@ -156,6 +157,6 @@ class Urls:
     def move(
         self, batch: WriteBatch, host: Host, key: bytes, record: Record, better: Record
     ) -> None:
-        """Let a waiting URL wait at another depth, or with another hint."""
+        """Make a waiting URL wait at another depth, or with another hint."""
         self._waiting.remove(batch, host, key, record)
         self._waiting.add(batch, host, key, better)

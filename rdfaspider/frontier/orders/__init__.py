@@ -1,12 +1,12 @@
-"""Orders: which of the waiting URLs of a host come next, and which of the ready hosts.
+"""Orders: which waiting URLs of a host come next, and which ready host.
 
 breadth      shallow pages first
 roundrobin   one URL of each branch in turn, at every level (the RDFa Web Spider's XTrie)
 topwindow    the leftmost leaf of each host, host after host (Tarantula)
-leafwindow   a window over the leaves of each host, to and fro (Tarantula)
+leafwindow   a window over the leaves of each host, back and forth (Tarantula)
 profit       the best pages first (WIRE)
 topics       one URL of each topic in turn (WebParF)
-harvest      where triples grow, as far as is known
+harvest      where most triples are expected
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where triples grow, as far as is known (row B4): the order that learns.
+"""Where most triples are expected (row B4): the order that learns.
 
-What is learnt is in rdfaspider/focus/harvest.py; here it chooses among the waiting URLs.
+rdfaspider/focus/harvest.py learns; this module chooses among the waiting URLs.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.database import Database
     from rdfaspider.frontier.tables.waiting import WaitingCursor
 
-# Sections of a host that are compared; what lies in further ones waits until the first are empty.
+# Sections of a host that are compared; URLs in other sections wait until these are empty.
 _SECTIONS = 64
-# URLs of a section that are read at once: one is handed out, and the next one says what the section promises
-# after it. It saves a read where a host is asked for many at a time.
+# URLs of a section that are read at once: one is handed out, and the next shows what the section promises
+# after it. This saves a read where a host is asked for many at a time.
 _AHEAD = 2
-# After so many pages what was learnt is written down; a kill forgets the rest. It takes some 20 ms when much
-# is known, a hundredth of the time of these pages.
+# Pages after which what was learnt is written; a kill loses the rest. Writing takes some 20 ms when much is
+# known, a hundredth of the time of these pages.
 _SAVED_AFTER = 1_000
-_NAME = b"harvest2"  # of an earlier format nothing is read
-# Comes after every host with a share left.
+_NAME = b"harvest2"  # an earlier format is not read
+# Puts a host after every host with a share left.
 _LATE = 1e12
 
 
 class Sections:
-    """The sections of one host in which URLs wait, and which of them is the best.
+    """The sections of one host in which URLs wait, and the best of them.
 
-    Layout: the best promise of each section, and the scores that were drawn for them; `ahead` has the URLs
-    that come next in the section it is `ahead_of`, after the one that was picked last; the next one is last.
-    Invariant: there are no scores but of sections in `promises`, and `best` is the highest of them or None.
+    Layout: `promises` has the best promise of each section, `scores` the scores drawn for them. `ahead` has
+    the next URLs of the section `ahead_of`, after the one that was picked last; the next one is last.
+    Invariant: only sections in `promises` have scores, and `best` is the highest score or None.
     """
 
     __slots__ = ("ahead", "ahead_of", "best", "promises", "scores")
@@ -56,7 +56,7 @@ class Sections:
         self.ahead_of = b""
 
     def find_best(self, harvest: Harvest) -> tuple[float, bytes]:
-        """Return the highest score, and its section; what was not scored yet is."""
+        """Return the highest score and its section; score those that have none."""
         if self.best is None:
             scores, promises = self.scores, self.promises
             for section in promises.keys() - scores.keys():
@@ -65,40 +65,39 @@ class Sections:
         return self.best
 
     def set_promise(self, section: bytes, promise: int) -> None:
-        """Take in what a section promises now."""
+        """Update what a section promises."""
         if self.promises.get(section) != promise:
             self.promises[section] = promise
             self.scores.pop(section, None)
             self.best = None
 
     def drop(self, section: bytes) -> None:
-        """Take in that nothing waits in a section."""
+        """Drop a section in which nothing waits."""
         self.promises.pop(section, None)
         self.scores.pop(section, None)
         self.best = None
 
     def forget_scores(self) -> None:
-        """Take in that something of the host was learnt."""
+        """Drop the scores, because something was learnt about the host."""
         self.scores.clear()
         self.best = None
 
 
 class HarvestOrder(Order):
-    """The ready host whose best section promises most comes first (Thompson sampling).
+    """The ready host with the most promising section comes first (Thompson sampling).
 
-    The hint is the context of the link by which a URL was found (16 bits) and above it what that
-    promised then (a byte).
+    The hint is the context of the link by which a URL was found (16 bits) and above it what that promised
+    then (a byte).
 
-    Layout: the sections in which URLs of a host wait are in memory for hosts that have work; those that come
-    in are added, those found empty are dropped, and when none is left they are read from disk.
-    Invariant: the rank is the section and the promise turned round, so a section of a host is a range on
-    disk, the most promising first. URLs read ahead are those that come next on disk: they are let go
-    when any of their host come in.
+    Layout: the sections with waiting URLs are in memory for hosts that have work. New ones are added, empty
+    ones are dropped, and when none is left they are read from disk. Invariant: the rank is the section and
+    the inverted promise, so a section of a host is a range on disk, the most promising URL first. URLs read
+    ahead are the next on disk: they are dropped when new URLs of their host arrive.
     """
 
     reads_hints = True
-    # One URL of one host at a time: whatever is learnt or found between two takes changes the choice, and a
-    # host that has a URL at hand is not compared again.
+    # One URL of one host at a time: anything learnt or found between two takes changes the choice, and a
+    # host with a URL at hand is not compared again.
     most_at_hand = 1
     fed_at_once = 1
 
@@ -147,23 +146,22 @@ class HarvestOrder(Order):
                 sections.ahead_of = section
             if not sections.ahead:
                 sections.drop(section)
-            elif (promise := highest_byte_of_hint(sections.ahead[-1][1])) != sections.promises[
-                section
-            ]:
-                sections.set_promise(section, promise)  # the most promising one is gone
-            else:
+                continue
+            promise = highest_byte_of_hint(sections.ahead[-1][1])
+            if promise == sections.promises[section]:
                 return [sections.ahead.pop()]
+            sections.set_promise(section, promise)  # the most promising one is gone
         self._sections[host.id] = Sections(dict(self._read(waiting, host)))
         return self.pick(waiting, host, count)
 
     def _next_of(self, waiting: WaitingCursor, host: Host, section: bytes) -> list[Picked]:
-        """Return the URLs that come next in a section and are not in flight, the first one last."""
+        """Return the next URLs of a section that are not in flight, the first one last."""
         start = section[len(host.key) :] + b"\0"
         rows = takewhile(lambda row: row[0].startswith(start), waiting.of(host, start))
         return [(number, value) for _, number, value in islice(rows, _AHEAD)][::-1]
 
     def _read(self, waiting: WaitingCursor, host: Host) -> Iterator[tuple[bytes, int]]:
-        """Yield the sections of a host in which URLs wait that are not in flight, with their promises."""
+        """Yield the sections of a host with URLs to hand out, with their promises."""
         found = next(waiting.of(host), None)
         for _ in range(_SECTIONS):
             if found is None:

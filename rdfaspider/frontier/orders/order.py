@@ -1,4 +1,4 @@
-"""What an order is."""
+"""The interface of an order, and its simplest form."""
 
 from __future__ import annotations
 
@@ -23,70 +23,70 @@ Picked = tuple[int, bytes]
 
 
 class Order:
-    """A small strategy over the trie on disk; this one goes by arrival, and others change what they like.
+    """Chooses the next URL. This one goes by arrival; subclasses override what they need.
 
-    It chooses the `rank` by which a host's waiting URLs are sorted, picks from them, and says how ready
-    hosts are compared. It never sees politeness: it is only asked for hosts that may be fetched from. A
-    *hint* is what it keeps with each URL, a number of 24 bits, made of what the finder said of the link.
+    An order chooses the `rank` by which a host's waiting URLs are sorted, picks from them, and compares
+    ready hosts. It never sees politeness: it is only asked about hosts that may be fetched from. A *hint*
+    is a number of 24 bits that it keeps with each URL, made from the context of the link.
     """
 
-    # Whether URLs are told apart by hints; if not, none are kept.
+    # Whether the order uses hints; if not, none are kept.
     reads_hints = False
-    # How many URLs of a host may be at hand, of how many hosts they are fetched at once, and how many links
-    # are worth a look: an order that learns wants all this small.
+    # URLs of one host at hand, hosts in one queue page, and links that make a sieve worthwhile: an order
+    # that learns wants these small.
     most_at_hand = MOST_OF_A_HOST
     fed_at_once = FED_AT_ONCE
     inbox_page = INBOX_PAGE
 
     def __init__(self, database: Database) -> None:
-        """Take up what was saved."""
+        """Load what was saved."""
 
     def hint(self, context: int) -> int:
-        """Return the hint for a link of which the finder said this."""
+        """Return the hint for a link with a context."""
         return context
 
     def combine(self, old: int, new: int) -> int:
-        """Return the hint of a URL that was found once more."""
+        """Return the hint of a URL that was found again."""
         return max(old, new)
 
     def requested(self, hint: int) -> int:
-        """Return the hint of a URL that was asked for."""
+        """Return the hint of a URL after a request for it."""
         return hint
 
     def done(self, hint: int, gain: float) -> int:
-        """Return the hint of a URL that is done, by what its page was worth."""
+        """Return the hint of a done URL, given what its page was worth."""
         return hint
 
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
-        """Return the bytes by which a waiting URL is sorted among those of its host, before its number."""
+        """Return the bytes that sort a waiting URL among those of its host, before its number."""
         return b""
 
     def arrived(self, host: Host, keys: Sequence[bytes], findings: Mapping[bytes, int]) -> None:
-        """Take in that new URLs of a host wait (findings.py)."""
+        """Notice new waiting URLs of a host, with their findings (tables/trie.py)."""
 
     def forgotten(self, host: Host) -> None:
-        """Take in that a host has no work any more."""
+        """Notice that a host has no more work."""
 
     def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
         """Return up to `count` of a host's waiting URLs that are not in flight, the next ones first."""
         return [(number, value) for _, number, value in islice(waiting.of(host), count)]
 
     def urgency(self, host: Host) -> Any:
-        """Return how a host compares with others that are ready: small is first.
+        """Return how a host compares with other ready hosts: the smallest comes first.
 
-        It is asked each time a host gets ready, so it reads nothing from disk: there is the URL at hand,
-        and before there is one, `low`, the first rank as far as is known.
+        It is called each time a host gets ready, so it must not read from disk: use the URL at hand and,
+        before there is one, `low`, the first rank as far as is known.
         """
         return host.turn
 
     def taken(self, host: Host, taken: Taken) -> None:
-        """Take in that a URL of a host was handed out."""
+        """Notice that a URL of a host was handed out."""
 
     def learn(self, host: Host, key: bytes, hint: int, gain: float) -> None:
-        """Take in what a page of a host was worth that is done."""
+        """Learn what a done page of a host was worth."""
 
     def save(self, batch: WriteBatch) -> None:
-        """Add to the batch what the order must remember over a restart."""
+        """Add to the batch what the order must remember across a restart."""
 
     def close(self, batch: WriteBatch) -> None:
-        """Add to the batch what may be saved seldom."""
+        """Add to the batch what need not be saved often."""

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
 
-# In-links are counted in powers of two; so many are enough.
+# In-links are counted in powers of two, up to this one.
 _MOST = 24
 
 
 def profit(quality: float, freshness: float | None) -> float:
-    """Return what is gained by fetching a page; None says that there is no copy of it yet."""
+    """Return the gain of fetching a page; a freshness of None means that there is no copy yet."""
     return quality * (1.0 - (freshness or 0.0))
 
 
 def best(pages: Iterable[tuple[Hashable, float, float | None]], count: int) -> list[Hashable]:
-    """Return the names of those of (name, quality, freshness) whose profit is highest."""
+    """Return the names of those of (name, quality, freshness) with the highest profit."""
     ranked = sorted(pages, key=lambda page: -profit(page[1], page[2]))
     return [name for name, _, _ in ranked[:count]]
 
@@ -42,12 +42,12 @@ def quality(depth: int, doublings: int) -> float:
 
 
 class Profit(Order):
-    """The page of highest quality first, among those that wait.
+    """The waiting page of the highest quality first.
 
     The hint is the in-links found so far as a power of two (Morris's counter: each further link raises it
     with probability 2 ** -hint, so that most links change nothing on disk).
 
-    Invariant: the rank is the quality, turned round, so that the best is first.
+    Invariant: the rank is the inverted quality, so that the best is first.
     """
 
     reads_hints = True

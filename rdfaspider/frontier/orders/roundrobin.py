@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class RoundRobin(Order):
-    """The host that was served longest ago comes first, and within it the branch that was.
+    """The host served longest ago comes first, and within it the branch served longest ago.
 
-    A node of the trie is a prefix of the path; its pointer is the child that was last gone down. The
-    next URL is found from the root by going, at each node, to the next child after its pointer that has
-    something waiting, wrapping round, until a waiting URL ends there. What the paper kept as inherited
-    to-do flags is only that a waiting key exists under a prefix, which is one seek.
+    A node of the trie is a prefix of the path; its pointer is the child that was last visited. To find the
+    next URL, start at the root; at each node go to the next child after its pointer that has something
+    waiting, wrapping round, until a waiting URL ends there. The paper's inherited to-do flags are here the
+    existence of a waiting key under a prefix, which is one seek.
 
     Invariant: the rank is the path, and pointers are on disk as of the last queue page.
     """
@@ -57,7 +57,7 @@ class RoundRobin(Order):
             if pointer or found is None:
                 found = _first(waiting.of(host, past(pointer)), node, passed) if pointer else None
                 found = found or _first(waiting.of(host, node), node, passed)
-            # Where there is no pointer yet, what was found below the node is its first.
+            # Without a pointer, the first URL found below the node is its first.
             if found is None:
                 return None
             rank, number, value = found
@@ -77,7 +77,7 @@ def _name(host: int, node: bytes) -> bytes:
 
 
 def _first(urls: Iterator[Found], node: bytes, passed: set[int]) -> Found | None:
-    """Return the first URL below a node that was not passed yet."""
+    """Return the first URL below a node that was not picked yet."""
     for rank, number, value in urls:
         if not rank.startswith(node):
             return None

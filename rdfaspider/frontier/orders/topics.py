@@ -1,6 +1,6 @@
 """One URL of each topic in turn, the best of each first: WebParF's allocator and ranker (rows P2, P3).
 
-What a topic is, and which links belong to it, is said by whoever finds them (focus/topics).
+The finder of a link decides its topic (focus/topics).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _TOPIC = 0xFF00  # its bits in a hint
 
 
 class Topics(Order):
-    """The hint is the topic and what its ranker goes by: score, links, requests (topics/ranker.py).
+    """The hint is the topic and the input of its ranker: score, links, requests (topics/ranker.py).
 
-    The turns are those of fair queueing: a URL at hand gets the next tag of its topic, one more than the last
-    of that topic but not less than what is served now. So a topic with a thousand ready hosts and one with
-    a single host are served alternately, as long as both have any.
+    Topics take turns by fair queueing: a URL at hand gets the next tag of its topic, one more than the
+    topic's last tag but not less than the tag being served. So a topic with a thousand ready hosts and one
+    with a single host are served alternately, as long as both have any.
 
     Invariant: the rank is topic and relevance, so a host's pool of a topic is a range, the best first.
     """
@@ -44,7 +44,9 @@ class Topics(Order):
 
     def __init__(self, database: Database) -> None:
         self._chance = Random(0)
-        self._relevance: dict[int, int] = {}  # by all of a hint but the topic: 65,536 at most
+        self._relevance: dict[
+            int, int
+        ] = {}  # by the hint without its topic: 65,536 entries at most
         self._now = 0
         self._last: dict[int, int] = {}
         self._tags: dict[int, int] = {}  # host → tag of the URL it has at hand
@@ -67,9 +69,9 @@ class Topics(Order):
         return bytes((topic_of(hint), 255 - found))
 
     def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
-        """Go round the topics of the host, from the one after that it was last served of."""
+        """Go round the topics of the host, from the one after the last that was served."""
         pools = self._pools(waiting, host, count, -(-count // 4))
-        if 0 < sum(map(len, pools)) < count:  # of so few topics, more of each are wanted
+        if 0 < sum(map(len, pools)) < count:  # with so few topics, take more of each
             pools = self._pools(waiting, host, count, -(-count // len(pools)))
         rows = range(max(map(len, pools), default=0))
         return [pool[row] for row in rows for pool in pools if row < len(pool)][:count]
@@ -77,7 +79,7 @@ class Topics(Order):
     def _pools(
         self, waiting: WaitingCursor, host: Host, most: int, share: int
     ) -> list[list[Picked]]:
-        """Return the best of the next topics of which URLs of a host wait that are not in flight."""
+        """Return the best URLs of the host's next topics, leaving out those in flight."""
         pools: list[list[Picked]] = []
         start = int(host.due) + 1
         for first, end in ((start, 256), (0, start)):
@@ -92,7 +94,7 @@ class Topics(Order):
     def _first(
         self, waiting: WaitingCursor, host: Host, first: int, count: int
     ) -> tuple[int, list[Picked]]:
-        """Return the first topic from a number on that has any, 256 if none, and its best, by one seek."""
+        """Return the first topic from a number on that has any, 256 if none, and its best, with one seek."""
         topic = 256
         pool: list[Picked] = []
         for rank, number, value in waiting.of(host, bytes((first,))):
@@ -104,7 +106,7 @@ class Topics(Order):
 
     def urgency(self, host: Host) -> int:
         if not host.queue:
-            return self._now  # it is given URLs first, and a place among them after
+            return self._now  # it gets URLs first, and a place among them later
         topic = topic_of(host.queue[-1][1].hint)
         tag = max(self._now, self._last.get(topic, 0)) + 1
         self._last[topic] = self._tags[host.id] = tag

@@ -1,10 +1,10 @@
 """Tarantula's sliding windows (seed 001): over the hosts, and over the leaves of each.
 
-A leaf is a waiting URL that the next one of its host, in order of keys, is not below: /a/b is below /a/, /a/
-below /. The rank is the path, so leaves are found by walking. (Where /a-b stands between /a and /a/b, /a
-is taken for a leaf: `-` sorts before `/`.)
+A leaf is a waiting URL whose successor in its host, in order of keys, is not below it: /a/b is below /a/,
+/a/ below /. The rank is the path, so leaves are found by scanning. (Where /a-b stands between /a and /a/b,
+/a counts as a leaf: `-` sorts before `/`.)
 
-A window has a size, and within it a ranking may say what comes first ("used in conjunction with the URL
+A window has a size, and a ranking may decide what comes first in it ("used in conjunction with the URL
 prioritization and ranking schemes", section 5.2; row T11). Both are kept with the crawl (terms.py).
 """
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.database import Database
     from rdfaspider.frontier.tables.waiting import Found, WaitingCursor
 
-# Of a chain of URLs each below the last, so many are walked through; deeper ones count as leaves.
+# The longest chain of URLs, each below the last, that is followed; deeper URLs count as leaves.
 _LONGEST_CHAIN = 64
 
-# Comes before every host that is not in the window.
+# Puts a host before every host outside the window.
 _IN_WINDOW = -1.0
 
 
 class _Windowed(Order):
-    """What both windows have: a size, and a ranking by the profit of pages if one was asked for."""
+    """What both windows share: a size, and an optional ranking by the profit of pages."""
 
     def __init__(self, database: Database) -> None:
         self._size, ranking = window_of(database)
@@ -59,16 +59,16 @@ class _Windowed(Order):
 
 
 class TopWindow(_Windowed):
-    """The leftmost leaf of each host, and the window slides over the hosts from left to right.
+    """The leftmost leaf of each host; the window slides over the hosts from left to right.
 
-    So one host after the other is served in order of their keys; after the last, the next round begins.
-    What is left of a host is served leaf by leaf too: a folder after what is in it.
+    So hosts are served one after the other in order of their keys; after the last, the next round begins.
+    The rest of a host is served leaf by leaf too: a folder after its contents.
 
-    A window of several hosts is the queue page: it has one URL of each of the next hosts, those are compared
-    by their worth, and when none of them is ready any more, the next page is made.
+    A window of several hosts is the queue page: it has one URL of each of the next hosts, which are
+    compared by their worth. When none of them is ready any more, the next page is made.
 
-    Invariant: the window stands at (`_round`, `_key`), and a host's `due` is the round of its next turn. The
-    hosts in a window of several are those that have a URL at hand.
+    Invariant: the window stands at (`_round`, `_key`), and a host's `due` is the round of its next turn.
+    The hosts in a window of several are those with a URL at hand.
     """
 
     def __init__(self, database: Database) -> None:
@@ -79,7 +79,7 @@ class TopWindow(_Windowed):
             self.most_at_hand, self.fed_at_once = 1, self._size
 
     def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
-        if self._size:  # its turn, whoever of the window comes first
+        if self._size:  # its turn, even if another host of the window comes first
             host.due, _ = self._position(host)
         return [
             (number, value) for _, number, value in islice(_leaves_first(waiting.of(host)), count)
@@ -101,15 +101,15 @@ class TopWindow(_Windowed):
 
 
 class LeafWindow(_Windowed):
-    """A window over the leaves of each host that moves to and fro; the windows are read by row.
+    """A window over the leaves of each host that moves back and forth; the windows are read by row.
 
-    Each queue page is the table: a column is the window of a host, and its rows are served one after
-    the other, for the host that was served longest ago comes first.
+    Each queue page is the table: a column is the window of a host, and its rows are served one after the
+    other, because the host served longest ago comes first.
 
-    A window of a size stays where it is until all its leaves were served, however few are taken at once.
+    A window with a size stays in place until all its leaves were served, however few are taken at once.
 
-    Invariant: where the window of a host stands, and which way it moves, is on disk as of the last
-    queue page: the way, the path it begins at and, as long as it stays, a line feed and the last path in it.
+    Invariant: the position and direction of each host's window are on disk as of the last queue page: the
+    direction, the path it begins at and, while it stays, a line feed and the last path in it.
     """
 
     def __init__(self, database: Database) -> None:
@@ -122,7 +122,7 @@ class LeafWindow(_Windowed):
         state = self._moved.get(name) or self._meta.get(name) or b">"
         way = state[:1]
         place, _, end = state[1:].partition(b"\n")
-        for _ in range(4):  # what is left of the window, to the end, back, and once more
+        for _ in range(4):  # the rest of the window, to the end, back, and once more
             found = list(islice(_window(waiting, host, way, place, end), self._size or count))
             if found:
                 chosen = self._ranked(found)[:count]
@@ -153,7 +153,7 @@ class LeafWindow(_Windowed):
 def _window(
     waiting: WaitingCursor, host: Host, way: bytes, place: bytes, end: bytes
 ) -> Iterator[Found]:
-    """Yield the leaves of a host from a place on, to the right or to the left, to an end if there is one."""
+    """Yield the leaves of a host from a place on, to the right or to the left, up to an end if given."""
     if way == b">":
         leaves = _leaves(waiting.of(host, place))
         return takewhile(lambda found: found[0] <= end, leaves) if end else leaves
@@ -162,7 +162,7 @@ def _window(
 
 
 def _leaves(urls: Iterator[Found]) -> Iterator[Found]:
-    """Yield those of sorted URLs that the next one is not below."""
+    """Yield those of sorted URLs whose successor is not below them."""
     previous: Found | None = None
     for found in urls:
         if previous is not None and not is_below(found[0], previous[0]):
@@ -173,7 +173,7 @@ def _leaves(urls: Iterator[Found]) -> Iterator[Found]:
 
 
 def _leaves_backwards(urls: Iterator[Found]) -> Iterator[Found]:
-    """Yield those of URLs sorted backwards that none before them is below."""
+    """Yield the leaves among URLs that are sorted backwards."""
     later = b""
     for found in urls:
         if not (later and is_below(later, found[0])):

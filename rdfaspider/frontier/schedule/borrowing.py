@@ -1,20 +1,19 @@
-"""Schedule of hosts that are taken for something that is none of their URLs: a robots.txt that moved there.
+"""Turns of hosts for fetches other than their own URLs: a robots.txt that moved there.
 
-Whoever wants to fetch from another host than that of the page in flight borrows its turn, and repays it when
+To fetch from another host than that of the page in flight, a worker borrows its turn, and repays it when
 the fetch has ended. In between the host rests, and so does the server at its address, unless that is the
-server of the page itself, whose turn it is anyway. Who is told to wait is told when to come back, each a
-turn later than the one before, so that a thousand that want to go to one host do not all come at once.
+page's own server, whose turn the page has anyway. A borrower that must wait is told when to return, each a
+turn later than the one before, so that a thousand borrowers do not return at once.
 
-The clock of a host that the frontier knows is its own, in memory or on disk. Those of others are in memory
-(`Hosts.strangers`), and go to the host when it becomes known.
+A host that the frontier knows has its own clock, in memory or on disk. The clocks of others are in memory
+(`Hosts.strangers`), and pass to the host when it becomes known.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rdfaspider.frontier.schedule.clocks import Clocks
-from rdfaspider.frontier.schedule.hosts import STRANGER, Host
+from rdfaspider.frontier.schedule.hosts import STRANGER, Clocks, Host
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.hosts import Hosts
@@ -22,41 +21,30 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.schedule import Schedule
     from rdfaspider.frontier.schedule.servers import Server
 
-# Seconds after which a host that is being fetched from is asked for again, if it has no delay.
+# Seconds after which to ask again for a busy host without a delay.
 _AGAIN = 1.0
 
 
-class Queue:
-    """Tells those who must wait for a turn when to come back, one after the other."""
-
-    def __init__(self) -> None:
-        self._ends = Clocks()
-
-    def seconds(self, name: bytes, free: float, pause: float, now: float) -> float:
-        """Return the seconds to wait for a turn that is free at a time, behind all who wait already."""
-        due = max(free, self._ends[name])
-        self._ends[name] = due + max(pause, 0.001)
-        return due - now
-
-
 class Borrowing:
-    """Lends turns of the hosts of a local frontier; the hosts that it returns are to be saved."""
+    """Lends turns of the hosts of a local frontier; the caller saves the hosts that are returned."""
 
-    def __init__(self, hosts: Hosts, turns: Schedule, lending: Lending, lease: float) -> None:
+    def __init__(self, hosts: Hosts, schedule: Schedule, lending: Lending, lease: float) -> None:
         self._hosts = hosts
-        self._schedule = turns
+        self._schedule = schedule
         self._lending = lending
         self._lease = lease
-        self._queue = Queue()
-        # Hosts whose turns are out: when these fetches end is not known.
+        # By host or server: when the last borrower that waits has had its turn.
+        self._queues = Clocks()
+        # Hosts whose turns are lent; when these fetches end is not known.
         self._lent: set[bytes] = set()
 
     def borrow(
         self, own: Host | None, key: bytes, address: str, now: float, *, alone: bool = False
     ) -> tuple[float, Host | None]:
-        """Take the turn of a host for a page of one's own; return the seconds to wait if that cannot be.
+        """Take the turn of a host for a page of `own`; return the seconds to wait, and the host if it is
+        lent.
 
-        If `alone`, that of its server is somebody else's business.
+        If `alone`, another shard keeps the clock of its server.
         """
         host = self._hosts.peek(key) or self._hosts.stranger(key, address)
         server = None if alone else self._server(host, address, own)
@@ -67,7 +55,9 @@ class Borrowing:
             free = max(host.clock, host.blocked, server.clock if server else 0.0)
         if free > now:
             name = server.address.encode() if server and server.address else key
-            return self._queue.seconds(name, free, pause, now), None
+            due = max(free, self._queues[name])
+            self._queues[name] = due + max(pause, 0.001)
+            return due - now, None
         self._lent.add(key)
         if server is not None:
             self._lending.begin(key, server, now)
@@ -75,7 +65,7 @@ class Borrowing:
         return 0.0, host
 
     def repay(self, key: bytes, now: float) -> Host | None:
-        """Let a host, and the server that was lent with it, rest from now; None if it was not lent."""
+        """Make a host, and the server lent with it, rest from now; None if it was not lent."""
         if key not in self._lent:
             return None
         self._lent.discard(key)
@@ -85,7 +75,7 @@ class Borrowing:
         return host
 
     def _server(self, host: Host, address: str, own: Host | None) -> Server | None:
-        """Return the server of a host, unless it is that of the page, or nobody else can be there."""
+        """Return the server of a host, None if it is that of the page or the user's own."""
         if host.is_own:
             return None
         where = address if host.address is None else host.address

@@ -1,10 +1,10 @@
 """The hosts: what is known of each, in memory while it has work, on disk for ever.
 
 Layout. `Host` objects are in memory for hosts with something waiting or in flight, and only for those.
-When each may be asked is the business of turns.py.
+schedule.py decides when each may be asked.
 
-What survives a kill. Each record is written with the change of state that altered it. After a kill
-nobody knows which hosts were just being asked, so all wait for their delay once more.
+What survives a kill. Each record is written with the change of state that altered it. After a kill nothing
+shows which hosts were just being asked, so all wait for their delay once more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.frontier import HostView
 from rdfaspider.frontier.politeness import Manners
-from rdfaspider.frontier.schedule.clocks import Clocks
 from rdfaspider.urls.keys import host_name, host_of
 
 if TYPE_CHECKING:
@@ -27,27 +26,27 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.servers import Server
     from rdfaspider.frontier.tables.database import Database
 
-# id, taken in, waiting, postponed, done, failed; then its manners, then the address of its server, as text
+# id, taken in, waiting, postponed, done, failed; then its manners, then the address of its server as text
 _COUNTS = struct.Struct(">IIIIII")
 
-
-# The number of a host that has none: the frontier does not know it.
+# The number of a host that the frontier does not know.
 STRANGER = -1
 
-# Most hosts have nothing in flight, so all share it.
+# Most hosts have nothing in flight and share this.
 NONE_IN_FLIGHT: frozenset[int] = frozenset()
+
+_MOST_CLOCKS = 10_000
 
 
 class Host(Manners):
     """One host: its counts, its clock, the URLs at hand and the numbers of those in flight.
 
-    `waiting` counts all of its URLs that are not finished, those in flight included; those put off until
-    a time of their own are `postponed`. `queue` holds (place in a page, URL), the next one last, and is
-    at most a page's quota long. `low` is where its waiting keys begin, as far as is known: before it there
-    may be the remains of many that are gone, which RocksDB would have to step over. `address` is None
-    until the host is placed; it and the name tell whether the host `is_own`, and so how many of its URLs
-    may be in flight `at_once`. `turn` counts the takes up to its last one; `due` is the order's business,
-    `server`, `stamp`, `engaged` and `before` are that of turns.py.
+    `waiting` counts all its unfinished URLs, including those in flight, but not the `postponed` ones.
+    `queue` holds (place in a page, URL), the next one last, and at most a page's quota. `low` is where its
+    waiting keys begin, as far as is known: before it there may be many deleted keys, which RocksDB would
+    have to step over. `address` is None until it is resolved; it and the name decide whether the host
+    `is_own`, and so how many of its URLs may be in flight `at_once`. `turn` counts the takes up to its last
+    one. `due` belongs to the order; `server`, `stamp`, `engaged` and `before` belong to schedule.py.
     """
 
     __slots__ = (
@@ -100,12 +99,12 @@ class Host(Manners):
 
     @property
     def can_give(self) -> bool:
-        """Tell whether it has a URL that is not in flight yet."""
+        """Return whether it has a URL that is not in flight yet."""
         return self.waiting > len(self.in_flight)
 
     @property
     def prefix(self) -> bytes:
-        """Return what the keys of its waiting URLs begin with."""
+        """Return the prefix of the keys of its waiting URLs."""
         return self.id.to_bytes(4, "big")
 
     def pack(self) -> bytes:
@@ -125,6 +124,26 @@ class Host(Manners):
         return host
 
 
+class Clocks:
+    """The latest times by name; the oldest entries are dropped when there are too many."""
+
+    def __init__(self) -> None:
+        self._times: dict[bytes, float] = {}
+
+    def __getitem__(self, name: bytes) -> float:
+        """Return a time, 0 if none is known."""
+        return self._times.get(name, 0.0)
+
+    def __setitem__(self, name: bytes, time: float) -> None:
+        self._times.pop(name, None)
+        if len(self._times) >= _MOST_CLOCKS:
+            del self._times[next(iter(self._times))]
+        self._times[name] = time
+
+    def pop(self, name: bytes) -> float:
+        return self._times.pop(name, 0.0)
+
+
 class Hosts:
     """All hosts: those with work by key and by id, the others on disk."""
 
@@ -133,9 +152,9 @@ class Hosts:
         self._family = database.hosts
         self._by_key: dict[bytes, Host] = {}
         self._by_id: dict[int, Host] = {}
-        # Clocks of hosts that are not known, but were asked for something.
+        # Clocks of unknown hosts from which something was fetched.
         self.strangers = Clocks()
-        # Returns a host that is in memory, None if it has no work any more.
+        # Return a host in memory, None if it has no work any more.
         self.by_id: Callable[[int], Host | None] = self._by_id.get
         self.in_memory: Callable[[bytes], Host | None] = self._by_key.get
 
@@ -145,10 +164,10 @@ class Hosts:
             yield self._by_key.get(key) or self._read(key, data)
 
     def find(self, key: bytes) -> Host | None:
-        """Return the host of this name, from memory or from disk, None if it is unknown."""
+        """Return the host of a name, from memory or from disk, None if it is unknown."""
         host = self._by_key.get(key)
-        if host is None and (data := self._family.get(key)) is not None:
-            host = self.remember(self._read(key, data))
+        if host is None and (host := self.peek(key)) is not None:
+            self.remember(host)
         return host
 
     def _read(self, key: bytes, data: bytes) -> Host:
@@ -157,7 +176,7 @@ class Hosts:
         return host
 
     def mark(self, host: Host) -> None:
-        """Find out whether a host is the user's own, which its name or its address tells."""
+        """Decide by its name or its address whether a host is the user's own."""
         own = self.politeness.own
         is_own = own is not None and own.includes(host.name, host.address)
         self.politeness.mark(host, is_own=is_own)
@@ -169,14 +188,14 @@ class Hosts:
         return host
 
     def peek(self, key: bytes) -> Host | None:
-        """Return the host of this name without bringing it into memory, None if it is unknown."""
+        """Return the host of a name without keeping it in memory, None if it is unknown."""
         host = self._by_key.get(key)
         if host is None and (data := self._family.get(key)) is not None:
             host = self._read(key, data)
         return host
 
     def stranger(self, key: bytes, address: str) -> Host:
-        """Return a host that is not known, with the clock it has."""
+        """Return an unknown host with the clock it has."""
         host = Host(key, STRANGER)
         host.address, host.clock = address, self.strangers[key]
         self.mark(host)
@@ -202,7 +221,6 @@ class Hosts:
         return host
 
     def forget(self, host: Host) -> None:
-        """Drop a host without work from memory."""
         self._by_key.pop(host.key, None)
         self._by_id.pop(host.id, None)
 

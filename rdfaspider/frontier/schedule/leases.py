@@ -1,7 +1,7 @@
-"""Who holds which URL, and until when.
+"""URLs in flight, and when their leases expire.
 
-In memory only: after a crash nothing is in flight. Invariant: `_held` has one entry for each URL in
-flight, with the latest Taken for it; an older one has no say any more.
+In memory only: after a crash nothing is in flight. Invariant: `_held` has one entry for each URL in flight,
+with its latest Taken; an older Taken is void.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ class Leases:
         heapq.heappush(self._ends, (now + self._seconds, self._granted, taken))
 
     def holds(self, taken: Taken) -> bool:
-        """Tell whether a URL is in flight by this very grant."""
+        """Return whether a URL is in flight by this very grant."""
         return self._held.get(taken.number) is taken
 
     def has(self, number: int) -> bool:
-        """Tell whether a URL is in flight."""
         return number in self._held
 
     def end(self, taken: Taken) -> None:
@@ -47,6 +46,6 @@ class Leases:
         return self._ends[0][0] if self._ends else None
 
     def expired(self, now: float) -> Taken | None:
-        """Return a URL whose lease has run out, None if there is none."""
+        """Return a URL whose lease has expired, None if there is none."""
         first = self.first
         return self._ends[0][2] if first is not None and first <= now else None

@@ -1,11 +1,11 @@
-"""Schedule of servers that are lent, for pages that this frontier does not hand out itself.
+"""Turns of servers that are lent to pages of other shards.
 
-Who has a turn of a server counts as a fetch in flight there, and the server rests when the turn is given
-back. A turn that is not given back is over after a lease.
+A lent turn counts as a fetch in flight at the server, which rests when the turn is returned. A turn that is
+not returned ends after a lease.
 
-A server with hosts of its own here would always be asked by these first, who know the moment at which it is
-free. So if somebody who asks must wait, the next turn may be promised to the shard from which it comes: its
-own hosts then wait a little longer. Afterwards they come first, if there are any.
+A server with hosts here would always serve them first, because they know the moment at which it is free. So
+if a borrower must wait, the next turn may be promised to its shard: the server's own hosts then wait a
+little longer. After that they come first, if there are any.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.schedule import Schedule
     from rdfaspider.frontier.schedule.servers import Server
 
-# Seconds after which a server that is being fetched from is asked for again, if it has no delay.
+# Seconds after which to ask again for a busy server without a delay.
 _AGAIN = 1.0
 # Seconds for which a promised turn is kept.
 _KEPT = 1.0
@@ -25,23 +25,23 @@ _KEPT = 1.0
 class Lending:
     """Lends turns of servers, by name, from a time on.
 
-    The servers of hosts that are not known here have no clock on disk: all rest once when it begins.
+    The servers of hosts that are unknown here have no clock on disk: all rest once at the start.
     """
 
-    def __init__(self, turns: Schedule, lease: float, begins: float) -> None:
-        self._schedule = turns
+    def __init__(self, schedule: Schedule, lease: float, begins: float) -> None:
+        self._schedule = schedule
         self._lease = lease
         self._begins = begins
         self._lent: dict[str | bytes, tuple[Server, float]] = {}
 
     @property
     def first(self) -> float | None:
-        """Return when the first lease of a turn ends, None if none is out."""
+        """Return when the first lease of a turn ends, None if none is lent."""
         return next(iter(self._lent.values()))[1] if self._lent else None
 
     def lend(self, name: str, address: str, shard: int, now: float) -> float:
-        """Lend the turn of the server at an address to a page of a shard; return the seconds to wait if that
-        cannot be."""
+        """Lend the turn of the server at an address to a page of a shard; return the seconds to wait, 0.0
+        if it is lent."""
         server = self._schedule.servers.to_lend(address)
         if server is None:
             return 0.0
@@ -65,11 +65,11 @@ class Lending:
             self._schedule.set_clock(server, free + _KEPT)
 
     def _is_promised(self, server: Server) -> bool:
-        """Tell whether nobody has had a turn since the last promise: else the clock would be another."""
+        """Return whether no turn was taken since the last promise: otherwise the clock would differ."""
         return server.clock == server.promised[1] + _KEPT
 
     def lend_again(self, name: str, address: str, now: float) -> None:
-        """Take in that a turn has been out since before a restart."""
+        """Restore a turn that has been lent since before a restart."""
         server = self._schedule.servers.to_lend(address)
         if server is not None and name not in self._lent:
             self.begin(name, server, now)
@@ -83,7 +83,7 @@ class Lending:
         self._schedule.set_clock(server, now + server.delay)
 
     def end(self, name: str | bytes, now: float) -> None:
-        """Let a server rest from now, if its turn was lent."""
+        """Make a server rest from now, if its turn was lent."""
         if name not in self._lent:
             return
         server, _ = self._lent.pop(name)

@@ -1,11 +1,11 @@
 """The paged queue: URLs are handed out in pages in which the URLs of one host are far apart.
 
-When ready hosts have nothing at hand, a queue page is made for them: each gives as many URLs as the diversity
-threshold allows, and the page is spread so that the URLs of one host are as far apart as they can be. The
-page says in which order ready hosts are served.
+When ready hosts have nothing at hand, a queue page is made for them: each gives as many URLs as the
+diversity threshold allows, and the page is spread so that the URLs of one host are as far apart as
+possible. The page decides in which order ready hosts are served.
 
-The threshold is the RDFa Web Spider's: the reciprocal of the URLs taken per second, so that at a steady rate
-no host is asked more often than once a second whatever its share.
+The threshold is the RDFa Web Spider's: the reciprocal of the URLs taken per second, so that at a steady
+rate no host is asked more often than once a second, whatever its share.
 
 What survives a kill. A queue page is not written: its URLs count as waiting until they are finished, so the
 next page finds them again.
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", bound="Hashable")
 
-# So many links are worth a sieve of their own accord, and at most so many URLs are put in one batch.
+# An inbox with this many links is sieved, and at most this many URLs are put in one batch.
 INBOX_PAGE = 20_000
 
-# Hosts that are fed in one queue page, if they are ready together.
+# Hosts in one queue page, if they are ready together.
 FED_AT_ONCE = 256
 
-# URLs of a queue page, and the most of one host in it (row K4).
+# URLs in a queue page, and the most of one host in it (row K4).
 QUEUE_PAGE = 2_000
 MOST_OF_A_HOST = 20
 
-# URLs at hand of all hosts together: a few queue pages. Beyond, a host that goes to sleep leaves its own.
+# URLs at hand of all hosts: a few queue pages. Beyond that, a host that goes to sleep drops its own.
 MOST_AT_HAND = 10_000
 
 
 class Queue:
     """The URLs at hand: read from disk, and about to be handed out or in flight.
 
-    Layout: `_loaded` has them by number, and each host has its own in `queue`, with their places in a page,
-    until they are taken. When there are too many, a host that goes to sleep leaves its own.
+    Layout: `_loaded` has them by number. Each host has its own in `queue`, with their places in a page,
+    until they are taken. When there are too many, a host that goes to sleep drops its own.
     """
 
     def __init__(self, waiting: Family, order: Order) -> None:
@@ -61,13 +61,13 @@ class Queue:
         return len(self._loaded)
 
     def get(self, number: int) -> Taken | None:
-        """Return a URL at hand, which may have been found at another depth since it was read."""
+        """Return a URL at hand; its depth may have decreased since it was read."""
         return self._loaded.get(number)
 
     def fill(self, hosts: list[Host], now: float) -> bool:
         """Make a queue page of ready hosts: give each its next URLs, and each URL its place.
 
-        Tell whether there were any.
+        Return whether there were any.
         """
         room = (MOST_AT_HAND - len(self._loaded)) // len(hosts)
         quota = max(1, min(self._diversity.quota(now), self._order.most_at_hand, room))
@@ -88,25 +88,23 @@ class Queue:
         return bool(picked)
 
     def pop(self, host: Host) -> Taken:
-        """Take the next URL of a host that has one at hand."""
         _, taken = host.queue.pop()
         self._diversity.taken()
         return taken
 
     def tidy(self, host: Host) -> None:
-        """Let go of the URLs of a host that goes to sleep, if there are too many; they will be read again."""
+        """Drop the URLs of a host that goes to sleep, if there are too many; they will be read again."""
         if len(self._loaded) > MOST_AT_HAND:
             for _, taken in host.queue:
                 del self._loaded[taken.number]
             host.queue.clear()
 
     def adopt(self, host: Host, taken: Taken) -> None:
-        """Take in a URL that is in flight already; it may be at hand too."""
+        """Add a URL that is in flight already; it may be at hand too."""
         host.queue = [entry for entry in host.queue if entry[1].number != taken.number]
         self._loaded[taken.number] = taken
 
     def drop(self, taken: Taken) -> None:
-        """Take in that a URL is not in flight any more."""
         del self._loaded[taken.number]
 
 
@@ -122,9 +120,9 @@ class Diversity:
         self._takes += 1
 
     def quota(self, now: float) -> int:
-        """Set the threshold by the takes since it was last set, and return its share of a page.
+        """Update the threshold by the takes since the last update, and return its share of a page.
 
-        It is set once a second at most: what is taken in a moment says little of the rate.
+        It is updated at most once a second: a shorter time says little about the rate.
         """
         if self._since is None:
             self._takes, self._since = 0, now
@@ -138,7 +136,7 @@ class Diversity:
 def spread(hosts: Sequence[Kind]) -> list[int]:
     """Return the indexes of a page in an order that puts each host's entries far apart.
 
-    The most frequent host goes first and takes every n/f-th place of the n, each next one the first
+    The most frequent host goes first and takes every n/f-th place of the n; each next one takes the first
     free places at or after its own even steps. Entries of one host keep their order.
     """
     if len(hosts) == 1:  # as an order that learns asks for them

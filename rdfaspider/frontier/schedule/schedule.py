@@ -1,19 +1,19 @@
-"""Whose turn it is: the heap of servers, the hosts of each, and the hosts that are ready.
+"""Which host comes next: the heap of servers, the hosts of each, and the ready hosts.
 
-A server is what answers at an address. Its hosts share its clock and its limit, so that a thousand names
-on one machine are one machine (BUbiNG's workbench). Where servers do not matter, each host is a server of
-its own.
+A server is what answers at an address. Its hosts share its clock and its limit, so that a thousand names on
+one machine are one machine (BUbiNG's workbench). Where servers do not matter, each host has a server to
+itself.
 
 Layout. A host that can give a URL sleeps in the heap of its server, by its own time. A server with a
 sleeper and with room under its limit is in the heap of servers, by the time of its first sleeper or its
-own, whichever is later. When that comes, the host is engaged: it takes a place under the server's
-limit and goes to the heap of ready hosts, by the urgency that the order gives it. A URL that is taken
-keeps that place until it lands. An entry of a heap is valid while its stamp is the latest of what it
-stands for, so that things are moved by a new entry and nothing is searched. Where new entries come often,
-the stale ones are swept out when they are many.
+own, whichever is later. When that time comes, the host is engaged: it takes a place under the server's
+limit and goes to the heap of ready hosts, by the urgency that the order gives it. A URL that is taken keeps
+that place until it lands. A heap entry is valid while its stamp is the latest of its host or server, so
+moving means pushing a new entry, and nothing is searched. Where new entries come often, stale ones are
+swept out when there are many.
 
-Invariant. A host that can give a URL has exactly one valid entry: asleep, ready, or among those that
-need an address. `busy` of a server counts its engaged hosts and its URLs in flight.
+Invariant. A host that can give a URL has exactly one valid entry: asleep, ready, or among those that need
+an address. `busy` of a server counts its engaged hosts and its URLs in flight.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.orders.order import Order
     from rdfaspider.frontier.schedule.hosts import Host, Hosts
 
-# A host that has nothing at hand comes after those of the same urgency that have.
+# A host with nothing at hand comes after those of the same urgency that have URLs.
 _LAST_PLACE = 1 << 60
 
 
 class Schedule:
-    """Schedules hosts; the order says how those that are ready compare."""
+    """Schedules hosts; the order compares the ready ones."""
 
     def __init__(self, hosts: Hosts, order: Order) -> None:
         self.hosts = hosts
         self._order = order
         self.servers = Servers(hosts.politeness)
         self.unresolved = Unresolved()
-        # Whether addresses matter: of servers, or to know those of the user's own.
+        # Whether addresses matter: to find servers, or to recognise the user's own.
         self.by_address = self.servers.matter or hosts.politeness.own is not None
         self._sleeping: list[tuple[float, int, Server]] = []
         self._ready: list[tuple[Any, int, int, int]] = []
@@ -53,7 +53,7 @@ class Schedule:
         """Schedule the hosts that have URLs waiting; yield those whose record has changed.
 
         After a kill each rests for its delay once more. A host that would rest for longer than that was
-        asked in the future: somebody has set the clock back since, so its times are set back too.
+        asked in the future: the clock has been set back since, so its times are set back too.
         """
         for host in self.hosts.all():
             pause = self.hosts.politeness.pause(host)
@@ -91,7 +91,7 @@ class Schedule:
         self.forget_if_idle(host)
 
     def _settle(self, host: Host) -> Server | None:
-        """Find the server of a host that came into memory; None if it must be placed first."""
+        """Find the server of a host that came into memory; None if it needs an address first."""
         if host.is_own:
             host.server = Server(None, NEVER, 0.0)
         elif host.address is None and self.by_address:
@@ -104,12 +104,12 @@ class Schedule:
         return host.server
 
     def set_clock(self, server: Server, time: float) -> None:
-        """Let a server rest until a time."""
+        """Make a server rest until a time."""
         server.clock = time
         self._schedule_server(server)
 
     def _schedule_server(self, server: Server) -> None:
-        """Let the heap of servers know when a server will have a host to give."""
+        """Update the place of a server in the heap of servers."""
         due = NEVER
         if server.busy < server.limit and self._drop_stale(server.sleepers):
             due = max(server.clock, server.sleepers[0][0])
@@ -120,7 +120,7 @@ class Schedule:
                 heapq.heappush(self._sleeping, (due, server.stamp, server))
 
     def forget_if_idle(self, host: Host) -> None:
-        """Let go of a host without work."""
+        """Drop a host without work from memory."""
         if host.waiting:
             return
         self.hosts.forget(host)
@@ -133,21 +133,21 @@ class Schedule:
     # --- whose turn it is ---
 
     def next_ready(self, now: float) -> Host | None:
-        """Return the ready host that is first in turn; it is to be taken from or made ready again."""
+        """Return the first ready host; the caller takes from it or makes it ready again."""
         self._wake(now)
         while self._drop_stale(self._ready):
             host = self.hosts[heapq.heappop(self._ready)[-1]]
             server = host.server
             assert server is not None
-            # Somebody else may have got the place that this host was to have: one whom the server was lent.
+            # A borrower of the server may have taken the place meant for this host.
             has_place = server.busy <= server.limit
             if has_place and max(host.clock, host.blocked, server.clock) <= now:
                 return host
-            self.update(host)  # it was told to wait meanwhile, or its server was asked
+            self.update(host)  # the host was blocked meanwhile, or its server was asked
         return None
 
     def hungry(self, most: int, now: float) -> list[Host]:
-        """Return the first ready hosts, `most` of them, as long as they have nothing at hand."""
+        """Return up to `most` of the first ready hosts, as long as they have nothing at hand."""
         hosts: list[Host] = []
         while len(hosts) < most and self._drop_stale(self._ready):
             if self.hosts[self._ready[0][-1]].queue:
@@ -161,14 +161,14 @@ class Schedule:
         return hosts
 
     def make_ready(self, host: Host) -> None:
-        """Put an engaged host among the ready ones, at the place of the first URL it has at hand."""
+        """Put an engaged host among the ready ones, at the place of its first URL at hand."""
         self._stamps += 1
         host.stamp = self._stamps
         place = host.queue[-1][0] if host.queue else _LAST_PLACE
         heapq.heappush(self._ready, (self._order.urgency(host), place, host.stamp, host.id))
 
     def compare_again(self, host: Host) -> None:
-        """Let a ready host be compared again, because it has other URLs now."""
+        """Compare a ready host again, because it has other URLs now."""
         if host.engaged and not host.queue:
             self.make_ready(host)
             if len(self._ready) > 64 + 4 * len(self.hosts):
@@ -180,7 +180,7 @@ class Schedule:
         return host is not None and host.stamp == entry[-2]
 
     def next_time(self, now: float) -> float | None:
-        """Return when the first host will be ready, None if none has work that can be handed out."""
+        """Return when the first host will be ready, None if no host has work to hand out."""
         if self._drop_stale(self._ready):
             return now
         while self._sleeping and self._sleeping[0][2].stamp != self._sleeping[0][1]:
@@ -188,7 +188,7 @@ class Schedule:
         return self._sleeping[0][0] if self._sleeping else None
 
     def _wake(self, now: float) -> None:
-        """Engage every host whose time and whose server's time has come."""
+        """Engage every host whose time, and whose server's time, has come."""
         while self._sleeping and self._sleeping[0][0] <= now:
             _, stamp, server = heapq.heappop(self._sleeping)
             if server.stamp == stamp:
@@ -211,7 +211,7 @@ class Schedule:
         host.server.busy -= 1
 
     def _drop_stale(self, heap: list[Any]) -> bool:
-        """Drop entries from the head of a heap of hosts until one is valid; tell whether there is one.
+        """Drop stale entries from the head of a heap of hosts; return whether a valid one is left.
 
         An entry ends in the stamp it was made with and the id of its host.
         """
@@ -227,7 +227,7 @@ class Schedule:
     # --- taking and landing ---
 
     def depart(self, host: Host, number: int, now: float) -> None:
-        """Start the clocks of a host, and of its server, from which a URL is taken."""
+        """Start the clocks of a host and its server, from which a URL is taken."""
         server = host.server
         assert server is not None
         host.before = (host.clock, server, server.clock)
@@ -245,23 +245,23 @@ class Schedule:
             self.update(host)
 
     def adopt(self, host: Host, number: int, now: float) -> None:
-        """Take in that a URL of a host, which may be anywhere, has been in flight for some time."""
+        """Record that a URL of a host has been in flight for some time, wherever the host is."""
         if host.server is None:
-            self.set_address(host, "")  # until somebody says where it is
+            self.set_address(host, "")  # until its address is known
         server = host.server
         assert server is not None
         if host.engaged:
             self._disengage(host)
         self._stamps += 1
-        host.stamp = self._stamps  # so that it is nowhere
+        host.stamp = self._stamps  # so that no entry is valid
         server.busy += 1
         self.depart(host, number, now)
         self._schedule_server(server)
 
     def land(self, host: Host, number: int, now: float, *, asked: bool) -> None:
-        """Let a URL land: host and server rest from now, each if it was the only one in flight there.
+        """Take a URL out of flight: host and server rest from now, if nothing else is in flight there.
 
-        If it was not asked after all, the clocks are what they were, unless they have moved on since.
+        If the host was not asked after all, restore the clocks, unless they have moved on since.
         """
         server = host.server
         assert server is not None

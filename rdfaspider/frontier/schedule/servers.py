@@ -1,4 +1,4 @@
-"""The servers: what answers at an address, whatever names its hosts have, with one clock and one limit."""
+"""Servers: what answers at an address, whatever names its hosts have, with one clock and one limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEVER = float("inf")
 
 
 class Server:
-    """What answers at one address; `address` is None if it has one host and nobody asked where it is."""
+    """What answers at one address; `address` is None if it serves one host whose address does not matter."""
 
     __slots__ = (
         "address",
@@ -38,12 +38,12 @@ class Server:
         self.busy = 0
         self.flying = 0  # of these, URLs in flight
         self.hosts = 0  # in memory
-        # For schedule.py: the time of its valid entry in the heap of servers, and its hosts that sleep.
+        # For schedule.py: the time of its valid entry in the heap of servers, and its sleeping hosts.
         self.due = NEVER
         self.stamp = -1
         self.sleepers: list[tuple[float, int, int]] = []
-        # For lending.py: its clock after a turn that was lent, and to which shard, and from when, the next
-        # turn is promised.
+        # For lending.py: its clock after a turn that was lent; the shard to which the next turn is
+        # promised, and from when.
         self.lent_until = 0.0
         self.promised = (-1, -1.0)
 
@@ -66,7 +66,7 @@ class Servers:
         return len(self._by_address)
 
     def at(self, address: str) -> Server:
-        """Return the server at an address; `leave` says when nobody needs it any more."""
+        """Return the server at an address; call `leave` when it is no longer needed."""
         server = self._by_address.get(address)
         if server is None:
             server = self._by_address[address] = Server(address, self._limit, self.delay)
@@ -87,20 +87,19 @@ class Servers:
         self._quiet.append(server)
 
     def forget_quiet(self, now: float) -> None:
-        """Forget servers without hosts once their clocks have run out."""
+        """Drop servers without hosts once their clocks have run out."""
         while self._quiet and (self._quiet[0].hosts > 0 or self._quiet[0].clock <= now):
             server = self._quiet.popleft()
             if server.hosts <= 0 and self._by_address.get(server.address or "") is server:
                 del self._by_address[server.address or ""]
 
     def watch_all(self) -> None:
-        """Let all be forgotten that get no hosts."""
+        """Mark all servers to be dropped unless they get hosts."""
         self._quiet.extend(self._by_address.values())
 
 
 class Unresolved:
-    """Hosts whose addresses nobody has said yet: those to be named, and those named, with the time to name
-    them again."""
+    """Hosts without an address: those to return, and those returned, with the time to return them again."""
 
     def __init__(self) -> None:
         self._to_name: dict[int, None] = {}
@@ -118,7 +117,7 @@ class Unresolved:
         self._named.pop(host, None)
 
     def take(self, most: int, now: float, lease: float) -> list[int]:
-        """Return hosts to resolve; one that was not after a lease is named again."""
+        """Return hosts to resolve; one without an address after a lease is returned again."""
         while self._named and self._named[first := next(iter(self._named))] <= now:
             del self._named[first]
             self._to_name[first] = None

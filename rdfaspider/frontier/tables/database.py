@@ -7,19 +7,19 @@ One directory, these column families (numbers are big-endian, so that they sort)
     waiting   host (4), rank, number (5)      → depth, attempts, hint, hops, the key's rest (waiting.py)
     later     time (8), number (5)            → nothing: a waiting URL that may not be tried before
     inbox     sequence (8)                    → depth (1), hops, contexts, URLs found there, a line each
-    links     depth (1), number (5)           → the links of a finished page whose depth may still improve
+    links     depth (1), number (5)           → the links of a finished page whose depth may decrease
     hosts     key of a host                   → its record (hosts.py)
     meta      name                            → format version, counters, the order's pointers
-    notes     name                            → what others want to keep with the frontier: robots.txt
+    notes     name                            → what others store with the frontier, such as robots.txt
     failures  number (5)                      → why a URL failed or was denied, and when (failures.py)
     referrers first number of a block         → on which pages its URLs were found (referrers.py)
-    outbox    key of a page                   → its links that other shards have yet to hear of (outbox.py)
+    outbox    key of a page                   → its links not yet forwarded to other shards (outbox.py)
 
-Crawls that earlier versions began lack the last three: opening such a crawl adds them, and a reader
-finds them empty.
+Crawls begun by earlier versions lack the last three: opening such a crawl adds them, and a reader sees
+them as empty.
 
-Every change of state is one write batch over all of them. A batch that was written survives the
-death of the process whole or not at all; `close` makes it survive the death of the machine.
+Every change of state is one write batch over all of them. A batch survives the death of the process whole
+or not at all; `close` makes it survive the death of the machine.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ ADDED_FAMILIES = ("failures", "referrers", "outbox")
 
 
 def guarded(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Return a method of what has a `_database` that says in a sentence what RocksDB cannot read or write."""
+    """Wrap a method of an object with a `_database` so that RocksDB errors become FrontierUnavailable."""
 
     @wraps(method)
     def call(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
@@ -66,7 +66,7 @@ def guarded(method: Callable[Parameters, Result]) -> Callable[Parameters, Result
 class Family:
     """One column family: sorted bytes to bytes. `handle` names it in a batch.
 
-    RocksDB lets go of its directory when the last handle and cursor are gone, so nobody else keeps them.
+    RocksDB releases its directory when the last handle and cursor are gone, so no other object keeps them.
     """
 
     def __init__(self, database: Rdict, name: str) -> None:
@@ -104,9 +104,9 @@ class Family:
 class Database:
     """The column families of a frontier, and batches over them.
 
-    One that is damaged is refused and left as it is. Beside a crawl that runs, only a secondary of RocksDB
-    sees a whole state; its own logs need a place. But a secondary passes over files that it cannot read, so
-    a database that nobody writes to is read without.
+    A damaged database is refused and left as it is. Beside a running crawl, only a secondary of RocksDB
+    sees a consistent state; it needs a directory for its own logs. But a secondary ignores files that it
+    cannot read, so a database that is not in use is opened read-only instead.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
@@ -133,7 +133,7 @@ class Database:
         elif self._read_only:
             access = AccessType.read_only()
         elif not (is_new or rocksdb.is_sealed(self._path)):
-            Database(self._path, read_only=True).close()  # after a kill, see what is left of it
+            Database(self._path, read_only=True).close()  # after a kill, check what is left of it
         try:
             names = _families(self._path, read_only=self._read_only)
             self._database = open_families(
@@ -171,8 +171,8 @@ class Database:
         return WriteBatch(raw_mode=True)
 
     def write(self, batch: WriteBatch) -> None:
-        """Write a batch whole. After a failure nothing more is written: what is in memory is ahead of
-        the disk then, and the disk is right."""
+        """Write a batch atomically. After a failure write nothing more: memory is then ahead of the disk,
+        and the disk is right."""
         if self.is_broken:
             raise FrontierUnavailable("The frontier could not be written and takes nothing more.")
         try:
@@ -182,16 +182,16 @@ class Database:
             raise FrontierUnavailable(f"The frontier cannot be written: {error}") from error
 
     def fail(self, error: object) -> FrontierUnavailable:
-        """Write nothing more, because RocksDB has failed; return what is to be raised."""
+        """Stop writing, because RocksDB has failed; return the exception to raise."""
         self.is_broken = True
         return FrontierUnavailable(explain(self._path, error))
 
     def copy_to(self, path: Path) -> None:
-        """Make a copy of what is written, which shares its files on the same disk."""
+        """Copy what is written; the copy shares its files on the same disk."""
         Checkpoint(self._database).create_checkpoint(str(path))
 
     def close(self) -> None:
-        """Let go of the database; what was written is safe then from the death of the machine too."""
+        """Close the database; then what was written survives the death of the machine too."""
         self._let_go()
         if not (self._read_only or self.is_broken):
             rocksdb.seal(self._path)
@@ -205,9 +205,9 @@ class Database:
 
 
 def _examine(path: Path, *, read_only: bool) -> bool:
-    """Refuse what is damaged, or is not there to be read; tell whether the frontier is a new one.
+    """Refuse a damaged or missing database; return whether the frontier is new.
 
-    One whose crawl was killed while it was made is new too: it has no file with data.
+    One that was killed while it was made is new too: it has no data file.
     """
     if what := rocksdb.fault(path):
         raise FrontierUnavailable(_damaged(path, what))
@@ -220,13 +220,13 @@ def _examine(path: Path, *, read_only: bool) -> bool:
 
 
 def _families(path: Path, *, read_only: bool) -> list[str]:
-    """Return the names of the families to open; one that a reader does not find is the empty default."""
+    """Return the names of the families to open; for a reader, "default" (empty) replaces a missing one."""
     there = set(Rdict.list_cf(str(path))) if read_only else set(ADDED_FAMILIES)
     return [*FAMILIES, *(name if name in there else "default" for name in ADDED_FAMILIES)]
 
 
 def explain(path: Path, error: object) -> str:
-    """Return a sentence about what RocksDB or the system said, and what to do about it."""
+    """Turn an error of RocksDB or the system into a sentence with advice."""
     words = " ".join(str(error).split())
     if re.search("lock hold by|While lock file", words):
         return (
@@ -241,5 +241,5 @@ def explain(path: Path, error: object) -> str:
 def _damaged(path: Path, what: str) -> str:
     return (
         f"The frontier {path} is damaged ({what}): restore it from a backup, or move it away and give"
-        " the seeds again to begin anew; the store is apart from it."
+        " the seeds again to start over; the store is separate."
     )

@@ -1,9 +1,9 @@
-"""Why URLs failed or were denied, and when: what the last answer was, for people who ask.
+"""Why URLs failed or were denied, and when: the last answer, for people who ask.
 
 Layout: number (5 bytes) → time (8 bytes, a float), HTTP status (2 bytes), reason (UTF-8).
 
-Invariant. A URL that failed or was denied has an entry, and so has one that waits to be tried again. A
-done one has none. It is written, and goes, with the change of state.
+Invariant. A URL that failed or was denied has an entry, and so has a postponed one. A done URL has none. It
+is written and removed with the change of state.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_BYTES = 200  # of a reason
 
 
 class Failure(NamedTuple):
-    """The end of an attempt: when, the status of the answer (0 if there was none), and the reason."""
+    """The end of an attempt: time, status of the answer (0 if there was none), reason."""
 
     time: float
     status: int
@@ -35,7 +35,7 @@ class Failures:
         self._family = database.failures
 
     def keep(self, batch: WriteBatch, number: int, failure: Failure) -> None:
-        """Add to a batch what the last attempt at a URL came to."""
+        """Add the result of the last attempt at a URL to a batch."""
         status = failure.status if 0 <= failure.status < 1000 else 0
         value = _HEAD.pack(failure.time, status) + tidy(failure.reason)
         batch.put(pack_number(number), value, self._family.handle)
@@ -52,6 +52,6 @@ class Failures:
 
 
 def tidy(reason: str) -> bytes:
-    """Return a reason as it is kept: one line of printable characters, not too long."""
+    """Return a reason as it is stored: one line of printable characters, of limited length."""
     printable = "".join(char if char.isprintable() else " " for char in reason[:_MOST_BYTES])
     return " ".join(printable.split()).encode("utf-8", "replace")[:_MOST_BYTES]

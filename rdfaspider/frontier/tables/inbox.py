@@ -1,7 +1,7 @@
-"""Links that were found and not yet looked up, one entry for each page they were found on.
+"""Links found and not yet looked up, one entry for each page they were found on.
 
-When enough have gathered, or somebody waits for them, they are sieved against the trie in one batch, in key
-order, which makes the cost of a look-up small and constant (IRLbot's DRUM, BUbiNG's sieve).
+When enough have gathered, or a caller waits for them, they are sieved against the trie in one batch, in key
+order, which keeps the cost of a look-up small and constant (IRLbot's DRUM, BUbiNG's sieve).
 
 Layout: sequence number (8 bytes), number of the page (5 bytes; seeds have none) → depth (1 byte), then the
 links (`pack_links`). An entry is written with the state change that found its links, so it survives a kill.
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """Links that were found together, and what the order may want to know of each, or nothing.
+    """Links found together, with a context for each, or none.
 
-    The place is a number by which entries sort, in 8 bytes, and the `referrer`: the number of the page
-    on which the links are, in 5 bytes. Seeds have none. `hops` are the redirects that led to the links.
+    `place` is the key on disk: a number by which entries sort (8 bytes), then the number of the page that
+    has the links, the `referrer` (5 bytes); seeds have none. `hops` counts the redirects that led to the
+    links.
     """
 
     place: bytes
@@ -41,11 +42,8 @@ class Entry(NamedTuple):
 
 
 class Inbox:
-    """Links that were found and not yet looked up.
-
-    `entries` mirrors what is on disk; its size is bounded because a full inbox is emptied. `floor` is the
-    smallest depth of an entry, 256 if there is none.
-    """
+    """The inbox. `entries` mirrors the disk; its size is bounded because a full inbox is emptied. `floor`
+    is the smallest depth of an entry, 256 if there is none."""
 
     def __init__(self, database: Database) -> None:
         self._family = database.inbox
@@ -79,7 +77,7 @@ class Inbox:
             self._remember(Entry(place, depth, keys, contexts, hops))
 
     def empty(self, batch: WriteBatch) -> list[Entry]:
-        """Remove all entries, likewise, and return them."""
+        """Remove all entries, in the batch and in memory, and return them."""
         entries = self.entries
         for entry in entries:
             batch.delete(entry.place, self._family.handle)
@@ -93,8 +91,8 @@ class Inbox:
 
 
 def pack_links(keys: list[bytes], contexts: Sequence[int], hops: int) -> bytes:
-    """Write keys down, a line each, after the hops (1 byte) and their contexts: how many (3 bytes), then
-    4 bytes each."""
+    """Pack links: hops (1 byte), number of contexts (3 bytes), contexts (4 bytes each), then keys, one a
+    line."""
     numbers = array("I", contexts)
     return (len(numbers) | hops << 24).to_bytes(4, "big") + numbers.tobytes() + b"\n".join(keys)
 

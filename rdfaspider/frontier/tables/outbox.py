@@ -1,11 +1,12 @@
-"""Links to other shards that these have yet to be told of.
+"""Links not yet forwarded to other shards.
 
-Mostly a worker tells the other shards of the links of a page before it ends the page here. What it could not
-tell them, because one was away, and what they must hear again, because the page was found by a shorter way,
-is written down here with the change that caused it, and stays until a worker says that it has told them.
+Usually a worker sends the links of a page to the other shards before it ends the page here. Links that it
+could not send because a shard was away, and links that must be sent again because the page was found by a
+shorter way, are written here with the change that caused it. They stay until a worker confirms that it has
+forwarded them.
 
-Layout: key of a page → depth of its links (1 byte), then the links as in the inbox. A page has one entry, to
-which links are added: a page that is fetched again may have others, and those that it had are owed still.
+Layout: key of a page → depth of its links (1 byte), then the links as in the inbox. A page has one entry,
+to which links are added: when it is fetched again it may have others, and the earlier ones are still owed.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier.tables.database import Database
 
-# Seconds after which an entry is handed out again that nobody has said to have told.
+# Seconds after which an unconfirmed entry is handed out again.
 _AGAIN = 5.0
 
 
 class Owed(NamedTuple):
-    """Links that other shards are to be told of, and the page that they are on."""
+    """Links to forward to other shards, and the page that has them."""
 
     page: str
     depth: int
@@ -64,7 +65,7 @@ class Outbox:
             batch.put(page, value, self._family.handle)
 
     def hand_out(self, most: int, now: float) -> Iterator[Owed]:
-        """Yield entries that nobody is about to tell others of."""
+        """Yield entries that no worker is forwarding."""
         if not self.size or most <= 0:
             return
         for page, value in self._family.pairs():
@@ -78,7 +79,7 @@ class Outbox:
                 return
 
     def remove(self, batch: WriteBatch, page: bytes, depth: int) -> None:
-        """Remove an entry that others have been told of, by this depth."""
+        """Remove an entry that was forwarded at this depth."""
         value = self._family.get(page)
         if value is not None and value[0] >= depth:
             self.size -= 1
@@ -89,7 +90,7 @@ class Outbox:
 def _joined(
     value: bytes, links: list[bytes], contexts: Sequence[int]
 ) -> tuple[list[bytes], list[int]]:
-    """Return the links of an entry and others, each once, with what is known of them."""
+    """Return the links of an entry and others, each once, with their contexts."""
     earlier, said, _ = unpack_links(value[1:])
     known = dict(zip(earlier, said or repeat(0), strict=False))
     for link, context in zip(links, contexts or repeat(0), strict=False):

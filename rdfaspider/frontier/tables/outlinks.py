@@ -1,12 +1,14 @@
-"""The links of finished pages, kept while the depth of the page may still get better.
+"""The links of finished pages, kept while the depth of the page may still decrease.
 
-A page that ended deeper than something unfinished may be found again by a shorter way through that.
-Then its links are needed once more, and fetching it once more is not (guarantees G2 and G6). Breadth
-first hardly ever needs this; other orders, and slow hosts, do.
+A page that ended deeper than some unfinished URL may be found again by a shorter way through it. Then its
+links are needed once more, but another fetch is not (guarantees G2 and G6). Breadth first hardly ever needs
+this; other orders, and slow hosts, do.
 
-Layout: depth (1 byte) and number of the page → how much deeper its links are (1 byte, with 8 times the
-hops if it is a redirect), then their keys, a line each. Invariant: every done page deeper than the floor
-has an entry. When the floor rises, all entries that it reaches go in one deletion of a range.
+Layout: depth (1 byte) and number of the page → how much deeper its links are (1 byte, plus 8 times the hops
+if it is a redirect), then their keys, one a line.
+
+Invariant: every done page deeper than the floor has an entry. When the floor rises, all entries that it
+reaches go in one deletion of a range.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ _DEEPER, _HOPS = 7, 3
 
 
 class Outlinks:
-    """`shard` tells whose links are this frontier's own; those of others go to the outbox."""
+    """The table of these links. Links of other shards than `shard` go to the outbox."""
 
     def __init__(self, database: Database, outbox: Outbox, shard: Shard) -> None:
         self._family = database.links
@@ -50,7 +52,7 @@ class Outlinks:
     def pass_on(
         self, batch: WriteBatch, inbox: Inbox, page: bytes, number: int, old: int, new: int
     ) -> bool:
-        """Put the links of a page in the inbox by its new depth; tell whether they were on record."""
+        """Put the links of a page in the inbox by its new depth; return whether they were on record."""
         value: bytes | None = self._family.get(_key(old, number))
         if value is None:
             return False
@@ -66,7 +68,7 @@ class Outlinks:
         return True
 
     def prune(self, batch: WriteBatch, floor: int) -> None:
-        """Forget the pages that cannot be found by a shorter way any more."""
+        """Remove the pages that can no longer be found by a shorter way."""
         if floor == self._pruned:
             return
         self._pruned = floor

@@ -1,8 +1,8 @@
-"""URLs that wait for a time of their own: they failed, and are to be tried again then.
+"""Postponed URLs: they failed, and are to be retried at a time of their own.
 
-Layout: time (8 bytes, a float that sorts as it is positive) and number (5 bytes) → nothing. `first` is
-the time of the first, read from disk once and after each pop; `_low` is where the keys begin, since
-before it there may be the remains of many.
+Layout: time (8 bytes, a float, which sorts because it is positive) and number (5 bytes) → nothing. `first`
+is the earliest time, read from disk once and after each pop. `_low` is where the keys begin; before it
+there may be many deleted ones, which RocksDB would have to step over.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Postponed:
         self.first = time if self.first is None else min(self.first, time)
 
     def pop(self, batch: WriteBatch, now: float, most: int) -> list[int]:
-        """Remove the URLs whose time has come, at most so many, and return their numbers."""
+        """Remove up to `most` URLs whose time has come, and return their numbers."""
         numbers: list[int] = []
         self.first = None
         for key, _ in self._family.pairs(self._low):

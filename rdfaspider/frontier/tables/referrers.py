@@ -1,8 +1,8 @@
-"""On which page the link to a URL was first found.
+"""The page on which the link to a URL was first found.
 
-Layout: the first number of a block → for each URL of the block the number of that page, one more than it
-is, in 8 bytes; 0 is nobody, as for seeds. Blocks without any are left out. Numbers given in one arrival
-are in order of keys, so most neighbours have the same referrer and little is left of them on disk.
+Layout: first number of a block → for each URL of the block, 1 + the number of that page in 8 bytes; 0 means
+none, as for seeds. Blocks without any are left out. Numbers given in one arrival are in order of keys, so
+most neighbours have the same referrer, which compresses well.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Referrers:
     def add(
         self, batch: WriteBatch, keys: list[bytes], finders: dict[bytes, int], first: int
     ) -> None:
-        """Add to a batch on which pages new keys were found, which have the numbers from `first` on."""
+        """Add to a batch the referrers of new keys, whose numbers begin at `first`."""
         if not finders:
             return
         for start in range(0, len(keys), _BLOCK):
@@ -52,7 +52,7 @@ class Referrers:
 
 
 def finders(entries: Iterable[Entry]) -> dict[bytes, int]:
-    """Return by key the page that found it first, one more than its number; nothing if there are none."""
+    """Return for each key 1 + the number of the page that found it first; {} if no page found any."""
     found: dict[bytes, int] = {}
     known = [(entry.keys, entry.referrer) for entry in entries]
     if all(referrer is None for _, referrer in known):

@@ -1,21 +1,19 @@
-"""The URL trie: every URL that was ever taken in, by its key, with what is known of it.
+"""The URL trie: every URL that was ever taken in, by its key, with its record.
 
-Layout. The keys (keys.py) are sorted in RocksDB, whose blocks store only the end in which a key
-differs from the one before, so URLs share their prefixes as in a trie, and each operation of a trie
-is a seek: a host, a site, a folder is a prefix. Each URL has a number for life, given in order of
-arrival, and within one arrival in order of keys; the keys of 64 numbers in a row are stored together,
-which is the way from a number to its URL.
+Layout. The keys (urls/keys.py) are sorted in RocksDB, whose blocks store only the end in which a key
+differs from the one before. So URLs share their prefixes as in a trie, and a host, a site or a folder is a
+prefix. Each URL has a number for life, in order of arrival, and within one arrival in order of keys. The
+keys of 64 consecutive numbers are stored together: they lead from a number to its URL.
 
-Invariant. A key is in `urls` if and only if its number's place in `numbers` holds it. Both are written
-in one batch, so this survives a kill.
+Invariant. A key is in `urls` if and only if its number's place in `numbers` holds it. Both are written in
+one batch, so this survives a kill.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdfaspider.frontier.tables.findings import DEPTH, HINT
-from rdfaspider.urls.keys import CUTS, parent_of, to_key, to_url
+from rdfaspider.urls.keys import CUTS, to_key, to_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,24 +22,34 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier.tables.database import Database
 
-# States of a URL, as stored. A URL in flight is stored as waiting: after a crash it is. One that may
-# not be tried before a time of its own is stored as later; it counts as waiting too.
+# States of a URL, as stored. A URL in flight is stored as waiting, so a crash puts it back. A postponed URL
+# counts as waiting too.
 WAITING, DONE, FAILED, DENIED, POSTPONED = range(5)
+
+# A finding says how a URL was found, in one number, because there is one for each link: the smallest depth in
+# the low byte, the hint of the order above it. Loops over links use these constants, which cost no call.
+DEPTH = 255
+HINT = 8
+NO_DEPTH = 256  # greater than any depth
 
 _BLOCK = 64
 _NUMBER = 5  # bytes: a million million URLs
 _LAST = b"\xff"
 
-
 # The state takes three bits of its byte; the others count the redirects that led to the URL.
 _STATE, _HOPS = 7, 3
 
-# The beginning of the record of a new URL, by depth.
+# How the record of a new URL begins, by depth.
 _NEW = [bytes((WAITING, depth, 0)) for depth in range(256)]
 
 
+def parts(found: int) -> tuple[int, int]:
+    """Return the depth and the hint of a finding."""
+    return found & DEPTH, found >> HINT
+
+
 class Record(NamedTuple):
-    """What the trie knows of a URL."""
+    """What the trie stores of a URL."""
 
     state: int
     depth: int
@@ -62,17 +70,17 @@ def unpack(data: bytes) -> Record:
 
 
 def state_of(data: bytes) -> int:
-    """Return the state that a packed record tells of."""
+    """Return the state in a packed record."""
     return data[0] & _STATE
 
 
 def depth_of(data: bytes) -> int:
-    """Return the depth that a packed record tells of."""
+    """Return the depth in a packed record."""
     return data[1]
 
 
 def pack_hint(hint: int) -> bytes:
-    """Write a hint down for a record: most URLs have none, and then it takes no room."""
+    """Pack a hint for a record: most URLs have none, which takes no bytes."""
     return hint.to_bytes(3, "big") if hint else b""
 
 
@@ -100,12 +108,8 @@ class Trie:
         data = self._urls.get(to_key(url))
         return None if data is None else unpack(data)
 
-    def number(self, url: str) -> int | None:
-        record = self.record(url)
-        return None if record is None else record.number
-
     def url(self, number: int) -> str:
-        """Return the URL with a number; IndexError if it was not given yet."""
+        """Return the URL with a number; IndexError if no URL has it."""
         return to_url(self.keys([number])[0])
 
     # --- many at once ---
@@ -147,12 +151,10 @@ class Trie:
     def update(self, batch: WriteBatch, key: bytes, record: Record) -> None:
         batch.put(key, pack(record), self._urls.handle)
 
-    # --- prefixes ---
-
-    def subtree(self, prefix: bytes = b"", after: bytes = b"") -> Iterator[tuple[bytes, Record]]:
+    def subtree(self, prefix: bytes = b"") -> Iterator[tuple[bytes, Record]]:
         """Yield the keys that begin with a prefix, in order, with their records."""
         cursor = self._urls.cursor()
-        cursor.seek(max(prefix, after + b"\0" if after else b""))
+        cursor.seek(prefix)
         while cursor.valid():
             key = cursor.key()
             if not key.startswith(prefix):
@@ -161,58 +163,18 @@ class Trie:
             cursor.next()
         cursor.status()  # raises what ended it too soon, if a file is damaged
 
-    def count(self, prefix: bytes = b"") -> int:
-        return sum(1 for _ in self.subtree(prefix))
-
-    def children(self, prefix: bytes = b"") -> Iterator[bytes]:
-        """Yield the prefixes one step below, each with one seek however many keys it holds.
-
-        A step is a label of the host, the host's end, a segment of the path or a part of the query:
-        below `org,example)/` lie `org,example)/a/` and `org,example)/b?`.
-        """
-        cursor = self._urls.cursor()
-        cursor.seek(prefix)
-        while cursor.valid() and cursor.key().startswith(prefix):
-            child = cut(cursor.key(), len(prefix))
-            if child != prefix:
-                yield child
-            cursor.seek(past(child) if child != prefix else child + b"\0")
-        cursor.status()
-
-    def leaves(self, prefix: bytes = b"") -> Iterator[bytes]:
-        """Yield the keys below a prefix that no other key continues."""
-        previous = b""
-        for key, _ in self.subtree(prefix):
-            if previous and not (key.startswith(previous) and cut(key, len(previous)) != previous):
-                yield previous
-            previous = key
-        if previous:
-            yield previous
-
-    def parents(self, key: bytes) -> list[bytes]:
-        """Return the known keys that a key continues, nearest first."""
-        above = []
-        prefix = parent_of(key)
-        while prefix:
-            above.append(prefix)
-            prefix = parent_of(prefix)
-        # A folder may have been taken in with or without its slash.
-        candidates = [form for prefix in above for form in (prefix, prefix[:-1])]
-        known = self._urls.get_all(candidates)
-        return [key for key, data in zip(candidates, known, strict=True) if data is not None]
-
 
 def past(prefix: bytes) -> bytes:
-    """Return where the keys begin that come after a prefix and all it holds.
+    """Return where the keys after a prefix and all that it contains begin.
 
-    One that ends in a cut holds all keys that begin with it; one that does not is a key itself, and
-    `/ab` is no child of `/a`.
+    A prefix that ends in a cut contains all keys that begin with it; any other is itself a key, and `/ab`
+    is no child of `/a`.
     """
     return prefix + (_LAST if prefix[-1] in CUTS else b"\0")
 
 
 def is_below(key: bytes, prefix: bytes) -> bool:
-    """Tell whether a key continues another one at a cut: /a/b is below /a and /a/, /ab is not."""
+    """Return whether a key continues another one at a cut: /a/b is below /a and /a/, /ab is not."""
     return (
         len(key) > len(prefix)
         and key.startswith(prefix)

@@ -1,4 +1,4 @@
-"""How RocksDB is set up for a frontier."""
+"""RocksDB's options for a frontier."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from rocksdict import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Families in which single keys are looked up; the others are only walked.
+# Families in which single keys are looked up; the others are only scanned.
 _ASKED_FOR = frozenset(("urls", "links", "hosts", "meta", "notes"))
 
-# A filter errs once in a thousand times; an error costs as much as fifty right answers.
+# A filter errs once in a thousand look-ups; an error costs as much as fifty right answers.
 _FILTER_BITS = 14
 
 _MEGABYTE = 1 << 20
@@ -31,7 +31,6 @@ _WRITE_BUFFER = 16 * _MEGABYTE
 
 
 def open_families(path: Path, access: AccessType, names: list[str], *, is_secondary: bool) -> Rdict:
-    """Open the families of a database by their names."""
     cache = Cache(_CACHE)
     options = _options(cache)
     options.create_if_missing(True)
@@ -41,11 +40,11 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     options.set_max_total_wal_size(6 * _WRITE_BUFFER)
     options.set_max_open_files(256)
     options.set_keep_log_file_num(2)
-    # A kill may leave half a batch at the end of the log. What is wrong before its end is damage, and to go
-    # on from there would be to forget everything after it.
+    # A kill may leave half a batch at the end of the log. An error before its end is damage: to continue
+    # from there would lose everything after it.
     options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
     families = {name: _options(cache, filtered=name in _ASKED_FOR) for name in names}
-    # Waiting URLs go as fast as they come; what is left of them must not slow down the seeks.
+    # Waiting URLs are deleted as fast as they come; their tombstones must not slow down seeks.
     for name in ("waiting", "later", "inbox"):
         families[name].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
     if is_secondary:  # it keeps all files open, so that none can be compacted away under it
@@ -57,8 +56,8 @@ def _options(cache: Cache, *, filtered: bool = True) -> Options:
     options = Options(raw_mode=True)
     blocks = BlockBasedOptions()
     blocks.set_block_cache(cache)
-    # A URL that was never seen is answered by a filter, without reading a block. Filters and indexes live
-    # in the cache, so that memory does not grow with the URLs, and in parts: whole ones outgrow it.
+    # A filter answers for a URL that was never seen, without reading a block. Filters and indexes live in
+    # the cache, so that memory does not grow with the URLs, and are partitioned: whole ones outgrow it.
     if filtered:
         blocks.set_bloom_filter(_FILTER_BITS, False)
         blocks.set_partition_filters(True)

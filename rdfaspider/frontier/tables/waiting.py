@@ -1,8 +1,9 @@
-"""The URLs that wait, by host and rank: one small index that everybody changes the same way.
+"""The waiting URLs, by host and rank: a small index on disk.
 
 Layout: host (4 bytes), rank, number (5 bytes) → depth and attempts (a byte each), hint (3 bytes), for the
-target of a redirect the hops (1 byte, less than any character of a key), then the URL's key without its host,
-so that a URL is handed out by this one read. Rank and hint are the order's.
+target of a redirect the hops (1 byte, smaller than any character of a key), then the URL's key without its
+host. So one read is enough to hand out a URL. Rank and hint belong to the order.
+
 Invariant: a host's `waiting` is the number of its keys here, and `low` is not after the first of them.
 """
 
@@ -10,8 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdfaspider.frontier.tables.findings import DEPTH, HINT, finding
-from rdfaspider.frontier.tables.trie import pack_number, unpack_number
+from rdfaspider.frontier.tables.trie import DEPTH, HINT, pack_number, unpack_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.trie import Record
 
 
-# The beginning of the value of a URL that was never tried, by depth.
+# How the value of a URL that was never tried begins, by depth.
 _NEW = [bytes((depth, 0, 0, 0, 0)) for depth in range(256)]
 
-# Hops that a value can tell of: one more is a character.
+# The most hops a value can hold: greater bytes are characters.
 _MOST_HOPS = 31
 
 _HOST, _NUMBER = 4, 5  # bytes of a key
@@ -37,7 +37,7 @@ Found = tuple[bytes, int, bytes]
 
 
 class Entry(NamedTuple):
-    """What a value has; `rest` is the key without its host."""
+    """The fields of a value; `rest` is the key without its host."""
 
     depth: int
     attempts: int
@@ -55,7 +55,6 @@ def entry_of(value: bytes) -> Entry:
 
 
 def highest_byte_of_hint(value: bytes) -> int:
-    """Return the highest byte of the hint, of a value that is read for this alone."""
     return value[2]
 
 
@@ -67,14 +66,14 @@ class WaitingUrls:
         self._order = order
 
     def add(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
-        """Let one URL wait, as its record says."""
+        """Make one URL wait, as its record says."""
         place = self.write(batch, host, key, record)
         host.low = min(host.low, place)
         host.waiting += 1
-        self._order.arrived(host, [key], {key: finding(record.depth, record.hint)})
+        self._order.arrived(host, [key], {key: record.depth | record.hint << HINT})
 
     def write(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> bytes:
-        """Write down a URL that waits, once more if it does already; return its place."""
+        """Write a waiting URL, again if it waits already; return its place."""
         place = self._order.rank(key, record.depth, record.hint) + pack_number(record.number)
         head = bytes((record.depth, record.attempts)) + record.hint.to_bytes(3, "big")
         hops = bytes((record.hops,)) if record.hops else b""
@@ -90,7 +89,7 @@ class WaitingUrls:
         findings: Mapping[bytes, int],
         first: int,
     ) -> None:
-        """Let new URLs of a host wait, with the numbers from `first` on."""
+        """Make new URLs of a host wait, with numbers from `first` on."""
         rank, put, handle, prefix = self._order.rank, batch.put, self._family.handle, host.prefix
         start, low = len(host.key), host.low
         for number, key in enumerate(keys, start=first):
@@ -112,9 +111,9 @@ class WaitingUrls:
 
 
 class WaitingCursor:
-    """Reads the waiting URLs of one host after the other, in order of rank, by one cursor.
+    """Reads the waiting URLs of hosts in order of rank, with one cursor.
 
-    An order that has read ahead needs none, so it is made when it is first asked for.
+    An order that has read ahead needs none, so the cursor is made on first use.
     """
 
     def __init__(self, family: Family) -> None:
@@ -130,7 +129,7 @@ class WaitingCursor:
     def of(self, host: Host, rank: bytes = b"") -> Iterator[Found]:
         """Yield those not in flight, from the first with this rank or a later one.
 
-        The next call ends it: there is one cursor.
+        The next call invalidates it: there is one cursor.
         """
         cursor, start = self._cursor, max(rank, host.low)
         cursor.seek(host.prefix + start)

@@ -1,6 +1,6 @@
-"""The hub pages of a crawl: those on which most URLs were first found, of each topic if it had topics.
+"""The hub pages of a crawl: those on which most URLs were first found, by topic if it has topics.
 
-WebParF begins with hub pages of each topic, which a later crawl takes from an earlier one (section IV.A; row
+WebParF starts from hub pages of each topic; a later crawl takes them from an earlier one (section IV.A; row
 P9).
 """
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def hubs_of(database: Database, most: int) -> dict[str, list[str]]:
-    """Return by topic up to so many pages that are done, the best hub first.
+    """Return up to `most` done pages by topic, the best hub first.
 
-    Pages of no topic, and all of a crawl without topics, are under "".
+    Pages of no topic, and all pages of a crawl without topics, are under "".
     """
     found = _found_on_each(database)
     names = read_names(database.notes.get(NOTE.encode())) or [""]
@@ -42,11 +42,11 @@ def hubs_of(database: Database, most: int) -> dict[str, list[str]]:
 
 
 def _found_on_each(database: Database) -> Counter[int]:
-    """Return by the number of a page how many URLs were first found on it."""
+    """Return how many URLs were first found on each page, by the page's number."""
     found: Counter[int] = Counter()
     for _, value in database.referrers.pairs():
         block = array("Q")
         block.frombytes(value)
         found.update(block)
-    found.pop(0, None)  # nobody
+    found.pop(0, None)  # found on no page
     return Counter({number - 1: count for number, count in found.items()})

@@ -1,4 +1,4 @@
-"""A look into the frontier of a crawl, running or not, without touching it."""
+"""Reads the frontier of a crawl, running or not, without changing it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.schedule.hosts import Host, Hosts
 from rdfaspider.frontier.tables.database import Database, explain
-from rdfaspider.frontier.tables.trie import (
-    Trie,
-)
+from rdfaspider.frontier.tables.trie import Trie
 from rdfaspider.frontier.views.hubs import hubs_of
 from rdfaspider.frontier.views.urls import UrlViews
 
@@ -28,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class FrontierReader:
-    """Reads what a local frontier has written. What is in flight is read as waiting.
+    """Reads what a local frontier has written. What is in flight counts as waiting.
 
-    `limits` are those of a crawl that has not noted its own.
+    `limits` apply to a crawl that has not stored its own.
     """
 
     def __init__(self, path: str, *, delay: float, limits: FrontierLimits | None = None) -> None:
@@ -45,7 +43,7 @@ class FrontierReader:
 
     @cached_property
     def _arriving(self) -> Counter[bytes]:
-        """Return how many URLs of each host are in the inbox only, so that they wait as good as."""
+        """Return how many URLs of each host are only in the inbox; they count as waiting."""
         return count_admitted(self._database, self.limits)
 
     def counts(self) -> Counts:
@@ -74,11 +72,11 @@ class FrontierReader:
         return self._views.of(url)
 
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
-        """Yield the URLs that ended in a state in which a regular expression is found."""
+        """Yield the URLs that ended in a state and match a regular expression."""
         return (view for view in self._views.scan(state, pattern) if view is not None)
 
     def hubs(self, most: int) -> dict[str, list[str]]:
-        """Return up to so many hub pages of each topic; "" stands for none."""
+        """Return up to `most` hub pages of each topic; "" stands for none."""
         return hubs_of(self._database, most)
 
     def close(self) -> None:
@@ -89,7 +87,5 @@ class FrontierReader:
 
     def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
         self.close()
-        if (
-            kind is Exception
-        ):  # RocksDB cannot read a file, and rocksdict raises nothing more special
+        if kind is Exception:  # rocksdict raises nothing more special for a damaged file
             raise FrontierUnavailable(explain(self._path, error))

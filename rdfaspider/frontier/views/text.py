@@ -1,6 +1,6 @@
-"""A frontier in words: its sum, its hosts, its URLs, as they are shown to people.
+"""A frontier as text for people: its sum, its hosts, its URLs.
 
-URLs are shown without the name and the password of a user, which are for fetching alone.
+User names and passwords are left out of the URLs shown.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.limits import FrontierLimits
 
 _COLUMNS = ("status", "attempts", "time", "reason", "URL", "found on")
-# Of all columns but the last two, which take the room they need.
+# Widths of all columns but the last two, which take the room they need.
 _WIDTHS = (6, 8, 20, 20)
 
 
 def sum_lines(counts: Counts, limits: FrontierLimits | None = None) -> Iterator[str]:
-    """Yield how the states add up, and what was not taken in."""
+    """Yield how the states add up, and how many links were not taken in."""
     yield (
         f"{plural(counts.seen, 'URL')} = {counts.done:,} done + {counts.failed:,} failed"
         f" + {counts.denied:,} denied + {counts.waiting + counts.in_flight:,} waiting"
@@ -72,7 +72,7 @@ def url_lines(view: UrlView) -> Iterator[str]:
 
 
 def table_lines(views: Iterable[UrlView], *, aligned: bool) -> Iterator[str]:
-    """Yield a line for each URL: aligned columns below a heading, or just columns with tabs between."""
+    """Yield a line for each URL: aligned columns below a heading, or columns separated by tabs."""
     if not aligned:
         for view in views:
             yield "\t".join(_cells(view))
@@ -98,5 +98,5 @@ def _cells(view: UrlView) -> tuple[str, ...]:
 
 
 def moment(time: float) -> str:
-    """Return a time as people and programs read it, in UTC."""
+    """Format a time for people and programs, in UTC."""
     return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -41,7 +41,7 @@ ENDS: dict[State, int] = {"done": DONE, "failed": FAILED, "denied": DENIED}
 
 
 class UrlViews:
-    """Reads what a database has of URLs. What is in flight is read as waiting."""
+    """Reads URLs from a database. What is in flight counts as waiting."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -59,8 +59,8 @@ class UrlViews:
         return None if depth is None else UrlView(url, "found, not looked up yet", depth)
 
     def scan(self, state: State, pattern: str) -> Iterator[UrlView | None]:
-        """Yield each URL that ended in a state and in which a regular expression is found, and None for each
-        other, so that whoever has other things to do can stop anywhere."""
+        """Yield each URL that ended in a state and matches a regular expression, and None for each other
+        one, so that the caller can pause anywhere."""
         wanted = re.compile(pattern)
         code = ENDS[state]
         for key, value in self._database.urls.pairs():

@@ -1,6 +1,6 @@
-"""The frontier as a worker sees it that nodes hand out, of which one leads.
+"""The frontier that a worker sees when one of several nodes, the leader, serves it.
 
-The worker looks up in Redis who leads, each time before it connects. If there are too few nodes it starts
+The worker looks up the leader in Redis each time before it connects. If there are too few nodes it starts
 one, as a process that ends with it.
 """
 
@@ -14,51 +14,58 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.sharding import Shard
 from rdfaspider.service.client import ServedFrontier, made_up_name
 from rdfaspider.service.connection import Connection
 from rdfaspider.service.partitions import Division
 from rdfaspider.service.replica import LEASE
 from rdfaspider.service.replica.process import PROGRAM, ROOT, task_of
-from rdfaspider.service.replica.registry import Keys, Onlooker, View, absent
+from rdfaspider.service.replica.registry import Keys, Onlooker, View, absent, shard_url
+from rdfaspider.service.replica.shards import agree_on_shards, path_of
+from rdfaspider.service.shards.opening import open_shards
 from rdfaspider.service.wire import Address, Security
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rdfaspider.service.shards.frontier import ShardedFrontier
+
 logger = logging.getLogger(__name__)
 
-# Seconds for which a leader is sought at first; one may have to be started, or to come back.
+# Seconds to look for a leader at first; one may have to start, or to come back.
 _PATIENCE = 60.0
 _ONLOOKING = 15.0
-# Seconds between two looks whether there are enough nodes.
+# Seconds between two checks whether there are enough nodes.
 _LOOK = 2.0
-# A node may take so long to end.
+# Seconds that a node may take to end.
 _ENDING = 30.0
 
 
 class NobodyThere(FrontierUnavailable):
-    """Says that no node of a crawl runs. `copy` is where the last leader has left its copy, if it is here."""
+    """No node of a crawl runs. `copy` is the last leader's copy, if it is on this machine."""
 
     copy: Path | None = None
 
 
 class ReplicatedFrontier(ServedFrontier):
-    """A Frontier (see the package) that the leader of several nodes hands out to any number of workers.
+    """A Frontier (see the package) that the leader of several nodes serves to any number of workers.
 
     url       redis://HOST:PORT/0?crawl=NAME; redislink.py has the other forms
     path      the directory for the copy of a node that this worker starts
-    nodes     how many nodes there are to be
-    shard     which shard of its crawl it is, and of how many
+    nodes     how many nodes there should be
+    shard     its number in the crawl, and the number of shards
     security  certificate and key, for TLS; the secret is in Redis
     order, politeness, lease, limits, division, window, ranking
-                                      those of the frontier, if this worker's node leads
-    worker, read_ahead, waits, onlooks, now  as for any frontier that is served
+              those of the frontier, if this worker's node leads
+    worker, read_ahead, waits, onlooks, now
+              as for any served frontier
     """
 
     def __init__(
@@ -88,7 +95,7 @@ class ReplicatedFrontier(ServedFrontier):
         try:
             view = self._onlooker.look()
             if onlooks:
-                _check_that_somebody_is_there(keys, view)
+                _check_for_nodes(keys, view)
         except ConnectionError as error:
             raise FrontierUnavailable(absent(keys, error)) from error
         except FrontierUnavailable:
@@ -104,7 +111,7 @@ class ReplicatedFrontier(ServedFrontier):
 
         if not onlooks:
             self._node.start(task)
-        # A leader that is paused, or whose machine is gone, must be given up sooner than this worker is.
+        # Give up a leader that is paused or lost before the others give up this worker.
         connection = Connection(Address(), trust, self._seek, keys.shown, timeout=LEASE + 2)
         patience = _ONLOOKING if onlooks else _PATIENCE
         self._trust = trust
@@ -117,7 +124,7 @@ class ReplicatedFrontier(ServedFrontier):
             raise
 
     def _seek(self) -> tuple[Address, Security]:
-        """Return where the leader is; ConnectionError if there is none now."""
+        """Return the address of the leader; ConnectionError if there is none now."""
         if self._node.failure:
             raise FrontierUnavailable(self._node.failure)
         view = self._onlooker.look()
@@ -133,7 +140,7 @@ class ReplicatedFrontier(ServedFrontier):
             self._onlooker.close()
 
 
-def _check_that_somebody_is_there(keys: Keys, view: View) -> None:
+def _check_for_nodes(keys: Keys, view: View) -> None:
     if not view.order:
         raise FrontierUnavailable(
             f"There is no crawl {keys.name} in Redis at {keys.shown}: run one first, or name another with"
@@ -141,17 +148,42 @@ def _check_that_somebody_is_there(keys: Keys, view: View) -> None:
         )
     if not view.nodes:
         error = NobodyThere(
-            f"No worker of the crawl {keys.name} runs, and they have its frontier: start one. Its last copy"
-            f" is on {view.place.replace(' ', ', in ', 1)}."
+            f"No worker of the crawl {keys.name} runs, and only workers have its frontier: start one. Its"
+            f" last copy is on {view.place.replace(' ', ', in ', 1)}."
         )
-        error.copy = None if "/" in keys.name else view.copy_here  # of a shard it would be a part
+        error.copy = None if "/" in keys.name else view.copy_here  # one shard is only a part
         raise error
+
+
+def open_replicated(
+    url: str,
+    *,
+    shards: int | None = None,
+    path: str = "frontier",
+    onlooks: bool = False,
+    **options: Any,
+) -> ReplicatedFrontier | ShardedFrontier:
+    """Open a replicated frontier with this many shards; None is as many as it has."""
+    total = agree_on_shards(url, shards, begins=not onlooks)
+    if total == 1:
+        return ReplicatedFrontier(url, path=path, onlooks=onlooks, **options)
+
+    def opener(number: int) -> Callable[..., ReplicatedFrontier]:
+        return partial(
+            ReplicatedFrontier,
+            shard_url(url, number),
+            path=path_of(path, number),
+            shard=Shard(number, total),
+            onlooks=onlooks,
+        )
+
+    return open_shards([opener(number) for number in range(total)], **options)
 
 
 class _NodeProcess:
     """Keeps a node running beside a worker, if there are too few elsewhere.
 
-    `failure` says why it cannot be.
+    `failure` says why it cannot run.
     """
 
     def __init__(self, onlooker: Onlooker, most: int) -> None:
@@ -173,7 +205,7 @@ class _NodeProcess:
                 try:
                     self._run(task(name))
                 except OSError as error:
-                    self.failure = f"No node of the frontier can be started: {error}."
+                    self.failure = f"A node of the frontier cannot be started: {error}."
             self._ended.wait(_LOOK)
 
     def _run(self, task: str) -> None:
@@ -209,7 +241,7 @@ class _NodeProcess:
                 self._process.stdin.close()
 
     def end(self) -> None:
-        """End the node: if it leads, another goes on."""
+        """End the node; if it leads, another takes over."""
         self._ended.set()
         self._hang_up()
         if self._thread is not None:

@@ -1,8 +1,8 @@
-"""A copy of the frontier, from the leader to a standby, over the connection that workers use.
+"""Copies the frontier from the leader to a standby, over the connection that workers use.
 
-The standby asks the leader to make a copy, which shares its files with the leader's directory, fetches file
-after file in parts, and says that it is done. One copy at a time is made; a standby that does not go on is
-forgotten when another asks.
+The standby asks the leader to make a copy, which shares its files with the leader's directory, and fetches
+file after file in parts. There is one copy at a time; a new request replaces the copy of a standby that
+does not finish.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from rdfaspider.service.wire import Address, Security
 
 _PART = 4 << 20
-# Seconds for which the leader is sought, and that one answer may take.
+# Seconds to look for the leader, and allowed for one answer.
 _SEEKING, _PATIENCE = 2.0, 60.0
 
 
 class Copies:
-    """Gives copies of a leader's frontier away; they are made in a directory beside it."""
+    """Gives away copies of a leader's frontier; they are made in a directory beside it."""
 
     def __init__(self, frontier: LoggedFrontier, journal: Journal, directory: Path) -> None:
         self._frontier = frontier
@@ -37,7 +37,8 @@ class Copies:
         self.close()
 
     async def make(self, _: MakeCopy) -> Copy:
-        """Make a copy, and say which entries it has for sure: what it has more is in the log too."""
+        """Make a copy, and return a log position that it certainly includes: what it has beyond is in the
+        log too."""
         self.close()
         self._made += 1
         position = self._journal.position
@@ -61,7 +62,7 @@ class Copies:
 
 
 def fetch(address: Address, security: Security, directory: Path) -> tuple[str, int]:
-    """Fetch a copy from a leader into a directory; return its position in the log and the leader's number.
+    """Fetch a copy from a leader into a directory; return its log position and the leader's number.
 
     OSError if that fails.
     """
@@ -84,5 +85,5 @@ def _fetch_file(session: Session, copy: int, path: Path, size: int) -> None:
         while (start := file.tell()) < size:
             data = session.ask(ReadCopy(copy, path.name, start), bytes, _PATIENCE)
             if not data:
-                raise ConnectionError("A file of the copy is shorter than was said.")
+                raise ConnectionError("A file of the copy is shorter than announced.")
             file.write(data[: size - start])

@@ -1,9 +1,9 @@
 """The log as the leader writes it, and the lease with it.
 
-Layout. What is done collects in `_pending`, and the replies that tell of it in `_replies`. One call of Redis
+Layout. Operations collect in `_pending`, and the replies that depend on them in `_replies`. One Redis call
 at a time is under way: it adds all that is pending as one entry, and renews the lease. What comes meanwhile
-goes with the next call.
-Invariant: a reply leaves only when all that was done before it is in the log, under a lease that still held.
+goes with the next call. Invariant: a reply leaves only when all that was done before it is in the log,
+under a lease that still held.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# So much sooner than Redis the leader takes its lease for over.
+# Seconds by which the leader's lease ends before that in Redis.
 _MARGIN = 1.0
 _AGAIN = 0.2
-# An entry may not grow without end: that much is room for many pages.
+# The most operations in an entry: enough for many pages.
 _MOST = 1_000
 
-# Bytes of its entries that a leader keeps in the log, for standbys that are behind.
+# Bytes of entries that a leader keeps in the log, for standbys that are behind.
 _KEPT = 64 << 20
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
@@ -56,10 +56,10 @@ def unpack(entry: bytes) -> list[list[Any]]:
 
 
 class Journal:
-    """Writes down what is done under a lease. `run` raises Gone when another node leads.
+    """Writes what is done under a lease. `run` raises Gone when another node leads.
 
-    `position` is that of the last entry, `first_to_keep` that of the first which is not too much.
-    `renumbered` is called with this leader's number when Redis had lost entries and the log begins anew.
+    `position` is that of the last entry, `first_to_keep` that of the first entry within the size limit.
+    `renumbered` is called with this leader's number when Redis had lost entries and the log starts again.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Journal:
         self._is_lost = False
 
     async def begin(self, *, is_whole: bool) -> None:
-        """Write down who leads now; if its copy is not what the log says, all others need one of it."""
+        """Record the new leader; if its copy is not what the log says, all others need a copy of it."""
         self._count = 1
         entry = pack([("lead", self.number, is_whole)])
         said = await self._registry.keep(self.number, 1, entry, begins=not is_whole)
@@ -92,7 +92,7 @@ class Journal:
         self.position = said
 
     def record(self, *operation: Any) -> None:
-        """Write an operation down, before long."""
+        """Queue an operation for the log."""
         self._pending.append(operation)
         self._wake.set()
 
@@ -105,7 +105,7 @@ class Journal:
             self._wake.set()
 
     def is_cut_off(self) -> bool:
-        """Tell whether nobody can be answered, because the lease may have run out."""
+        """Return whether no reply may be sent, because the lease may have expired."""
         return monotonic() >= self._good_until
 
     async def flush(self) -> None:
@@ -115,7 +115,7 @@ class Journal:
         await done.wait()
 
     async def run(self) -> None:
-        """Write down what comes, and renew the lease."""
+        """Write what comes, and renew the lease."""
         while True:
             self._wake.clear()
             if not (self._pending or self._replies):
@@ -125,7 +125,7 @@ class Journal:
 
     async def _add(self) -> None:
         operations, self._pending = self._pending[:_MOST], self._pending[_MOST:]
-        # What waits for operations that are left over waits on.
+        # Replies to the remaining operations wait on.
         replies, self._replies = ([], self._replies) if self._pending else (self._replies, [])
         self._is_adding = True
         await self._keep(operations)
@@ -134,14 +134,14 @@ class Journal:
             send()
 
     async def _keep(self, operations: list[Operation]) -> None:
-        """Have Redis keep an entry; try until it does, or another node leads."""
+        """Store an entry in Redis; try until that works, or another node leads."""
         entry = pack(operations) if operations else b""
         self._count += bool(entry)
         while True:
             began = monotonic()
             try:
                 if self._is_lost:
-                    await self._begin_anew()
+                    await self._restart()
                     self._count += bool(entry)
                 said = await self._registry.keep(self.number, self._count, entry)
             except redis.RedisError as error:
@@ -164,20 +164,20 @@ class Journal:
             self._measure(len(entry))
 
     def _measure(self, size: int) -> None:
-        """Find from which entry on the log is not too large."""
+        """Update from which entry on the log is within its size limit."""
         self._sizes.append((self.position, size))
         self._size += size
         while self._size > _KEPT:
             self._size -= self._sizes.popleft()[1]
             self.first_to_keep = self._sizes[0][0] if self._sizes else self.position
 
-    async def _begin_anew(self) -> None:
-        """Lead under another number, because Redis has lost entries: the others need a new copy."""
-        logger.warning("Redis has lost a part of the log: it begins anew with what this node has.")
+    async def _restart(self) -> None:
+        """Lead under a new number, because Redis has lost entries: the others need a new copy."""
+        logger.warning("Redis has lost a part of the log: it starts again from this node's copy.")
         number = await self._registry.take(self.number, self._path)
         if not number:
             raise Gone
         self.number = number
         await self.begin(is_whole=False)
-        self._is_lost = False  # not sooner: what follows without that beginning would leave a hole
+        self._is_lost = False  # not earlier: entries without that beginning would leave a gap
         self.renumbered(number)

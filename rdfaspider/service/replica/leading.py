@@ -1,4 +1,4 @@
-"""A node as long as it leads: it serves workers, keeps the log short, and hands over in the end."""
+"""A node while it leads: it serves workers, trims the log, and hands over at the end."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A node that is to end waits so long for another one that can go on.
+# Seconds for which a node that ends waits for a successor.
 HANDING_OVER = 25.0
-# One that was not heard of for longer may be dead.
+# A node that was silent for longer may be dead.
 LATELY = 3.0
 _LOOK = 0.2
 _FLUSHING = 5.0
 
 
 def has_heir(nodes: Iterable[dict[str, Any]]) -> bool:
-    """Tell whether there is a standby that has a copy and stays."""
+    """Return whether there is a standby that has a copy and is not ending."""
     return any(
         each.get("role") == "standby" and "position" in each and not each.get("ending")
         for each in nodes
@@ -48,10 +48,10 @@ def has_heir(nodes: Iterable[dict[str, Any]]) -> bool:
 
 
 class Leader:
-    """Serves a frontier under a lease. `about` is what is told of the node.
+    """Serves a frontier under a lease. `about` describes the node in Redis.
 
-    `worker` is the name of the worker that ends when this node is stopped, if it has one, and `division` says
-    which worker gets which hosts.
+    `worker` is the name of the worker that ends when this node is stopped, if it has one; `division`
+    assigns hosts to workers.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Leader:
         keeping: asyncio.Task[None],
         stopped: asyncio.Event,
     ) -> None:
-        """Hand the frontier out while the journal is kept; close it in the end. Gone if another leads."""
+        """Serve the frontier while the journal is kept; close it at the end. Gone if another node leads."""
         journal, frontier = self._journal, self._frontier
         self._mark(has_led=True)
         frontier.record = journal.record
@@ -112,7 +112,7 @@ class Leader:
         await self._beat()
         logger.info("This node leads as number %d, at %s.", self._journal.number, service.address)
         await service.until(stopped)
-        handler.bury(self.worker)  # if it has not said goodbye it was killed
+        handler.remove_worker(self.worker)  # if it has not left, it was killed
         self._about["ending"] = True
         await self._beat()
         await self._await_heir(handler)
@@ -122,14 +122,14 @@ class Leader:
             await asyncio.wait_for(self._journal.flush(), _FLUSHING)
             self._mark(has_led=False)
         except TimeoutError:
-            logger.warning("Redis is away: this node has what others do not know yet.")
+            logger.warning("Redis is away: this node has changes that are not in the log yet.")
 
     async def _beat(self) -> None:
         with suppress(redis.RedisError):
             await self._registry.beat(**self._about)
 
     async def _trim(self) -> None:
-        """Drop from the log what all standbys have done, and what is too much."""
+        """Drop from the log what all standbys have done, and what exceeds the limit."""
         journal = self._journal
         while True:
             await asyncio.sleep(RENEWED)
@@ -142,13 +142,13 @@ class Leader:
                 await self._registry.trim(journal.number, first)
 
     async def _standbys(self, within: float) -> list[dict[str, Any]]:
-        """Return what is known of the other nodes that were heard of lately; a dead leader is none."""
+        """Describe the other nodes that showed life lately; a dead leader is not among them."""
         nodes = (await self._registry.look(within)).nodes
         nodes.pop(self._registry.name, None)
         return [each for each in nodes.values() if each.get("role") != "leader"]
 
     async def _await_heir(self, handler: Handler) -> None:
-        """Wait until another node can go on, or no worker is left that would need one."""
+        """Wait until another node can take over, or no worker is left that would need one."""
         until = monotonic() + HANDING_OVER
         while not handler.workers.is_deserted and monotonic() < until:
             with suppress(redis.RedisError):

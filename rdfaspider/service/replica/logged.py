@@ -1,18 +1,18 @@
-"""The frontier of a node: it records what is done to it, or does what another one has recorded.
+"""The frontier of a node: a leader records what is done to it, a standby repeats it.
 
-Layout of operations. URLs and hosts (`org,example`) are named by themselves, times are those of the leader.
+Layout of operations. URLs and hosts (`org,example`) are named in full, times are those of the leader.
 
     lead     number, whether its copy was what the log says
     put      URLs, depth, contexts, hops
-    end      URL, depth, state, time, links, what else was said
+    end      URL, depth, state, time, links, Ending
     retry    URL, time, seconds after, reason, status
-    report   host, time, what was said
-    slow     host, crawl delay, time until which it is left alone
+    report   host, time, Experience
+    slow     host, crawl delay, time until which it is blocked
     place    host, address
     note     name, value
     requeue  regular expression
-    forwarded  page, depth of its links, which other shards know
-    floor    smallest depth at which other shards have something unfinished
+    forwarded  page, depth of its links, which other shards have
+    floor    smallest unfinished depth of the other shards
 """
 
 from __future__ import annotations
@@ -34,15 +34,22 @@ if TYPE_CHECKING:
 
 _STANDING = "replica"
 
+# The method that repeats each operation.
+_OPERATIONS = {
+    **{name: f"_do_{name}" for name in ("end", "retry", "report", "slow", "place", "note")},
+    **{name: name for name in ("put", "requeue", "forwarded")},
+    "floor": "set_floor_elsewhere",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How far a copy is.
 
     crawl     the identity of its crawl
-    number    that of the leader whose entries it has
-    position  that of the last entry which it has for sure
-    has_led   whether it may have more than the log, because its node has led and was killed
+    number    the number of the leader whose entries it has
+    position  the position of the last entry that it certainly has
+    has_led   whether it may have more than the log, because its node was killed while leading
     """
 
     crawl: str
@@ -52,11 +59,11 @@ class Standing:
 
 
 def _nothing(*operation: Any) -> None:
-    """Record nothing: that is what a standby does."""
+    """Record nothing, as a standby does."""
 
 
 class LoggedFrontier(LocalFrontier):
-    """A local frontier that calls `record` with each change that a copy must know of."""
+    """A local frontier that calls `record` with each change that the copies need."""
 
     record: Callable[..., None] = staticmethod(_nothing)
 
@@ -114,7 +121,7 @@ class LoggedFrontier(LocalFrontier):
     def requeuing(self, pattern: str) -> Iterator[bool]:
         self.record("requeue", pattern)
         yield from super().requeuing(pattern)
-        self.record("requeue", pattern)  # what has failed meanwhile
+        self.record("requeue", pattern)  # for what has failed meanwhile
 
     def forwarded(self, page: str, depth: int) -> None:
         super().forwarded(page, depth)
@@ -127,16 +134,10 @@ class LoggedFrontier(LocalFrontier):
     # --- as standby ---
 
     def do(self, name: str, *words: Any) -> None:
-        """Do what a leader has recorded; ValueError if nobody knows what it is."""
-        operation = getattr(self, f"_do_{name}", None)
-        if operation is None:
-            raise ValueError(
-                f"The log has an operation {name!r}, which this version does not know."
-            )
-        operation(*words)
-
-    def _do_put(self, urls: list[str], depth: int, contexts: list[int], hops: int = 0) -> None:
-        self.put(urls, depth, contexts, hops)
+        """Repeat an operation that a leader has recorded; ValueError if it is unknown."""
+        if name not in _OPERATIONS:
+            raise ValueError(f"The log has an operation {name!r}, unknown to this version.")
+        getattr(self, _OPERATIONS[name])(*words)
 
     def _do_end(
         self,
@@ -152,7 +153,7 @@ class LoggedFrontier(LocalFrontier):
         if (taken := self._take_up(url, now)) is not None:
             self.finish(taken, state, now, links, **said)
         elif state == "done" and (links or said.get("abroad")):
-            # It has ended already, or a limit has turned it away here: what it led to is taken in still.
+            # It has ended already, or a limit has turned it away here: its links are taken in all the same.
             deep = depth + int(said.get("depth_step", 1))
             if deep <= max(self.limits.depth, self.limits.dynamic_depth):
                 contexts = list(said.get("contexts", ()))
@@ -166,11 +167,11 @@ class LoggedFrontier(LocalFrontier):
             self.retry(taken, now, after, reason=reason, status=status)
 
     def _take_up(self, url: str, now: float) -> Taken | None:
-        """Take a URL that a leader had in flight; None if it has ended, or is not known."""
+        """Take a URL that a leader had in flight; None if it has ended, or is unknown."""
         self.advance(now)
         taken = self.adopt(url, now)
         if taken is None:
-            self.counts()  # it may be among the links that were not looked up yet, or be opened again by them
+            self.counts()  # it may still be in the inbox, or be reopened by its links
             taken = self.adopt(url, now)
         return taken
 
@@ -189,15 +190,6 @@ class LoggedFrontier(LocalFrontier):
     def _do_note(self, name: str, value: str) -> None:
         self.set_note(name, value.encode("latin-1"))
 
-    def _do_forwarded(self, page: str, depth: int) -> None:
-        self.forwarded(page, depth)
-
-    def _do_floor(self, depth: int) -> None:
-        self.set_floor_elsewhere(depth)
-
-    def _do_requeue(self, pattern: str) -> None:
-        self.requeue(pattern)
-
     # --- where it stands ---
 
     @property
@@ -206,12 +198,12 @@ class LoggedFrontier(LocalFrontier):
         return _read(self.note(_STANDING))
 
     def stand(self, standing: Standing) -> None:
-        """Note how far this copy is; that is its own business."""
+        """Note how far this copy is; this is not recorded."""
         LocalFrontier.set_note(self, _STANDING, json.dumps(asdict(standing)).encode())
 
 
 def standing_of(path: Path) -> Standing | None:
-    """Return how far the copy in a directory is, None if what is there is no copy."""
+    """Return how far the copy in a directory is, None if there is none."""
     database = Database(path, read_only=True)
     try:
         return _read(database.notes.get(_STANDING.encode()))

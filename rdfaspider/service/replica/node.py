@@ -1,9 +1,10 @@
 """The life of a node: it stands by until the lease is free, takes it, and leads until another does.
 
-Whose copy counts. A standby follows the log, and may lead when it has done all of it. A node that has led
-and was killed may have more on its disk than was acknowledged. If another has led since, that copy is put
-aside, and removed when it has got another; if nobody has, it leads again, and all others need a copy of it. A
-node without a copy fetches one from the leader or, if the log was never cut, makes its own from the log.
+Whose copy counts. A standby follows the log, and may lead when it has done all of it. A node that was
+killed while leading may have more on its disk than was acknowledged. If another has led since, that copy is
+put aside, and removed when the node has a new one; if none has, it leads again, and all others need a copy
+of it. A node without a copy fetches one from the leader or, if the log was never cut, makes its own from
+the log.
 """
 
 from __future__ import annotations
@@ -31,21 +32,21 @@ from rdfaspider.service.replica.journal import Journal, unpack
 from rdfaspider.service.replica.leading import HANDING_OVER, LATELY, Leader, has_heir
 from rdfaspider.service.replica.logged import LoggedFrontier, Standing, standing_of
 from rdfaspider.service.replica.registry import BEGINNING, Keys, Registry, View, absent
-from rdfaspider.service.replica.shardcount import ShardCount
+from rdfaspider.service.replica.shards import ShardCount
 from rdfaspider.service.wire import Address, Security
 
 logger = logging.getLogger(__name__)
 
-# Seconds between two looks at what cannot be waited for.
+# Seconds between two checks where nothing signals a change.
 _LOOK = 0.3
-# Redis may be away for so long when a node is started.
+# Seconds for which Redis may be away when a node starts.
 _OPENING = 5.0
-# After so many operations a standby opens its copy anew: nobody takes from it, so its heaps only grow.
+# Operations after which a standby reopens its copy: no worker takes from it, so its heaps only grow.
 _OPERATIONS = 100_000
 
 
 class _Unfit(Exception):
-    """The copy is not what the leader has."""
+    """The copy differs from the leader's."""
 
 
 class Node:
@@ -54,7 +55,7 @@ class Node:
     worker    the name of the worker that ends when this node is stopped, if it has one
     listen    where to serve; if None, at a free port of the address by which Redis is reached
     security  certificate and key for TLS; the secret is that of the crawl
-    division  which worker gets which hosts
+    division  assigns hosts to workers
     options   those of the local frontier
     """
 
@@ -92,11 +93,11 @@ class Node:
         return self._path.with_name(f"{self._path.name}.old")
 
     def _now(self) -> float:
-        """Return the time by the clock of Redis, which all nodes have in common."""
+        """Return the time by the clock of Redis, which all nodes share."""
         return clock.now() + self._registry.offset
 
     async def run(self, stopped: asyncio.Event) -> None:
-        """Stand by and lead until somebody stops it; FrontierUnavailable if it cannot, or cannot any more."""
+        """Stand by and lead until `stopped` is set; FrontierUnavailable if that fails."""
         beating: asyncio.Task[None] | None = None
         try:
             await self._open()
@@ -118,7 +119,7 @@ class Node:
         registry, until = self._registry, monotonic() + _OPENING
         is_there = rocksdb.is_there(self._path)
         standing = standing_of(self._path) if is_there else None
-        # A Redis that knows nothing of the crawl has lost it, if there is a copy.
+        # If there is a copy, a Redis that does not know the crawl has lost it.
         identity = standing.crawl if standing else ""
         while not registry.terms:
             try:
@@ -178,7 +179,7 @@ class Node:
         return 0
 
     async def _may_end(self) -> bool:
-        """Tell whether this node can end: others have copies, or nobody needs one."""
+        """Return whether this node can end: others have copies, or none is needed."""
         if self._frontier is None:
             return True
         if self._end is None:
@@ -218,7 +219,7 @@ class Node:
         return await self._take(standing, view)
 
     def _may_lead(self, view: View, standing: Standing) -> bool:
-        """Tell whether it is this node's turn: whoever has the better copy goes first."""
+        """Return whether it is this node's turn: the better copy goes first."""
         if not standing.has_led and standing.number <= view.number:
             return True
         free = monotonic() - (self._free_since or monotonic())
@@ -237,17 +238,17 @@ class Node:
             return 0
         while not standing.has_led and await self._follow(waits=False):
             pass
-        # Else Redis has forgotten who has led, and so what was done.
+        # Otherwise Redis has forgotten who led, and so what was done.
         self._is_whole = not standing.has_led and standing.number <= view.number
         return number
 
     async def _follow(self, *, waits: bool) -> bool:
-        """Do what the log says next; tell whether there was anything."""
+        """Repeat the next operations of the log; return whether there were any."""
         assert self._frontier is not None
         assert self._standing is not None
         entries = await self._registry.read(self._standing.position, waits=waits)
         standing = self._standing
-        # It may have been cut since the last look, if this node stood still in between.
+        # The log may have been cut since the last look, if this node stood still in between.
         if not (await self._registry.look()).is_whole_from(standing.position):
             raise _Unfit
         for position, entry in entries:
@@ -267,13 +268,13 @@ class Node:
             self._standing = standing
         self._about["position"] = standing.position
         if self._done > _OPERATIONS:
-            floor = self._frontier.floor_elsewhere  # which is said again only when it changes
+            floor = self._frontier.floor_elsewhere  # which is sent again only when it changes
             self._frontier.abandon()
             self._open_copy().set_floor_elsewhere(floor)
         return bool(entries)
 
     def _throw_away(self) -> None:
-        logger.warning("The copy in %s is not that of the leader: another is fetched.", self._path)
+        logger.warning("The copy in %s differs from the leader's: fetching a new one.", self._path)
         if self._frontier is not None:
             self._frontier.abandon()
         self._frontier = self._standing = None
@@ -282,7 +283,7 @@ class Node:
         self._path.rename(self._aside)
 
     async def _get_copy(self, view: View) -> None:
-        """Fetch a copy from the leader; without one, make it from the log, if that has everything."""
+        """Fetch a copy from the leader; without one, make it from the log, if that is complete."""
         if view.leader:
             if address := view.nodes.get(view.leader, {}).get("address"):
                 await self._fetch(Address.parse(address))
@@ -303,7 +304,7 @@ class Node:
             await asyncio.sleep(_LOOK)
 
     def _take_over(self, left: Path | None) -> bool:
-        """Go on with the copy that a node of this machine has left behind; tell whether there is one."""
+        """Use the copy that another node has left on this machine; return whether there is one."""
         if left is None or not rocksdb.is_there(left) or rocksdb.is_in_use(left):
             return False
         standing = standing_of(left)
@@ -311,7 +312,7 @@ class Node:
             return False
         try:
             left.rename(self._path)
-        except OSError:  # another disk, or somebody was faster
+        except OSError:  # another disk, or another node was faster
             return False
         logger.info("The copy of the frontier in %s is now in %s.", left, self._path)
         self._standing = standing
@@ -327,7 +328,7 @@ class Node:
             logger.info("No copy could be fetched: %s", error)
             await asyncio.sleep(RENEWED)
             return
-        # It gets its name when it knows how far it is: until then it says that it has led.
+        # It is renamed once it has its standing: until then it claims to have led.
         self._standing = Standing(self._registry.identity, number, position)
         with LoggedFrontier(str(new), now=self._now(), **self._options) as copy:
             copy.stand(self._standing)
@@ -342,7 +343,7 @@ class Node:
         assert self._frontier is not None
         assert self._standing is not None
         if not self._is_whole:
-            # From now on the log says that this copy counts alone: if it is killed, it must know that.
+            # From now on the log says that this copy alone counts; it must know that if it is killed.
             self._standing = replace(self._standing, number=number, has_led=True)
             self._frontier.stand(self._standing)
         journal = Journal(self._registry, number, self._standing.position, self._path)
@@ -351,7 +352,7 @@ class Node:
         except (Gone, redis.RedisError):  # nothing was done yet
             return
         keeping = asyncio.create_task(journal.run())
-        self._frontier.abandon()  # as after a kill: nobody knows what is in flight
+        self._frontier.abandon()  # as after a kill, when what is in flight is unknown
         self._frontier = None
         try:
             frontier = await asyncio.to_thread(self._open_copy)

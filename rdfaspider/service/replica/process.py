@@ -1,7 +1,7 @@
-"""A node as a process: one that a worker has started and that ends with it, or one that people start.
+"""Runs a node: one that a worker has started and that ends with it, or one that people start.
 
-The standard input of the former tells what to do, and then nothing until the worker ends, or is killed. If
-the node cannot be, it says why in a line of its standard output.
+A worker writes the task to the node's standard input, and then nothing until it ends or is killed. If the
+node cannot run, it writes the reason to its standard output, in one line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rdfaspider.service.wire import Address
 
 _STDIN = 0
-# Options that are records of their own.
+# Options that are dataclasses.
 _STRUCTURED = ("politeness", "limits", "division")
 
 # The folder that holds the package, or the egg, which Python imports from like a folder.
@@ -46,7 +46,7 @@ def task_of(
     options: dict[str, Any],
     worker: str = "",
 ) -> str:
-    """Return what a node is to do, as a line."""
+    """Return the task of a node, as a line of JSON."""
     plain = {key: value for key, value in options.items() if key not in _STRUCTURED}
     manners = {**asdict(options["politeness"]), "own": None}
     return json.dumps(
@@ -104,7 +104,7 @@ async def _run_with_parent(node: Node) -> None:
 def serve(
     url: str, path: str, listen: Address | None, security: Security, options: dict[str, Any]
 ) -> None:
-    """Be a node until SIGINT or SIGTERM; FrontierUnavailable if it cannot be, or cannot any more."""
+    """Run a node until SIGINT or SIGTERM; FrontierUnavailable if that fails."""
     node = Node(
         url, Path(path), f"node-{os.urandom(4).hex()}", listen=listen, security=security, **options
     )

@@ -1,17 +1,16 @@
 """What is in Redis of a crawl whose frontier is replicated: lease, nodes, secret and log.
 
-    {NAME}:crawl   kind (log), id, secret, order; number: that of the last leader; place: its machine and its
-                   directory; mark: its number, its name and how many entries it has added; trimmed: where the
-                   log begins
-    {NAME}:lease   the name of the node that leads, for LEASE seconds
-    {NAME}:nodes   the names of nodes by when they were last heard of
-    {NAME}:about   what is known of each, as JSON
+    {NAME}:crawl   kind (log), id, secret, order; number: the last leader's; place: its machine and directory;
+                   mark: its number, its name and how many entries it has added; trimmed: where the log begins
+    {NAME}:lease   the name of the leading node, for LEASE seconds
+    {NAME}:nodes   the names of nodes by the time of their last sign of life
+    {NAME}:about   a description of each, as JSON
     {NAME}:log     a stream of entries
 
-Of a crawl with several shards {NAME}:crawl has kind (shards) and their number, and the first shard has
-{NAME/1}:crawl and so on.
+With several shards, {NAME}:crawl has kind (shards) and their number, the first shard has {NAME/1}:crawl
+and so on.
 
-Everything that decides who leads is a script (scripts.py), and so done at once or not at all.
+Everything that decides who leads is a script (scripts.py), and so atomic.
 """
 
 from __future__ import annotations
@@ -37,18 +36,18 @@ if TYPE_CHECKING:
 BEGINNING = "0-0"
 # The name of a crawl whose URL has none.
 DEFAULT_NAME = "rdfa"
-# Entries that are kept at most, and that a standby reads at a time.
+# The most entries in the log, and entries that a standby reads at a time.
 _KEPT = 50_000
 _READ = 200
-# Seconds after which a call of Redis has failed, and that a standby waits for entries.
+# Seconds after which a Redis call has failed, and for which a standby waits for entries.
 _TIMEOUT = 5.0
 _BLOCK = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What Redis knows: the number of the last leader, where the log begins, on which machine and in which
-    directory that leader has its copy, who leads now, and who is there."""
+    """What Redis knows: the number of the last leader, where the log begins, the machine and directory of
+    that leader's copy, the present leader, and the nodes."""
 
     number: int
     trimmed: str
@@ -68,23 +67,23 @@ class View:
 
     @property
     def copy_here(self) -> Path | None:
-        """Return the directory with the copy of the last leader, None if it is on another machine."""
+        """Return the directory of the last leader's copy, None if it is on another machine."""
         host, _, path = self.place.partition(" ")
         return Path(path) if path and host == socket.gethostname() else None
 
     def is_whole_from(self, position: str) -> bool:
-        """Tell whether the log has all that came after a position."""
+        """Return whether the log has all that came after a position."""
         return place_of(position) >= place_of(self.trimmed) or self.trimmed == BEGINNING
 
 
 def place_of(position: str) -> tuple[int, int]:
-    """Return a position as what can be compared."""
+    """Return a position in a form that can be compared."""
     time, _, count = position.partition("-")
     return int(time), int(count)
 
 
 class Keys:
-    """The keys of a crawl, and where its Redis is; FrontierUnavailable if the URL makes no sense."""
+    """The keys of a crawl, and where its Redis is; FrontierUnavailable if the URL is invalid."""
 
     def __init__(self, url: str) -> None:
         self.shown = without_secrets(url)
@@ -127,12 +126,12 @@ def absent(keys: Keys, error: object) -> str:
 
 
 def new_terms(order: str, identity: str) -> list[str]:
-    """Return how a crawl is begun: its identity, its secret and its order."""
+    """Return the terms of a new crawl: its identity, its secret and its order."""
     return ["id", identity or os.urandom(8).hex(), "secret", os.urandom(16).hex(), "order", order]
 
 
 def of_open(keys: Keys, row: list[Any]) -> tuple[list[str], float]:
-    """Return the terms of a crawl, and the time of Redis, that opening it has told."""
+    """Return the terms of a crawl, and the time of Redis, from the result of OPEN."""
     if row == [b"shards"]:
         raise FrontierUnavailable(
             f"The crawl {keys.name} in {keys.shown} has just been begun with several shards: start again."
@@ -151,7 +150,7 @@ def of_open(keys: Keys, row: list[Any]) -> tuple[list[str], float]:
 class Registry:
     """A node's view of Redis. Each method raises redis.RedisError when Redis is away.
 
-    `terms` is how the crawl was begun, and `offset` what to add to this machine's clock for that of Redis.
+    `terms` are those of the crawl; `offset` is what to add to this machine's clock for that of Redis.
     """
 
     def __init__(self, keys: Keys, name: str) -> None:
@@ -170,49 +169,50 @@ class Registry:
         return self.terms[3]
 
     async def open(self, order: str, clock: Callable[[], float], identity: str = "") -> str:
-        """Begin the crawl, or go on with it; return its order. FrontierUnavailable if it cannot be."""
+        """Begin the crawl, or resume it; return its order. FrontierUnavailable if that is impossible."""
         row = await self._redis.run(scripts.OPEN, [self.keys.crawl], *new_terms(order, identity))
         self.terms, now = of_open(self.keys, row)
         self.offset = now - clock()
         return self.terms[5]
 
     async def evicts(self) -> str:
-        """Return the policy by which this Redis throws keys away, "" if it does not."""
+        """Return the policy by which this Redis evicts keys, "" if it does not."""
         try:
             memory = await self._redis.call("info", "memory")
-        except redis.ResponseError:  # it may not be asked
+        except redis.ResponseError:  # INFO may be forbidden
             return ""
         policy = str(memory.get("maxmemory_policy", ""))
         return policy if memory.get("maxmemory") and policy != "noeviction" else ""
 
     async def look(self, within: float = AWAY_AFTER) -> View:
-        """Return what Redis knows, with the nodes that were heard of within so many seconds."""
+        """Return what Redis knows, with the nodes that showed life within this many seconds."""
         keys = self.keys
         names = [keys.crawl, keys.lease, keys.nodes, keys.about]
         return View.read(await self._redis.run(scripts.LOOK, names, within))
 
     async def beat(self, **about: Any) -> None:
-        """Say that this node is here."""
+        """Show that this node is alive."""
         said = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), **about})
         await self._redis.run(scripts.BEAT, [self.keys.nodes, self.keys.about], self.name, said)
 
     async def leave(self) -> None:
-        """Say that this node ends; if it leads, another may at once."""
+        """Remove this node; if it leads, another may at once."""
         keys = [self.keys.lease, self.keys.nodes, self.keys.about]
         await self._redis.run(scripts.LEAVE, keys, self.name)
 
     async def take(self, least: int, path: Path | None = None) -> int:
-        """Take the lease with the copy in a directory; return this leader's number, 0 if another has it."""
+        """Take the lease for the copy in a directory; return this leader's number, 0 if another node has
+        it."""
         keys = [self.keys.crawl, self.keys.lease]
         place = f"{socket.gethostname()} {path.absolute() if path else ''}"
         words = (self.name, least, _milliseconds(LEASE), place, *self.terms)
         return int(await self._redis.run_safely(scripts.TAKE, keys, *words))
 
     async def keep(self, number: int, count: int, entry: bytes, *, begins: bool = False) -> str:
-        """Renew the lease, and add an entry if there is one, as the so-maniest; return its position.
+        """Renew the lease, and add entry number `count` if there is one; return its position.
 
-        It is "gone" if another node has led since, and "lost" if Redis has lost what was added. With
-        `begins` whoever follows needs a copy that was made after it.
+        Return "gone" if another node has led since, and "lost" if Redis has lost what was added. With
+        `begins`, every follower needs a copy made after this entry.
         """
         keys = [self.keys.crawl, self.keys.lease, self.keys.log]
         flag = "yes" if begins else ""
@@ -220,14 +220,14 @@ class Registry:
         return str((await self._redis.run_safely(scripts.KEEP, keys, *words)).decode())
 
     async def trim(self, number: int, position: str) -> None:
-        """Drop what comes before a position, and what is too much."""
+        """Drop what comes before a position, and what exceeds the limit."""
         await self._redis.look_for_replicas()
         await self._redis.run(
             scripts.TRIM, [self.keys.crawl, self.keys.log], number, position, _KEPT
         )
 
     async def read(self, position: str, *, waits: bool) -> list[tuple[str, bytes]]:
-        """Return the next entries after a position, with theirs."""
+        """Return the next entries after a position, each with its own."""
         block = _milliseconds(_BLOCK) if waits else None
         streams = await self._redis.call(
             "xread", {self.keys.log: position}, count=_READ, block=block
@@ -240,7 +240,7 @@ class Registry:
 
 
 class Onlooker:
-    """A worker's view of Redis, without a loop."""
+    """A worker's view of Redis, without an event loop."""
 
     def __init__(self, keys: Keys) -> None:
         self.keys = keys
@@ -256,15 +256,15 @@ class Onlooker:
             raise ConnectionError(f"Redis does not answer: {error}") from error
 
     def shards(self, wanted: int) -> int:
-        """Return how many shards the crawl has, as many as are wanted if it is begun by this; ConnectionError
-        if Redis is away."""
+        """Return how many shards the crawl has, `wanted` if it begins here; ConnectionError if Redis is
+        away."""
         try:
             return int(self._redis.run(scripts.SHARDS, [self.keys.crawl], wanted))
         except redis.RedisError as error:
             raise ConnectionError(f"Redis does not answer: {error}") from error
 
     def claim(self, name: str, most: int) -> bool:
-        """Take a place among the nodes, unless there are so many already."""
+        """Take a place among the nodes, unless there are `most` already."""
         try:
             return bool(self._redis.run(scripts.CLAIM, [self.keys.nodes], name, most, AWAY_AFTER))
         except redis.RedisError:
@@ -275,7 +275,7 @@ class Onlooker:
 
 
 def begun_order(url: str) -> str:
-    """Return the order that a crawl was begun with, "" if it was not; FrontierUnavailable without Redis."""
+    """Return the order of a crawl, "" if it has not begun; FrontierUnavailable without Redis."""
     for each in (url, shard_url(url, 0)):
         onlooker = Onlooker(Keys(each))
         try:
@@ -289,7 +289,7 @@ def begun_order(url: str) -> str:
 
 
 def shard_url(url: str, number: int) -> str:
-    """Return the URL of a shard, which is counted from 0, of the crawl at a URL."""
+    """Return the URL of a shard, counted from 0, of the crawl at a URL."""
     place, _, words = url.partition("?")
     query = parse_qs(words)
     query["crawl"] = [f"{Keys(url).name}/{number + 1}"]

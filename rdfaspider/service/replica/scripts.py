@@ -11,7 +11,7 @@ local time = redis.call('TIME')
 local crawl = redis.call('HMGET', KEYS[1], 'id', 'secret', 'order')
 return {crawl[1], crawl[2], crawl[3], time[1], time[2]}
 """)
-# Return how many shards a crawl has. If nobody has begun it, write down how many it is to have.
+# Return how many shards a crawl has. If it is new, store the number it shall have.
 SHARDS = Script("""
 local crawl = redis.call('HMGET', KEYS[1], 'kind', 'shards')
 if crawl[1] == 'shards' then return tonumber(crawl[2]) end
@@ -19,7 +19,7 @@ if tonumber(ARGV[1]) == 1 or redis.call('EXISTS', KEYS[1]) == 1 then return 1 en
 redis.call('HSET', KEYS[1], 'kind', 'shards', 'shards', ARGV[1])
 return tonumber(ARGV[1])
 """)
-# Take the lease if nobody else has it; the number is higher than all that Redis or the node knows of.
+# Take the lease if it is free; the number is higher than all that Redis or the node knows.
 TAKE = Script("""
 local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[1] then return 0 end
@@ -31,8 +31,8 @@ for i = 5, #ARGV, 2 do redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[3])
 return number
 """)
-# Renew the lease and add an entry, unless another node has led since. An entry that was added already, by
-# a call whose answer was lost, is not added twice; if what this leader has added is gone, that is said. The
+# Renew the lease and add an entry, unless another node has led since. An entry that was already added, by a
+# call whose answer was lost, is not added twice; if what this leader has added is gone, return 'lost'. The
 # mark has its name too: a fail-over may forget that it leads, and give its number to another.
 KEEP = Script("""
 local crawl = redis.call('HMGET', KEYS[1], 'number', 'mark')

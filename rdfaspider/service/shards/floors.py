@@ -1,7 +1,7 @@
-"""Tells each shard at which depth the others have something unfinished.
+"""Tells each shard the smallest unfinished depth of the others.
 
-A shard keeps the links of finished pages while a shorter way to them may be found (outlinks.py), by a page of
-any shard. Two rounds of what all shards say are put together, because a link may be on its way in one.
+A shard keeps the links of finished pages while a shorter way to them may be found (outlinks.py), by a page
+of any shard. Two rounds of reports are combined, because a link may be on its way during one.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Floors:
         self._before = [0] * len(shards)
         self._told = [0] * len(shards)
 
-    def tell(self) -> None:
-        """Tell the shards what is new, when all have said where they are."""
+    def share(self) -> None:
+        """Send each shard what is new, once all have reported."""
         sessions = [shard.session for shard in self._shards]
         if self._shards[0].is_at_once or any(
             session.looked_at <= self._began for session in sessions

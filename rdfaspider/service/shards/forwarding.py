@@ -1,9 +1,9 @@
-"""What must be told to several shards, one after the other.
+"""Messages to several shards that depend on each other.
 
-The links of a page go to the shards of their hosts, and when these have answered, the page is ended at its
-own: so whoever is killed in between leaves a page in flight, which is fetched again, and no link is lost. If
-a shard is away, its links go to the page's own shard with the end, which keeps them (outbox.py) until a
-worker has told the other one.
+The links of a page go to the shards of their hosts, and when these have answered, the page ends at its own.
+So a worker that is killed in between leaves a page in flight, which is fetched again, and no link is lost.
+If a shard is away, its links go to the page's own shard, which keeps them (outbox.py) until a worker has
+forwarded them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Parts = dict[int, tuple[list[str], list[int]]]
 
 
 def divide(urls: Iterable[str], contexts: Sequence[int], total: int) -> Parts:
-    """Return URLs by their shards, each with its context if there are any."""
+    """Return URLs by shard, with their contexts if there are any."""
     parts: Parts = {}
     if not contexts:
         for url in urls:
-            # As shard_of, without a call more: this is done for every link.
+            # shard_of, inlined: this is done for every link.
             number = shard_of_origin(url[: url.index("/", 8)], total)
             if number in parts:
                 parts[number][0].append(url)
@@ -45,9 +45,9 @@ def divide(urls: Iterable[str], contexts: Sequence[int], total: int) -> Parts:
 
 @dataclass(slots=True, eq=False)
 class Delivery:
-    """What shards are being told; `tickets` are the messages that must be answered.
+    """Links being sent to shards; `tickets` are the messages that must be answered.
 
-    `then` is called when they have been, with True, or when one of them is away, with False.
+    `then` is called with True when they are, with False when one of the shards is away.
     """
 
     tickets: dict[int, int]
@@ -55,7 +55,7 @@ class Delivery:
 
 
 class Forwarding:
-    """Runs errands to shards; `run` does what can be done now."""
+    """Keeps track of deliveries; `run` does what can be done now."""
 
     def __init__(self, shards: Sequence[ServedFrontier]) -> None:
         self._shards = shards
@@ -66,7 +66,7 @@ class Forwarding:
         return len(self._under_way)
 
     def finish(self, taken: Taken, parts: Parts, now: float, said: Ending) -> None:
-        """End a page that is done when the shards of its links know them."""
+        """End a done page when the shards of its links have received them."""
         home, depth = taken.host % len(self._shards), taken.depth
         own, contexts = parts.pop(home, ([], []))
         said["abroad"] = [link for links, _ in parts.values() for link in links]
@@ -79,7 +79,7 @@ class Forwarding:
         self._begin(parts, depth + said.get("depth_step", 1), said.get("hops", 0), end)
 
     def forward(self, home: int) -> None:
-        """Tell the other shards what one keeps for them, if all are there."""
+        """Forward the links that one shard keeps for the others, if all are there."""
         session = self._shards[home].session
         if any(shard.session.is_away for shard in self._shards):
             return
@@ -113,7 +113,7 @@ class Forwarding:
         return all(shards[number].session.answered >= ticket for number, ticket in tickets)
 
     def run(self) -> None:
-        """Go on with what has been answered, and with what will not be before long."""
+        """Complete the deliveries that were answered, and those whose shard is away."""
         if not self._under_way:
             return
         answered = sum(shard.session.answered for shard in self._shards)

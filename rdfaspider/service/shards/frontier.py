@@ -1,4 +1,4 @@
-"""The frontier as a worker sees it that several services share by host."""
+"""The frontier that a worker sees when several services share it by host."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rdfaspider.frontier import Counts, FrontierUnavailable, Hooks
 from rdfaspider.frontier.sharding import shard_of, shard_of_note
 from rdfaspider.service.notes import STATES
 from rdfaspider.service.session import LONGEST
-from rdfaspider.service.shards.borrowed import Borrowed
 from rdfaspider.service.shards.floors import Floors
 from rdfaspider.service.shards.forwarding import Forwarding, divide
-from rdfaspider.service.shards.keepers import Keepers
+from rdfaspider.service.shards.hostturns import HostTurns
+from rdfaspider.service.shards.serverturns import ServerTurns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from rdfaspider.service.client import ServedFrontier
     from rdfaspider.service.messages import WorkerView
 
-# URLs that wait for turns of servers, at most, and seconds that the end of a worker may take.
+# The most URLs that wait for turns of servers, and the seconds allowed for the end of a worker.
 _ROOM, _LEAVING = 64, 10.0
-# Seconds that a note may take while the crawl runs: the other shards wait for it too.
+# Seconds allowed for a note while the crawl runs: the other shards wait for it too.
 _IMPATIENT = 1.0
 
 
 class ShardedFrontier:
-    """A Frontier (see the package) of several shards, in their order, each of which a service hands out."""
+    """A Frontier (see the package) of several shards, in their order, each with a service."""
 
     def __init__(self, shards: Sequence[ServedFrontier]) -> None:
         self._shards = shards
         self.total = len(shards)
         self._forwarding = Forwarding(self._shards)
-        self._keepers = Keepers(self._shards)
+        self._keepers = ServerTurns(self._shards)
         self._next = 0
         self._quiet: tuple[list[str], float] | None = None
         self._floors = Floors(self._shards)
-        self._borrowed = Borrowed(self._shards, self._keepers)
-        self._has_begun = False  # whether anything was asked for
+        self._borrowed = HostTurns(self._shards, self._keepers)
+        self._has_begun = False  # whether any URL was asked for
         self._is_closed = False
 
     # --- what all shards have in common ---
@@ -62,28 +62,28 @@ class ShardedFrontier:
 
     @property
     def order(self) -> str:
-        """Return the order in which the shards hand out URLs."""
         return self._first.order
 
     @property
     def limits(self) -> FrontierLimits:
-        """Return the limits in force, as far as they concern a worker."""
         return self._first.limits
 
     @property
     def state(self) -> str:
-        """Return what all workers are told to do, by any shard: run, pause or stop."""
+        """Return the instruction of any shard to all workers: stop before pause before run."""
         return max((shard.state for shard in self._shards), key=STATES.index)
 
     @property
     def told(self) -> dict[str, str]:
-        """Return what all workers are told."""
+        """Return the instructions to all workers."""
         return self._first.told
 
     is_shared = True
 
     def attach(self, hooks: Hooks) -> None:
-        one = Hooks(hooks.notify, room=lambda: -(-hooks.room() // self.total), heed=hooks.heed)
+        one = Hooks(
+            hooks.notify, room=lambda: -(-hooks.room() // self.total), instructed=hooks.instructed
+        )
         self._first.attach(replace(one, growth=hooks.growth, lines=hooks.lines))
         for shard in self._shards[1:]:
             shard.attach(one)
@@ -95,7 +95,7 @@ class ShardedFrontier:
         return self._shards[host % self.total]
 
     def _run(self, now: float) -> None:
-        """Go on with what concerns several shards."""
+        """Continue what concerns several shards."""
         for shard in self._shards:
             shard.advance()
         self._keepers.run(now)
@@ -104,7 +104,7 @@ class ShardedFrontier:
             if shard.session.owed:
                 self._forwarding.forward(number)
         self._forwarding.run()
-        self._floors.tell()
+        self._floors.share()
         if len(self._keepers) and self.state != "run":
             self._keepers.give_all_back(now)  # a pause may outlast the lease
 
@@ -116,18 +116,17 @@ class ShardedFrontier:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether the shards have answered everything that they were told."""
         self._forwarding.run()
         return all([shard.is_settled for shard in self._shards]) and not self._forwarding
 
     def knows(self, url: str) -> bool:
         shard = self._of(url)
-        return shard.session.is_away or shard.knows(url)  # it is not worth waiting for
+        return shard.session.is_away or shard.knows(url)  # not worth waiting for
 
     def take(self, now: float) -> Taken | None:
         self._has_begun = True
         self._run(now)
-        if self.state != "run":  # by any shard: the others may not have been told
+        if self.state != "run":  # by any shard: the others may not know yet
             self._raise_failure()
             return None
         if (taken := self._keepers.next()) is not None:
@@ -169,15 +168,16 @@ class ShardedFrontier:
         """Return when to look again, None if nothing is under way."""
         sessions = [shard.session for shard in self._shards]
         if any(session.failure is not None for session in sessions):
-            return 0.0  # the next `take` says so
+            return 0.0  # the next `take` raises it
         is_busy = self._forwarding or any(session.begun or session.did for session in sessions)
         return LONGEST if is_busy else None
 
     def _is_over(self) -> bool:
-        """Tell whether all shards had nothing at one moment.
+        """Return whether all shards had nothing at one moment.
 
-        One that has nothing may get something from another that ends later. So each is asked once more
-        after all have said that they have nothing; if none has taken in anything in between, that is so.
+        A shard that has nothing may get something from another that ends later. So each is asked once more
+        after all have reported that they have nothing; if none has taken in anything in between, the crawl
+        is over.
         """
         sessions = [shard.session for shard in self._shards]
         puts = [session.puts for session in sessions]
@@ -256,12 +256,11 @@ class ShardedFrontier:
             self._shards[shard_of_note(name, self.total)].set_note(name, value)
 
     def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
-        """Have `recall` called with a note when another worker has changed it, by each shard."""
         for shard in self._shards:
             shard.watch(name, recall)
 
     def say(self, name: str, **words: Any) -> None:
-        """Tell whoever runs the service of the first shard what has happened here."""
+        """Report an event to the owner of the first shard's service."""
         self._first.say(name, **words)
 
     # --- looking ---
@@ -281,28 +280,23 @@ class ShardedFrontier:
         return chain.from_iterable(shard.hosts(now) for shard in self._shards)
 
     def url(self, url: str) -> UrlView | None:
-        """Return what is known of a normalised URL, None if nothing is."""
         return self._of(url).url(url)
 
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
-        """Yield the URLs that ended in a state in which a regular expression is found."""
         return chain.from_iterable(shard.ended(state, pattern) for shard in self._shards)
 
     def requeue(self, pattern: str) -> int:
-        """Let failed URLs wait again in which a regular expression is found; return how many."""
         return sum(shard.requeue(pattern) for shard in self._shards)
 
     def tell(self, name: str, value: str) -> None:
-        """Tell all workers something, by all shards; ValueError if it makes no sense."""
         for shard in self._shards:
             shard.tell(name, value)
 
     def log(self, most: int, level: str) -> list[str]:
-        """Return the last lines of the log of all workers, of a level or above."""
         return sorted(chain.from_iterable(shard.log(most, level) for shard in self._shards))[-most:]
 
     def workers(self) -> list[WorkerView]:
-        """Return what the shards know of each worker."""
+        """Return the workers, each with its sums over all shards."""
         known: dict[str, WorkerView] = {}
         for worker in chain.from_iterable(shard.workers() for shard in self._shards):
             before = known.setdefault(worker.name, worker)
@@ -315,19 +309,19 @@ class ShardedFrontier:
     # --- the end ---
 
     def close(self) -> None:
-        """Tell everything, and give back what is in flight."""
+        """Send everything, and release what is in flight."""
         if self._is_closed:
             return
         for shard in self._shards:
-            shard.detach()  # or it would ask in another thread
+            shard.detach()  # or it would call back from another thread
         now, end = clock.now(), time.monotonic() + _LEAVING
-        with suppress(FrontierUnavailable):  # each says so when it is closed
+        with suppress(FrontierUnavailable):  # each raises it again when it is closed
             while self._forwarding and time.monotonic() < end:
                 self._run(now)
                 time.sleep(0.005)
             self._keepers.give_all_back(now)
         self._is_closed = True
-        # At the same time: each may take long, and would be taken for dead by those that wait for it.
+        # In parallel: each may take long, and meanwhile the worker would count as dead with the others.
         with ThreadPoolExecutor(self.total) as pool:
             closing = [pool.submit(shard.close) for shard in self._shards]
         for each in closing:

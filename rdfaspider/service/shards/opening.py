@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def open_served(url: str, **options: Any) -> ServedFrontier | ShardedFrontier:
-    """Open the crawl that a service hands out, or several, each a shard of it."""
+    """Open the crawl of one service, or of several, each with a shard of it."""
     urls = services_of(url)
     return open_services(urls, **options) if len(urls) > 1 else ServedFrontier(url, **options)
 
 
 def open_services(urls: Sequence[str], **options: Any) -> ShardedFrontier:
-    """Open the crawl whose shards are handed out by services at these addresses, in any order."""
+    """Open the crawl whose shards have services at these addresses, in any order."""
     return open_shards([partial(ServedFrontier, url) for url in urls], **options)
 
 
@@ -44,7 +44,7 @@ def open_shards(
 
 
 def in_order(frontiers: Sequence[ServedFrontier]) -> list[ServedFrontier]:
-    """Return the shards of a crawl in their order; FrontierUnavailable if they are not those of one crawl."""
+    """Return the shards of a crawl in order; FrontierUnavailable if they do not form one crawl."""
     total, found = len(frontiers), {each.shard.number: each for each in frontiers}
     if any(each.shard.total != total for each in frontiers) or len(found) != total:
         named = ", ".join(str(each.shard) for each in frontiers)

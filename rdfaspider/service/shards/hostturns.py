@@ -1,8 +1,8 @@
-"""Schedule of other hosts that are borrowed from shards: for a robots.txt that has moved there.
+"""Turns of other hosts that are borrowed from shards: for a robots.txt that has moved there.
 
-The turn of a host is with its shard, and that of its server with the server's keeper. Both are asked for, one
-after the other; if the server must rest, the host's turn goes back. Whoever is told to wait may not come
-back, because the page that it was for has gone to another worker: then turns are given back after a while.
+The turn of a host is with its shard, and that of its server with the server's keeper. Both are asked for,
+one after the other; if the server must rest, the host's turn goes back. A borrower that must wait may never
+return, because its page went to another worker: then its turns are returned after a while.
 """
 
 from __future__ import annotations
@@ -17,24 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rdfaspider.service.client import ServedFrontier
-    from rdfaspider.service.shards.keepers import Keepers
+    from rdfaspider.service.shards.serverturns import ServerTurns
 
-# Seconds after which the turn of a host goes back, if nobody has asked for that of its server again.
+# Seconds after which the turn of a host is returned, if that of its server was not asked for again.
 _FORGOTTEN = 60.0
 
 
-class Borrowed:
-    """Layout: `_halves` has URLs with the turn of their hosts only, and when these were last asked for;
-    `_keepers` has the keeper of each URL that has the turn of a server too."""
+class HostTurns:
+    """Borrows turns of hosts. Layout: `_halves` has URLs with the turn of their host only, and when it was
+    last asked for; `_keepers` has the keeper of each URL that has the turn of a server too."""
 
-    def __init__(self, shards: Sequence[ServedFrontier], keepers: Keepers) -> None:
+    def __init__(self, shards: Sequence[ServedFrontier], keepers: ServerTurns) -> None:
         self._shards = shards
         self._servers = keepers
         self._halves: dict[str, float] = {}
         self._keepers: dict[str, int] = {}
 
     def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
-        """Do as the protocol says."""
         total = len(self._shards)
         home = shard_of(url, total)
         if host is not None and address == self._servers.address_of(host):
@@ -57,14 +56,14 @@ class Borrowed:
         return lent
 
     def repay(self, url: str, now: float) -> None:
-        """Say that a fetch has ended for which turns were borrowed."""
+        """Return the borrowed turns of a fetch that has ended."""
         if (keeper := self._keepers.pop(url, None)) is not None:
             self._shards[keeper].session.give_back(_name(url))
             self._shards[keeper].flush(now)
         self._shards[shard_of(url, len(self._shards))].repay(url, now)
 
     def run(self, now: float) -> None:
-        """Give back what nobody asks for any more."""
+        """Return the turns that are no longer asked for."""
         before = clock.now() - _FORGOTTEN
         for url in [url for url, asked in self._halves.items() if asked < before]:
             del self._halves[url]
@@ -73,5 +72,5 @@ class Borrowed:
 
 
 def _name(url: str) -> str:
-    """Return the name of a turn for a URL that is no page, or not this one."""
+    """Return the name of a turn that is not for a page."""
     return f"other {url}"

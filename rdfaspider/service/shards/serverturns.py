@@ -1,9 +1,9 @@
 """URLs that wait for the turn of a server whose clock another shard keeps.
 
-The clock of the server at an address is kept by one shard, whatever shards have its hosts. A URL of a host
-elsewhere begins when that shard, its keeper, has lent the turn, which is given back when the URL is. If the
-server must rest, the URL goes back to its own shard, and its host waits as long as the keeper has said. So no
-clocks of two machines are compared, and nothing is held up here.
+One shard, the keeper, has the clock of the server at an address, whichever shards have its hosts. A URL of
+a host elsewhere begins when the keeper has lent the turn, which is returned with the URL. If the server
+must rest, the URL goes back to its own shard, and its host waits as long as the keeper says. So no clocks
+of two machines are compared, and nothing is held up here.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from rdfaspider.frontier import Taken
     from rdfaspider.service.client import ServedFrontier
 
-# Servers of hosts that are remembered.
+# Hosts whose server addresses are remembered.
 _REMEMBERED = 10_000
 
 
-class Keepers:
+class ServerTurns:
     """Asks shards for the turns of servers.
 
     Layout: `_asked` has URLs whose keepers have not answered, `_lent` those that may begin, and `_out` the
-    keeper of each URL that has a turn, from when it is lent until it is given back.
+    keeper of each URL that has a turn, until it is returned.
     """
 
     def __init__(self, shards: Sequence[ServedFrontier]) -> None:
@@ -39,7 +39,7 @@ class Keepers:
         self._lent: deque[Taken] = deque()
         self._out: dict[Taken, int] = {}
         self._addresses: dict[int, str] = {}
-        # What keepers have answered to others who have asked, None as long as they have not.
+        # Answers of keepers to requests that are not for pages, None while there is none.
         self._others: dict[str, float | None] = {}
 
     def __len__(self) -> int:
@@ -47,15 +47,15 @@ class Keepers:
 
     @property
     def wait(self) -> float:
-        """Return in how many seconds to look again, if there is anything."""
+        """Return the seconds until the next look, if anything waits."""
         return 0.0 if any(map(self._may_begin, self._lent)) else LONGEST
 
     def address_of(self, host: int) -> str:
-        """Return the address of the server of a host that has something in flight here, "" if it has none."""
+        """Return the server address of a host with something in flight here, "" if it has none."""
         return self._addresses.get(host, "")
 
     def needs(self, taken: Taken, now: float) -> bool:
-        """Ask for the turn of the server of a URL; False if it has that already."""
+        """Ask for the turn of a URL's server; return False if none is needed."""
         total = len(self._shards)
         home = taken.host % total
         address = self._shards[home].session.take_server(taken)
@@ -71,13 +71,13 @@ class Keepers:
         return True
 
     def _remember(self, host: int, address: str) -> None:
-        self._addresses.pop(host, None)  # so that it is the youngest now
+        self._addresses.pop(host, None)  # so that it becomes the newest
         if len(self._addresses) >= _REMEMBERED:
             del self._addresses[next(iter(self._addresses))]
         self._addresses[host] = address
 
     def run(self, now: float) -> None:
-        """Take in what keepers have answered."""
+        """Process the answers of keepers."""
         for keeper, shard in enumerate(self._shards):
             session = shard.session
             if session.answers:
@@ -97,7 +97,7 @@ class Keepers:
             self._out[taken] = keeper
         elif taken is not None:
             self._put_back(taken, seconds, now)
-        elif seconds == 0.0:  # it was not waited for
+        elif seconds == 0.0:  # no longer waited for
             self._shards[keeper].session.give_back(url)
             self._shards[keeper].flush(now)
 
@@ -120,8 +120,8 @@ class Keepers:
         return not (home.is_held_up or self._shards[self._out[taken]].is_held_up)
 
     def ask(self, name: str, address: str, keeper: int, home: int, now: float) -> float | None:
-        """Ask for a turn that is not a page's; return the seconds to wait for it, 0.0 if it is lent, or None
-        if that is not known yet."""
+        """Ask for a turn that is not for a page; return the seconds to wait for it, 0.0 if it is lent, None
+        if there is no answer yet."""
         if name not in self._others:
             self._others[name] = None
             self._shards[keeper].session.ask_turn(ServerTurn(name, address, home))
@@ -132,19 +132,19 @@ class Keepers:
         return seconds
 
     def forget(self, name: str) -> None:
-        """Do not wait for such a turn any more."""
+        """Stop waiting for such a turn."""
         self._others.pop(name, None)
         for shard in self._shards:
             shard.session.give_back(name)
 
     def give_back(self, taken: Taken, now: float) -> None:
-        """Say that a URL is not being fetched any more, if it had a turn."""
+        """Return the turn of a URL that is no longer being fetched, if it had one."""
         if (keeper := self._out.pop(taken, None)) is not None:
             self._shards[keeper].session.give_back(taken.url)
             self._shards[keeper].flush(now)
 
     def give_all_back(self, now: float) -> None:
-        """Let go of everything that has not begun."""
+        """Release everything that has not begun."""
         for taken in [*(taken for taken, _ in self._asked.values()), *self._lent]:
             self.give_back(taken, now)
             self._shards[taken.host % len(self._shards)].release(taken, now)
