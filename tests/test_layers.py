@@ -20,9 +20,9 @@ LAYERS = (
     ("resolver",),
     ("settings",),
     ("simulator", "service"),
-    ("frontier", "linkgraph", "site"),
+    ("frontier", "site"),
     ("focus",),
-    ("extract", "stores", "archive", "robots", "seedlist"),
+    ("extract", "stores", "robots", "seedlist"),
     (
         "urls",
         "items",

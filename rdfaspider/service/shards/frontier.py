@@ -23,7 +23,7 @@ from rdfaspider.service.shards.serverturns import ServerTurns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rdfaspider.frontier import Ending, HostView, State, Taken, UrlView
+    from rdfaspider.frontier import BranchView, Ending, HostView, State, Taken, UrlView
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.politeness import Experience
     from rdfaspider.service.client import ServedFrontier
@@ -284,6 +284,9 @@ class ShardedFrontier:
 
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         return chain.from_iterable(shard.ended(state, pattern) for shard in self._shards)
+
+    def under(self, prefix: bytes) -> Iterator[BranchView]:
+        return chain.from_iterable(shard.under(prefix) for shard in self._shards)
 
     def requeue(self, pattern: str) -> int:
         return sum(shard.requeue(pattern) for shard in self._shards)
