@@ -11,7 +11,6 @@ from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider import clock, urls
 from rdfaspider.fetchmeta import meta_of
-from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.middlewares.contenttype import moved_to
 from rdfaspider.middlewares.politeness import retry_after
 from rdfaspider.middlewares.problems import problem_of
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
 
 # Seconds that the spider's own request waits for the turn of another host.
 _PATIENCE = 60.0
+
+# Redirects in a row that RFC 9309 asks to be followed.
+_MAX_REDIRECTS = 5
 
 
 class Denied(IgnoreRequest):
@@ -181,7 +183,7 @@ class RobotsMiddleware:
             self._warn(request, problem_of(error))
             return robots.unreachable(clock.now(), previous)
         self._moved.pop(service, None)
-        if hops < MAX_REDIRECTS and (target := moved_to(response)):
+        if hops < _MAX_REDIRECTS and (target := moved_to(response)):
             self._moved[service] = (target, hops + 1)
             return None
         record = self._read(response, request, previous)

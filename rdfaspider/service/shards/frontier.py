@@ -81,12 +81,10 @@ class ShardedFrontier:
     is_shared = True
 
     def attach(self, hooks: Hooks) -> None:
-        one = Hooks(
-            hooks.notify, room=lambda: -(-hooks.room() // self.total), instructed=hooks.instructed
-        )
-        self._first.attach(replace(one, growth=hooks.growth, lines=hooks.lines))
-        for shard in self._shards[1:]:
-            shard.attach(one)
+        each = replace(hooks, room=lambda: -(-hooks.room() // self.total))
+        self._first.attach(each)
+        for shard in self._shards[1:]:  # counters and log are sent once
+            shard.attach(replace(each, growth=dict, lines=list))
 
     def _of(self, url: str) -> ServedFrontier:
         return self._shards[shard_of(url, self.total)]
