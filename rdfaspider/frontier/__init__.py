@@ -36,9 +36,9 @@ G6  Order-free depth. Which pages a depth-limited crawl visits does not depend o
 G7  It adds up: seen = waiting + in flight + done + failed + denied, at any moment.
 
 The rooms: `engine/` is the frontier of one process. It stores its state in `tables/`, and chooses the next
-URL with `schedule/` and `orders/`. `views/` shows it to people. limits.py says how much is taken
-in and how many redirects are followed,
-sharding.py which shard has which host. The package `service` serves a frontier to many workers.
+URL with `schedule/` and `orders/`. `views/` shows it to people. limits.py says how much is taken in and how
+many redirects are followed, sharding.py which shard has which host. The package `service` serves a frontier
+to many workers.
 """
 
 from __future__ import annotations
