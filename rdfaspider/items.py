@@ -6,7 +6,7 @@ import re
 import typing
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, parse, serialize
 
@@ -139,12 +139,6 @@ class Page(Content):
     def __repr__(self) -> str:
         """Keep the body and the quads out of logs."""
         return f"<Page {self.url} {self.outcome} {self.reason} depth {self.depth}>"
-
-
-def is_for_page(meta: Mapping[str, Any]) -> bool:
-    """Tell by its meta whether a request is for a page, rather than robots.txt or a sitemap."""
-    # Only what is in the frontier has a depth.
-    return "depth" in meta and "sitemap" not in meta
 
 
 def is_item(item: object) -> bool:

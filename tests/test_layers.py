@@ -23,7 +23,17 @@ LAYERS = (
     ("frontier", "site"),
     ("focus",),
     ("extract", "stores", "robots", "seedlist"),
-    ("urls", "items", "signals", "curves", "clock", "terminal", "rocksdb", "redislink"),
+    (
+        "urls",
+        "items",
+        "fetchmeta",
+        "signals",
+        "curves",
+        "clock",
+        "terminal",
+        "rocksdb",
+        "redislink",
+    ),
     ("secrets",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

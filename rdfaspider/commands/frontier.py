@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
-    from rdfaspider.frontier import FrontierUnavailable
+    from rdfaspider.frontier import FrontierUnavailable, Inspector
     from rdfaspider.frontier.sharding import Shard
 
 # Only one of these can be given at a time.
-_QUESTIONS = ("url", "failed", "denied", "requeue")
+_QUESTIONS = ("url", "under", "failed", "denied", "requeue")
 # What the workers of a shared crawl can be told.
 _INSTRUCTIONS = ("pause", "resume", "stop", "tell")
 # Settings of politeness that the service knows by other names.
@@ -51,6 +51,7 @@ class Command(CheckedCommand):
         optional: dict[str, Any] = {"nargs": "?", "const": "", "metavar": "REGEX"}
         add("--hosts", type=int, default=10, metavar="N", help="how many hosts (default: 10)")
         add("--url", metavar="URL", help="show what is known about one URL")
+        add("--under", metavar="URL|HOST", help="show how many URLs are below a folder or a domain")
         add("--failed", **optional, help="list the failed URLs, or those that match")
         add("--denied", **optional, help="list the denied URLs, or those that match")
         add("--requeue", metavar="REGEX", help="let the failed URLs that match wait again")
@@ -259,16 +260,21 @@ def _show(lines: Iterable[str]) -> None:
         print(line)
 
 
-def _show_urls(frontier: Any, opts: argparse.Namespace) -> bool:
+def _show_urls(frontier: Inspector, opts: argparse.Namespace) -> bool:
     """Show the URLs that the options ask for; tell whether they ask for any."""
     from rdfaspider.frontier.views import text
     from rdfaspider.urls import normalise, without_userinfo
+    from rdfaspider.urls.keys import prefix_of
 
     if opts.url is not None:
         url = normalise(opts.url)
         if (view := frontier.url(url)) is None:
             raise ValueError(f"{without_userinfo(url)} is not known to this crawl.")
         _show(text.url_lines(view))
+        return True
+    if opts.under is not None:
+        prefix = prefix_of(normalise(opts.under) if "://" in opts.under else opts.under)
+        _show(text.branch_lines(frontier.under(prefix), opts.hosts))
         return True
     for state in ("failed", "denied"):
         if (pattern := getattr(opts, state)) is not None:

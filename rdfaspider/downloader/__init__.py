@@ -32,6 +32,7 @@ from twisted.python.failure import Failure
 from rdfaspider import clock
 from rdfaspider.downloader.memory import DownloadMemory
 from rdfaspider.downloader.traffic import Traffic
+from rdfaspider.fetchmeta import meta_of
 from rdfaspider.urls.own import OwnServers
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Downloader(ScrapyDownloader):
         self._others -= _holds_slot(request)
         self.memory.release(request)
         if "host" in request.meta and self._lanes is not None:
-            number = request.meta["number"]
+            number = meta_of(request)["number"]
             self._lanes.end(number, clock.now(), answered=_has_answered(result))
         return result
 

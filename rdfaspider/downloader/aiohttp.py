@@ -25,7 +25,7 @@ from rdfaspider.downloader.failures import (
     FirstByteTimeoutError,
     certificate_fault,
 )
-from rdfaspider.items import is_for_page
+from rdfaspider.fetchmeta import is_for_page, meta_of
 from rdfaspider.resolver import installed_resolver
 from rdfaspider.urls.hosts import host_and_port
 
@@ -141,7 +141,7 @@ def _check_target(request: Request) -> None:
     """
     resolver = installed_resolver()
     resolver.check_target(*host_and_port(request.url))
-    proxy = request.meta.get("proxy")
+    proxy = meta_of(request).get("proxy")
     resolver.uses_proxy = proxy is not None
     if proxy:
         resolver.trust_proxy(*host_and_port(add_http_if_no_scheme(proxy)))

@@ -36,8 +36,9 @@ G6  Order-free depth. Which pages a depth-limited crawl visits does not depend o
 G7  It adds up: seen = waiting + in flight + done + failed + denied, at any moment.
 
 The rooms: `engine/` is the frontier of one process. It stores its state in `tables/`, and chooses the next
-URL with `schedule/` and `orders/`. `views/` shows it to people. limits.py says how much is taken in,
-sharding.py which shard has which host. The package `service` serves a frontier to many workers.
+URL with `schedule/` and `orders/`. `views/` shows it to people. limits.py says how much is taken in and how
+many redirects are followed, sharding.py which shard has which host. The package `service` serves a frontier
+to many workers.
 """
 
 from __future__ import annotations
@@ -59,11 +60,13 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.politeness import Experience
 
 __all__ = [
+    "BranchView",
     "Counts",
     "Frontier",
     "FrontierUnavailable",
     "Hooks",
     "HostView",
+    "Inspector",
     "State",
     "Taken",
     "UrlView",
@@ -156,20 +159,53 @@ class HostView:
 class UrlView:
     """One URL as people see it; unknown fields are None.
 
-    `attempts` counts its fetches. `reason`, `status` and `time` are those of the last attempt, if it
-    failed. `referrer` is the page on which the link was first found. In a crawl with topics, `topic` is
-    that of the page or, before it is read, the one that the links to it suggest.
+    `number` is its number for life, `attempts` counts its fetches. `reason`, `status` and `time` are those of
+    the last attempt, if it failed. `referrer` is the page on which the link was first found. In a crawl with
+    topics, `topic` is that of the page or, before it is read, the one that the links to it suggest.
     """
 
     url: str
     state: str
     depth: int
+    number: int | None = None
     attempts: int | None = None
     status: int | None = None
     reason: str | None = None
     time: float | None = None
     referrer: str | None = None
     topic: str | None = None
+
+
+@dataclass(slots=True)
+class BranchView:
+    """A branch of the trie as people see it: a site, a folder, or a page, with its URLs by state."""
+
+    name: str
+    waiting: int = 0
+    done: int = 0
+    failed: int = 0
+    denied: int = 0
+
+    @property
+    def urls(self) -> int:
+        return self.waiting + self.done + self.failed + self.denied
+
+
+class Inspector(Protocol):
+    """What people can see of a frontier, and try again."""
+
+    def counts(self) -> Counts: ...
+
+    def hosts(self, now: float) -> Iterator[HostView]: ...
+
+    def url(self, url: str) -> UrlView | None:
+        """Return what is known of a normalised URL, None if nothing is."""
+
+    def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
+        """Yield the URLs that ended in a state and match a regular expression."""
+
+    def under(self, prefix: bytes) -> Iterator[BranchView]:
+        """Yield the branches one step below a prefix of keys (urls/keys.py)."""
 
 
 @dataclass(slots=True)

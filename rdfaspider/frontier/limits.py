@@ -24,7 +24,7 @@ SETTINGS: Final = {
 }
 
 
-# Consecutive redirects to follow, as many as RFC 9309 requires for robots.txt: longer chains are traps.
+# Redirects of a page to follow in a row: longer chains are traps.
 MAX_REDIRECTS: Final = 5
 
 

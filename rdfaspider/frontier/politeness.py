@@ -1,7 +1,8 @@
 """How long a host is left alone: between two fetches, at its own request, and when it is in trouble.
 
 `Manners` is what is remembered of one host, `Experience` what one fetch adds, `Politeness` the rules. A new
-number to remember needs a field in `Manners`, a place in `pack`, and a rule.
+number to remember needs a field in `Manners`, a place in `pack`, a rule, and a new VERSION of the database
+(tables/database.py), because older records lack it.
 """
 
 from __future__ import annotations

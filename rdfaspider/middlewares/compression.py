@@ -10,7 +10,7 @@ from scrapy import signals
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest
 
-from rdfaspider.items import is_for_page
+from rdfaspider.fetchmeta import is_for_page
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

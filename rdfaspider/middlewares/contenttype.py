@@ -8,7 +8,7 @@ from scrapy import signals
 from scrapy.exceptions import StopDownload
 
 from rdfaspider.extract.rdf import MEDIA_TYPES
-from rdfaspider.items import is_for_page
+from rdfaspider.fetchmeta import is_for_page
 from rdfaspider.urls import redirect_target
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest
 
 from rdfaspider import clock
+from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.middlewares.problems import is_shortage
 from rdfaspider.middlewares.turns import Postponed, frontier_of
@@ -41,7 +42,7 @@ class PolitenessMiddleware:
         return cls(crawler)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        host = request.meta.get("host")
+        host = meta_of(request).get("host")
         if host is not None:
             now = clock.now()
             if response.ip_address is not None and "proxy" not in request.meta:
@@ -55,19 +56,19 @@ class PolitenessMiddleware:
             elif response.status >= 500:
                 frontier_of(self.crawler).report(host, now, Experience())
             else:
-                latency = request.meta.get("download_latency", 0.0)
+                latency = meta_of(request).get("download_latency", 0.0)
                 frontier_of(self.crawler).report(host, now, Experience(latency))
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        host = request.meta.get("host")
+        host = meta_of(request).get("host")
         if is_shortage(exception):
             self._postpone(host, exception)
         if host is None or isinstance(exception, IgnoreRequest):
             return
         if isinstance(exception, DownloadCancelledError):
             # It answered, with more than we wanted.
-            latency = request.meta.get("download_latency", 0.0)
+            latency = meta_of(request).get("download_latency", 0.0)
             frontier_of(self.crawler).report(host, clock.now(), Experience(latency))
         else:
             frontier_of(self.crawler).report(host, clock.now(), Experience())

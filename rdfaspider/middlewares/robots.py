@@ -10,7 +10,7 @@ from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, NotConfigur
 from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider import clock, urls
-from rdfaspider.frontier.limits import MAX_REDIRECTS
+from rdfaspider.fetchmeta import meta_of
 from rdfaspider.middlewares.contenttype import moved_to
 from rdfaspider.middlewares.politeness import retry_after
 from rdfaspider.middlewares.problems import problem_of
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 # Seconds that the spider's own request waits for the turn of another host.
 _PATIENCE = 60.0
+
+# Redirects in a row that RFC 9309 asks to be followed.
+_MAX_REDIRECTS = 5
 
 
 class Denied(IgnoreRequest):
@@ -101,7 +104,7 @@ class RobotsMiddleware:
             await self._ask(service, request)
             raise Postponed
         if self._unheeded and service in self._unheeded:
-            self._set_delay(service, record, request.meta["host"])
+            self._set_delay(service, record, meta_of(request)["host"])
         if record.rules.allows(request.url):
             return
         if record.reached:
@@ -110,7 +113,7 @@ class RobotsMiddleware:
         if record.failures > self.retries:
             self._count("denied")
             raise Denied("unreachable")
-        frontier_of(self.crawler).slow_down(request.meta["host"], until=record.expires)
+        frontier_of(self.crawler).slow_down(meta_of(request)["host"], until=record.expires)
         raise Postponed
 
     async def _check_own(self, request: Request) -> None:
@@ -133,7 +136,7 @@ class RobotsMiddleware:
             previous = self._records.known(service)
             record = await self._fetch(service, request, previous)
             if record is not None:
-                self._heed(service, record, previous, request.meta.get("host"))
+                self._heed(service, record, previous, meta_of(request).get("host"))
         finally:
             self._asking.pop(service).set()
 
@@ -180,7 +183,7 @@ class RobotsMiddleware:
             self._warn(request, problem_of(error))
             return robots.unreachable(clock.now(), previous)
         self._moved.pop(service, None)
-        if hops < MAX_REDIRECTS and (target := moved_to(response)):
+        if hops < _MAX_REDIRECTS and (target := moved_to(response)):
             self._moved[service] = (target, hops + 1)
             return None
         record = self._read(response, request, previous)
@@ -208,7 +211,7 @@ class RobotsMiddleware:
         """Download a robots.txt in the turn of the page, or of the host to which it has moved."""
         if urls.host(url) == urls.host(f"{service}/"):
             return await self._download(url)
-        host, address = request.meta.get("host"), await self._address_of(urls.host(url))
+        host, address = meta_of(request).get("host"), await self._address_of(urls.host(url))
         while wait := frontier_of(self.crawler).borrow(host, url, address, now := clock.now()):
             if host is not None:
                 frontier_of(self.crawler).slow_down(host, until=now + wait)
@@ -240,7 +243,7 @@ class RobotsMiddleware:
 
     def _warn(self, request: Request, problem: str) -> None:
         """Report at once a seed that has to wait because its robots.txt cannot be fetched."""
-        if request.meta.get("depth") == 0:
+        if meta_of(request).get("depth") == 0:
             send = self.crawler.signals.send_catch_log
             send(seed_failed, url=request.url, problem=problem)
 

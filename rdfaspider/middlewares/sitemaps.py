@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from scrapy.exceptions import NotConfigured
 
+from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.middlewares.contenttype import moved_to
 from rdfaspider.middlewares.turns import frontier_of, noted
@@ -67,7 +68,7 @@ class SitemapsMiddleware:
             "host" in request.meta
             and noted(frontier_of(self.crawler), _name(request.url)) is not None
         ):
-            request.meta["sitemap"] = []
+            meta_of(request)["sitemap"] = []
 
     async def process_response(self, request: Request, response: Response) -> Response:
         if "sitemap" not in request.meta or response.status >= 400:
@@ -89,7 +90,7 @@ class SitemapsMiddleware:
         if sitemap.cut:
             count("robots/sitemaps/cut")
         if not sitemap.is_index:
-            request.meta["sitemap"] = sitemap.urls
+            meta_of(request)["sitemap"] = sitemap.urls
             count("robots/sitemaps/urls", len(sitemap.urls))
         elif note.level <= _DEEPEST_INDEX:
             announce(self.crawler, sitemap.urls, note._replace(level=note.level + 1))

@@ -13,6 +13,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 
 from rdfaspider import clock
+from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier import FrontierUnavailable, Hooks, open_frontier
 from rdfaspider.items import Page
 from rdfaspider.scheduler.advice import advice_for
@@ -282,7 +283,7 @@ class Scheduler(BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         """Take in a seed, a request of the spider's own, or a middleware's replacement of a request in
         flight."""
-        taken = self._taken.pop(request.meta.get("number", -1), None)
+        taken = self._taken.pop(meta_of(request).get("number", -1), None)
         if taken is None and self._own.includes(request):
             return self._own.enqueue_request(request)
         if taken is None:
@@ -290,7 +291,7 @@ class Scheduler(BaseScheduler):
                 url = normalise(request.url)
             except ValueError:
                 return False
-            self.frontier.put([url], depth=request.meta.get("depth", 0))
+            self.frontier.put([url], depth=meta_of(request).get("depth", 0))
         elif request.url == taken.url:
             self.frontier.retry(taken, clock.now())
         else:
@@ -404,7 +405,7 @@ class Scheduler(BaseScheduler):
 
     def spider_error(self, failure: Failure, response: Any) -> None:
         if response is not None:  # else an error of the spider's start
-            self._fail(response.request.meta.get("number", -1), type(failure.value).__name__)
+            self._fail(meta_of(response.request).get("number", -1), type(failure.value).__name__)
 
     def _fail(self, number: int, reason: str) -> None:
         if (taken := self._taken.pop(number, None)) is not None:

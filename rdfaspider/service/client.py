@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 import msgspec
 
 from rdfaspider import clock
-from rdfaspider.frontier import FrontierUnavailable, Hooks, HostView, UrlView
+from rdfaspider.frontier import BranchView, FrontierUnavailable, Hooks, HostView, UrlView
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.sharding import Shard
@@ -347,12 +347,18 @@ class ServedFrontier:
         """Yield the URLs that ended in a state and match a regular expression."""
         return self._all(messages.ListEnded(True, state, pattern), UrlView)
 
+    def under(self, prefix: bytes) -> Iterator[BranchView]:
+        """Yield the branches one step below a prefix of keys."""
+        return self._all(messages.ListBranches(True, prefix), BranchView)
+
     def requeue(self, pattern: str) -> int:
         """Make the failed URLs that match a regular expression wait again; return how many."""
         return sum(self._all(messages.Requeue(True, pattern), bool))
 
     def _all(
-        self, question: messages.ListEnded | messages.Requeue, kind: type[Kind]
+        self,
+        question: messages.ListEnded | messages.ListBranches | messages.Requeue,
+        kind: type[Kind],
     ) -> Iterator[Kind]:
         """Yield the results of a scan of all URLs."""
         while True:

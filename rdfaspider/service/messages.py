@@ -235,6 +235,11 @@ class ListEnded(Question):
     pattern: str
 
 
+class ListBranches(Question):
+    begin: bool
+    prefix: bytes
+
+
 class Requeue(Question):
     begin: bool
     pattern: str
@@ -279,6 +284,7 @@ Said = (
     | FindUrl
     | ListHosts
     | ListEnded
+    | ListBranches
     | Requeue
     | Tell
     | ReadLog

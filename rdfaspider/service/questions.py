@@ -38,6 +38,10 @@ def answer(handler: Handler, worker: Worker, question: messages.Question) -> Any
             if begin:
                 worker.rows = frontier.views.scan(state, pattern)
             return _next_part(worker)
+        case messages.ListBranches(begin=begin, prefix=prefix):
+            if begin:
+                worker.rows = frontier.views.branches(prefix)
+            return _next_part(worker)
         case messages.Requeue(begin=begin, pattern=pattern):
             if begin:
                 worker.rows = frontier.requeuing(pattern)

@@ -19,7 +19,7 @@ from rdfaspider.service.messages import Reply, WorkerView
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rdfaspider.frontier import HostView, Taken, UrlView
+    from rdfaspider.frontier import BranchView, HostView, Taken, UrlView
     from rdfaspider.frontier.engine.local import LocalFrontier
     from rdfaspider.service.allocator import Allocator
     from rdfaspider.service.messages import Borrow, Greeting, ServerTurn
@@ -46,7 +46,7 @@ class Worker:
         # The versions of notes that it knows, and the scans whose results it gets in parts.
         self.seen: dict[str, int] = {}
         self.views: Iterator[HostView] = iter(())
-        self.rows: Iterator[UrlView | bool | None] = iter(())
+        self.rows: Iterator[BranchView | UrlView | bool | None] = iter(())
         self._frontier = frontier
         self._granted = grants
         self.held: dict[int, Taken] = {}  # by grant

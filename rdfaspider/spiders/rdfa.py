@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
 
+from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier import is_begun, is_shared, services_of
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
@@ -168,7 +169,7 @@ class RdfaSpider(Spider):
         page.status = status = response.status
         if status < 400 and "sitemap" in response.request.meta:
             # Its pages are links; a redirect leads to another sitemap.
-            page.reason, page.links = "sitemap", response.request.meta["sitemap"]
+            page.reason, page.links = "sitemap", meta_of(response.request)["sitemap"]
         elif 300 <= status < 400 and "Location" in response.headers:
             self._redirect(page, header_text(response.headers, "Location"))
         elif not 200 <= status < 300:
@@ -255,7 +256,7 @@ class RdfaSpider(Spider):
         return url, reason
 
     def _page(self, request: Request) -> Page:
-        meta = request.meta
+        meta = meta_of(request)
         # A request of `scrapy parse` has neither.
         return Page(
             request.url,

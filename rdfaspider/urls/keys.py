@@ -41,6 +41,11 @@ def to_url(key: bytes) -> str:
     return _origin(key[:slash]) + key[slash:].decode("ascii")
 
 
+def prefix_of(text: str) -> bytes:
+    """Return the prefix of all keys below a normalised URL, a host or a domain; ValueError if it is none."""
+    return to_key(text) if "://" in text else to_key(f"https://{text.lower().strip('.')}/")[:-2]
+
+
 def host_of(key: bytes) -> bytes:
     """Return the host of a key: `org,example,www`, without port and user."""
     return _HOST.match(key)[0]  # type: ignore[index]

@@ -56,6 +56,30 @@ def test_one_url(scrapy: Scrapy, crawl_directory: Path) -> None:
     assert shown.stdout.startswith("http://b.test/\n  state     ")
 
 
+@pytest.mark.parametrize(
+    ("prefix", "rows"),
+    [
+        ("test", ["5 1 1 2 1 http://a.test/", "1 1 0 0 0 http://b.test/"]),
+        ("a.test", ["5 1 1 2 1 http://a.test/"]),
+        ("a.tes", []),
+        ("HTTP://b.test", ["1 1 0 0 0 http://b.test/"]),
+        ("http://a.test/", []),
+        ("nowhere.test", []),
+    ],
+)
+def test_branches_of_the_trie(
+    scrapy: Scrapy, crawl_directory: Path, prefix: str, rows: list[str]
+) -> None:
+    shown = scrapy("frontier", "--under", prefix)
+    assert shown.returncode == 0, shown.stderr
+    head, *lines = shown.stdout.splitlines()
+    assert head.split() == ["URLs", "waiting", "done", "failed", "denied"]
+    if prefix == "http://a.test/":
+        assert [line.split()[-1] for line in lines] == [f"http://a.test/{n}" for n in range(5)]
+    else:
+        assert [" ".join(line.split()) for line in lines] == rows
+
+
 def test_what_is_known_of_a_failed_url(scrapy: Scrapy, tmp_path: Path) -> None:
     path = tmp_path / "crawl" / "frontier"
     with LocalFrontier(str(path), politeness=Politeness(delay=0.0)) as frontier:
@@ -82,6 +106,7 @@ def test_what_is_known_of_a_failed_url(scrapy: Scrapy, tmp_path: Path) -> None:
         "http://a.test/gone\n"
         "  state     failed\n"
         "  depth     1\n"
+        "  number    1\n"
         "  attempts  2\n"
         "  status    410\n"
         "  reason    410\n"

@@ -2,6 +2,8 @@
 
 reasons   why the crawl and its URLs ended, and what was left out, in words
 hints     commands to paste: how to resume the crawl, and how to query it
+
+It reads the stats only, since frontier and store are closed by then.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     classifier = Classifier(topics)               page → (topic, score), link → (topic, score)
     hint = hint_of(topic, score)                  kept with a waiting URL (ranker.py)
 
-The pools are in the frontier (orders/topics.py).
+The pools are in the frontier (frontier/orders/topics.py).
 
 A topic is a number in order of the file, sub-topics after their parent; 0 is everything else.
 """

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from rdfaspider.frontier import Counts, FrontierUnavailable, State, UrlView
+from rdfaspider.frontier import BranchView, Counts, FrontierUnavailable, State, UrlView
 from rdfaspider.frontier.engine.admission import count_admitted
 from rdfaspider.frontier.engine.counters import Counters
 from rdfaspider.frontier.engine.terms import limits_of, order_of, shard_begun
@@ -66,6 +66,9 @@ class FrontierReader:
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         """Yield the URLs that ended in a state and match a regular expression."""
         return (view for view in self._views.scan(state, pattern) if view is not None)
+
+    def under(self, prefix: bytes) -> Iterator[BranchView]:
+        return (view for view in self._views.branches(prefix) if view is not None)
 
     def hubs(self, most: int) -> dict[str, list[str]]:
         """Return up to `most` hub pages of each topic; "" stands for none."""

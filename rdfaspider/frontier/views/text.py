@@ -16,7 +16,7 @@ from rdfaspider.urls.iris import without_userinfo
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rdfaspider.frontier import Counts, HostView, UrlView
+    from rdfaspider.frontier import BranchView, Counts, HostView, UrlView
     from rdfaspider.frontier.limits import FrontierLimits
 
 _COLUMNS = ("status", "attempts", "time", "reason", "URL", "found on")
@@ -53,12 +53,26 @@ def _next(host: HostView, now: float) -> str:
     return "now" if host.ready <= now else f"{host.ready - now:.0f}s"
 
 
+def branch_lines(views: Iterable[BranchView], most: int) -> Iterator[str]:
+    """Yield a table of the branches with the most URLs."""
+    branches = list(views)
+    yield f"{'URLs':>9} {'waiting':>9} {'done':>9} {'failed':>7} {'denied':>7}"
+    for branch in heapq.nlargest(most, branches, key=lambda branch: branch.urls):
+        yield (
+            f"{branch.urls:>9,} {branch.waiting:>9,} {branch.done:>9,} {branch.failed:>7,}"
+            f" {branch.denied:>7,}  {without_userinfo(branch.name)}"
+        )
+    if len(branches) > most:
+        yield f"{len(branches) - most:,} more (--hosts N)"
+
+
 def url_lines(view: UrlView) -> Iterator[str]:
     """Yield what is known of one URL."""
     yield without_userinfo(view.url)
     known = {
         "state": view.state,
         "depth": view.depth,
+        "number": view.number,
         "attempts": view.attempts,
         "status": view.status,
         "reason": view.reason,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.focus.topics import topic_of
 from rdfaspider.focus.topics.names import NOTE, read_names
-from rdfaspider.frontier import State, UrlView
+from rdfaspider.frontier import BranchView, State, UrlView
 from rdfaspider.frontier.engine.admission import smallest_depths
 from rdfaspider.frontier.tables.failures import Failures
 from rdfaspider.frontier.tables.inbox import Inbox
@@ -20,10 +20,11 @@ from rdfaspider.frontier.tables.trie import (
     WAITING,
     Record,
     Trie,
+    cut,
     state_of,
     unpack,
 )
-from rdfaspider.urls.keys import to_key, to_url
+from rdfaspider.urls.keys import host_name, host_of, to_key, to_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +38,7 @@ STATES = {
     DENIED: "denied",
     POSTPONED: "waiting to be tried again",
 }
+COUNTED = {state: name.split()[0] for state, name in STATES.items()}
 ENDS: dict[State, int] = {"done": DONE, "failed": FAILED, "denied": DENIED}
 
 
@@ -67,11 +69,34 @@ class UrlViews:
             is_wanted = state_of(value) == code and wanted.search(url := to_url(key))
             yield self._view(url, unpack(value)) if is_wanted else None
 
+    def branches(self, prefix: bytes) -> Iterator[BranchView | None]:
+        """Yield the branches one step below a prefix of keys, and None for each key on the way.
+
+        A step is a label of the host, the host's end, a segment of the path or a part of the query.
+        """
+        is_host = b")" not in prefix
+        ends = b",):@" if is_host else b"/?&"
+        start = len(prefix) + (prefix[-1] not in ends)
+        branch, name = BranchView(""), b""
+        for key, record in self._trie.subtree(prefix):
+            yield None
+            if start > len(prefix) and len(key) > len(prefix) and key[len(prefix)] not in ends:
+                continue  # /ab is not below /a
+            if (child := cut(key, start)) != name:
+                if name:
+                    yield branch
+                branch, name = BranchView(_shown(child)), child
+            field = COUNTED[record.state]
+            setattr(branch, field, getattr(branch, field) + 1)
+        if name:
+            yield branch
+
     def _view(self, url: str, record: Record) -> UrlView:
         failure = self._failures.get(record.number)
         referrer = self._referrers.of(record.number)
         was_asked = record.state in (DONE, FAILED)
-        view = UrlView(url, STATES[record.state], record.depth, record.attempts + was_asked)
+        attempts = record.attempts + was_asked
+        view = UrlView(url, STATES[record.state], record.depth, record.number, attempts)
         if failure is not None:
             view.time, view.reason = failure.time, failure.reason or None
             view.status = failure.status or None
@@ -81,3 +106,10 @@ class UrlViews:
             topic = topic_of(record.hint)
             view.topic = self._topics[topic] if 0 < topic < len(self._topics) else "none"
         return view
+
+
+def _shown(prefix: bytes) -> str:
+    """Return a prefix of keys as people write it: a URL, a service, or all hosts of a domain."""
+    if b")" in prefix:
+        return to_url(prefix if b"/" in prefix else prefix + b"/")
+    return f"*.{host_name(host_of(prefix.rstrip(b',')))}"

@@ -22,7 +22,7 @@ from rdfaspider.service.shards.serverturns import ServerTurns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rdfaspider.frontier import Ending, HostView, State, Taken, UrlView
+    from rdfaspider.frontier import BranchView, Ending, HostView, State, Taken, UrlView
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.politeness import Experience
     from rdfaspider.service.client import ServedFrontier
@@ -80,12 +80,10 @@ class ShardedFrontier:
     is_shared = True
 
     def attach(self, hooks: Hooks) -> None:
-        one = Hooks(
-            hooks.notify, room=lambda: -(-hooks.room() // self.total), instructed=hooks.instructed
-        )
-        self._first.attach(replace(one, growth=hooks.growth, lines=hooks.lines))
-        for shard in self._shards[1:]:
-            shard.attach(one)
+        each = replace(hooks, room=lambda: -(-hooks.room() // self.total))
+        self._first.attach(each)
+        for shard in self._shards[1:]:  # counters and log are sent once
+            shard.attach(replace(each, growth=dict, lines=list))
 
     def _of(self, url: str) -> ServedFrontier:
         return self._shards[shard_of(url, self.total)]
@@ -283,6 +281,9 @@ class ShardedFrontier:
 
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         return chain.from_iterable(shard.ended(state, pattern) for shard in self._shards)
+
+    def under(self, prefix: bytes) -> Iterator[BranchView]:
+        return chain.from_iterable(shard.under(prefix) for shard in self._shards)
 
     def requeue(self, pattern: str) -> int:
         return sum(shard.requeue(pattern) for shard in self._shards)

@@ -1,0 +1,49 @@
+"""What the plugs tell each other of a fetch, in `request.meta`: each key has one writer.
+
+number, host, depth, hops   the scheduler: the request is for a URL of the frontier, under this grant
+verbatim_url                the scheduler: the URL is in normal form and is sent as it is
+sitemap                     the sitemap middleware: the request is for a sitemap; the pages that it lists
+robots                      the robots middleware: the request is for a robots.txt
+download_latency, proxy     Scrapy
+
+Requests of a spider's own have none of ours. They are not the frontier's, and nobody ends them there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Protocol
+
+    class HasMeta(Protocol):
+        """A Scrapy request, of which this layer knows nothing else."""
+
+        @property
+        def meta(self) -> dict[str, Any]: ...
+
+
+class FetchMeta(TypedDict, total=False):
+    """The keys of `request.meta` that our plugs read."""
+
+    number: int
+    host: int
+    depth: int
+    hops: int
+    verbatim_url: bool
+    sitemap: list[str]
+    robots: bool
+    download_latency: float
+    proxy: str
+
+
+def meta_of(request: HasMeta) -> FetchMeta:
+    """Return the meta of a request, with the types of its keys."""
+    return cast("FetchMeta", request.meta)
+
+
+def is_for_page(meta: Mapping[str, Any]) -> bool:
+    """Tell by its meta whether a request is for a page, rather than robots.txt or a sitemap."""
+    # Only what is in the frontier has a depth.
+    return "depth" in meta and "sitemap" not in meta
