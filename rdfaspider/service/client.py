@@ -25,7 +25,7 @@ from rdfaspider.frontier.sharding import Shard
 from rdfaspider.service import BEAT, messages
 from rdfaspider.service.connection import Connection
 from rdfaspider.service.messages import Exchange, Found, WorkerView
-from rdfaspider.service.session import LONGEST, SHORTEST, Session, waking
+from rdfaspider.service.session import LONGEST, PATIENT, SHORTEST, Session, waking
 from rdfaspider.service.wire import Address, Security
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ Kind = TypeVar("Kind")
 
 # The fewest URLs at hand.
 _LEAST = 4
-# Seconds allowed for a question of the crawl, for everything else, and for the end of a worker.
-_IMPATIENT, _PATIENT, _LEAVING = 1.0, 60.0, 10.0
+# Seconds allowed for a question of the crawl, and for the end of a worker.
+_IMPATIENT, _LEAVING = 1.0, 10.0
 # Hosts to resolve at a time.
 _HOSTS = 100
 # Pages whose links are forwarded at a time.
@@ -102,10 +102,6 @@ class ServedFrontier:
         self._learns = ORDERS[self.order].fed_at_once == 1
 
     @property
-    def name(self) -> str:
-        return self.session.name
-
-    @property
     def order(self) -> str:
         return self.session.welcome.order
 
@@ -147,7 +143,7 @@ class ServedFrontier:
         if now is not None:
             self.session.now = now
         if self.is_at_once:
-            self.session.exchange(wishes or Exchange(), _PATIENT)
+            self.session.exchange(wishes or Exchange(), PATIENT)
         else:
             self._advance()
 
@@ -189,11 +185,6 @@ class ServedFrontier:
         goal = self._hooks.room() if self._learns else max(_LEAST, self.session.begun)
         return max(0, min(self._most, goal))
 
-    def _ask(
-        self, question: messages.Question, kind: type[Kind], timeout: float = _PATIENT
-    ) -> Kind:
-        return self.session.ask(question, kind, timeout)
-
     # --- in and out ---
 
     def put(
@@ -211,7 +202,7 @@ class ServedFrontier:
 
     def knows(self, url: str) -> bool:
         try:
-            return self._ask(messages.Knows(url), bool, _IMPATIENT)
+            return self.session.ask(messages.Knows(url), bool, _IMPATIENT)
         except FrontierUnavailable:
             return True  # not worth waiting for
 
@@ -307,8 +298,8 @@ class ServedFrontier:
 
     # --- notes ---
 
-    def note(self, name: str, timeout: float = _PATIENT) -> bytes | None:
-        found = self._ask(messages.ReadNote(name), list[bytes], timeout)
+    def note(self, name: str, timeout: float = PATIENT) -> bytes | None:
+        found = self.session.ask(messages.ReadNote(name), list[bytes], timeout)
         return found[0] if found else None
 
     def set_note(self, name: str, value: bytes) -> None:
@@ -318,7 +309,7 @@ class ServedFrontier:
 
     def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
         self.session.watched[name] = recall
-        self.session.exchange(Exchange(watch=[name]), _PATIENT)
+        self.session.exchange(Exchange(watch=[name]), PATIENT)
 
     def say(self, name: str, **words: Any) -> None:
         self.session.do(messages.Happened(name, words))
@@ -334,13 +325,13 @@ class ServedFrontier:
     def hosts(self, now: float) -> Iterator[HostView]:
         self.session.now = now
         begin = True
-        while views := self._ask(messages.ListHosts(begin), list[HostView]):
+        while views := self.session.ask(messages.ListHosts(begin), list[HostView]):
             yield from views
             begin = False
 
     def url(self, url: str) -> UrlView | None:
         """Return what is known of a normalised URL, None if nothing is."""
-        found = self._ask(messages.FindUrl(url), list[UrlView])
+        found = self.session.ask(messages.FindUrl(url), list[UrlView])
         return found[0] if found else None
 
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
@@ -362,7 +353,7 @@ class ServedFrontier:
     ) -> Iterator[Kind]:
         """Yield the results of a scan of all URLs."""
         while True:
-            part = self._ask(question, Found)
+            part = self.session.ask(question, Found)
             yield from msgspec.convert(part.rows, list[kind])  # type: ignore[valid-type]
             if part.is_over:
                 return
@@ -370,7 +361,7 @@ class ServedFrontier:
 
     def tell(self, name: str, value: str) -> None:
         """Give all workers an instruction; FrontierUnavailable if it is invalid."""
-        self.session.told = self._ask(messages.Tell(name, value), dict[str, str])
+        self.session.told = self.session.ask(messages.Tell(name, value), dict[str, str])
 
     @property
     def told(self) -> dict[str, str]:
@@ -379,10 +370,10 @@ class ServedFrontier:
 
     def log(self, most: int, level: str) -> list[str]:
         """Return the last lines of the log of all workers, of a level or above."""
-        return self._ask(messages.ReadLog(most, level), list[str])
+        return self.session.ask(messages.ReadLog(most, level), list[str])
 
     def workers(self) -> list[WorkerView]:
-        return self._ask(messages.ListWorkers(), list[WorkerView])
+        return self.session.ask(messages.ListWorkers(), list[WorkerView])
 
     def close(self) -> None:
         """Send everything, and release what is in flight.

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 # The least seconds between messages when something is at hand, and the most when something is wanted.
 SHORTEST, LONGEST = 0.01, 0.2
-# Seconds for which a worker looks for its service once it has begun.
-_GOING_ON = 600.0
+# Seconds allowed for an answer, and for which a worker looks for its service once it has begun.
+PATIENT, _GOING_ON = 60.0, 600.0
 
 logger = logging.getLogger(__name__)
 
@@ -208,7 +208,7 @@ class Session:
         self.begin(wishes)
         self.settle(timeout)
 
-    def ask(self, question: Question, kind: type[Kind], timeout: float) -> Kind:
+    def ask(self, question: Question, kind: type[Kind], timeout: float = PATIENT) -> Kind:
         """Return the answer to a question, decoded as `kind`."""
         self.settle(timeout)
         question.now = self.now

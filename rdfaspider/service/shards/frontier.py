@@ -56,10 +56,6 @@ class ShardedFrontier:
         return self._shards[0]
 
     @property
-    def name(self) -> str:
-        return self._first.name
-
-    @property
     def order(self) -> str:
         return self._first.order
 
