@@ -115,7 +115,7 @@ def read_seed(item: bytes) -> tuple[str, int]:
         raise ValueError("it has no url")
     meta = data.get("meta")
     depth = data.get("depth", meta.get("depth", 0) if isinstance(meta, dict) else 0)
-    if not isinstance(depth, int) or not 0 <= depth <= MAX_DEPTH:
+    if type(depth) is not int or not 0 <= depth <= MAX_DEPTH:  # true is no depth
         raise ValueError(f"its depth is not between 0 and {MAX_DEPTH}: {depth!r}")
     return seed_url(data["url"]), depth
 
@@ -127,7 +127,7 @@ def read_request(item: bytes) -> tuple[str, int]:
         url, depth = data["url"], data.get("meta", {}).get("depth", 0)
     except Exception as error:  # a pickle can raise anything
         raise ValueError("it is not a request of scrapy-redis") from error
-    if not isinstance(url, str) or not isinstance(depth, int):
+    if not isinstance(url, str) or type(depth) is not int:
         raise ValueError("it is not a request of scrapy-redis")
     return seed_url(url), max(0, min(depth, MAX_DEPTH))
 

@@ -117,3 +117,16 @@ def test_files_named_in_the_docs_exist() -> None:
 
 def test_the_changelog_knows_this_version() -> None:
     assert f"## {__version__}" in text("CHANGELOG.md")
+
+
+def test_every_module_that_is_named_is_there() -> None:
+    there = {
+        path.name for root in ("rdfaspider", "tests") for path in (PROJECT / root).rglob("*.py")
+    }
+    pages = {
+        path: path.read_text("utf-8")
+        for path in (*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md"))
+    }
+    for path, words in {**SOURCES, **pages}.items():
+        named = set(re.findall(r"\b(\w+\.py)\b", words))
+        assert named <= there, f"{path.name} names {named - there}"

@@ -63,7 +63,8 @@ def test_a_crawl_reads_seeds_of_each_kind_and_ends(
         pytest.skip("it is read in the same way")
     monkeypatch.setenv("http_proxy", proxy)
     first, *rest = seeds()
-    items = [json.dumps({"url": first, "meta": {"depth": 1}}), *rest, "no url"]
+    no_depth = json.dumps({"url": first, "depth": True})
+    items = [json.dumps({"url": first, "meta": {"depth": 1}}), *rest, "no url", no_depth]
     if kind == "zset":
         client.zadd(KEY, {item: 1.0 for item in items})
     else:
@@ -72,6 +73,7 @@ def test_a_crawl_reads_seeds_of_each_kind_and_ends(
     crawled = scrapy("crawl", "rdfa", **settings)
     assert crawled.returncode == 0, crawled.stderr
     assert "Skipped the seed no url in rdfa:start_urls" in crawled.stderr
+    assert "its depth is not between 0 and 250: True" in crawled.stderr
     known = scrapy("frontier", "--url", first).stdout
     assert "done" in known, crawled.stderr
     for url in rest:

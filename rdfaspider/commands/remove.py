@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy.exceptions import UsageError
+
 from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ class Command(CheckedCommand):
         " asks first. --page and --host can be given several times. Removed pages are not fetched"
         " again; if a later crawl does fetch them, it stores them again."
     )
+
+    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
+        if args:
+            raise UsageError("name what to remove: --page URL, --host HOST or --all")
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)

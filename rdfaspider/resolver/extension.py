@@ -106,7 +106,13 @@ def check_wiring(settings: BaseSettings) -> None:
     for scheme, path in settings.getwithbase("DOWNLOAD_HANDLERS").items():
         if path is None or scheme in _HARMLESS:
             continue
-        handler = load_object(path)
+        try:
+            handler = load_object(path)
+        except (ImportError, NameError, ValueError) as error:
+            raise UsageError(
+                f"DOWNLOAD_HANDLERS has {path} for {scheme}, which is not there ({error}): use"
+                " rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler, or None."
+            ) from error
         if not getattr(handler, "is_guarded", False):
             raise UsageError(
                 f"DOWNLOAD_HANDLERS has {handler.__name__} for {scheme}, which bypasses the"

@@ -190,7 +190,7 @@ class ServedFrontier:
     def put(
         self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = (), hops: int = 0
     ) -> None:
-        self.session.do(messages.Put(list(urls), depth, list(contexts), hops))
+        self.session.do(messages.Put(list(urls), int(depth), list(contexts), hops))
         self.flush()
 
     @property

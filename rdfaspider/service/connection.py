@@ -192,7 +192,11 @@ class Connection:
     def _exchange(self, message: Exchange | Question | Greeting) -> Welcome | Reply | Answer:
         if self._socket is None:
             raise ConnectionError("hung up")
-        self._socket.sendall(pack(message))
+        try:
+            frame = pack(message)
+        except ValueError as error:  # it would be so each time: the pages are fetched again
+            raise FrontierUnavailable(f"What this worker did cannot be sent: {error}") from error
+        self._socket.sendall(frame)
         told: Told = wire.told.read(self._read())
         if isinstance(told, Refusal):
             raise FrontierUnavailable(told.sentence)

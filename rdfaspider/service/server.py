@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Raw, msgpack
+from msgspec import Raw
 
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.service import BEAT, messages, questions, wire
@@ -204,7 +204,7 @@ class Service:
 
 
 def answer_with(value: Any) -> messages.Answer:
-    return messages.Answer(Raw(msgpack.encode(value)))
+    return messages.Answer(Raw(wire.encode(value)))
 
 
 _WRONG_SECRET = "The service refuses this worker: FRONTIER_SECRET must be the same on both sides."

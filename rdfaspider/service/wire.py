@@ -61,13 +61,31 @@ told: Reader[messages.Told] = Reader(msgpack.Decoder(messages.Told))
 
 
 def pack(message: Struct) -> bytes:
-    """Return a message as a frame."""
-    try:
-        is_hello = isinstance(message, messages.Hello)
-        body = json.encode(message) if is_hello else msgpack.encode(message)
-    except UnicodeEncodeError:  # bytes of a page or log that are not valid text
-        body = msgpack.encode(_readable(to_builtins(message, builtin_types=(bytes,))))
+    """Return a message as a frame; ValueError if something in it cannot be sent."""
+    is_hello = isinstance(message, messages.Hello)
+    body = json.encode(message) if is_hello else encode(message)
     return len(body).to_bytes(_HEAD, "big") + body
+
+
+def encode(value: object) -> bytes:
+    """Return a value as MessagePack; ValueError if something in it cannot be sent."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:  # a page or a log may have text that is not valid Unicode
+        return _encode(_readable(to_builtins(value, builtin_types=(bytes,), enc_hook=_plain)))
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"{error}.") from error
+
+
+def _plain(value: object) -> object:
+    """Return a value of a subclass of str, int or float as one of these; TypeError if it is none."""
+    for kind in (str, int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    raise TypeError(f"a {type(value).__name__} cannot be sent to the frontier service")
+
+
+_encode = msgpack.Encoder(enc_hook=_plain).encode
 
 
 def _readable(value: Any) -> Any:

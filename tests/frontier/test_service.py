@@ -501,6 +501,20 @@ def test_frames_are_bounded() -> None:
     assert Frames(LARGE).feed(one + two[:5]) == [one[4:]]
 
 
+def test_what_a_user_has_made_of_a_text_or_a_number_is_told(served: Served) -> None:
+    class Text(str):
+        pass
+
+    with served.worker("one") as one:
+        one.put([Text(url) for url in URLS[:2]], depth=True)
+        one.finish(take(one), "done", 0.0, [Text(URLS[3])], reason=Text("page"), status=200)
+        settle(one)
+        assert one.counts().done == 1
+        one.finish(take(one), "failed", 0.0, reason=object())  # type: ignore[arg-type]
+        with pytest.raises(FrontierUnavailable, match="cannot be sent"):
+            eventually(lambda: one.take(0.0))
+
+
 def test_what_is_in_no_encoding_is_told_nevertheless() -> None:
     did: list[Operations] = [SetNote("a", b"\xff"), Retry(1, 0.0, "\ud800", 0)]
     told = wire.said.read(pack(Exchange(log=[(0.0, "INFO", "caf\udce9")], did=did))[4:])
