@@ -52,6 +52,11 @@ class BadSeeds:
         elif self.count == _NAMED + 1:
             self._tell("Further bad seeds are not listed.")
 
+    def sum_up(self) -> None:
+        """Tell how many there were, if not all were named."""
+        if self.count > _NAMED:
+            self._tell(f"Skipped {self.count:,} seeds in all.")
+
 
 def usable_seeds(lines: Iterable[tuple[str, str]], bad: BadSeeds) -> Iterator[str]:
     """Yield the seeds that can be used, in normal form, of pairs of a place and a text."""
@@ -60,6 +65,7 @@ def usable_seeds(lines: Iterable[tuple[str, str]], bad: BadSeeds) -> Iterator[st
             yield seed_url(text)
         except ValueError as error:
             bad(place, text, error)
+    bad.sum_up()
 
 
 def read_seed_lines(argument: str) -> Iterator[tuple[str, str]]:
