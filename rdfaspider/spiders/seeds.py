@@ -44,6 +44,7 @@ def read_seeds(argument: str | None) -> Seeds:
         else:
             lines = read_seed_lines(argument)
         urls = tuple(dict.fromkeys(usable_seeds(lines, bad)))
+        bad.sum_up()
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     if not urls:

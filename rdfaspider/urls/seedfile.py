@@ -65,7 +65,6 @@ def usable_seeds(lines: Iterable[tuple[str, str]], bad: BadSeeds) -> Iterator[st
             yield seed_url(text)
         except ValueError as error:
             bad(place, text, error)
-    bad.sum_up()
 
 
 def read_seed_lines(argument: str) -> Iterator[tuple[str, str]]:
