@@ -10,24 +10,18 @@ import asyncio
 import json
 import logging
 import signal
-import sys
 from collections import deque
 from contextlib import suppress
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+
+from rdfaspider.children import command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 
-# The folder of the package, or the egg, which Python imports from like a folder.
-_ROOT = str(Path(__file__).parents[2])
-_PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
-    "from rdfaspider.crew.worker import main; main()"
-)
 # More deaths per worker than this, within this many seconds, are too many.
 _DEATHS, _WITHIN = 3, 60.0
 # Longer lines of the log are left out.
@@ -104,9 +98,8 @@ class Processes:
             logger.warning("The worker %s %s; another takes its place.", name, _ended(code))
 
     async def _run(self, name: str) -> int:
-        path = json.dumps([*(each for each in sys.path if isinstance(each, str)), _ROOT])
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-c", _PROGRAM, path),
+            *command("rdfaspider.crew.worker"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

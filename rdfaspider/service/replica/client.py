@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import subprocess
-import sys
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rdfaspider.children import command
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
@@ -26,7 +26,7 @@ from rdfaspider.service.client import ServedFrontier, made_up_name
 from rdfaspider.service.connection import Connection
 from rdfaspider.service.partitions import Division
 from rdfaspider.service.replica import LEASE
-from rdfaspider.service.replica.process import PROGRAM, ROOT, task_of
+from rdfaspider.service.replica.process import task_of
 from rdfaspider.service.replica.registry import Keys, Onlooker, View, absent, shard_url
 from rdfaspider.service.replica.shards import agree_on_shards, path_of
 from rdfaspider.service.shards.opening import open_shards
@@ -209,9 +209,8 @@ class _NodeProcess:
             self._ended.wait(_LOOK)
 
     def _run(self, task: str) -> None:
-        path = json.dumps([*(each for each in sys.path if isinstance(each, str)), ROOT])
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", PROGRAM, path],
+            command("rdfaspider.service.replica.process"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
