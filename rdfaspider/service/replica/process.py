@@ -40,15 +40,13 @@ def task_of(
     url: str, path: str, name: str, security: Security, options: dict[str, Any], worker: str = ""
 ) -> str:
     """Return the task of a node, as a line of JSON."""
-    structured = {
-        "security": security,
-        "politeness": replace(options["politeness"], own=None),
-        "limits": options["limits"],
-        "division": options.get("division") or Division(),
+    given = {"order": "breadth", **options, "security": security}
+    structured: dict[str, Any] = {
+        name: given.pop(name, None) or kind() for name, kind in _STRUCTURED.items()
     }
-    plain = {key: value for key, value in options.items() if key not in structured}
+    structured["politeness"] = replace(structured["politeness"], own=None)
     node = {"url": url, "path": path, "name": name, "worker": worker}
-    return json.dumps({**node, "options": plain, **structured}, default=asdict)
+    return json.dumps({**node, "options": given, **structured}, default=asdict)
 
 
 def main() -> None:
