@@ -21,9 +21,9 @@ import threading
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores import Closable, StoreUnavailable
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.outbox import forgetting, rebuilding
 from rdfaspider.stores.outbox.file import ROW, damaged, key_of, open_to_read, open_to_write
@@ -53,7 +53,7 @@ def _change(number: int, graph: str, replaces: int, quads: int, body: bytes) -> 
     return Change(graph, zlib.decompress(body), quads, bool(replaces))
 
 
-class OutboxDatabase:
+class OutboxDatabase(Closable):
     """The durable queue between a crawl and its store; any thread may call its methods.
 
     `pages` and `quads` count what waits, `size` is the number of bytes that wait or were refused. With
@@ -263,12 +263,6 @@ class OutboxDatabase:
         self._database.close()
         if self._lock_file is not None:
             self._lock_file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def _recount(self) -> None:
         self.pages, self.quads, self.size = self._database.execute(_TOTALS).fetchone()
