@@ -150,17 +150,12 @@ def open_replicated(
     total = agree_on_shards(url, shards, begins=not onlooks)
     if total == 1:
         return ReplicatedFrontier(url, path=path, onlooks=onlooks, **options)
-
-    def opener(number: int) -> Callable[..., ReplicatedFrontier]:
-        return partial(
-            ReplicatedFrontier,
-            shard_url(url, number),
-            path=path_of(path, number),
-            shard=Shard(number, total),
-            onlooks=onlooks,
-        )
-
-    return open_shards([opener(number) for number in range(total)], **options)
+    opener = partial(ReplicatedFrontier, onlooks=onlooks)
+    openers = [
+        partial(opener, shard_url(url, each), path=path_of(path, each), shard=Shard(each, total))
+        for each in range(total)
+    ]
+    return open_shards(openers, **options)
 
 
 class _NodeProcess:

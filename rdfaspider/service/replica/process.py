@@ -42,7 +42,7 @@ def task_of(
     """Return the task of a node, as a line of JSON."""
     given = {"order": "breadth", **options, "security": security}
     structured: dict[str, Any] = {
-        name: given.pop(name, None) or kind() for name, kind in _STRUCTURED.items()
+        key: given.pop(key, None) or kind() for key, kind in _STRUCTURED.items()
     }
     structured["politeness"] = replace(structured["politeness"], own=None)
     node = {"url": url, "path": path, "name": name, "worker": worker}
@@ -53,7 +53,7 @@ def main() -> None:
     given = json.loads(read_task())
     logging.basicConfig(format="%(asctime)s [frontier] %(levelname)s: %(message)s", level="INFO")
     try:
-        structured = {name: kind(**given.pop(name)) for name, kind in _STRUCTURED.items()}
+        structured = {key: kind(**given.pop(key)) for key, kind in _STRUCTURED.items()}
         options = {**given.pop("options"), **structured}
         node = Node(given.pop("url"), Path(given.pop("path")), **given, **options)
         asyncio.run(_run_with_parent(node))
