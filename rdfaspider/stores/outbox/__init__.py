@@ -9,8 +9,8 @@ again, which changes nothing, because a page replaces its graph as a whole.
 This holds as long as the store itself survives. A disk store of RDF4J does not when its server is killed
 during a write: statements of an old version remain, or every request fails from then on (docs/results.md
 has the runs), and nothing that is sent can mend that. So an outbox that may rebuild its store keeps what it
-sends (`rebuilding.py`). If a store that it created itself dies during a write, the outbox drops it, creates
-it again and fills it, unless the store holds more than was sent. `forgetting.py` deletes removed pages.
+sends (`tables.py`). If a store that it created itself dies during a write, the outbox drops it, creates
+it again and fills it, unless the store holds more than was sent. `tables.py` also deletes removed pages.
 """
 
 from __future__ import annotations
