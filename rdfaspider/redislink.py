@@ -12,9 +12,9 @@ after each failed call.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha1
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit, urlunsplit
 
 import redis
@@ -25,6 +25,9 @@ from redis.crc import key_slot
 from redis.retry import Retry
 
 from rdfaspider.secrets import without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 _SENTINEL_PORT = 26379
 # Milliseconds in which a replica must confirm that it is up to date.
@@ -63,7 +66,7 @@ def _hosts(url: str) -> list[str]:
 
 
 class Primary:
-    """Finds the server that has a key and accepts writes.
+    """Finds the server that has a key and accepts writes. `options` are those of its clients.
 
     Layout: `_servers` has the URLs to ask: the Sentinels, or the named server and the other nodes of its
     cluster.
@@ -71,34 +74,36 @@ class Primary:
 
     def __init__(self, url: str, key: str, timeout: float) -> None:
         self._slot = key_slot(key.encode())
-        self._options: dict[str, Any] = {
+        self.options: dict[str, Any] = {
             "socket_timeout": timeout,
             "socket_connect_timeout": timeout,
             "protocol": 2,
         }
         self._watched, self._url, self._servers = _read(url)
 
-    def find(self) -> tuple[str, dict[str, Any]]:
-        """Return its URL and the options of a client; redis.RedisError if it cannot be found."""
+    def find(self) -> str:
+        """Return its URL; redis.RedisError if it cannot be found."""
         failure: Exception = redis.ConnectionError("nobody answers")
         for url in self._servers:
             try:
-                found = self._ask_sentinel(url) if self._watched else self._ask_server(url)
+                return self._ask_sentinel(url) if self._watched else self._ask_server(url)
             except (redis.RedisError, OSError, ValueError, TypeError) as error:
                 failure = error  # the last two are unknown options in the URL
-            else:
-                return found, self._options
         raise _as_redis_error(failure)
 
+    def connect(self, url: str) -> Any:
+        """Return a client of a server."""
+        return redis.Redis.from_url(url, **self.options, retry=Retry(NoBackoff(), 0))
+
     def _ask_sentinel(self, url: str) -> str:
-        with self._client(url) as client:
+        with self.connect(url) as client:
             found = client.execute_command("SENTINEL", "get-master-addr-by-name", self._watched)
         if not found:
             raise redis.ConnectionError(f"the Sentinels know no primary {self._watched}")
         return _elsewhere(self._url, found[0].decode(), int(found[1]))
 
     def _ask_server(self, url: str) -> str:
-        with self._client(url) as client:
+        with self.connect(url) as client:
             try:
                 slots = client.execute_command("CLUSTER SLOTS")
             except redis.AuthenticationError:
@@ -116,9 +121,6 @@ class Primary:
             if first <= self._slot <= last:
                 return node
         raise redis.ConnectionError("no node of the cluster has the keys of the crawl")
-
-    def _client(self, url: str) -> Any:
-        return redis.Redis.from_url(url, **self._options, retry=Retry(NoBackoff(), 0))
 
 
 def _read(url: str) -> tuple[str, str, list[str]]:
@@ -175,8 +177,7 @@ class RedisLink:
         """Call a command of the client by its name."""
         try:
             if self._client is None:
-                url, options = self._primary.find()
-                self._client = redis.Redis.from_url(url, **options, retry=Retry(NoBackoff(), 0))
+                self._client = self._primary.connect(self._primary.find())
             return getattr(self._client, name)(*words)
         except (redis.RedisError, OSError) as error:
             if _is_elsewhere(error):
@@ -208,13 +209,8 @@ class AsyncRedisLink:
 
     async def call(self, name: str, *words: Any, **options: Any) -> Any:
         """Call a command of the client by its name."""
-        client: Any = None
-        try:
-            client = await self._found()
+        async with self._connected() as client:
             return await getattr(client, name)(*words, **options)
-        except (redis.RedisError, OSError) as error:
-            await self._give_up(client, error)
-            raise _as_redis_error(error) from error
 
     async def run(self, script: Script, keys: list[str], *words: Any) -> Any:
         """Run a script."""
@@ -228,27 +224,21 @@ class AsyncRedisLink:
 
         Replication is asynchronous: a replica that takes over may lack the last changes of its primary.
         """
-        client: Any = None
-        try:
-            if self._has_replicas is None:
-                await self.look_for_replicas()
-            client, waits = await self._found(), self._has_replicas
-            for attempt in (1, 2):
+        if self._has_replicas is None:
+            await self.look_for_replicas()
+        async with self._connected() as client:
+            waits = self._has_replicas
+            for start in (("EVALSHA", script.digest), ("EVAL", script.text)):
                 pipeline = client.pipeline(transaction=False)
-                start = ("EVALSHA", script.digest) if attempt == 1 else ("EVAL", script.text)
                 pipeline.execute_command(*start, len(keys), *keys, *words)
                 if waits:
                     pipeline.execute_command("WAIT", 1, _REPLICATION)
                 answers = await pipeline.execute(raise_on_error=False)
                 if not isinstance(answers[0], redis.exceptions.NoScriptError):
                     break
-        except (redis.RedisError, OSError) as error:
-            await self._give_up(client, error)
-            raise _as_redis_error(error) from error
-        for answer in answers:
-            if isinstance(answer, Exception):
-                await self._give_up(client, answer)
-                raise _as_redis_error(answer)
+            for answer in answers:
+                if isinstance(answer, Exception):
+                    raise answer
         if waits and not answers[1]:
             await self.look_for_replicas()
             if self._has_replicas:
@@ -267,19 +257,26 @@ class AsyncRedisLink:
             isinstance(each, dict) and each.get("state") == "online" for each in replicas
         )
 
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Any]:
+        """Yield the client; if a call fails and another server may have to be asked, close it."""
+        client: Any = None
+        try:
+            client = await self._found()
+            yield client
+        except (redis.RedisError, OSError) as error:
+            if _is_elsewhere(error) and client is self._client:
+                await self.close()
+            raise _as_redis_error(error) from error
+
     async def _found(self) -> Any:
         async with self._finding:
             if self._client is None:
-                url, options = await asyncio.to_thread(self._primary.find)
+                url = await asyncio.to_thread(self._primary.find)
                 retry = AsyncRetry(NoBackoff(), 0)
                 found: Any = redis.asyncio.Redis
-                self._client = found.from_url(url, retry=retry, **options)
+                self._client = found.from_url(url, retry=retry, **self._primary.options)
             return self._client
-
-    async def _give_up(self, client: Any, error: Exception) -> None:
-        """Close the connection if another server may have to be asked."""
-        if _is_elsewhere(error) and client is self._client:
-            await self.close()
 
     async def close(self) -> None:
         client, self._client = self._client, None

@@ -29,6 +29,7 @@ LAYERS = (
         "fetchmeta",
         "signals",
         "curves",
+        "children",
         "clock",
         "terminal",
         "rocksdb",

@@ -10,24 +10,19 @@ import asyncio
 import json
 import logging
 import signal
-import sys
 from collections import deque
 from contextlib import suppress
-from pathlib import Path
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+
+from rdfaspider.children import command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 
-# The folder of the package, or the egg, which Python imports from like a folder.
-_ROOT = str(Path(__file__).parents[2])
-_PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
-    "from rdfaspider.crew.worker import main; main()"
-)
 # More deaths per worker than this, within this many seconds, are too many.
 _DEATHS, _WITHIN = 3, 60.0
 # Longer lines of the log are left out.
@@ -38,6 +33,7 @@ _LEVELS = logging.getLevelNamesMapping()
 Task = dict[str, Any]
 
 
+@dataclass(eq=False)
 class Processes:
     """Keeps a number of workers running.
 
@@ -47,21 +43,14 @@ class Processes:
     failed   is called with a sentence when no worker can be kept running
     """
 
-    def __init__(
-        self,
-        task: Callable[[str], Task],
-        counted: Callable[[dict[str, int]], None],
-        gone: Callable[[str], None],
-        failed: Callable[[str], None],
-    ) -> None:
-        self._task = task
-        self._counted = counted
-        self._gone = gone
-        self._failed = failed
-        self._running: dict[str, asyncio.subprocess.Process] = {}
-        self._keepers: list[asyncio.Task[None]] = []
-        self._deaths: deque[float] = deque()
-        self._is_ending = False
+    task: Callable[[str], Task]
+    counted: Callable[[dict[str, int]], None]
+    gone: Callable[[str], None]
+    failed: Callable[[str], None]
+    _running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict, init=False)
+    _keepers: list[asyncio.Task[None]] = field(default_factory=list, init=False)
+    _deaths: deque[float] = field(default_factory=deque, init=False)
+    _is_ending: bool = field(default=False, init=False)
 
     def start(self, size: int) -> None:
         """Start workers named 1, 2, …"""
@@ -94,7 +83,7 @@ class Processes:
                 code = await self._run(name)
                 if self._is_ending:
                     return
-                self._gone(name)
+                self.gone(name)
             except OSError as error:
                 self._fail(f"No worker can be kept running: {error}.")
                 return
@@ -104,9 +93,8 @@ class Processes:
             logger.warning("The worker %s %s; another takes its place.", name, _ended(code))
 
     async def _run(self, name: str) -> int:
-        path = json.dumps([*(each for each in sys.path if isinstance(each, str)), _ROOT])
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-c", _PROGRAM, path),
+            *command("rdfaspider.crew.worker"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -121,11 +109,11 @@ class Processes:
         assert process.stderr is not None
         try:
             with suppress(ConnectionError):
-                process.stdin.write(json.dumps(self._task(name)).encode() + b"\n")
+                process.stdin.write(json.dumps(self.task(name)).encode() + b"\n")
                 await process.stdin.drain()
             said, _ = await asyncio.gather(process.stdout.read(), _pass_on(process.stderr, name))
             with suppress(ValueError, TypeError):  # it was killed while writing
-                self._counted(json.loads(said or b"{}"))
+                self.counted(json.loads(said or b"{}"))
             return await process.wait()
         finally:
             process.stdin.close()
@@ -141,7 +129,7 @@ class Processes:
     def _fail(self, sentence: str) -> None:
         if not self._is_ending:
             self._is_ending = True
-            self._failed(sentence)
+            self.failed(sentence)
 
 
 async def _pass_on(stream: asyncio.StreamReader, name: str) -> None:

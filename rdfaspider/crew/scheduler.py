@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -64,7 +65,7 @@ class CrewScheduler(Scheduler):
         self.handler.stopped = self._stopped
         address = Address(path=_short(Path(f"{frontier_url(self.crawler.settings)}.sock")))
         self._service = Service(self.handler, address, Security())
-        self._service.failed = self._frontier_failed
+        self._service.failed = partial(self._stop, "frontier_error")
         self._processes = Processes(
             self._task, self._count, self.handler.remove_worker, self._workers_failed
         )
@@ -128,9 +129,6 @@ class CrewScheduler(Scheduler):
             self._is_stopping = True
             self._processes.expect_ends()
             self._close_spider("shutdown")
-
-    def _frontier_failed(self, error: FrontierUnavailable) -> None:
-        self._stop("frontier_error", error)
 
     def _workers_failed(self, sentence: str) -> None:
         self._stop("worker_error", ChildProcessError(sentence))

@@ -1,7 +1,6 @@
 """A worker process: a crawl that uses the frontier and the store of the crawl that started it.
 
-Its standard input has the task, and then stays open until the crawl ends: if that is killed, the worker must
-end too. At its end it writes to standard output, as JSON, the growth of its counters since it last reported.
+At its end it writes to standard output, as JSON, the growth of its counters since it last reported.
 """
 
 from __future__ import annotations
@@ -13,28 +12,22 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rdfaspider.children import await_end_of_parent, read_task
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-# Read without Python's file object, which a thread must not hold when the process ends.
-_STDIN = 0
 
 
 def main() -> None:
     output = os.dup(1)
     os.dup2(2, 1)  # libraries may print
-    task = b""
-    while not task.endswith(b"\n"):
-        task += (part := os.read(_STDIN, 1 << 16))
-        if not part:
-            sys.exit(1)
+    task = read_task()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     sys.exit(_crawl(json.loads(task), output))
 
 
 def _end_with_parent() -> None:
-    while os.read(_STDIN, 1 << 16):
-        pass
+    await_end_of_parent()
     os._exit(1)
 
 

@@ -17,7 +17,7 @@ that were read (`is_read`) are changed on the way; all others, and items of the 
 
 `writer.py` is the thread in which the store pipeline writes: it makes all pages that came meanwhile durable
 together. The sink is the journal of the embedded store or the outbox of any other (`rdfaspider/stores/`); in
-a crawl of many processes it is the sink of the crawl itself, reached through `served.py`.
+a crawl of many processes it is the sink of the crawl itself, reached through `ServedSink`.
 
 Then, and only then, the scheduler ends the URL in the frontier together with the page's links. So a URL is
 done when its triples are safe. If the sink cannot be written (an OSError), the crawl stops and the page

@@ -1,8 +1,10 @@
-"""Storage: puts the quads of a page into the crawl's sink."""
+"""Storage: puts the quads of a page into the sink of the crawl, which workers reach through the crawl."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any, Self
@@ -10,13 +12,16 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import create_looping_call
 
-from rdfaspider.frontier import is_shared
+from rdfaspider.frontier import FrontierUnavailable, is_shared
 from rdfaspider.items import Page
-from rdfaspider.pipelines.served import ServedSink
 from rdfaspider.pipelines.writer import Writer
+from rdfaspider.service.connection import Connection
+from rdfaspider.service.messages import StoreChanges
+from rdfaspider.service.session import Session
+from rdfaspider.service.wire import Address, Security
 from rdfaspider.settings.places import store_url
 from rdfaspider.signals import store_closing, store_opened
-from rdfaspider.stores import open_sink
+from rdfaspider.stores import Sink, StoreUnavailable, open_sink
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.provenance import crawl_graph, provenance
 from rdfaspider.stores.server.access import Access
@@ -30,10 +35,36 @@ if TYPE_CHECKING:
     from scrapy.signalmanager import SignalManager
     from scrapy.statscollectors import StatsCollector
 
-    from rdfaspider.stores import Sink
-
 # Seconds between two looks at a full sink.
 _PATIENCE = 0.1
+# Seconds that a worker looks for its crawl, and waits while the store is full.
+_SERVED = 600.0
+
+
+class ServedSink(Sink):
+    """Puts changes into the sink that a crawl serves to its workers."""
+
+    is_full = False  # the crawl makes its workers wait
+    backlog = (0, 0)
+    backlog_quads = 0
+
+    def __init__(self, url: str) -> None:
+        self.counters = Counter()
+        connection = Connection(Address.parse(url), Security(), timeout=_SERVED)
+        self._session = Session(connection, "", 0.0, _SERVED)
+        self._is_connected = False
+
+    def put(self, changes: Sequence[Change]) -> list[bool]:
+        try:
+            if not self._is_connected:
+                self._session.greet()
+                self._is_connected = True
+            return self._session.ask(StoreChanges(list(changes)), list[bool], 2 * _SERVED)
+        except FrontierUnavailable as error:
+            raise StoreUnavailable(str(error)) from error
+
+    def close(self) -> None:
+        self._session.shut()
 
 
 def store_access(settings: BaseSettings) -> Access | None:
@@ -81,6 +112,7 @@ def _crawl_of(settings: BaseSettings) -> str:
     return crawl_graph(str(Path(jobdir).resolve()))
 
 
+@dataclass(eq=False)
 class StorePipeline:
     """Replaces the page's graph by what was found this time.
 
@@ -89,20 +121,14 @@ class StorePipeline:
     page back, and so in the end the crawl; when the crawl `is_ending`, the last pages are let in.
     """
 
-    def __init__(
-        self,
-        stats: StatsCollector,
-        signals: SignalManager,
-        sink: Sink,
-        crawl: str = "",
-        is_ending: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self.stats = stats
-        self.signals = signals
-        self.sink = sink
-        self.crawl = crawl
-        self._is_ending = is_ending
-        self._writer = Writer(sink)
+    stats: StatsCollector
+    signals: SignalManager
+    sink: Sink
+    crawl: str = ""
+    is_ending: Callable[[], bool] = lambda: False
+
+    def __post_init__(self) -> None:
+        self._writer = Writer(self.sink)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -129,7 +155,7 @@ class StorePipeline:
         """Make changes durable when there is room; return False for each that changes nothing."""
         if self.sink.is_full:
             self.stats.inc_value("store/waits")
-            while self.sink.is_full and not self._is_ending():
+            while self.sink.is_full and not self.is_ending():
                 await asyncio.sleep(_PATIENCE)
         return await self._writer.put(changes)
 

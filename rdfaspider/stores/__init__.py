@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rdfaspider.stores.server.access import Access
 
 __all__ = [
+    "Closable",
     "PageStore",
     "Refused",
     "Sink",
@@ -71,7 +72,19 @@ class Refused(ValueError):
         self.words = words
 
 
-class Store(Protocol):
+class Closable(Protocol):
+    """What is closed at the end of a `with` block."""
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class Store(Closable, Protocol):
     """A triple store.
 
     Replacing a graph is atomic: a reader, or a crawl that died, sees the old graph or the new one.
@@ -118,12 +131,6 @@ class Store(Protocol):
 
         self.write(Change.adding(quads))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
 
 class PageStore(Store, Protocol):
     """A store whose pages can be selected and removed."""
@@ -141,7 +148,7 @@ class PageStore(Store, Protocol):
         """
 
 
-class Sink(Protocol):
+class Sink(Closable, Protocol):
     """What a crawl writes into.
 
     A change is durable when `put` returns. While `is_full`, writers should wait; nothing is refused.
@@ -167,12 +174,6 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Pass on what is left, as far as possible, and close the store."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def open_store(url: str, *, read_only: bool = False, access: Access | None = None) -> PageStore:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -129,9 +129,7 @@ def _digest_of(lines: list[bytes]) -> bytes:
 
 def _coloured(triples: Sequence[tuple[object, str, object]]) -> list[bytes]:
     """Return a line per triple, with colours in place of blank nodes."""
-    words = [
-        (_word(subject), predicate.encode(), _word(value)) for subject, predicate, value in triples
-    ]
+    words = [(str(s).encode(), p.encode(), str(o).encode()) for s, p, o in triples]
     colours = {word: b"_" for triple in words for word in triple[::2] if word.startswith(b"_:")}
     distinct = 0
     for _ in range(_ROUNDS):
@@ -144,20 +142,9 @@ def _coloured(triples: Sequence[tuple[object, str, object]]) -> list[bytes]:
             break
         distinct = len(set(colours.values()))
     get = colours.get
+    lines = Counter(b" ".join((get(s, s), p, get(o, o))) for s, p, o in words)
     # Alike nodes give equal lines, and their number must count, so equal lines are numbered.
-    lines = [b" ".join((get(s, s), p, get(o, o))) for s, p, o in words]
-    return [line + b" %d" % number for number, line in _numbered(lines)]
-
-
-def _numbered(lines: list[bytes]) -> Iterable[tuple[int, bytes]]:
-    seen: dict[bytes, int] = defaultdict(int)
-    for line in lines:
-        seen[line] += 1
-        yield seen[line], line
-
-
-def _word(term: object) -> bytes:
-    return str(term).encode()
+    return [line + b" %d" % number for line in lines for number in range(1, lines[line] + 1)]
 
 
 def _hash(colour: bytes, said: list[bytes]) -> bytes:

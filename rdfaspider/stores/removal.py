@@ -7,9 +7,11 @@ can be removed again. The other way round, the outbox would bring them back.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from rdfaspider.stores import Closable
 from rdfaspider.stores.embedded.journal import forget_refused, refused_in
 
 if TYPE_CHECKING:
@@ -29,50 +31,44 @@ class Found(NamedTuple):
     waiting: int
 
 
-class Removal:
+@dataclass(eq=False)
+class Removal(Closable):
     """The selected pages in a store, and in its outbox or, if it is embedded, its directory.
 
     Only graphs for which `is_own` holds are removed from the store. The names of the graphs are in a
     temporary file, because there may be millions.
     """
 
-    def __init__(
-        self,
-        selection: Selection,
-        store: PageStore,
-        *,
-        outbox: OutboxDatabase | None = None,
-        embedded: Path | None = None,
-        is_own: Callable[[str], bool] = lambda graph: True,
-    ) -> None:
-        self._selection = selection
-        self._store = store
-        self._outbox = outbox
-        self._embedded = embedded
-        self._is_own = is_own
-        self._file: BinaryIO = TemporaryFile()  # noqa: SIM115  # closed by __exit__
+    selection: Selection
+    store: PageStore
+    outbox: OutboxDatabase | None = None
+    embedded: Path | None = None
+    is_own: Callable[[str], bool] = lambda graph: True
+
+    def __post_init__(self) -> None:
+        self._file: BinaryIO = TemporaryFile()  # noqa: SIM115  # closed by close
         self.found = self._find()
 
     def _find(self) -> Found:
         graphs = quads = 0
-        for graph, count in self._store.sizes(self._selection):
-            if self._is_own(graph):
+        for graph, count in self.store.sizes(self.selection):
+            if self.is_own(graph):
                 self._write(graph)
                 graphs += 1
                 quads += count
         # A page that is stored nowhere may still have a digest, which would keep it from coming back.
-        for page in self._selection.pages:
+        for page in self.selection.pages:
             self._write(page)
         return Found(graphs, quads, self._find_waiting())
 
     def _find_waiting(self) -> int:
         count = 0
-        for graph, waits in self._outbox.graphs() if self._outbox else ():
-            if self._selection.has_page(graph):
+        for graph, waits in self.outbox.graphs() if self.outbox else ():
+            if self.selection.has_page(graph):
                 self._write(graph)
                 count += waits
-        for graph, _ in refused_in(self._embedded) if self._embedded else ():
-            count += self._selection.has_page(graph)
+        for graph, _ in refused_in(self.embedded) if self.embedded else ():
+            count += self.selection.has_page(graph)
         return count
 
     def _write(self, graph: str) -> None:
@@ -80,13 +76,13 @@ class Removal:
 
     def remove(self, show: Callable[[int], None] = lambda count: None) -> None:
         """Remove what was found; call `show` with the number of graphs so far."""
-        if self._outbox and self._selection.is_everything:
-            self._outbox.forget_all()
-        elif self._outbox:
-            self._outbox.forget(self._names())
-        if self._embedded:
-            forget_refused(self._embedded, self._selection.has_page)
-        self._store.remove(self._shown(show))
+        if self.outbox and self.selection.is_everything:
+            self.outbox.forget_all()
+        elif self.outbox:
+            self.outbox.forget(self._names())
+        if self.embedded:
+            forget_refused(self.embedded, self.selection.has_page)
+        self.store.remove(self._shown(show))
 
     def _names(self) -> Iterator[str]:
         self._file.seek(0)
@@ -98,8 +94,5 @@ class Removal:
             show(number)
             yield name
 
-    def __enter__(self) -> Removal:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
+    def close(self) -> None:
         self._file.close()

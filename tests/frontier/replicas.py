@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, Self
 
+from rdfaspider.children import command
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.service.client import ServedFrontier
 from rdfaspider.service.handler import Handler
 from rdfaspider.service.replica.journal import Journal, unpack
 from rdfaspider.service.replica.logged import LoggedFrontier, Standing
-from rdfaspider.service.replica.process import PROGRAM, ROOT, task_of
+from rdfaspider.service.replica.process import task_of
 from rdfaspider.service.replica.registry import BEGINNING, Keys, Onlooker, Registry, View
 from rdfaspider.service.server import Service
 from rdfaspider.service.wire import Address, Security
@@ -55,7 +54,7 @@ class NodeProcess:
         task = task_of(self._url, str(self.path), self.name, Security(), self._options)
         with self.log_path.open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", PROGRAM, json.dumps([*sys.path, ROOT])],
+                command("rdfaspider.service.replica.process"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -1,7 +1,6 @@
 """A worker as the crawl sees it: a child process, a socket to it, and the end of its output.
 
-The child gets the import path of this process, so it finds the same package in a checkout, in an
-installation and in the egg that scrapyd runs. It reads pages from its standard input, a socket, and
+The child reads pages from its standard input, a socket, and
 answers on the same socket. Its standard output and error go to a pipe, where stray prints do no harm;
 the last few kilobytes are kept to explain why a worker died.
 """
@@ -16,9 +15,9 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
+
+from rdfaspider.children import command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,13 +26,6 @@ logger = logging.getLogger(__name__)
 
 # What a worker sends: its line of JSON, and the quads.
 Answer = tuple[dict[str, Any], bytes]
-
-# The folder that holds the package, or the egg, which Python imports from like a folder.
-_ROOT = str(Path(__file__).parents[3])
-_PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
-    "from rdfaspider.extract.pool.worker import main; main(*sys.argv[2:])"
-)
 
 # Seconds until a worker must be ready. It takes a fraction of one, but the machine may be overloaded.
 _START_SECONDS = 60.0
@@ -83,10 +75,9 @@ class WorkerProcess(asyncio.Protocol):
         """Return a worker that is ready, or raise OSError with the reason it gave."""
         ours, theirs = socket.socketpair()
         output, printed = os.pipe()
-        path = json.dumps([*filter(_is_text, sys.path), _ROOT])
         try:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _PROGRAM, path, *arguments],
+                command("rdfaspider.extract.pool.worker", *arguments),
                 # Rust code that is out of memory may wait forever for the lock of its backtrace.
                 env={**os.environ, "RUST_BACKTRACE": "0"},
                 stdin=theirs.fileno(),
@@ -222,10 +213,6 @@ class _Tail(asyncio.Protocol):
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), 1.0)
         self._transport.close()
-
-
-def _is_text(entry: object) -> bool:
-    return isinstance(entry, str)
 
 
 def _status(code: int) -> str:

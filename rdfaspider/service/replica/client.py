@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import subprocess
-import sys
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -18,22 +17,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rdfaspider.children import command
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.sharding import Shard
 from rdfaspider.service.client import ServedFrontier, made_up_name
 from rdfaspider.service.connection import Connection
-from rdfaspider.service.partitions import Division
 from rdfaspider.service.replica import LEASE
-from rdfaspider.service.replica.process import PROGRAM, ROOT, task_of
+from rdfaspider.service.replica.process import task_of
 from rdfaspider.service.replica.registry import Keys, Onlooker, View, absent, shard_url
 from rdfaspider.service.replica.shards import agree_on_shards, path_of
 from rdfaspider.service.shards.opening import open_shards
 from rdfaspider.service.wire import Address, Security
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from rdfaspider.service.shards.frontier import ShardedFrontier
 
@@ -46,6 +43,8 @@ _ONLOOKING = 15.0
 _LOOK = 2.0
 # Seconds that a node may take to end.
 _ENDING = 30.0
+# Options of the frontier itself, for the node of this worker.
+_ENGINE = ("order", "politeness", "lease", "limits", "shard", "division", "window", "ranking")
 
 
 class NobodyThere(FrontierUnavailable):
@@ -60,9 +59,8 @@ class ReplicatedFrontier(ServedFrontier):
     url       redis://HOST:PORT/0?crawl=NAME; redislink.py has the other forms
     path      the directory for the copy of a node that this worker starts
     nodes     how many nodes there should be
-    shard     its number in the crawl, and the number of shards
     security  certificate and key, for TLS; the secret is in Redis
-    order, politeness, lease, limits, division, window, ranking
+    order, politeness, lease, limits, shard, division, window, ranking
               those of the frontier, if this worker's node leads
     worker, read_ahead, waits, onlooks, now
               as for any served frontier
@@ -74,21 +72,13 @@ class ReplicatedFrontier(ServedFrontier):
         *,
         path: str = "frontier",
         nodes: int = 2,
-        shard: Sequence[int] = (0, 1),
         security: Security | None = None,
-        order: str = "breadth",
-        politeness: Politeness | None = None,
-        lease: float = 600.0,
-        limits: FrontierLimits | None = None,
-        division: Division | None = None,
         worker: str = "",
         onlooks: bool = False,
         **options: Any,
     ) -> None:
         trust, keys = security or Security(), Keys(url)
-        window: dict[str, Any] = {
-            name: options.pop(name) for name in ("window", "ranking") if name in options
-        }
+        engine = {name: options.pop(name) for name in _ENGINE if name in options}
         worker = worker or made_up_name()
         self._onlooker = Onlooker(keys)
         self._node = _NodeProcess(self._onlooker, nodes)
@@ -102,15 +92,8 @@ class ReplicatedFrontier(ServedFrontier):
             self._onlooker.close()
             raise
 
-        def task(name: str) -> str:
-            engine: dict[str, Any] = {"order": order, "lease": lease, "shard": shard, **window}
-            engine["politeness"] = politeness or Politeness()
-            engine["limits"] = limits or FrontierLimits()
-            engine["division"] = division
-            return task_of(url, path, name, trust, engine, worker)
-
         if not onlooks:
-            self._node.start(task)
+            self._node.start(lambda name: task_of(url, path, name, trust, engine, worker))
         # Give up a leader that is paused or lost before the others give up this worker.
         connection = Connection(Address(), trust, self._seek, keys.shown, timeout=LEASE + 2)
         patience = _ONLOOKING if onlooks else _PATIENCE
@@ -167,17 +150,12 @@ def open_replicated(
     total = agree_on_shards(url, shards, begins=not onlooks)
     if total == 1:
         return ReplicatedFrontier(url, path=path, onlooks=onlooks, **options)
-
-    def opener(number: int) -> Callable[..., ReplicatedFrontier]:
-        return partial(
-            ReplicatedFrontier,
-            shard_url(url, number),
-            path=path_of(path, number),
-            shard=Shard(number, total),
-            onlooks=onlooks,
-        )
-
-    return open_shards([opener(number) for number in range(total)], **options)
+    opener = partial(ReplicatedFrontier, onlooks=onlooks)
+    openers = [
+        partial(opener, shard_url(url, each), path=path_of(path, each), shard=Shard(each, total))
+        for each in range(total)
+    ]
+    return open_shards(openers, **options)
 
 
 class _NodeProcess:
@@ -209,9 +187,8 @@ class _NodeProcess:
             self._ended.wait(_LOOK)
 
     def _run(self, task: str) -> None:
-        path = json.dumps([*(each for each in sys.path if isinstance(each, str)), ROOT])
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", PROGRAM, path],
+            command("rdfaspider.service.replica.process"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -12,22 +13,21 @@ import redis
 
 from rdfaspider.service.handler import Handler
 from rdfaspider.service.messages import MakeCopy, ReadCopy
-from rdfaspider.service.partitions import Division
 from rdfaspider.service.replica import AWAY_AFTER, RENEWED, end
 from rdfaspider.service.replica.copying import Copies
 from rdfaspider.service.replica.logged import Standing
 from rdfaspider.service.replica.registry import BEGINNING, place_of
 from rdfaspider.service.server import Service
-from rdfaspider.service.wire import Security
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from rdfaspider.service.partitions import Division
     from rdfaspider.service.replica.journal import Journal
     from rdfaspider.service.replica.logged import LoggedFrontier
     from rdfaspider.service.replica.registry import Registry
-    from rdfaspider.service.wire import Address
+    from rdfaspider.service.wire import Address, Security
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +47,7 @@ def has_heir(nodes: Iterable[dict[str, Any]]) -> bool:
     )
 
 
+@dataclass(eq=False)
 class Leader:
     """Serves a frontier under a lease. `about` describes the node in Redis.
 
@@ -54,22 +55,14 @@ class Leader:
     assigns hosts to workers.
     """
 
-    def __init__(
-        self,
-        registry: Registry,
-        journal: Journal,
-        frontier: LoggedFrontier,
-        path: Path,
-        about: dict[str, Any],
-    ) -> None:
-        self._registry = registry
-        self._journal = journal
-        self._frontier = frontier
-        self._about = about
-        self._path = path
-        self.security = Security()
-        self.worker = ""
-        self.division = Division()
+    registry: Registry
+    journal: Journal
+    frontier: LoggedFrontier
+    path: Path
+    about: dict[str, Any]
+    security: Security
+    worker: str
+    division: Division
 
     async def run(
         self,
@@ -79,11 +72,11 @@ class Leader:
         stopped: asyncio.Event,
     ) -> None:
         """Serve the frontier while the journal is kept; close it at the end. Gone if another node leads."""
-        journal, frontier = self._journal, self._frontier
+        journal, frontier = self.journal, self.frontier
         self._mark(has_led=True)
         frontier.record = journal.record
         journal.renumbered = lambda number: self._mark(has_led=True)
-        copies = Copies(frontier, journal, self._path)
+        copies = Copies(frontier, journal, self.path)
         handler = Handler(frontier, clock, journal.number, self.division)
         service = Service(handler, listen, self.security)
         service.commit = journal.commit
@@ -102,49 +95,49 @@ class Leader:
         frontier.close()
 
     def _mark(self, *, has_led: bool) -> None:
-        journal = self._journal
-        identity = self._registry.identity
-        self._frontier.stand(Standing(identity, journal.number, journal.position, has_led))
+        journal = self.journal
+        identity = self.registry.identity
+        self.frontier.stand(Standing(identity, journal.number, journal.position, has_led))
 
     async def _serve(self, service: Service, handler: Handler, stopped: asyncio.Event) -> None:
         await service.start()
-        self._about |= {"role": "leader", "address": str(service.address)}
+        self.about |= {"role": "leader", "address": str(service.address)}
         await self._beat()
-        logger.info("This node leads as number %d, at %s.", self._journal.number, service.address)
+        logger.info("This node leads as number %d, at %s.", self.journal.number, service.address)
         await service.until(stopped)
         handler.remove_worker(self.worker)  # if it has not left, it was killed
-        self._about["ending"] = True
+        self.about["ending"] = True
         await self._beat()
         await self._await_heir(handler)
         await service.close()
-        self._frontier.record = lambda *operation: None
+        self.frontier.record = lambda *operation: None
         try:
-            await asyncio.wait_for(self._journal.flush(), _FLUSHING)
+            await asyncio.wait_for(self.journal.flush(), _FLUSHING)
             self._mark(has_led=False)
         except TimeoutError:
             logger.warning("Redis is away: this node has changes that are not in the log yet.")
 
     async def _beat(self) -> None:
         with suppress(redis.RedisError):
-            await self._registry.beat(**self._about)
+            await self.registry.beat(**self.about)
 
     async def _trim(self) -> None:
         """Drop from the log what all standbys have done, and what exceeds the limit."""
-        journal = self._journal
+        journal = self.journal
         while True:
             await asyncio.sleep(RENEWED)
-            self._about["position"] = journal.position
+            self.about["position"] = journal.position
             with suppress(redis.RedisError):
                 standbys = await self._standbys(AWAY_AFTER)
                 positions = [each.get("position", BEGINNING) for each in standbys]
                 slowest = min(positions, key=place_of, default=BEGINNING)
                 first = max(slowest, journal.first_to_keep, key=place_of)
-                await self._registry.trim(journal.number, first)
+                await self.registry.trim(journal.number, first)
 
     async def _standbys(self, within: float) -> list[dict[str, Any]]:
         """Describe the other nodes that showed life lately; a dead leader is not among them."""
-        nodes = (await self._registry.look(within)).nodes
-        nodes.pop(self._registry.name, None)
+        nodes = (await self.registry.look(within)).nodes
+        nodes.pop(self.registry.name, None)
         return [each for each in nodes.values() if each.get("role") != "leader"]
 
     async def _await_heir(self, handler: Handler) -> None:

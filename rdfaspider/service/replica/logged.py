@@ -36,10 +36,13 @@ _STANDING = "replica"
 
 # The method that repeats each operation.
 _OPERATIONS = {
-    **{name: f"_do_{name}" for name in ("end", "retry", "report", "slow", "place", "note")},
+    **{name: f"_do_{name}" for name in ("end", "retry", "report", "slow", "note")},
     **{name: name for name in ("put", "requeue", "forwarded")},
+    "place": "set_address",
     "floor": "set_floor_elsewhere",
 }
+# The operations on a host, which the log has by its name.
+_ON_HOSTS = frozenset(("report", "slow", "place"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,10 @@ class LoggedFrontier(LocalFrontier):
         """Repeat an operation that a leader has recorded; ValueError if it is unknown."""
         if name not in _OPERATIONS:
             raise ValueError(f"The log has an operation {name!r}, unknown to this version.")
+        if name in _ON_HOSTS:
+            if (number := self.host_number(words[0])) is None:
+                return
+            words = (number, *words[1:])
         getattr(self, _OPERATIONS[name])(*words)
 
     def _do_end(
@@ -164,17 +171,11 @@ class LoggedFrontier(LocalFrontier):
             taken = self.adopt(url, now)
         return taken
 
-    def _do_report(self, host: str, now: float, said: dict[str, Any]) -> None:
-        if (number := self.host_number(host)) is not None:
-            self.report(number, now, Experience(**said))
+    def _do_report(self, host: int, now: float, said: dict[str, Any]) -> None:
+        self.report(host, now, Experience(**said))
 
-    def _do_slow(self, host: str, crawl_delay: float | None, until: float | None) -> None:
-        if (number := self.host_number(host)) is not None:
-            self.slow_down(number, crawl_delay=crawl_delay, until=until)
-
-    def _do_place(self, host: str, address: str) -> None:
-        if (number := self.host_number(host)) is not None:
-            self.set_address(number, address)
+    def _do_slow(self, host: int, crawl_delay: float | None, until: float | None) -> None:
+        self.slow_down(host, crawl_delay=crawl_delay, until=until)
 
     def _do_note(self, name: str, value: str) -> None:
         self.set_note(name, value.encode("latin-1"))

@@ -356,9 +356,16 @@ class Node:
         self._frontier = None
         try:
             frontier = await asyncio.to_thread(self._open_copy)
-            leader = Leader(self._registry, journal, frontier, self._path, self._about)
-            leader.security = replace(self._security, secret=self._registry.secret)
-            leader.worker, leader.division = self._worker, self._division
+            leader = Leader(
+                self._registry,
+                journal,
+                frontier,
+                self._path,
+                self._about,
+                replace(self._security, secret=self._registry.secret),
+                self._worker,
+                self._division,
+            )
             await leader.run(self._listen, self._now, keeping, stopped)
             self._frontier = self._standing = None  # it is closed
         except Gone:

@@ -12,10 +12,11 @@ import logging
 import os
 import sys
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rdfaspider.children import await_end_of_parent, read_task
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.service.partitions import Division
@@ -26,58 +27,35 @@ from rdfaspider.service.wire import Security
 if TYPE_CHECKING:
     from rdfaspider.service.wire import Address
 
-_STDIN = 0
 # Options that are dataclasses.
-_STRUCTURED = ("politeness", "limits", "division")
-
-# The folder that holds the package, or the egg, which Python imports from like a folder.
-ROOT = str(Path(__file__).parents[3])
-PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
-    "from rdfaspider.service.replica.process import main; main()"
-)
+_STRUCTURED = {
+    "security": Security,
+    "politeness": Politeness,
+    "limits": FrontierLimits,
+    "division": Division,
+}
 
 
 def task_of(
     url: str, path: str, name: str, security: Security, options: dict[str, Any], worker: str = ""
 ) -> str:
     """Return the task of a node, as a line of JSON."""
-    plain = {key: value for key, value in options.items() if key not in _STRUCTURED}
-    manners = {**asdict(options["politeness"]), "own": None}
-    return json.dumps(
-        {
-            "url": url,
-            "path": path,
-            "name": name,
-            "worker": worker,
-            "security": asdict(security),
-            "options": plain,
-            "politeness": manners,
-            "limits": asdict(options["limits"]),
-            "division": asdict(options.get("division") or Division()),
-        }
-    )
+    given = {"order": "breadth", **options, "security": security}
+    structured: dict[str, Any] = {
+        key: given.pop(key, None) or kind() for key, kind in _STRUCTURED.items()
+    }
+    structured["politeness"] = replace(structured["politeness"], own=None)
+    node = {"url": url, "path": path, "name": name, "worker": worker}
+    return json.dumps({**node, "options": given, **structured}, default=asdict)
 
 
 def main() -> None:
-    task = b""
-    while not task.endswith(b"\n"):
-        task += (part := os.read(_STDIN, 1 << 16))
-        if not part:
-            sys.exit(1)
+    given = json.loads(read_task())
     logging.basicConfig(format="%(asctime)s [frontier] %(levelname)s: %(message)s", level="INFO")
-    given = json.loads(task)
     try:
-        options = {
-            **given["options"],
-            "politeness": Politeness(**given["politeness"]),
-            "limits": FrontierLimits(**given["limits"]),
-            "division": Division(**given["division"]),
-        }
-        security = Security(**given["security"])
-        path = Path(given["path"])
-        names = {"name": given["name"], "worker": given["worker"]}
-        node = Node(given["url"], path, security=security, **names, **options)
+        structured = {key: kind(**given.pop(key)) for key, kind in _STRUCTURED.items()}
+        options = {**given.pop("options"), **structured}
+        node = Node(given.pop("url"), Path(given.pop("path")), **given, **options)
         asyncio.run(_run_with_parent(node))
     except (OSError, ValueError) as error:
         print(json.dumps(str(error)), flush=True)
@@ -88,8 +66,7 @@ async def _run_with_parent(node: Node) -> None:
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
 
     def watch() -> None:
-        while os.read(_STDIN, 1 << 16):
-            pass
+        await_end_of_parent()
         loop.call_soon_threadsafe(stopped.set)
 
     threading.Thread(target=watch, daemon=True).start()

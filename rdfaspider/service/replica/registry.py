@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ from rdfaspider.secrets import without_secrets
 from rdfaspider.service.replica import AWAY_AFTER, LEASE, scripts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 BEGINNING = "0-0"
 # The name of a crawl whose URL has none.
@@ -104,7 +105,7 @@ class Keys:
     def own_address(self) -> str:
         """Return the address by which this machine reaches Redis, and so may be reached."""
         try:
-            there = urlsplit(self._primary.find()[0])
+            there = urlsplit(self._primary.find())
             if there.hostname is None:  # a socket of this machine
                 return "127.0.0.1"
             port = there.port or 6379
@@ -271,17 +272,22 @@ class Onlooker:
         self._redis.close()
 
 
+@contextmanager
+def looking(url: str) -> Iterator[Onlooker]:
+    """Yield an onlooker of a crawl; FrontierUnavailable if Redis is away."""
+    with closing(Onlooker(Keys(url))) as onlooker:
+        try:
+            yield onlooker
+        except ConnectionError as error:
+            raise FrontierUnavailable(absent(onlooker.keys, error)) from error
+
+
 def begun_order(url: str) -> str:
     """Return the order of a crawl, "" if it has not begun; FrontierUnavailable without Redis."""
     for each in (url, shard_url(url, 0)):
-        onlooker = Onlooker(Keys(each))
-        try:
+        with looking(each) as onlooker:
             if order := onlooker.look().order:
                 return order
-        except ConnectionError as error:
-            raise FrontierUnavailable(absent(onlooker.keys, error)) from error
-        finally:
-            onlooker.close()
     return ""
 
 

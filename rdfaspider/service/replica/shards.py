@@ -9,7 +9,7 @@ from __future__ import annotations
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.redislink import AsyncRedisLink
 from rdfaspider.service.replica import scripts
-from rdfaspider.service.replica.registry import Keys, Onlooker, absent
+from rdfaspider.service.replica.registry import Keys, looking
 
 # Seconds after which a Redis call has failed.
 _TIMEOUT = 5.0
@@ -20,13 +20,8 @@ def agree_on_shards(url: str, wanted: int | None, *, begins: bool = True) -> int
 
     None is as many as it has. FrontierUnavailable if it has another number, or Redis is away.
     """
-    onlooker = Onlooker(Keys(url))
-    try:
+    with looking(url) as onlooker:
         total = onlooker.shards(wanted if begins and wanted else 1)
-    except ConnectionError as error:
-        raise FrontierUnavailable(absent(onlooker.keys, error)) from error
-    finally:
-        onlooker.close()
     if wanted not in (None, total):
         raise FrontierUnavailable(
             f"The crawl {onlooker.keys.name} was begun with FRONTIER_SHARDS={total} and cannot go on with"

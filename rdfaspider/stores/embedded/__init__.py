@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -31,13 +32,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A load has about this many quads or bytes: enough that sorting pays off, few enough to fit in memory.
-_LOAD_QUADS = 40_000
-_LOAD_BYTES = 16 << 20
-# The journal may grow to this size while the load before it takes its time.
-_LIMIT_BYTES = 64 << 20
 
-
+@dataclass(eq=False, repr=False)
 class Embedded(Sink):
     """A sink that passes changes on to an Oxigraph store.
 
@@ -45,19 +41,16 @@ class Embedded(Sink):
     Invariant: the changes of a graph are at most one replacement, and additions after it.
     """
 
-    def __init__(
-        self,
-        store: OxigraphStore,
-        *,
-        load_quads: int = _LOAD_QUADS,
-        load_bytes: int = _LOAD_BYTES,
-        limit_bytes: int = _LIMIT_BYTES,
-    ) -> None:
-        self.store = store
+    store: OxigraphStore
+    _: KW_ONLY
+    # A load has about this many quads or bytes: enough that sorting pays off, few enough to fit in memory.
+    load_quads: int = 40_000
+    load_bytes: int = 16 << 20
+    # The journal may grow to this size while the load before it takes its time.
+    limit_bytes: int = 64 << 20
+
+    def __post_init__(self) -> None:
         self.counters = Counter()
-        self._load_quads = load_quads
-        self._load_bytes = load_bytes
-        self._limit_bytes = limit_bytes
         self._waiting: dict[str, list[Change]] = {}
         self._loading: dict[str, list[Change]] = {}
         self._quads, self._loading_size = 0, 0
@@ -65,7 +58,7 @@ class Embedded(Sink):
         self._lock = threading.Lock()
         self._loader = ThreadPoolExecutor(1, "load")
         try:
-            self._journal = Journal(store.path / "journal")
+            self._journal = Journal(self.store.path / "journal")
             for change in self._journal.read():
                 self._accept(change)
             self.load()
@@ -73,7 +66,7 @@ class Embedded(Sink):
         except BaseException:
             self._loader.shutdown()
             with suppress(OSError):
-                store.close()
+                self.store.close()
             raise
 
     @property
@@ -88,7 +81,7 @@ class Embedded(Sink):
     @property
     def is_full(self) -> bool:
         # If nothing is being loaded, the next page begins a load, so it must be let in.
-        return bool(self._loading) and not self._failure and self._journal.size >= self._limit_bytes
+        return bool(self._loading) and not self._failure and self._journal.size >= self.limit_bytes
 
     def put(self, changes: Sequence[Change]) -> list[bool]:
         with self._lock:
@@ -148,7 +141,7 @@ class Embedded(Sink):
             self._check()
 
     def _is_due(self) -> bool:
-        return self._quads >= self._load_quads or self._journal.size >= self._load_bytes
+        return self._quads >= self.load_quads or self._journal.size >= self.load_bytes
 
     def _next(self) -> tuple[list[Change], list[Path]]:
         """Return the waiting changes, which are being loaded from now on, and their files."""

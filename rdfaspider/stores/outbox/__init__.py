@@ -9,8 +9,8 @@ again, which changes nothing, because a page replaces its graph as a whole.
 This holds as long as the store itself survives. A disk store of RDF4J does not when its server is killed
 during a write: statements of an old version remain, or every request fails from then on (docs/results.md
 has the runs), and nothing that is sent can mend that. So an outbox that may rebuild its store keeps what it
-sends (`rebuilding.py`). If a store that it created itself dies during a write, the outbox drops it, creates
-it again and fills it, unless the store holds more than was sent. `forgetting.py` deletes removed pages.
+sends (`tables.py`). If a store that it created itself dies during a write, the outbox drops it, creates
+it again and fills it, unless the store holds more than was sent. `tables.py` also deletes removed pages.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import logging
 import threading
 import time
 from collections import Counter
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from rdfaspider.stores import Refused, Sink, Store, StoreDown, StoreUnavailable
@@ -50,6 +51,7 @@ class Rebuildable(Store, Protocol):
         """Remove the store with all its content, if it exists."""
 
 
+@dataclass(eq=False, repr=False)
 class Outbox(Sink):
     """A sink that sends changes to `store`.
 
@@ -58,28 +60,21 @@ class Outbox(Sink):
     sent when the outbox is opened the next time. `rebuilt` is the store, if the outbox may rebuild it.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        directory: str,
-        *,
-        target: str = "",
-        batch_quads: int = 5_000,
-        batch_seconds: float = 5.0,
-        limit_bytes: int = 1 << 30,
-        drain_seconds: float = 30.0,
-        rebuilt: Rebuildable | None = None,
-        pause: float = _FIRST_PAUSE,
-    ) -> None:
-        self.store = store
-        self.database = OutboxDatabase(directory, target=target, keep=rebuilt is not None)
+    store: Store
+    directory: str
+    _: KW_ONLY
+    target: str = ""
+    batch_quads: int = 5_000
+    batch_seconds: float = 5.0
+    limit_bytes: int = 1 << 30
+    drain_seconds: float = 30.0
+    rebuilt: Rebuildable | None = None
+    pause: float = _FIRST_PAUSE
+
+    def __post_init__(self) -> None:
+        keep = self.rebuilt is not None
+        self.database = OutboxDatabase(self.directory, target=self.target, keep=keep)
         self.counters = Counter()
-        self._batch_quads = batch_quads
-        self._batch_seconds = batch_seconds
-        self._limit_bytes = limit_bytes
-        self._drain_seconds = drain_seconds
-        self._rebuilt = rebuilt
-        self._pause = pause
         self._failures = 0
         self._suspects = 0
         self._is_ready = False
@@ -105,7 +100,7 @@ class Outbox(Sink):
 
     def _make_ready(self) -> None:
         """Create the store if it is missing, and rebuild it if it died during a write."""
-        is_rebuilt = self._rebuilt is not None and self._drop_if_dead(self._rebuilt)
+        is_rebuilt = self.rebuilt is not None and self._drop_if_dead(self.rebuilt)
         if self.store.create() or is_rebuilt:
             self.database.start_over()
         self._is_ready = True
@@ -145,7 +140,7 @@ class Outbox(Sink):
 
     @property
     def is_full(self) -> bool:
-        return bool(self.database.size >= self._limit_bytes)
+        return bool(self.database.size >= self.limit_bytes)
 
     @property
     def backlog(self) -> tuple[int, int]:
@@ -173,7 +168,7 @@ class Outbox(Sink):
         taken = -1
         while self._sender.is_alive() and taken != self.counters["batches"]:
             taken = self.counters["batches"]
-            self._sender.join(self._drain_seconds)
+            self._sender.join(self.drain_seconds)
         self._given_up.set()
         self._sender.join()
         if self.database.pages:
@@ -213,16 +208,16 @@ class Outbox(Sink):
         """Wait until there is something to send; return False when all is done."""
         with self._arrived:
             self._arrived.wait_for(lambda: self.database.pages or self._closing.is_set())
-            self._arrived.wait_for(self._is_due, self._batch_seconds)
+            self._arrived.wait_for(self._is_due, self.batch_seconds)
         return bool(self.database.pages) and not self._given_up.is_set()
 
     def _is_due(self) -> bool:
-        enough = self.database.quads >= self._batch_quads or self.is_full
+        enough = self.database.quads >= self.batch_quads or self.is_full
         return enough or self._failures > 0 or self._suspects > 0 or self._closing.is_set()
 
     def _batch(self) -> list[Entry]:
         """Return the next batch: if one of the first pages is at fault, half of them."""
-        entries = self.database.batch(self._batch_quads)
+        entries = self.database.batch(self.batch_quads)
         return entries[: max(1, self._suspects // 2)] if self._suspects else entries
 
     def _send(self, entries: list[Entry]) -> None:
@@ -255,7 +250,7 @@ class Outbox(Sink):
 
     def _back_off(self, error: Exception, label: str) -> None:
         self.counters[f"failed/{label}"] += 1
-        pause = min(self._pause * 2**self._failures, _LONGEST_PAUSE)
+        pause = min(self.pause * 2**self._failures, _LONGEST_PAUSE)
         if not self._failures:
             logger.warning("%s Pages wait in the outbox.", error)
         self._failures = min(self._failures + 1, 16)

@@ -21,11 +21,11 @@ import threading
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores import Closable, StoreUnavailable
 from rdfaspider.stores.changes import Change
-from rdfaspider.stores.outbox import forgetting, rebuilding
+from rdfaspider.stores.outbox import tables
 from rdfaspider.stores.outbox.file import ROW, damaged, key_of, open_to_read, open_to_write
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _change(number: int, graph: str, replaces: int, quads: int, body: bytes) -> 
     return Change(graph, zlib.decompress(body), quads, bool(replaces))
 
 
-class OutboxDatabase:
+class OutboxDatabase(Closable):
     """The durable queue between a crawl and its store; any thread may call its methods.
 
     `pages` and `quads` count what waits, `size` is the number of bytes that wait or were refused. With
@@ -80,7 +80,7 @@ class OutboxDatabase:
         try:
             if target is not None and not read_only:
                 with self._transaction() as database:
-                    rebuilding.set_target(database, target, keep=keep)
+                    tables.set_target(database, target, keep=keep)
             with self._readable():
                 self._recount()
         except StoreUnavailable:
@@ -143,7 +143,7 @@ class OutboxDatabase:
         with self._transaction() as database:
             for entry in entries:
                 if self._keep:
-                    rebuilding.keep(database, entry.number, entry.change)
+                    tables.keep(database, entry.number, entry.change)
                 self._delete(database, entry)
 
     def refuse(self, entry: Entry, refusal: Refused) -> None:
@@ -238,18 +238,18 @@ class OutboxDatabase:
     def start_over(self) -> None:
         """Send again what was sent and kept, and forget the rest: the store is new and empty."""
         with self._transaction() as database:
-            rebuilding.start_over(database, keep=self._keep)
+            tables.start_over(database, keep=self._keep)
             self._recount()
 
     # --- removing pages ---
 
     def forget(self, graphs: Iterable[str]) -> None:
         """Delete graphs as if they had never come; the next version of each counts as new."""
-        self._forget(lambda database: forgetting.forget(database, graphs))
+        self._forget(lambda database: tables.forget(database, graphs))
 
     def forget_all(self) -> None:
         """Delete everything."""
-        self._forget(forgetting.forget_all)
+        self._forget(tables.forget_all)
 
     def _forget(self, work: Callable[[sqlite3.Connection], None]) -> None:
         # Overwrites what is deleted, because people may have a right to that.
@@ -263,12 +263,6 @@ class OutboxDatabase:
         self._database.close()
         if self._lock_file is not None:
             self._lock_file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def _recount(self) -> None:
         self.pages, self.quads, self.size = self._database.execute(_TOTALS).fetchone()

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyoxigraph import Quad, QueryResultsFormat, RdfFormat, parse, parse_query_results
+from pyoxigraph import QueryResultsFormat, RdfFormat, parse, parse_query_results
 
 from rdfaspider.stores import Refused, StoreUnavailable
 from rdfaspider.stores.queries import keywords, names_its_graphs, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from rdfaspider.stores.server.http import Client
 
 # Media types of rows and triples; some servers know only the older names.
@@ -32,46 +30,6 @@ _IS_BLIND = """ASK { { SELECT ?s ?p ?o { GRAPH ?g { ?s ?p ?o } } LIMIT 1 }
   FILTER NOT EXISTS { ?s ?p ?o } }"""
 
 
-def query(client: Client, path: str, sparql: str, **parameters: str) -> Any:
-    """Ask a SPARQL endpoint; raise SyntaxError for a wrong query, as an embedded store does.
-
-    Rows and triples are read from the server as the caller consumes them.
-    """
-    try:
-        answer, media_type = client.open(
-            "POST",
-            path,
-            sparql.encode(),
-            parameters=parameters,
-            content_type="application/sparql-query; charset=utf-8",
-            accept="application/sparql-results+json, application/n-triples;q=0.9",
-        )
-    except Refused as refusal:
-        raise SyntaxError(refusal.words) from refusal
-    if media_type in _ROWS:
-        return parse_query_results(answer, QueryResultsFormat.JSON)
-    if media_type in _TRIPLES:
-        return (quad.triple for quad in parse(answer, RdfFormat.N_TRIPLES, lenient=True))
-    answer.close()
-    raise StoreUnavailable(
-        f"{client.url} answers a query with {media_type}, which is not what a SPARQL server"
-        " does: is STORE_URL right?"
-    )
-
-
-def quads_of(rows: Iterable[Any]) -> Iterator[Quad]:
-    """Yield the quads of rows with ?s ?p ?o ?g."""
-    for row in rows:
-        yield Quad(row["s"], row["p"], row["o"], row["g"])
-
-
-def sizes_of(rows: Iterable[Any]) -> Iterator[tuple[str, int]]:
-    """Yield ?g and ?n of rows; if there is no graph, RDF4J gives one row without ?g."""
-    for row in rows:
-        if row["g"] is not None:
-            yield row["g"].value, int(row["n"].value)
-
-
 class Endpoint:
     """Where a server takes queries: `path` is relative to the client's URL.
 
@@ -85,8 +43,31 @@ class Endpoint:
         self._kind = ""
 
     def ask(self, sparql: str, **parameters: str) -> Any:
-        """Ask a query as it is, over the server's own default graph."""
-        return query(self._client, self._path, sparql, **parameters)
+        """Ask a query as it is, over the server's own default graph.
+
+        Raise SyntaxError for a wrong query, as an embedded store does. Rows and triples are read from the
+        server as the caller consumes them.
+        """
+        try:
+            answer, media_type = self._client.open(
+                "POST",
+                self._path,
+                sparql.encode(),
+                parameters=parameters,
+                content_type="application/sparql-query; charset=utf-8",
+                accept="application/sparql-results+json, application/n-triples;q=0.9",
+            )
+        except Refused as refusal:
+            raise SyntaxError(refusal.words) from refusal
+        if media_type in _ROWS:
+            return parse_query_results(answer, QueryResultsFormat.JSON)
+        if media_type in _TRIPLES:
+            return (quad.triple for quad in parse(answer, RdfFormat.N_TRIPLES, lenient=True))
+        answer.close()
+        raise StoreUnavailable(
+            f"{self._client.url} answers a query with {media_type}, which is not what a SPARQL server"
+            " does: is STORE_URL right?"
+        )
 
     def ask_all(self, sparql: str) -> Any:
         """Ask a query over the union of all graphs, unless it names its graphs."""

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pyoxigraph import Quad
+
 from rdfaspider.stores import PageStore, StoreDown
 from rdfaspider.stores.changes import removals, update
 from rdfaspider.stores.provenance import PROV, removal_of_fetches
 from rdfaspider.stores.selection import Selection
-from rdfaspider.stores.server.endpoint import Endpoint, quads_of, sizes_of
+from rdfaspider.stores.server.endpoint import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from pyoxigraph import Quad
 
     from rdfaspider.stores.changes import Change
     from rdfaspider.stores.server.http import Client
@@ -40,6 +40,7 @@ class UpdateStore(PageStore):
     def __init__(self, client: Client) -> None:
         self._client = client
         self._endpoint = Endpoint(client, _QUERY.get(client.url.rpartition("/")[2], ""))
+        self._updates = ""  # the path of the endpoint for updates
 
     @property
     def hint(self) -> str:
@@ -48,9 +49,9 @@ class UpdateStore(PageStore):
     def write(self, changes: Sequence[Change]) -> None:
         self._update(update(changes))
 
-    def _update(self, text: bytes, path: str = "") -> None:
-        kind = "application/sparql-update; charset=utf-8"
-        self._client.request("POST", path, text, content_type=kind)
+    def _update(self, text: bytes) -> None:
+        kind = "application/sparql-update; charset=utf-8"  # without a charset RDF4J reads Latin-1
+        self._client.request("POST", self._updates, text, content_type=kind)
 
     def query(self, sparql: str) -> Any:
         return self._endpoint.ask_all(sparql)
@@ -59,10 +60,13 @@ class UpdateStore(PageStore):
         return self.select(Selection())
 
     def select(self, selection: Selection) -> Iterator[Quad]:
-        return quads_of(self._endpoint.ask(selection.query()))
+        rows = self._endpoint.ask(selection.query())
+        return (Quad(row["s"], row["p"], row["o"], row["g"]) for row in rows)
 
     def sizes(self, selection: Selection) -> Iterator[tuple[str, int]]:
-        return sizes_of(self._endpoint.ask(selection.sizes()))
+        rows = self._endpoint.ask(selection.sizes())
+        # If there is no graph, RDF4J gives one row without ?g.
+        return ((row["g"].value, int(row["n"].value)) for row in rows if row["g"] is not None)
 
     def remove(self, graphs: Iterable[str]) -> None:
         for changes in removals(graphs):
@@ -82,6 +86,10 @@ class UpdateStore(PageStore):
 
 class GraphStore(UpdateStore):
     """A store behind the Graph Store Protocol: one request per graph, which replaces it whole."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self._updates = _UPDATE.get(client.url.rpartition("/")[2], "")
 
     def write(self, changes: Sequence[Change]) -> None:
         for change in changes:
@@ -107,5 +115,4 @@ class GraphStore(UpdateStore):
         if self._endpoint.ask(
             f"ASK {{ VALUES ?page {{ {pages} }} GRAPH ?crawl {{ ?fetch <{PROV}generated> ?page }} }}"
         ):
-            path = _UPDATE.get(self._client.url.rpartition("/")[2], "")
-            self._update(removal_of_fetches(graphs).encode(), path)
+            super()._forget_fetches(graphs)

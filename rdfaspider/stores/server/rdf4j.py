@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import RdfFormat, parse
 
-from rdfaspider.stores import PageStore, Refused, StoreDown, StoreUnavailable
-from rdfaspider.stores.changes import insertion, removals, update
-from rdfaspider.stores.provenance import removal_of_fetches
-from rdfaspider.stores.server.endpoint import quads_of, query, sizes_of
+from rdfaspider.stores import Refused, StoreDown, StoreUnavailable
+from rdfaspider.stores.changes import insertion, update
+from rdfaspider.stores.server.endpoint import Endpoint
+from rdfaspider.stores.server.graphstore import UpdateStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pyoxigraph import Quad
 
     from rdfaspider.stores.changes import Change
-    from rdfaspider.stores.selection import Selection
     from rdfaspider.stores.server.http import Client
 
 # Configurations of repositories. Most writes replace a graph: without an index that begins with the context
@@ -40,7 +39,7 @@ _CONFIGURATION = """\
 """
 
 
-class Rdf4jStore(PageStore):
+class Rdf4jStore(UpdateStore):
     """A store on an RDF4J server; the client's URL is the repository's.
 
     The first write creates the repository if it is missing, as a `native` or `lmdb` store (`sail`). Its
@@ -50,7 +49,8 @@ class Rdf4jStore(PageStore):
     """
 
     def __init__(self, client: Client, sail: str = "native", owner: str = "") -> None:
-        self._client = client
+        super().__init__(client)
+        self._endpoint, self._updates = Endpoint(client, ""), "/statements"
         self._exists = False
         self._is_lmdb = False
         self._label = f"rdfaspider {owner}".strip()
@@ -115,40 +115,21 @@ class Rdf4jStore(PageStore):
             return
         self._update(update(changes) if self._is_lmdb else _update(changes))
 
-    def _update(self, text: bytes) -> None:
-        # Without a charset the server reads Latin-1.
-        kind = "application/sparql-update; charset=utf-8"
-        self._client.request("POST", "/statements", text, content_type=kind)
-
     def _post(self, changes: Sequence[Change]) -> None:
         # The server knows gzip by its first bytes.
         body = gzip.compress(b"".join(change.nquads() for change in changes), 1)
         self._client.request("POST", "/statements", body, content_type="application/n-quads")
 
     def query(self, sparql: str) -> Any:
-        return query(self._client, "", sparql)
+        return self._endpoint.ask(sparql)  # which looks into all graphs
 
     def quads(self) -> Iterator[Quad]:
         answer, _ = self._client.open("GET", "/statements", accept="application/n-quads")
         with answer:
             yield from parse(answer, RdfFormat.N_QUADS)
 
-    def select(self, selection: Selection) -> Iterator[Quad]:
-        return quads_of(self.query(selection.query()))
-
-    def sizes(self, selection: Selection) -> Iterator[tuple[str, int]]:
-        return sizes_of(self.query(selection.sizes()))
-
-    def remove(self, graphs: Iterable[str]) -> None:
-        for changes in removals(graphs):
-            self._update(removal_of_fetches(change.graph for change in changes).encode())
-            self.write(changes)
-
     def count(self) -> int:
         return int(self._client.request("GET", "/size")[0])
-
-    def close(self) -> None:
-        self._client.close()
 
 
 def _update(changes: Sequence[Change]) -> bytes:
