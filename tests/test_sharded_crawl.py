@@ -131,5 +131,5 @@ def test_what_makes_no_sense_of_shards_is_refused_in_a_sentence(tmp_path: Path) 
         words = said(tmp_path, *crawl, url, "-s", "FRONTIER_SHARDS=3")
         assert "begun with FRONTIER_SHARDS=2 and cannot go on with 3" in words
         words = said(tmp_path, "frontier", "serve", "-s", url)
-        assert "The crawl has 2 shards: say which one this node is to have" in words
+        assert "The crawl has 2 shards: choose the one for this node" in words
         assert "begun with FRONTIER_SHARDS=2" in said(tmp_path, *serve, "1/3", "-s", url)
