@@ -67,11 +67,6 @@ class Guesses:
             if hit and place in self._table:
                 self._table[place][1] += 1
 
-    def rate(self, prefix: bytes) -> float | None:
-        """Return the share of guesses below a folder or of a host that hit, None if there were none."""
-        made, hits = self._table.get(prefix, (0, 0))
-        return hits / made if made else None
-
     def _may_guess(self, host: bytes) -> bool:
         made, hits = self._table.get(host, (0, 0))
         return made < self._budget + RETURN * hits

@@ -140,11 +140,6 @@ class Harvest:
                 worth = (WORTH_STRENGTH * worth + gain) / (WORTH_STRENGTH + rich)
         return share, worth
 
-    def expect(self, key: bytes) -> float:
-        """Return the expected gain of a page."""
-        share, worth = self.estimate(prefixes(key))
-        return share * worth
-
     def score(self, section: bytes, lift: float = 1.0) -> float:
         """Draw a gain for the next page of a section; `lift` is that of the link to it.
 

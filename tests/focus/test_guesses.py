@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdfaspider.focus.guesses import Guesses
-from rdfaspider.urls.keys import to_key
 
 PAGE = "https://example.org/pics1/Page1.html"
 
@@ -35,7 +34,6 @@ def test_hits_pay_for_more() -> None:
         url = f"https://example.org/pics/Page{number}.html"
         assert guesses.made(url)
         guesses.answered(url, hit=True)
-    assert guesses.rate(b"org,example)/pics/") == 1.0
 
 
 def test_a_folder_where_guesses_fail_is_left_alone() -> None:
@@ -44,14 +42,9 @@ def test_a_folder_where_guesses_fail_is_left_alone() -> None:
         url = f"https://example.org/dull/{number}"
         assert guesses.made(url)
         guesses.answered(url, hit=False)
-    assert guesses.rate(b"org,example)/dull/") == 0.0
     found = list(guesses.candidates("https://example.org/dull/77"))
     assert found == ["https://example.org/dull/", "https://example.org/"]
     assert "https://example.org/new/2" in list(guesses.candidates("https://example.org/new/1"))
-
-
-def test_nothing_is_known_of_a_folder_without_guesses() -> None:
-    assert Guesses().rate(b"org,example)/") is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 90), st.booleans()), max_size=80))
@@ -64,9 +57,7 @@ def test_state_is_bounded_and_survives(answers: list[tuple[int, bool]]) -> None:
         assert len(guesses) <= 21
     again = Guesses(most=20)
     again.load(guesses.dump())
-    for number, _ in answers:
-        host = to_key(f"https://h{number % 30}.test/")[:-2]
-        assert again.rate(host) == guesses.rate(host)
+    assert again.dump() == guesses.dump()
 
 
 @pytest.mark.parametrize("data", [b"", b"{}x", b'[["a"]]', b'[["a", "b", 1]]', b"[1]"])
