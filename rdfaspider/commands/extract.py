@@ -28,15 +28,9 @@ _STANDARD_INPUT = "http://localhost/"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 # Types that say nothing: then the name in the URL decides.
-_SILENT = frozenset(
-    (
-        "",
-        "text/plain",
-        "application/gzip",
-        "application/octet-stream",
-        "application/x-gzip",
-        "binary/octet-stream",
-    )
+_SILENT = (
+    *("", "text/plain", "binary/octet-stream"),
+    *("application/gzip", "application/octet-stream", "application/x-gzip"),
 )
 
 # The setting for each limit, by the name of the cut.
