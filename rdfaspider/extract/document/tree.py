@@ -20,7 +20,7 @@ Spend = Callable[[int], None]
 """Takes in how many characters were made out of the page; raises Full when they are too many."""
 
 LARGE = 400_000  # bytes of a page that has room for more attributes than memory is meant for
-# Attributes; in a large page an element with more keeps only those that a reader asks for.
+# In a large page an element with more attributes keeps only those that a reader asks for.
 MANY = 32
 _READ = """
     about content data datatype datetime href http-equiv id inlist itemid itemprop

@@ -12,7 +12,7 @@ from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
 from rdfaspider.extract.triples import iris
 from rdfaspider.extract.triples.graph import Graph, Labels, Warnings
 
-# Of one attribute that are looked at: each may become an IRI of thousands of characters.
+# Tokens of one attribute that are looked at: each may become an IRI of thousands of characters.
 _TOKENS = 1_000
 
 _TERM = re.compile(r"[^\W\d][\w.\-·/]*")

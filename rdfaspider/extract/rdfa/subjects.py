@@ -20,9 +20,9 @@ def linking(
     attributes: dict[str, str],
     labels: Labels,
 ) -> Resources:
-    """Return them for an element with @rel or @rev (step 6), which is then ``related``.
+    """Return them for an element with @rel or @rev (step 6), or else with @property (step 5.1).
 
-    Or else for one with a @property whose value may be a resource (step 5.1).
+    The former is ``related``; of the latter the value may be a resource.
     """
     subject = about or context.target
     target = linked if related else None
