@@ -28,15 +28,9 @@ _STANDARD_INPUT = "http://localhost/"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 # Types that say nothing: then the name in the URL decides.
-_SILENT = frozenset(
-    (
-        "",
-        "text/plain",
-        "application/gzip",
-        "application/octet-stream",
-        "application/x-gzip",
-        "binary/octet-stream",
-    )
+_SILENT = (
+    *("", "text/plain", "binary/octet-stream"),
+    *("application/gzip", "application/octet-stream", "application/x-gzip"),
 )
 
 # The setting for each limit, by the name of the cut.
@@ -62,24 +56,23 @@ class Command(CheckedCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--base", metavar="URL", help="read the page as if it were at this URL")
-        parser.add_argument("--content-type", metavar="TYPE", help="for example text/html")
-        parser.add_argument(
+        add = parser.add_argument
+        add("--base", metavar="URL", help="read the page as if it were at this URL")
+        add("--content-type", metavar="TYPE", help="for example text/html")
+        add(
             "--rdfa",
             choices=("1.0", "1.1"),
             default="",
             help="the version of RDFa (default: what the page declares)",
         )
-        parser.add_argument(
+        add(
             "--format",
             choices=("nquads", "turtle", "jsonld"),
             default="nquads",
             help="how to print the triples (default: nquads)",
         )
-        parser.add_argument(
-            "--links", action="store_true", help="print the links instead of the triples"
-        )
-        parser.add_argument(
+        add("--links", action="store_true", help="print the links instead of the triples")
+        add(
             "--explain",
             action="store_true",
             help="print what was found, what was left out and why, and what a crawl would drop",

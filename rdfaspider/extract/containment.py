@@ -41,9 +41,8 @@ class contained:
             return False
         # The frames hold what took the memory.
         traceback.clear_frames(trace)
-        if isinstance(
-            error, (MemoryError, SelectolaxError)
-        ):  # lexbor fails only for want of memory
+        # lexbor fails only for want of memory.
+        if isinstance(error, (MemoryError, SelectolaxError)):
             self._facts.cuts[f"{self._reader} memory"] += 1
         else:
             # A panic of Rust is no Exception.

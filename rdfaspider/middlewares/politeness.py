@@ -44,20 +44,17 @@ class PolitenessMiddleware:
     def process_response(self, request: Request, response: Response) -> Response:
         host = meta_of(request).get("host")
         if host is not None:
-            now = clock.now()
+            now, frontier = clock.now(), frontier_of(self.crawler)
             if response.ip_address is not None and "proxy" not in request.meta:
-                frontier_of(self.crawler).set_address(
-                    host, server_of(response.ip_address)
-                )  # it may have moved
+                frontier.set_address(host, server_of(response.ip_address))  # it may have moved
             if response.status in _REFUSALS:
                 wanted = retry_after(response.headers.get("Retry-After"), now)
                 self.crawler.stats.inc_value(f"politeness/refused/{response.status}")
-                frontier_of(self.crawler).report(host, now, Experience(refused=True, wanted=wanted))
+                frontier.report(host, now, Experience(refused=True, wanted=wanted))
             elif response.status >= 500:
-                frontier_of(self.crawler).report(host, now, Experience())
+                frontier.report(host, now, Experience())
             else:
-                latency = meta_of(request).get("download_latency", 0.0)
-                frontier_of(self.crawler).report(host, now, Experience(latency))
+                frontier.report(host, now, _answered(request))
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
@@ -66,12 +63,10 @@ class PolitenessMiddleware:
             self._postpone(host, exception)
         if host is None or isinstance(exception, IgnoreRequest):
             return
-        if isinstance(exception, DownloadCancelledError):
-            # It answered, with more than we wanted.
-            latency = meta_of(request).get("download_latency", 0.0)
-            frontier_of(self.crawler).report(host, clock.now(), Experience(latency))
-        else:
-            frontier_of(self.crawler).report(host, clock.now(), Experience())
+        # It may have answered, with more than we wanted.
+        has_answered = isinstance(exception, DownloadCancelledError)
+        experience = _answered(request) if has_answered else Experience()
+        frontier_of(self.crawler).report(host, clock.now(), experience)
 
     def _postpone(self, host: int | None, exception: Exception) -> NoReturn:
         """Postpone a page that failed because no more files can be opened."""
@@ -85,6 +80,10 @@ class PolitenessMiddleware:
             self.crawler.stats.inc_value("politeness/shortages")
             frontier_of(self.crawler).slow_down(host, until=clock.now() + _PAUSE)
         raise Postponed from exception
+
+
+def _answered(request: Request) -> Experience:
+    return Experience(meta_of(request).get("download_latency", 0.0))
 
 
 def retry_after(value: bytes | None, now: float) -> float | None:

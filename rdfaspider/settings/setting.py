@@ -1,6 +1,7 @@
 """One setting: what it is for, which values it may have, and what is said of a wrong one.
 
 A value comes as text (`-s NAME=VALUE`, scrapyd) or with its type (a settings file); `read` takes both.
+Numbers are declared by `whole` and `number`, which put the unit beside the name.
 """
 
 from __future__ import annotations
@@ -156,6 +157,27 @@ class Setting:
         if self.choices and not set(found) <= set(self.choices):
             _refuse(value)
         return list(found)
+
+
+def whole(
+    name: str, unit: str, default: int, text: str, *, least: float = 0, **more: Any
+) -> Setting:
+    """Declare a whole number, from 0 on unless `least` says otherwise."""
+    return Setting(name, "int", default, text, unit, least, **more)
+
+
+def number(
+    name: str,
+    unit: str,
+    default: float | None,
+    text: str,
+    *,
+    above: float | None = None,
+    **more: Any,
+) -> Setting:
+    """Declare a number: from 0 on, or above a value that is itself not allowed."""
+    least = 0 if above is None else None
+    return Setting(name, "float", default, text, unit, least, above, **more)
 
 
 def _refuse(value: object) -> NoReturn:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 from dataclasses import dataclass, field, fields
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rdfaspider.site.pages.words import LANGUAGES
 
@@ -126,27 +126,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add an option for each parameter, with its default and its reason as help."""
     group = parser.add_argument_group("the generated web")
     for knob in fields(Parameters):
-        name, default = _option(knob.name), knob.default
-        text = str(knob.metadata["reason"])
+        default, text = knob.default, str(knob.metadata["reason"])
+        form: dict[str, Any]
         if isinstance(default, bool):
-            group.add_argument(
-                name, action=argparse.BooleanOptionalAction, default=default, help=text
-            )
+            form = {"action": argparse.BooleanOptionalAction}
         elif isinstance(default, tuple):
-            shown = ",".join(default)
-            group.add_argument(
-                name, type=_names, default=default, metavar="A,B", help=f"{text} (default {shown})"
-            )
+            form = {"type": _names, "metavar": "A,B"}
+            text += f" (default {','.join(default)})"
         else:
             kind = type(default)
-            shown = str(default) or "none"
-            group.add_argument(
-                name,
-                type=kind,
-                default=default,
-                metavar={int: "N", float: "X", str: "TEXT"}[kind],
-                help=f"{text} (default {shown})",
-            )
+            form = {"type": kind, "metavar": {int: "N", float: "X", str: "TEXT"}[kind]}
+            text += f" (default {str(default) or 'none'})"
+        group.add_argument(_option(knob.name), default=default, help=text, **form)
 
 
 def read_options(options: argparse.Namespace) -> Parameters:

@@ -23,6 +23,4 @@ class Limits:
     literal: int = 1_000_000  # characters of one literal
     quads: int = 100_000  # quads of a page
     output: int = 20_000_000  # characters of all terms of a page, copies included
-    links: int = (
-        10_000  # different links of a page; how many of them are followed is for the crawl to say
-    )
+    links: int = 10_000  # different links of a page; the crawl says how many of them are followed

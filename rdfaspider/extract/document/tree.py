@@ -20,44 +20,14 @@ Spend = Callable[[int], None]
 """Takes in how many characters were made out of the page; raises Full when they are too many."""
 
 LARGE = 400_000  # bytes of a page that has room for more attributes than memory is meant for
-MANY = (
-    32  # attributes; in a large page an element with more keeps only those that a reader asks for
-)
-READ = frozenset(
-    (
-        "about",
-        "content",
-        "data",
-        "datatype",
-        "datetime",
-        "href",
-        "http-equiv",
-        "id",
-        "inlist",
-        "itemid",
-        "itemprop",
-        "itemprop-reverse",
-        "itemref",
-        "itemscope",
-        "itemtype",
-        "lang",
-        "name",
-        "prefix",
-        "property",
-        "rel",
-        "resource",
-        "rev",
-        "role",
-        "src",
-        "type",
-        "typeof",
-        "value",
-        "version",
-        "vocab",
-        "xml:base",
-        "xml:lang",
-    )
-)
+# In a large page an element with more attributes keeps only those that a reader asks for.
+MANY = 32
+_READ = """
+    about content data datatype datetime href http-equiv id inlist itemid itemprop
+    itemprop-reverse itemref itemscope itemtype lang name prefix property rel resource rev
+    role src type typeof value version vocab xml:base xml:lang
+"""
+READ = frozenset(_READ.split())
 """The attributes that readers ask for, beside those named xmlns:…"""
 
 

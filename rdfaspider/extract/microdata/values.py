@@ -13,20 +13,12 @@ from rdfaspider.extract.contexts import XSD
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.extract.triples.iris import Base
-from rdfaspider.extract.triples.literals import quoted, time_suffix
+from rdfaspider.extract.triples.literals import time_suffix
 
 _LINKS = {
-    "a": "href",
-    "area": "href",
-    "audio": "src",
-    "embed": "src",
-    "iframe": "src",
-    "img": "src",
-    "link": "href",
+    **dict.fromkeys(("a", "area", "link"), "href"),
+    **dict.fromkeys(("audio", "embed", "iframe", "img", "source", "track", "video"), "src"),
     "object": "data",
-    "source": "src",
-    "track": "src",
-    "video": "src",
 }
 _NUMBERS = frozenset(("data", "meter"))
 _SOURCES = {**_LINKS, "data": "value", "meter": "value", "time": "datetime"}
@@ -77,19 +69,13 @@ class ItemValues:
             text = self._document.text(node)
         if tag in _LINKS and not text:
             return None  # such as an image that a script will load
-        return self._literal(text, self._suffix(tag, text, self._languages[index]))
+        suffix = self._suffix(tag, text, self._languages[index])
+        return self._graph.literal(text, suffix) or None
 
     def _suffix(self, tag: str, text: str, language: str) -> str:
         if tag in _NUMBERS:
             return number_suffix(text)
         return (tag == "time" and time_suffix(text)) or language
-
-    def _literal(self, text: str, suffix: str) -> str | None:
-        if len(text) > self._graph.limits.literal:
-            self._graph.cuts["literal"] += 1
-            self._graph.spend(len(text))
-            return None
-        return quoted(text) + suffix
 
 
 def number_suffix(text: str) -> str:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Literal
 
 from rdfaspider.extract import Extraction
@@ -228,15 +228,6 @@ class Pool:
 
 def options_to_json(options: Options) -> str:
     """Return the options as JSON for a worker; of vocabularies only whether there are any."""
-    return json.dumps(
-        {
-            "formats": sorted(options.formats),
-            "limits": asdict(options.limits),
-            "role": options.role,
-            "expand": bool(options.vocabularies),
-            "anchors": options.anchors,
-            "rdfa": options.rdfa,
-            "agent": options.agent,
-            "text": options.text,
-        }
-    )
+    given = asdict(replace(options, vocabularies={}))
+    given |= {"formats": sorted(options.formats), "vocabularies": bool(options.vocabularies)}
+    return json.dumps(given)

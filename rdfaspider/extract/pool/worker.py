@@ -89,13 +89,7 @@ def _answer(body: bytes, url: str, content_type: str, options: Options) -> bytes
 
 def options_from_json(text: str) -> Options:
     given = json.loads(text)
-    return Options(
-        formats=frozenset(given["formats"]),
-        limits=Limits(**given["limits"]),
-        role=given["role"],
-        vocabularies=bundled() if given["expand"] else {},
-        anchors=given["anchors"],
-        rdfa=given["rdfa"],
-        agent=given["agent"],
-        text=given["text"],
-    )
+    given["formats"] = frozenset(given["formats"])
+    given["limits"] = Limits(**given["limits"])
+    given["vocabularies"] = bundled() if given["vocabularies"] else {}
+    return Options(**given)

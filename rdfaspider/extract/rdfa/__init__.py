@@ -18,7 +18,7 @@ from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.rdfa.context import DECLARATIONS, Context, Declarations, Incomplete, Lists
 from rdfaspider.extract.rdfa.names import Names
 from rdfaspider.extract.rdfa.patterns import copy_patterns
-from rdfaspider.extract.rdfa.subjects import Resources, described, related_by, valued
+from rdfaspider.extract.rdfa.subjects import Resources, described, linking
 from rdfaspider.extract.rdfa.values import Values
 from rdfaspider.extract.rdfa.vocabulary import Vocabularies, expand
 from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
@@ -161,10 +161,8 @@ class Processor:
         linked = _linked(names, attributes)
         related = rel is not None or rev is not None
         found: Resources | None
-        if related:
-            found = related_by(context, about, linked, attributes, self._labels)
-        elif prop is not None and _FORMS.isdisjoint(attributes):
-            found = valued(context, is_root, about, linked, attributes, self._labels)
+        if related or (prop is not None and _FORMS.isdisjoint(attributes)):
+            found = linking(context, related, is_root, about, linked, attributes, self._labels)
         else:
             is_rooted = is_root or (self._is_html and tag in ("head", "body"))
             found = described(context, is_rooted, about or linked, attributes, self._labels)

@@ -54,8 +54,7 @@ class Declarations:
 
     def _initial_names(self, host: str, base: Base, document: Base, labels: Labels) -> Names:
         terms = XHTML_TERMS if host == "xhtml1" else TERMS
-        limit, spend = self._graph.limits.iri, self._graph.spend
-        return Names(base, document, terms, labels, self._warnings, limit, spend)
+        return Names(base, document, terms, labels, self._warnings, self._graph)
 
     def entered(self, context: Context, attributes: dict[str, str], is_root: bool) -> Context:
         """Return the context inside an element that declares something."""

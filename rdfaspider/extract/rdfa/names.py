@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 
 from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
-from rdfaspider.extract.document.tree import Spend
 from rdfaspider.extract.triples import iris
-from rdfaspider.extract.triples.graph import Labels, Warnings
+from rdfaspider.extract.triples.graph import Graph, Labels, Warnings
 
-_TOKENS = (
-    1_000  # of one attribute that are looked at: each may become an IRI of thousands of characters
-)
+# Tokens of one attribute that are looked at: each may become an IRI of thousands of characters.
+_TOKENS = 1_000
 
 _TERM = re.compile(r"[^\W\d][\w.\-·/]*")
 _NCNAME = re.compile(r"[^\W\d][\w.\-·]*")
@@ -26,11 +24,10 @@ class Names:
 
     __slots__ = (
         "_document",
+        "_graph",
         "_labels",
-        "_limit",
         "_predicates",
         "_resources",
-        "_spend",
         "_terms",
         "_values",
         "base",
@@ -46,8 +43,7 @@ class Names:
         terms: dict[str, str],
         labels: Labels,
         warnings: Warnings,
-        limit: int,
-        spend: Spend,
+        graph: Graph,
     ) -> None:
         self.base = base
         self._document = document
@@ -56,8 +52,7 @@ class Names:
         self.warnings = warnings
         self._terms = terms
         self._labels = labels
-        self._limit = limit
-        self._spend = spend
+        self._graph = graph
         self._values: dict[str, tuple[str, ...]] = {}
         self._predicates: dict[str, tuple[str, ...]] = {}
         self._resources: dict[str, str | None] = {}
@@ -70,16 +65,8 @@ class Names:
         vocabulary: str | None = None,
     ) -> Names:
         """Return the scope of an element that declares something."""
-        base = base or self.base
-        names = type(self)(
-            base,
-            self._document,
-            self._terms,
-            self._labels,
-            self.warnings,
-            self._limit,
-            self._spend,
-        )
+        shared = (self._document, self._terms, self._labels, self.warnings, self._graph)
+        names = type(self)(base or self.base, *shared)
         names.prefixes = {**self.prefixes, **prefixes} if prefixes else self.prefixes
         names.vocabulary = self.vocabulary if vocabulary is None else vocabulary
         return names
@@ -96,7 +83,7 @@ class Names:
             named = [name for token in tokens if (name := self._name(token)) is not None]
             answer = self._values[value] = tuple(dict.fromkeys(named))
             if len(answer) > 1 or (answer and len(answer[0]) > iris.SHORT):
-                self._spend(sum(map(len, answer)))
+                self._graph.spend(sum(map(len, answer)))
             return answer
 
     def predicates(self, value: str) -> tuple[str, ...]:
@@ -115,7 +102,7 @@ class Names:
         except KeyError:
             answer = self._resources[value] = self._resource(value.strip())
             if answer and len(answer) > iris.SHORT:
-                self._spend(len(answer))
+                self._graph.spend(len(answer))
             return answer
 
     def _resource(self, value: str) -> str | None:
@@ -134,13 +121,13 @@ class Names:
         if curie is not None:
             return curie
         if iris.is_absolute(token):
-            return iris.term(token, self._limit)
+            return iris.term(token, self._graph.limits.iri)
         self.warnings["UnresolvedCURIE"] += 1
         return None
 
     def _term(self, token: str) -> str | None:
         if self.vocabulary:
-            return iris.term(self.vocabulary + token, self._limit)
+            return iris.term(self.vocabulary + token, self._graph.limits.iri)
         iri = self._terms.get(token) or self._terms.get(token.lower())
         if iri is None:
             self.warnings["UnresolvedTerm"] += 1
@@ -157,7 +144,7 @@ class Names:
         if namespace is None:
             return None
         iri = namespace + reference
-        found = iris.term(iri, self._limit)
+        found = iris.term(iri, self._graph.limits.iri)
         return self._document.term(iri) if found is None and not iris.is_absolute(iri) else found
 
     def _namespace(self, prefix: str) -> str | None:

@@ -111,8 +111,7 @@ class _Declarations(Declarations):
     __slots__ = ()
 
     def _initial_names(self, host: str, base: Base, document: Base, labels: Labels) -> Names:
-        limit, spend = self._graph.limits.iri, self._graph.spend
-        return _Names(base, document, LINK_TYPES, labels, self._warnings, limit, spend)
+        return _Names(base, document, LINK_TYPES, labels, self._warnings, self._graph)
 
     def entered(self, context: Context, attributes: dict[str, str], is_root: bool) -> Context:
         known = {name: attributes[name] for name in attributes.keys() - {"prefix", "vocab"}}
@@ -176,7 +175,7 @@ class _Values(Values):
     ) -> str:
         if self._asks(tag, attributes) or not self._document.has_elements(node):
             return super().value(context, tag, attributes, node)
-        return self._quoted(self._content(context, XML_LITERAL, node), XML_LITERAL)
+        return self._graph.literal(self._content(context, XML_LITERAL, node), XML_LITERAL)
 
     def _asks(self, tag: str, attributes: dict[str, str]) -> bool:
         if "content" in attributes or "datatype" in attributes:

@@ -11,37 +11,25 @@ from rdfaspider.extract.triples.graph import Labels
 Resources = tuple[str, str | None, str | None]
 
 
-def related_by(
+def linking(
     context: Context,
-    about: str | None,
-    linked: str | None,
-    attributes: dict[str, str],
-    labels: Labels,
-) -> Resources:
-    """Return them for an element with @rel or @rev (step 6)."""
-    subject = about or context.target
-    if "typeof" not in attributes:
-        return subject, linked, None
-    if about is not None:
-        return subject, linked, subject
-    typed = linked or labels.fresh()
-    return subject, typed, typed
-
-
-def valued(
-    context: Context,
+    related: bool,
     is_root: bool,
     about: str | None,
     linked: str | None,
     attributes: dict[str, str],
     labels: Labels,
 ) -> Resources:
-    """Return them for an element with a @property whose value may be a resource (step 5.1)."""
+    """Return them for an element with @rel or @rev (step 6), or else with @property (step 5.1).
+
+    The former is ``related``; of the latter the value may be a resource.
+    """
     subject = about or context.target
+    target = linked if related else None
     if "typeof" not in attributes:
-        return subject, None, None
-    if about is not None or is_root:
-        return subject, None, subject
+        return subject, target, None
+    if about is not None or (is_root and not related):
+        return subject, target, subject
     typed = linked or labels.fresh()
     return subject, typed, typed
 

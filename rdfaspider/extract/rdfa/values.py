@@ -8,7 +8,7 @@ from rdfaspider.extract.contexts import RDF
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.rdfa.context import Context
 from rdfaspider.extract.triples.graph import Graph
-from rdfaspider.extract.triples.literals import quoted, time_suffix
+from rdfaspider.extract.triples.literals import time_suffix
 
 XML_LITERAL = f"^^<{RDF}XMLLiteral>"
 _HTML_LITERAL = f"^^<{RDF}HTML>"
@@ -19,12 +19,11 @@ _UNTYPABLE = frozenset((f"^^<{RDF}langString>", f"^^<{RDF}dirLangString>"))
 class Values:
     """Makes literals out of attributes and text, within the limits of the graph."""
 
-    __slots__ = ("_document", "_graph", "_has_times", "_limit")
+    __slots__ = ("_document", "_graph", "_has_times")
 
     def __init__(self, document: Document, graph: Graph) -> None:
         self._document = document
         self._graph = graph
-        self._limit = graph.limits.literal
         self._has_times = document.host in ("html5", "xhtml5")
 
     def value(
@@ -40,7 +39,7 @@ class Values:
         An empty string means that the literal is too long to be kept.
         """
         if _ASKING.isdisjoint(attributes) and tag != "time":
-            return resource or self._quoted(self._document.text(node), context.language)
+            return resource or self._graph.literal(self._document.text(node), context.language)
         text = attributes.get("content")
         datatype = attributes.get("datatype")
         if text is None and self._has_times:
@@ -48,16 +47,18 @@ class Values:
             if text is None and tag == "time":
                 text = self._document.text(node)
             if text is not None and datatype is None:
-                return self._quoted(text, time_suffix(text) or context.language)
+                return self._graph.literal(text, time_suffix(text) or context.language)
         if datatype is not None:
             return self._typed(context, datatype, text, node)
         if text is None:
-            return resource or self._quoted(self._document.text(node), context.language)
-        return self._quoted(text, context.language)
+            return resource or self._graph.literal(self._document.text(node), context.language)
+        return self._graph.literal(text, context.language)
 
     def _typed(self, context: Context, datatype: str, text: str | None, node: Any) -> str:
         suffix = self._datatype(context, datatype)
-        return self._quoted(self._content(context, suffix, node) if text is None else text, suffix)
+        return self._graph.literal(
+            self._content(context, suffix, node) if text is None else text, suffix
+        )
 
     def _datatype(self, context: Context, datatype: str) -> str:
         for kind in context.names.values(datatype):
@@ -74,10 +75,3 @@ class Values:
 
     def _spend(self, characters: int) -> None:
         self._graph.spend(4 * characters)  # writing mark-up takes longer than reading text
-
-    def _quoted(self, text: str, suffix: str) -> str:
-        if len(text) > self._limit:
-            self._graph.cuts["literal"] += 1
-            self._graph.spend(len(text))
-            return ""
-        return quoted(text) + suffix

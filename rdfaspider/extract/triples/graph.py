@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from rdfaspider.extract.document.limits import Limits
+from rdfaspider.extract.triples.literals import quoted
 
 Triple = tuple[str, str, str]
 
@@ -78,6 +79,14 @@ class Graph:
         self._room -= characters
         if self._room < 0:
             raise Full("output")
+
+    def literal(self, text: str, suffix: str) -> str:
+        """Return a literal as a term, an empty string for one that is too long; raise Full."""
+        if len(text) > self.limits.literal:
+            self.cuts["literal"] += 1
+            self.spend(len(text))
+            return ""
+        return quoted(text) + suffix
 
     def predicates(self) -> set[str]:
         return {predicate for _, predicate, _ in self.triples}

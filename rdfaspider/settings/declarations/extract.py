@@ -2,7 +2,7 @@
 
 import os
 
-from rdfaspider.settings.setting import Setting
+from rdfaspider.settings.setting import Setting, number, whole
 
 SETTINGS = (
     Setting(
@@ -14,61 +14,37 @@ SETTINGS = (
         shown_default="`rdfa,jsonld,microdata,rdf`",
     ),
     # At least two, so that one process reads while the result of the other waits to be taken.
-    Setting(
+    whole(
         "EXTRACT_PROCESSES",
-        "int",
+        "processes",
         max(2, (os.cpu_count() or 2) - 1),
         "Processes that parse pages; 0 parses them in the process that fetches.",
-        unit="processes",
-        least=0,
         most=1024,
         shown_default="cores - 1, at least 2",
     ),
-    Setting(
-        # The largest real pages take a tenth of a second.
-        "EXTRACT_TIMEOUT",
-        "float",
-        10.0,
-        "Give up on a page that takes longer to parse.",
-        unit="seconds",
-        above=0,
+    # The largest real pages take a tenth of a second.
+    number(
+        "EXTRACT_TIMEOUT", "seconds", 10.0, "Give up on a page that takes longer to parse.", above=0
     ),
-    Setting(
+    whole(
         "EXTRACT_MEMORY_MB",
-        "int",
+        "megabytes",
         2048,
         "Memory of each of these processes; give up on a page that needs more. The crawl does not start if"
         " this is too little for any page, or more than `ulimit -v` allows.",
-        unit="megabytes",
         least=1,
     ),
     # What the documentation of Debian's packages needs (docs/results.md); row R6 had 100.
-    Setting(
+    whole(
         "EXTRACT_MAX_LINKS",
-        "int",
+        "links",
         2_000,
         "Follow at most this many links per page, of those that pass scope and filters; 0 follows all that"
         " extraction returns, at most 10,000."
         " `EXTRACT_MAX_LINKS=100` is what the RDFa Web Spider did.",
-        unit="links",
-        least=0,
     ),
-    Setting(
-        "EXTRACT_MAX_BYTES",
-        "int",
-        5_000_000,
-        "Parse at most this much of a page.",
-        unit="bytes",
-        least=1,
-    ),
-    Setting(
-        "EXTRACT_MAX_QUADS",
-        "int",
-        100_000,
-        "Keep at most this many triples per page.",
-        unit="triples",
-        least=0,
-    ),
+    whole("EXTRACT_MAX_BYTES", "bytes", 5_000_000, "Parse at most this much of a page.", least=1),
+    whole("EXTRACT_MAX_QUADS", "triples", 100_000, "Keep at most this many triples per page."),
     # Half of all RDFa on real pages, and of little use.
     Setting("EXTRACT_ROLE", "bool", False, "Extract ARIA roles as triples."),
     Setting(

@@ -1,6 +1,6 @@
 """Settings of the filter of triples."""
 
-from rdfaspider.settings.setting import Setting
+from rdfaspider.settings.setting import Setting, whole
 
 _XHTML = "http://www.w3.org/1999/xhtml/vocab#"
 _UNMEANT = ("stylesheet", "icon", "shortcut", "apple-touch-icon", "role", "p3pv1")
@@ -16,12 +16,5 @@ SETTINGS = (
         shown_default="`stylesheet`, `icon`, `role` and the like of XHTML",
         syntax="rdfaspider.pipelines.filter.Rules",
     ),
-    Setting(
-        "FILTER_LITERAL_LENGTH",
-        "int",
-        100_000,
-        "Drop triples whose literal is longer.",
-        unit="characters",
-        least=0,
-    ),
+    whole("FILTER_LITERAL_LENGTH", "characters", 100_000, "Drop triples whose literal is longer."),
 )

@@ -1,7 +1,7 @@
 """Settings of the frontier, alone or shared."""
 
 from rdfaspider.items import MAX_DEPTH
-from rdfaspider.settings.setting import Setting
+from rdfaspider.settings.setting import Setting, number, whole
 
 SETTINGS = (
     Setting(
@@ -29,14 +29,12 @@ SETTINGS = (
             "harvest",
         ),
     ),
-    Setting(
+    whole(
         "FRONTIER_WINDOW",
-        "int",
+        "hosts or leaves",
         0,
         "Width of the window of the orders `topwindow` and `leafwindow`; 0 means one host, or all leaves of a"
         " host that are in memory. A crawl keeps the window it began with.",
-        unit="hosts or leaves",
-        least=0,
         most=1000,
     ),
     Setting(
@@ -54,101 +52,77 @@ SETTINGS = (
         syntax="rdfaspider.focus.objectives.objective",
     ),
     Setting("FRONTIER_TOPICS", "text", "", "The topics file; the order `topics` needs one."),
-    Setting(
+    whole(
         "FRONTIER_GUESSES",
-        "int",
+        "fetches",
         0,
         "Speculative fetches allowed per host: the folders of its pages, and the next number in a"
         " series. Guesses that hit pay for more; 0 makes none.",
-        unit="fetches",
-        least=0,
     ),
     # Well above any download.
-    Setting(
+    number(
         "FRONTIER_LEASE",
-        "float",
+        "seconds",
         600.0,
         "Hand a URL out again if it is still in flight after this long.",
-        unit="seconds",
         above=0,
     ),
     # Pages, and those with a query in particular, can be generated without end (row W8).
-    Setting(
+    whole(
         "FRONTIER_DEPTH",
-        "int",
+        "links",
         15,
         "How many links away from a seed a page may be, unless `-a depth=` says otherwise.",
-        unit="links",
-        least=0,
         most=MAX_DEPTH,
     ),
-    Setting(
-        "FRONTIER_DYNAMIC_DEPTH",
-        "int",
-        5,
-        "The same for URLs with a query.",
-        unit="links",
-        least=0,
-        most=MAX_DEPTH,
-    ),
-    Setting(
+    whole("FRONTIER_DYNAMIC_DEPTH", "links", 5, "The same for URLs with a query.", most=MAX_DEPTH),
+    whole(
         "FRONTIER_HOST_URLS",
-        "int",
+        "URLs",
         25_000,
         "Accept at most this many URLs of one host in the whole crawl.",
-        unit="URLs",
         least=1,
     ),
-    Setting(
+    whole(
         "FRONTIER_HOST_WAITING",
-        "int",
+        "URLs",
         25_000,
         "Accept no URL of a host while this many of its URLs wait.",
-        unit="URLs",
         least=1,
     ),
     # A host with URLs takes a kilobyte of memory. Blogs at one service have different owners.
-    Setting(
+    whole(
         "FRONTIER_DOMAIN_HOSTS",
-        "int",
+        "hosts",
         10_000,
         "Follow links to at most this many hosts of one registered domain in a run; below shared suffixes"
         " such as `blogspot.com` each name is a domain. 0 sets no limit. Seeds do not count.",
-        unit="hosts",
-        least=0,
     ),
-    Setting(
+    whole(
         "FRONTIER_RETRIES",
-        "int",
+        "retries",
         2,
         "Retry a URL this many times after a failure that may pass (5xx, 429, no answer).",
-        unit="retries",
-        least=0,
         most=100,
     ),
-    Setting(
+    number(
         "FRONTIER_RETRY_DELAY",
-        "float",
+        "seconds",
         30.0,
         "Wait this long before the first retry, and twice as long before each further one.",
-        unit="seconds",
-        least=0,
     ),
-    Setting(
+    number(
         "FRONTIER_PATIENCE",
-        "float",
+        "seconds",
         3600.0,
         "Stop when every remaining host is backed off for longer than this; the crawl can be resumed.",
-        unit="seconds",
-        least=0,
     ),
-    Setting(
+    whole(
         "FRONTIER_PARTITIONS",
-        "int",
+        "partitions",
         256,
         "With several workers, divide the hosts into this many partitions. Each worker gets the hosts of its"
         " own partitions where possible ([service.md](service.md#who-gets-what)).",
-        unit="partitions",
         least=1,
         most=16_384,
     ),
@@ -176,14 +150,12 @@ SETTINGS = (
         secret=True,
         syntax="rdfaspider.settings.syntax.seeds_url",
     ),
-    Setting(
+    whole(
         "WORKERS",
-        "int",
+        "processes",
         1,
         "Crawl with this many processes, which share one frontier and one store"
         " ([service.md](service.md)); 0 starts one per core.",
-        unit="processes",
-        least=0,
         most=256,
     ),
     Setting(
@@ -193,13 +165,11 @@ SETTINGS = (
         "The name of this worker, unique in the crawl; if empty, it is made from machine and process.",
     ),
     # Enough for the next tenths of a second.
-    Setting(
+    whole(
         "FRONTIER_READ_AHEAD",
-        "int",
+        "URLs",
         64,
         "URLs that a worker of a shared crawl fetches in advance, at most; 0 asks for each one.",
-        unit="URLs",
-        least=0,
     ),
     Setting(
         "FRONTIER_SECRET",
@@ -231,34 +201,30 @@ SETTINGS = (
         " shows it; OFF keeps nothing.",
         choices=("DEBUG", "INFO", "WARNING", "ERROR", "OFF"),
     ),
-    Setting(
+    whole(
         "FRONTIER_NODES",
-        "int",
+        "copies",
         2,
         "With `FRONTIER_URL=redis://…`, keep this many copies of the frontier, each on the disk of a"
         " worker ([service.md](service.md)); the crawl survives the loss of all but one.",
-        unit="copies",
         least=1,
         most=16,
     ),
-    Setting(
+    whole(
         "FRONTIER_SHARDS",
-        "int",
+        "shards",
         1,
         "With `FRONTIER_URL=redis://…`, divide the hosts among this many frontiers, each with its own"
         " nodes ([service.md](service.md#several-frontiers)). A crawl keeps the number it began with;"
         " workers that do not set it take it over.",
-        unit="shards",
         least=1,
         most=64,
     ),
     Setting("FRONTIER_WAIT", "bool", False, "Wait for more seeds when nothing is left to crawl."),
-    Setting(
+    whole(
         "FRONTIER_MIN_FREE_MB",
-        "int",
+        "megabytes",
         500,
         "Stop cleanly when the disk of the crawl has less space left; 0 never stops.",
-        unit="megabytes",
-        least=0,
     ),
 )

@@ -1,70 +1,59 @@
 """Settings of politeness."""
 
-from rdfaspider.settings.setting import Setting
+from rdfaspider.settings.setting import Setting, number, whole
 
 SETTINGS = (
-    Setting(
+    number(
         "POLITENESS_DELAY",
-        "float",
+        "seconds",
         1.0,
         "Pause between the end of one fetch from a host and the start of the next.",
-        unit="seconds",
-        least=0,
     ),
     # A thousand names on one server are one server.
-    Setting(
+    number(
         "POLITENESS_SERVER_DELAY",
-        "float",
+        "seconds",
         None,
         "The same for all hosts at one address together; `None` means `POLITENESS_DELAY`, and 0 treats"
         " each host as a separate server.",
-        unit="seconds",
-        least=0,
         optional=True,
     ),
-    Setting(
+    whole(
         "POLITENESS_AT_ONCE",
-        "int",
+        "fetches",
         1,
         "Fetches from one host, or server, at the same time.",
-        unit="fetches",
         least=1,
         most=1024,
     ),
-    Setting(
+    number(
         "POLITENESS_LARGE_DELAY",
-        "float",
+        "seconds",
         0.0,
         "The pause for hosts with many pages, in place of `POLITENESS_DELAY`; 0 makes no difference."
         " WIRE's preset is `POLITENESS_DELAY=15`, `POLITENESS_LARGE_DELAY=5`.",
-        unit="seconds",
-        least=0,
     ),
-    Setting(
+    whole(
         "POLITENESS_LARGE_PAGES",
-        "int",
+        "pages",
         100,
         "A host has many pages once this many were fetched.",
-        unit="pages",
         least=1,
     ),
-    Setting(
+    number(
         "POLITENESS_LATENCY_FACTOR",
-        "float",
+        "",
         0.0,
         "Pause at least this many times as long as the host takes to answer, 60 seconds at most.",
-        least=0,
     ),
-    Setting(
+    number(
         "POLITENESS_BACKOFF",
-        "float",
+        "seconds",
         60.0,
         "Leave a host alone for this long after a 429 or 503 without Retry-After, or more than three"
         " failures in a row; twice as long each further time, up to a day. Forgiven after half an hour."
         " The same after a page that takes down an extraction worker, forgiven after ten good pages"
         " ([extraction.md](extraction.md)).",
-        unit="seconds",
-        least=0,
     ),
     Setting(
         "POLITENESS_CONTACT",

@@ -1,6 +1,6 @@
 """Settings of the store and the way to it."""
 
-from rdfaspider.settings.setting import Setting
+from rdfaspider.settings.setting import Setting, number, whole
 
 SETTINGS = (
     Setting(
@@ -45,81 +45,57 @@ SETTINGS = (
         syntax="rdfaspider.settings.syntax.file",
     ),
     Setting("STORE_VERIFY", "bool", True, "Verify its certificate."),
-    Setting(
-        "STORE_TIMEOUT",
-        "float",
-        60.0,
-        "Time that the server may take for a batch.",
-        unit="seconds",
-        above=0,
-    ),
+    number("STORE_TIMEOUT", "seconds", 60.0, "Time that the server may take for a batch.", above=0),
     # RDF4J spills larger batches to disk.
-    Setting(
+    whole(
         "STORE_BATCH_QUADS",
-        "int",
+        "triples",
         5_000,
         "Send a batch when it has this many triples.",
-        unit="triples",
         least=1,
     ),
-    Setting(
-        "STORE_BATCH_SECONDS",
-        "float",
-        5.0,
-        "Send a batch when its first triple is this old.",
-        unit="seconds",
-        least=0,
+    number(
+        "STORE_BATCH_SECONDS", "seconds", 5.0, "Send a batch when its first triple is this old."
     ),
     # Ten times what a rich site gives in FRONTIER_HOST_URLS pages; a hostile one gives a hundred.
-    Setting(
+    whole(
         "STORE_HOST_QUADS",
-        "int",
+        "triples",
         10_000_000,
         "Store at most about this many triples of one host; 0 sets no limit.",
-        unit="triples",
-        least=0,
     ),
-    Setting(
+    whole(
         "STORE_HOST_MB",
-        "int",
+        "megabytes",
         2_000,
         "Store at most about this much of one host, as N-Quads; 0 sets no limit.",
-        unit="megabytes",
-        least=0,
     ),
-    Setting(
+    whole(
         "STORE_DOMAIN_QUADS",
-        "int",
+        "triples",
         40_000_000,
         "The same for all hosts of a registered domain together; below shared suffixes such as"
         " `blogspot.com` each name is a domain.",
-        unit="triples",
-        least=0,
     ),
-    Setting(
+    whole(
         "STORE_DOMAIN_MB",
-        "int",
+        "megabytes",
         8_000,
         "The same for all hosts of a registered domain together.",
-        unit="megabytes",
-        least=0,
     ),
-    Setting(
+    number(
         "STORE_OUTBOX_MB",
-        "float",
+        "megabytes",
         1024.0,
         "Pause the crawl when this much, compressed, waits to be sent.",
-        unit="megabytes",
         above=0,
     ),
-    Setting(
+    number(
         "STORE_DRAIN_SECONDS",
-        "float",
+        "seconds",
         30.0,
         "At the end of a crawl, wait this long for a server that accepts nothing. What remains is sent at"
         " the next start, or by `scrapy export --send`.",
-        unit="seconds",
-        least=0,
     ),
     Setting(
         "STORE_REBUILD",

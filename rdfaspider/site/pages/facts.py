@@ -43,109 +43,62 @@ class Kind(NamedTuple):
     properties: tuple[tuple[str, str], ...]
 
 
-# The second of each pair is what `_value` makes of it.
-HOME = Kind(
+def _kind(type_: str, properties: str) -> Kind:
+    """Return a kind; each word is a predicate and, after `=`, what `_fact` makes its value of."""
+    pairs = (word.partition("=") for word in properties.split())
+    return Kind(type_, tuple((predicate, source) for predicate, _, source in pairs))
+
+
+HOME = _kind(
     "schema:Organization",
-    (
-        ("schema:name", "title"),
-        ("schema:foundingDate", "date"),
-        ("schema:description", "sentence"),
-        ("schema:telephone", "code"),
-        ("schema:member", "link"),
-    ),
+    "schema:name=title schema:foundingDate=date schema:description=sentence"
+    " schema:telephone=code schema:member=link",
 )
 KINDS = {
-    "people": Kind(
+    "people": _kind(
         "schema:Person",
-        (
-            ("schema:name", "person"),
-            ("foaf:knows", "link"),
-            ("schema:birthDate", "date"),
-            ("schema:description", "sentence"),
-            ("foaf:age", "integer"),
-            ("schema:jobTitle", "title"),
-        ),
+        "schema:name=person foaf:knows=link schema:birthDate=date schema:description=sentence"
+        " foaf:age=integer schema:jobTitle=title",
     ),
-    "books": Kind(
+    "books": _kind(
         "schema:Book",
-        (
-            ("schema:name", "title"),
-            ("schema:author", "link"),
-            ("schema:isbn", "code"),
-            ("schema:numberOfPages", "integer"),
-            ("schema:datePublished", "date"),
-            ("schema:description", "sentence"),
-        ),
+        "schema:name=title schema:author=link schema:isbn=code schema:numberOfPages=integer"
+        " schema:datePublished=date schema:description=sentence",
     ),
-    "events": Kind(
+    "events": _kind(
         "schema:Event",
-        (
-            ("schema:name", "title"),
-            ("schema:startDate", "dateTime"),
-            ("schema:location", "link"),
-            ("schema:maximumAttendeeCapacity", "integer"),
-            ("schema:description", "sentence"),
-        ),
+        "schema:name=title schema:startDate=dateTime schema:location=link"
+        " schema:maximumAttendeeCapacity=integer schema:description=sentence",
     ),
-    "places": Kind(
+    "places": _kind(
         "schema:Place",
-        (
-            ("schema:name", "title"),
-            ("schema:telephone", "code"),
-            ("schema:containedInPlace", "link"),
-            ("schema:description", "sentence"),
-            ("schema:maximumAttendeeCapacity", "integer"),
-        ),
+        "schema:name=title schema:telephone=code schema:containedInPlace=link"
+        " schema:description=sentence schema:maximumAttendeeCapacity=integer",
     ),
-    "music": Kind(
+    "music": _kind(
         "schema:MusicAlbum",
-        (
-            ("schema:name", "title"),
-            ("schema:byArtist", "link"),
-            ("schema:numTracks", "integer"),
-            ("schema:datePublished", "date"),
-            ("schema:description", "sentence"),
-        ),
+        "schema:name=title schema:byArtist=link schema:numTracks=integer"
+        " schema:datePublished=date schema:description=sentence",
     ),
-    "films": Kind(
+    "films": _kind(
         "schema:Movie",
-        (
-            ("schema:name", "title"),
-            ("schema:director", "link"),
-            ("schema:dateCreated", "date"),
-            ("schema:abstract", "sentence"),
-            ("foaf:maker", "link"),
-        ),
+        "schema:name=title schema:director=link schema:dateCreated=date"
+        " schema:abstract=sentence foaf:maker=link",
     ),
-    "recipes": Kind(
+    "recipes": _kind(
         "schema:Recipe",
-        (
-            ("schema:name", "title"),
-            ("schema:recipeYield", "integer"),
-            ("schema:author", "link"),
-            ("schema:recipeInstructions", "sentence"),
-            ("schema:dateModified", "dateTime"),
-        ),
+        "schema:name=title schema:recipeYield=integer schema:author=link"
+        " schema:recipeInstructions=sentence schema:dateModified=dateTime",
     ),
-    "courses": Kind(
+    "courses": _kind(
         "schema:Course",
-        (
-            ("schema:name", "title"),
-            ("schema:courseCode", "code"),
-            ("schema:provider", "link"),
-            ("schema:abstract", "sentence"),
-            ("schema:datePublished", "date"),
-        ),
+        "schema:name=title schema:courseCode=code schema:provider=link"
+        " schema:abstract=sentence schema:datePublished=date",
     ),
 }
-DOCUMENT = Kind(
+DOCUMENT = _kind(
     "foaf:Document",
-    (
-        ("dcterms:title", "title"),
-        ("dcterms:creator", "person"),
-        ("dcterms:modified", "dateTime"),
-        ("dcterms:references", "link"),
-    ),
+    "dcterms:title=title dcterms:creator=person dcterms:modified=dateTime dcterms:references=link",
 )
 
 
