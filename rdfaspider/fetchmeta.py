@@ -24,6 +24,10 @@ if TYPE_CHECKING:
         def meta(self) -> dict[str, Any]: ...
 
 
+# The most links that a page may be away from a seed.
+MAX_DEPTH = 250
+
+
 class FetchMeta(TypedDict, total=False):
     """The keys of `request.meta` that our plugs read."""
 

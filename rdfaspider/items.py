@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Quad
 
-# The most links that a page may be away from a seed.
-MAX_DEPTH = 250
-
 Outcome = typing.Literal["done", "failed", "denied", "postponed"]
 
 # An absolute IRI, without the characters that no IRI may contain (RFC 3987).

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import redis
 
-from rdfaspider.items import MAX_DEPTH
+from rdfaspider.fetchmeta import MAX_DEPTH
 from rdfaspider.redislink import RedisLink, split_query
 from rdfaspider.secrets import without_secrets
 from rdfaspider.urls.seedfile import seed_url

@@ -90,8 +90,8 @@ class Command(CheckedCommand):
         from rdfaspider.frontier.engine.local import LocalFrontier
         from rdfaspider.frontier.sharding import Shard
         from rdfaspider.scheduler.options import division_of, frontier_options, security_of
+        from rdfaspider.service.address import Address
         from rdfaspider.service.process import serve
-        from rdfaspider.service.wire import Address
 
         shard = Shard.parse(opts.shard or "1/1")
         if is_replicated(path):
@@ -114,10 +114,10 @@ class Command(CheckedCommand):
             security_of,
             shards_wanted,
         )
+        from rdfaspider.service.address import Address
         from rdfaspider.service.replica.process import serve
         from rdfaspider.service.replica.registry import shard_url
         from rdfaspider.service.replica.shards import agree_on_shards, path_of
-        from rdfaspider.service.wire import Address
 
         wanted = shards_wanted(self.settings)
         total = agree_on_shards(url, shard.total if wanted is None and opts.shard else wanted)

@@ -36,7 +36,7 @@ class Command(CheckedCommand):
         )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        from rdfaspider.items import MAX_DEPTH
+        from rdfaspider.fetchmeta import MAX_DEPTH
 
         what, *rest = args or [""]
         if what not in ("add", "import", "list") or (what == "list") != (not rest):

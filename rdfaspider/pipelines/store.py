@@ -15,10 +15,10 @@ from scrapy.utils.asyncio import create_looping_call
 from rdfaspider.frontier import FrontierUnavailable, is_shared
 from rdfaspider.items import Page
 from rdfaspider.pipelines.writer import Writer
+from rdfaspider.service.address import Address, Security
 from rdfaspider.service.connection import Connection
 from rdfaspider.service.messages import StoreChanges
 from rdfaspider.service.session import Session
-from rdfaspider.service.wire import Address, Security
 from rdfaspider.settings.places import store_url
 from rdfaspider.signals import store_closing, store_opened
 from rdfaspider.stores import Sink, StoreUnavailable, open_sink

@@ -23,10 +23,10 @@ from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.sharding import Shard
 from rdfaspider.service import BEAT, messages
+from rdfaspider.service.address import Address, Security
 from rdfaspider.service.connection import Connection
 from rdfaspider.service.messages import Exchange, Found, WorkerView
 from rdfaspider.service.session import LONGEST, PATIENT, SHORTEST, Session, waking
-from rdfaspider.service.wire import Address, Security
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

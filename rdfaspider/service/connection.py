@@ -16,18 +16,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.service import wire
+from rdfaspider.service.address import Address, Security
 from rdfaspider.service.messages import VERSION, Refusal, Welcome
-from rdfaspider.service.wire import (
-    LARGE,
-    Address,
-    Frames,
-    Security,
-    WireError,
-    challenge,
-    is_proof,
-    pack,
-    proof,
-)
+from rdfaspider.service.wire import LARGE, Frames, WireError, challenge, is_proof, pack, proof
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ from rdfaspider.service.server import Service
 if TYPE_CHECKING:
     from rdfaspider.frontier.engine.local import LocalFrontier
     from rdfaspider.frontier.sharding import Shard
+    from rdfaspider.service.address import Address, Security
     from rdfaspider.service.partitions import Division
-    from rdfaspider.service.wire import Address, Security
 
 logger = logging.getLogger(__name__)
 

@@ -22,13 +22,12 @@ from msgspec import Raw
 
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.service import BEAT, messages, questions, wire
+from rdfaspider.service.address import Address, Security
 from rdfaspider.service.messages import VERSION, Exchange, Greeting, Hello, Refusal
 from rdfaspider.service.wire import (
     LARGE,
     SMALL,
-    Address,
     Frames,
-    Security,
     WireError,
     challenge,
     is_proof,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rdfaspider.frontier import is_replicated, is_shared, services_of
-from rdfaspider.service.wire import Address
+from rdfaspider.service.address import Address
 from rdfaspider.urls import Filters, Traps
 
 if TYPE_CHECKING:

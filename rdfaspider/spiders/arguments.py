@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
-from rdfaspider.items import MAX_DEPTH
+from rdfaspider.fetchmeta import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,10 +14,10 @@ from typing import Any, Self
 
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.service.address import Address, Security
 from rdfaspider.service.client import ServedFrontier
 from rdfaspider.service.handler import Handler
 from rdfaspider.service.server import Service
-from rdfaspider.service.wire import Address, Security
 
 PROJECT = Path(__file__).parent.parent.parent
 

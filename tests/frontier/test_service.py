@@ -17,6 +17,7 @@ from rdfaspider.frontier import FrontierUnavailable, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.service import BEAT, DEAD_AFTER, wire, workers
+from rdfaspider.service.address import Address, Security
 from rdfaspider.service.client import ServedFrontier
 from rdfaspider.service.handler import Handler
 from rdfaspider.service.messages import (
@@ -31,15 +32,7 @@ from rdfaspider.service.messages import (
     SetNote,
 )
 from rdfaspider.service.server import Service
-from rdfaspider.service.wire import (
-    LARGE,
-    SMALL,
-    Address,
-    Frames,
-    Security,
-    WireError,
-    pack,
-)
+from rdfaspider.service.wire import LARGE, SMALL, Frames, WireError, pack
 from rdfaspider.service.workerlog import WorkerLog
 from tests.frontier.served import ThreadedService
 

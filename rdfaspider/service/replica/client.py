@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from rdfaspider.children import command
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.sharding import Shard
+from rdfaspider.service.address import Address, Security
 from rdfaspider.service.client import ServedFrontier, made_up_name
 from rdfaspider.service.connection import Connection
 from rdfaspider.service.replica import LEASE
@@ -27,7 +28,6 @@ from rdfaspider.service.replica.process import task_of
 from rdfaspider.service.replica.registry import Keys, Onlooker, View, absent, shard_url
 from rdfaspider.service.replica.shards import agree_on_shards, path_of
 from rdfaspider.service.shards.opening import open_shards
-from rdfaspider.service.wire import Address, Security
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,9 +17,9 @@ from rdfaspider.service.messages import Copy, MakeCopy, ReadCopy
 from rdfaspider.service.session import Session
 
 if TYPE_CHECKING:
+    from rdfaspider.service.address import Address, Security
     from rdfaspider.service.replica.journal import Journal
     from rdfaspider.service.replica.logged import LoggedFrontier
-    from rdfaspider.service.wire import Address, Security
 
 _PART = 4 << 20
 # Seconds to look for the leader, and allowed for one answer.

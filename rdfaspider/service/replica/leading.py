@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from rdfaspider.service.address import Address, Security
     from rdfaspider.service.partitions import Division
     from rdfaspider.service.replica.journal import Journal
     from rdfaspider.service.replica.logged import LoggedFrontier
     from rdfaspider.service.replica.registry import Registry
-    from rdfaspider.service.wire import Address, Security
 
 logger = logging.getLogger(__name__)
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 from rdfaspider.children import await_end_of_parent, read_task
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.service.address import Security
 from rdfaspider.service.partitions import Division
 from rdfaspider.service.process import stop_signal
 from rdfaspider.service.replica.node import Node
-from rdfaspider.service.wire import Security
 
 if TYPE_CHECKING:
-    from rdfaspider.service.wire import Address
+    from rdfaspider.service.address import Address
 
 # Options that are dataclasses.
 _STRUCTURED = {

@@ -1,6 +1,6 @@
 """Settings of the frontier, alone or shared."""
 
-from rdfaspider.items import MAX_DEPTH
+from rdfaspider.fetchmeta import MAX_DEPTH
 from rdfaspider.settings.setting import Setting, number, whole
 
 SETTINGS = (

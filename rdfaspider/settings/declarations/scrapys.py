@@ -1,7 +1,7 @@
 """Settings of Scrapy that a crawl often sets, with the values they have here."""
 
 from rdfaspider import __version__
-from rdfaspider.items import MAX_DEPTH
+from rdfaspider.fetchmeta import MAX_DEPTH
 from rdfaspider.settings.setting import Setting, number, whole
 
 SETTINGS = (
