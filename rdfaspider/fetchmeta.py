@@ -11,17 +11,10 @@ Requests of a spider's own have none of ours. They are not the frontier's, and n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Protocol
-
-    class HasMeta(Protocol):
-        """A Scrapy request, of which this layer knows nothing else."""
-
-        @property
-        def meta(self) -> dict[str, Any]: ...
 
 
 # The most links that a page may be away from a seed.
@@ -42,8 +35,8 @@ class FetchMeta(TypedDict, total=False):
     proxy: str
 
 
-def meta_of(request: HasMeta) -> FetchMeta:
-    """Return the meta of a request, with the types of its keys."""
+def meta_of(request: Any) -> FetchMeta:
+    """Return the meta of a Scrapy request, with the types of its keys."""
     return cast("FetchMeta", request.meta)
 
 

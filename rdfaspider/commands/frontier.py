@@ -139,7 +139,6 @@ class Command(CheckedCommand):
         from rdfaspider.frontier import FrontierUnavailable, open_frontier
         from rdfaspider.frontier.views import text
         from rdfaspider.scheduler.options import security_of
-        from rdfaspider.service import report
         from rdfaspider.terminal import escaped
 
         now, security = time.time(), security_of(self.settings)
@@ -159,7 +158,7 @@ class Command(CheckedCommand):
                 for name, value in _told(opts):
                     frontier.tell(name, value)
                 _show(text.sum_lines(frontier.counts()))
-                _show(report.lines(frontier))
+                _show(_worker_lines(frontier))
                 _show(text.host_lines(frontier.hosts(now), opts.hosts, now))
 
     def _look_at_copy(self, error: FrontierUnavailable, opts: argparse.Namespace) -> None:
@@ -282,6 +281,25 @@ def _show_urls(frontier: Inspector, opts: argparse.Namespace) -> bool:
             _show(text.table_lines(views, aligned=sys.stdout.isatty()))
             return True
     return False
+
+
+def _worker_lines(frontier: Any) -> Iterator[str]:
+    """Yield the workers of a served crawl, and what they are told."""
+    told = ", ".join(f"{name}={value}" for name, value in frontier.told.items() if name != "state")
+    state = {"run": "run", "pause": "are paused", "stop": "are told to stop"}[frontier.state]
+    total = getattr(frontier, "total", 1)
+    shards = f", over {total} shards" if total > 1 else ""
+    told = f", with {told}" if told else ""
+    yield f"The workers {state}{told}; the order is {frontier.order}{shards}."
+    workers = frontier.workers()
+    yield (
+        f"{'worker':40} {'holds':>7} {'ended':>9} {'heard of':>10}"
+        if workers
+        else "No worker is there."
+    )
+    for worker in workers:
+        heard = f"{worker.silent:.0f} s ago"
+        yield f"{worker.name:40} {worker.held:7,} {worker.ended:9,} {heard:>10}"
 
 
 def _say_requeued(count: int) -> None:

@@ -12,7 +12,7 @@ questions.py   answers to questions of people and of workers
 allocator.py   which worker gets which URL; partitions.py which hosts belong together
 notes.py       instructions to all workers, and notes that they share
 workerlog.py   the log of all workers
-client.py      `ServedFrontier`, the frontier that a worker sees; report.py shows it to people
+client.py      `ServedFrontier`, the frontier that a worker sees
 session.py     a worker's session with the service, over its connection.py, which has a thread of its own
 shards/        `ShardedFrontier`: several services that share a crawl by host
 replica/       copies of the frontier on other machines

@@ -170,12 +170,8 @@ class ServedFrontier:
             if not session.hosts_to_resolve:
                 wishes.hosts_to_resolve = _HOSTS
         if now - session.last_look >= BEAT:
-            has_reason = True
-            wishes.look, wishes.stats, wishes.log = (
-                "roughly",
-                self._hooks.growth(),
-                self._hooks.lines(),
-            )
+            has_reason, hooks = True, self._hooks
+            wishes.look, wishes.stats, wishes.log = "roughly", hooks.growth(), hooks.lines()
             if self.shard.total > 1 and not session.owed:
                 wishes.owed = _OWED
         return wishes if has_reason else None

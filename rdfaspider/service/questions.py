@@ -10,6 +10,8 @@ from rdfaspider.service import messages
 from rdfaspider.service.messages import Found
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rdfaspider.service.handler import Handler
     from rdfaspider.service.workers import Worker
 
@@ -25,27 +27,23 @@ def answer(handler: Handler, worker: Worker, question: messages.Question) -> Any
     worker.heard = now = handler.now(question.now)
     match question:
         case messages.ReadNote(name=name):
-            return _as_list(frontier.note(name))
+            return [note] if (note := frontier.note(name)) is not None else []
         case messages.Knows(url=url):
             return frontier.knows(url)
         case messages.FindUrl(url=url):
-            return _as_list(frontier.views.of(url))
+            return [view] if (view := frontier.views.of(url)) is not None else []
         case messages.ListHosts(begin=begin):
             if begin:
                 worker.views = frontier.hosts(now)
             return list(islice(worker.views, _HOSTS))
-        case messages.ListEnded(begin=begin, state=state, pattern=pattern):
-            if begin:
-                worker.rows = frontier.views.scan(state, pattern)
-            return _next_part(worker)
-        case messages.ListBranches(begin=begin, prefix=prefix):
-            if begin:
-                worker.rows = frontier.views.branches(prefix)
-            return _next_part(worker)
-        case messages.Requeue(begin=begin, pattern=pattern):
-            if begin:
-                worker.rows = frontier.requeuing(pattern)
-            return _next_part(worker)
+        case messages.ListEnded(begin=True, state=state, pattern=pattern):
+            return _next_part(worker, frontier.views.scan(state, pattern))
+        case messages.ListBranches(begin=True, prefix=prefix):
+            return _next_part(worker, frontier.views.branches(prefix))
+        case messages.Requeue(begin=True, pattern=pattern):
+            return _next_part(worker, frontier.requeuing(pattern))
+        case messages.ListEnded() | messages.ListBranches() | messages.Requeue():
+            return _next_part(worker, worker.rows)
         case messages.Tell(name=name, value=value):
             try:
                 return handler.tell(name, value)
@@ -61,11 +59,8 @@ def answer(handler: Handler, worker: Worker, question: messages.Question) -> Any
             raise FrontierUnavailable(f"This service does not answer {type(question).__name__}.")
 
 
-def _as_list(found: object) -> list[object]:
-    return [] if found is None else [found]
-
-
-def _next_part(worker: Worker) -> Found:
+def _next_part(worker: Worker, rows: Iterator[Any]) -> Found:
     """Return the next part of a scan of all URLs."""
-    part = list(islice(worker.rows, _URLS))
+    worker.rows = rows
+    part = list(islice(rows, _URLS))
     return Found([row for row in part if row], len(part) < _URLS)

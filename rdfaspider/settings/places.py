@@ -13,13 +13,12 @@ from urllib.parse import quote
 
 from rdfaspider.focus.topics import read_topics
 from rdfaspider.frontier import is_replicated, is_shared
+from rdfaspider.stores import server_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy.settings import BaseSettings
-
-_REMOTE = ("rdf4j+", "gsp+", "update+")
 
 
 def jobdir_of(settings: BaseSettings) -> Path:
@@ -50,8 +49,8 @@ def find_missing(settings: BaseSettings) -> Iterator[str]:
         for name in ("FRONTIER_URL", "STORE_URL"):
             place = _in_jobdir(settings, name)
             path = place.removeprefix("nquads:")
-            remote = is_shared(place) or place.startswith(_REMOTE)
-            if path and not remote and (fault := _unwritable(path)):
+            is_path = not (is_shared(place) or server_of(place))
+            if path and is_path and (fault := _unwritable(path)):
                 yield f"{name}={place} is wrong: {fault}."
     yield from _topics(settings["FRONTIER_ORDER"], settings["FRONTIER_TOPICS"])
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rdfaspider.frontier import is_replicated, is_shared, services_of
 from rdfaspider.service.address import Address
+from rdfaspider.stores import FORMS, server_of
 from rdfaspider.urls import Filters, Traps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-_REMOTE = re.compile(r"(?:rdf4j|gsp|update)\+(https?://.+)", re.DOTALL)
 
 
 def line(text: str) -> None:
@@ -71,13 +69,10 @@ def store_url(url: str) -> None:
     """Accept the URL of a store of a known kind."""
     if is_shared(url):  # the crawl that started this worker serves it
         Address.parse(url)
-    elif remote := _REMOTE.fullmatch(url):
-        _address(remote[1])
+    elif server := server_of(url):
+        _address(server)
     elif not url.removeprefix("nquads:") or "://" in url:
-        raise ValueError(
-            "it must be the path of a directory, rdf4j+http://…, gsp+http://…, update+http://… or"
-            " nquads:DIRECTORY"
-        )
+        raise ValueError(f"it must be {FORMS}")
 
 
 def _address(url: str) -> None:

@@ -16,6 +16,7 @@ pages and triples, `queries.py` reads SPARQL text, `dump.py` writes RDF files, `
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -43,9 +44,15 @@ __all__ = [
     "open_outbox",
     "open_sink",
     "open_store",
+    "server_of",
     "shown",
     "target_of",
 ]
+
+
+# The kinds of stores on servers, and what the URL of a store may be.
+SERVERS = ("rdf4j", "gsp", "update")
+FORMS = f"the path of a directory, {', '.join(f'{kind}+http://…' for kind in SERVERS)} or nquads:DIRECTORY"
 
 
 class StoreUnavailable(OSError):
@@ -259,14 +266,19 @@ def shown(url: str) -> str:
 def _parts(url: str) -> tuple[str, str]:
     """Return the kind of a store, "" for an embedded one, and its place."""
     kind, _, place = url.partition(":") if url.startswith("nquads:") else url.partition("+")
-    if kind in ("rdf4j", "gsp", "update", "nquads"):
+    if kind in (*SERVERS, "nquads"):
         return kind, place
     if "://" in url:
-        raise StoreUnavailable(
-            f"The store URL {url.rpartition('@')[2]} is of no known kind: give the path of a"
-            " directory, rdf4j+http://…, gsp+http://…, update+http://… or nquads:DIRECTORY."
-        )
+        shown = url.rpartition("@")[2]
+        raise StoreUnavailable(f"The store URL {shown} is of no known kind: give {FORMS}.")
     return "", url
+
+
+def server_of(url: str) -> str:
+    """Return the URL of a store's server, "" if the store is on none."""
+    kind, _, place = url.partition("+")
+    is_server = kind in SERVERS and re.match("https?://.", place, re.DOTALL)
+    return place if is_server else ""
 
 
 def _owner(outbox: str) -> str:
