@@ -161,7 +161,10 @@ def test_a_replica_that_is_getting_its_first_copy_holds_nobody_up(tmp_path: Path
         server.client() as client,
         socket.create_connection(("127.0.0.1", server.port)) as replica,
     ):
-        replica.sendall(b"SYNC\r\n")  # it gets its copy in a minute
+        # A replica that can take its copy from the socket gets it in a minute, any other from disk at once.
+        replica.sendall(b"REPLCONF capa eof\r\n")
+        assert replica.recv(100) == b"+OK\r\n"
+        replica.sendall(b"PSYNC ? -1\r\n")
         until = time.monotonic() + 10
         while not client.info("replication")["connected_slaves"]:
             assert time.monotonic() < until

@@ -81,7 +81,13 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
         "local-topics",
         "local-harvest",
         *(f"unix-{order}" for order in ORDERS),
-        *(f"ahead-{order}" for order in ORDERS),
+        "ahead-breadth",
+        "ahead-harvest",
+        *(
+            pytest.param(f"ahead-{order}", marks=pytest.mark.campaign)
+            for order in ORDERS
+            if order not in ("breadth", "harvest")
+        ),
         "tcp-breadth",
         "shards-breadth",
         *(
