@@ -71,6 +71,19 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
         return reader.url(url)
 
 
+# The other orders of each kind.
+CAMPAIGN = (
+    *(f"unix-{order}" for order in ORDERS if order not in ("breadth", "topics", "harvest")),
+    *(f"ahead-{order}" for order in ORDERS if order not in ("breadth", "harvest")),
+    *(
+        f"{kind}-{order}"
+        for kind in ("shards", "replica")
+        for order in ORDERS
+        if order != "breadth"
+    ),
+)
+
+
 @pytest.fixture(
     params=[
         "local-breadth",
@@ -80,27 +93,10 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
         "local-profit",
         "local-topics",
         "local-harvest",
-        *(f"unix-{order}" for order in ORDERS),
-        "ahead-breadth",
-        "ahead-harvest",
-        *(
-            pytest.param(f"ahead-{order}", marks=pytest.mark.campaign)
-            for order in ORDERS
-            if order not in ("breadth", "harvest")
-        ),
-        "tcp-breadth",
-        "shards-breadth",
-        *(
-            pytest.param(f"shards-{order}", marks=pytest.mark.campaign)
-            for order in ORDERS
-            if order != "breadth"
-        ),
-        "replica-breadth",
-        *(
-            pytest.param(f"replica-{order}", marks=pytest.mark.campaign)
-            for order in ORDERS
-            if order != "breadth"
-        ),
+        *(f"unix-{order}" for order in ("breadth", "topics", "harvest")),
+        *(f"ahead-{order}" for order in ("breadth", "harvest")),
+        *("tcp-breadth", "shards-breadth", "replica-breadth"),
+        *(pytest.param(name, marks=pytest.mark.campaign) for name in CAMPAIGN),
     ]
 )
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
