@@ -43,6 +43,9 @@ class Page:
     body: bytes = b""
     status: int = 0  # of the answer, 0 if unknown
     fetched: float = 0.0  # seconds since the epoch, 0 if unknown
+    # An Exchange: the request and its answer as they went over the line, until they are archived.
+    exchange: Any = None
+    noarchive: bool = False  # whether the page asks not to be
     links: list[str] = field(default_factory=list)
     relations: list[str] = field(default_factory=list)  # of the links, in parallel
     texts: list[str] = field(default_factory=list)  # of the links, in parallel

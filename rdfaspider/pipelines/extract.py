@@ -100,6 +100,7 @@ class ExtractPipeline:
         if not nofollow:
             page.links, page.relations = extraction.links, extraction.relations
             page.texts = extraction.texts
+        page.noarchive = extraction.facts.noarchive
         page.title, page.text = extraction.facts.title, extraction.facts.text
         page.language = extraction.facts.language
         self._count(extraction.facts, noindex, nofollow)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import resource
 import socket
 from functools import lru_cache, partial
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientTimeout, ConnectionTimeoutError, SocketTimeoutError
@@ -18,6 +19,7 @@ from scrapy.exceptions import DownloadConnectionRefusedError, DownloadTimeoutErr
 from scrapy.http import Headers
 
 from rdfaspider.items import is_for_page
+from rdfaspider.resolver.capture import exchange_of
 from rdfaspider.resolver.certificates import CertificateError, certificate_fault
 from rdfaspider.resolver.connection import Connection
 from rdfaspider.resolver.requests import check_request
@@ -72,6 +74,7 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
         self._most_bytes = crawler.settings.getint("EXTRACT_MAX_BYTES") + 1
         # Our downloader has one; that of others may not.
         self._memory = getattr(getattr(crawler.engine, "downloader", None), "memory", None)
+        self._archives = crawler.settings.getbool("ARCHIVE")
         # It would ask a server that hangs up once more at once; when to do so is for the frontier to say.
         self._session._retry_connection = False
 
@@ -86,23 +89,28 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
 
     async def _read_response(self, response: Any, request: Request) -> Response:
         response.asked_by = request
-        return await super()._read_response(response, request)
+        if not self._archives:
+            return await super()._read_response(response, request)
+        began = time() - request.meta["download_latency"]
+        answer = await super()._read_response(response, request)
+        request.meta["exchange"] = exchange_of(request, response, answer, began)
+        return answer
 
     def _iter_body_chunks(self, response: Any) -> AsyncIterator[bytes]:  # type: ignore[override]
         """Yield what is read of a page, and hold up a large one while there is too little memory for it."""
         if (response.content_length or _LARGE) < _LARGE:
             chunks: AsyncIterator[bytes] = response.content.iter_any()
             return chunks
-        return self._some_chunks(response.content.iter_any(), response.asked_by)
+        return self._some_chunks(response)
 
-    async def _some_chunks(
-        self, chunks: AsyncIterator[bytes], request: Request
-    ) -> AsyncIterator[bytes]:
+    async def _some_chunks(self, response: Any) -> AsyncIterator[bytes]:
+        request = response.asked_by
         most = self._most_bytes if is_for_page(request.meta) else _NO_LIMIT
         size = 0
-        async for chunk in chunks:
+        async for chunk in response.content.iter_any():
             size += len(chunk)
             if size >= most:
+                response.is_cut = True
                 yield chunk[: len(chunk) - (size - most)]
                 return
             if size > _LARGE and self._memory is not None:

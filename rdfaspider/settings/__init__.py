@@ -64,6 +64,7 @@ SCRAPER_SLOT_MAX_ACTIVE_SIZE = 64 * 1024 * 1024
 # Scrapy's middlewares that have a switch of their own (HTTPCACHE_ENABLED, COOKIES_ENABLED, …) are left to it.
 DOWNLOADER_MIDDLEWARES_BASE = {
     **scrapys.DOWNLOADER_MIDDLEWARES_BASE,
+    "rdfaspider.middlewares.archive.ArchiveMiddleware": 80,
     "rdfaspider.middlewares.sitemaps.SitemapsMiddleware": 90,
     "rdfaspider.middlewares.robots.RobotsMiddleware": 100,
     "rdfaspider.middlewares.compression.CompressionMiddleware": 590,
@@ -91,6 +92,7 @@ ITEM_PIPELINES_BASE = {
     "rdfaspider.pipelines.topics.TopicsPipeline": 200,
     "rdfaspider.pipelines.filter.FilterPipeline": 500,
     "rdfaspider.pipelines.quota.QuotaPipeline": 800,
+    "rdfaspider.pipelines.archive.ArchivePipeline": 850,
     "rdfaspider.pipelines.store.StorePipeline": 900,
 }
 FEED_EXPORT_ENCODING = "utf-8"

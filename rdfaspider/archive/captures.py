@@ -1,0 +1,74 @@
+"""A capture: where a response is, as a line of CDXJ, the index that replay tools read.
+
+org,example)/a 20261116003000 {"url": "http://example.org/a", "mime": "text/html", "status": "200", …}
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from rdfaspider.archive.keys import key_of
+
+_TYPE = re.compile(r"[\w!#$&^.+-]{1,100}/[\w!#$&^.+-]{1,100}", re.ASCII)
+REVISIT = "warc/revisit"
+
+
+class Capture(NamedTuple):
+    """One answer of one URL. `date` has 14 digits; `mime` of a revisit is `warc/revisit`."""
+
+    url: str
+    date: str
+    mime: str
+    status: str
+    digest: str
+    length: int
+    offset: int
+    filename: str
+
+    def line(self) -> bytes:
+        """Return it as a line of an index, with its end."""
+        fields = {"url": self.url}
+        if self.mime:
+            fields["mime"] = self.mime
+        fields |= {
+            "status": self.status,
+            "digest": self.digest,
+            "length": str(self.length),
+            "offset": str(self.offset),
+            "filename": self.filename,
+        }
+        return f"{key_of(self.url)} {self.date} {json.dumps(fields)}\n".encode(
+            "utf-8", "backslashreplace"
+        )
+
+    @classmethod
+    def of_line(cls, line: bytes) -> Capture:
+        """Read a line; ValueError if it is none."""
+        try:
+            _, date, text = line.decode().split(" ", 2)
+            fields = json.loads(text)
+            return cls(
+                fields["url"],
+                date,
+                fields.get("mime", ""),
+                fields.get("status", ""),
+                fields.get("digest", ""),
+                int(fields["length"]),
+                int(fields["offset"]),
+                fields["filename"],
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"This is no line of an index: {line[:80]!r}.") from error
+
+
+def media_type(header: bytes) -> str:
+    """Return the media type of a Content-Type, "" if it has none."""
+    found = _TYPE.match(header.decode("latin-1").strip())
+    return found[0] if found else ""
+
+
+def digits(date: str) -> str:
+    """Return a date of WARC as an index writes it."""
+    return re.sub(r"\D", "", date)[:14]
