@@ -127,7 +127,7 @@ class Archive:
 
     def _opened(self) -> tuple[WarcFile, Journal]:
         if self._file is None or self._journal is None:
-            self._file = WarcFile(self.directory)
+            self._file = WarcFile(self.directory, self.counters["files"])
             self._file.append(pack(warcinfo(self._file.name, self._about, time())))
             self._journal = Journal(self.directory, self._file.name, self._file.size)
             self.counters["files"] += 1

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 OPEN = ".open"
 # Bytes that a record may have: twice what a page may have by far.
-_MOST = 1 << 28
+MOST = 1 << 28
 
 
 class Record(NamedTuple):
@@ -96,11 +96,11 @@ def path_of(archive: Path, filename: str) -> Path:
 
 def read(archive: Path, capture: Capture) -> Record:
     """Return the record of a capture; ValueError if it is not there or not whole."""
-    if not 0 < capture.length <= _MOST:
+    if not 0 < capture.length <= MOST:
         raise ValueError(f"The index says that {capture.url} has {capture.length:,} bytes.")
     with path_of(archive, capture.filename).open("rb") as file:
         file.seek(capture.offset)
-        return parse(unpack(file.read(capture.length), _MOST))
+        return parse(unpack(file.read(capture.length), MOST))
 
 
 def files_of(archive: Path) -> Iterator[Path]:

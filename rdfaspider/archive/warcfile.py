@@ -28,10 +28,11 @@ logger = logging.getLogger(__name__)
 
 
 class WarcFile:
-    """A new file of a directory."""
+    """A new file of a directory; `number` counts those of its writer, so that they sort."""
 
-    def __init__(self, directory: Path) -> None:
-        self.name = f"rdfaspider-{strftime('%Y%m%d%H%M%S', gmtime())}-{token_hex(4)}.warc.gz"
+    def __init__(self, directory: Path, number: int) -> None:
+        now = strftime("%Y%m%d%H%M%S", gmtime())
+        self.name = f"rdfaspider-{now}-{number:05}-{token_hex(4)}.warc.gz"
         self.size = 0
         self._path = directory / f"{self.name}{OPEN}"
         new = directory / f"{self.name}.new"
