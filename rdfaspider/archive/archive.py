@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 _WORTH = 256
 # Digests that are known, some 300 bytes each.
 _KNOWN = 100_000
-# Seconds before the end of a file that a kill left open, in which a page may have its record and not be done.
-_IN_DOUBT = 600
 
 
 class Entry(NamedTuple):
@@ -59,7 +57,7 @@ class Archive:
         self._file: WarcFile | None = None
         self._journal: Journal | None = None
         directory.mkdir(parents=True, exist_ok=True)
-        self._in_doubt = _in_doubt(mend(directory))
+        self._in_doubt = mend(directory)
         self._known: dict[bytes, Original] = self._read_known() if revisits else {}
 
     def put(self, entries: Sequence[Entry]) -> None:
@@ -160,22 +158,6 @@ def _capture(
         end - length,
         filename,
     )
-
-
-def _in_doubt(captures: list[Capture]) -> dict[str, str]:
-    """Return the digests of the last captures of each URL that a dead crawl may not have heard of."""
-    if not captures:
-        return {}
-    from_on = int(max(capture.date for capture in captures))
-    since = int(digits(date_of(_seconds(str(from_on)) - _IN_DOUBT)))
-    return {capture.url: capture.digest for capture in captures if int(capture.date) >= since}
-
-
-def _seconds(date: str) -> float:
-    from calendar import timegm
-    from time import strptime
-
-    return timegm(strptime(date, "%Y%m%d%H%M%S"))
 
 
 def _as_warc(date: str) -> str:

@@ -73,12 +73,12 @@ def capture_of(member: Member, filename: str) -> Capture | None:
         if name.lower() == b"content-type":
             mime = value
             break
-    status = first.split(b" ")[1].decode("ascii", "replace") if first.count(b" ") else ""
+    status = b"".join(first.split(b" ")[1:2])
     return Capture(
         record.text(b"warc-target-uri"),
         digits(record.text(b"warc-date")),
         REVISIT if record.kind == "revisit" else media_type(mime),
-        status,
+        status.decode() if status.isdigit() else "",
         record.text(b"warc-payload-digest"),
         member.length,
         member.offset,

@@ -17,12 +17,11 @@ from time import gmtime, strftime
 from typing import TYPE_CHECKING
 
 from rdfaspider.archive import index
+from rdfaspider.archive.doubt import in_doubt, note
 from rdfaspider.archive.reader import OPEN, scan
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from rdfaspider.archive.captures import Capture
 
 logger = logging.getLogger(__name__)
 
@@ -60,20 +59,28 @@ class WarcFile:
         os.close(self._file)
 
 
-def mend(directory: Path) -> list[Capture]:
-    """Cut the torn ends of files off that dead writers left, index what is not, and return their captures."""
-    captures: list[Capture] = []
-    for path in sorted(directory.glob(f"*.warc.gz{OPEN}")):
-        try:
-            file = os.open(path, os.O_RDWR)
-        except FileNotFoundError:
-            continue  # another worker has mended it
-        try:
-            if _is_left(path, file):
-                captures += _mend(directory, path, file)
-        finally:
-            os.close(file)
-    return captures
+def mend(directory: Path) -> dict[str, str]:
+    """Cut the torn ends of files off that dead writers left, and index what is not; return what is in doubt.
+
+    Workers that start together wait for each other, so that all know what is.
+    """
+    with (directory / "mend.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for path in sorted(directory.glob(f"*.warc.gz{OPEN}")):
+            _mend_if_left(directory, path)
+        return in_doubt(directory)
+
+
+def _mend_if_left(directory: Path, path: Path) -> None:
+    try:
+        file = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return  # its writer has ended it
+    try:
+        if _is_left(path, file):
+            _mend(directory, path, file)
+    finally:
+        os.close(file)
 
 
 def _is_left(path: Path, file: int) -> bool:
@@ -85,7 +92,7 @@ def _is_left(path: Path, file: int) -> bool:
     return path.exists()
 
 
-def _mend(directory: Path, path: Path, file: int) -> list[Capture]:
+def _mend(directory: Path, path: Path, file: int) -> None:
     name = path.name.removesuffix(OPEN)
     size = os.fstat(file).st_size
     captures, start = index.resume(directory, name)
@@ -105,9 +112,9 @@ def _mend(directory: Path, path: Path, file: int) -> list[Capture]:
         )
     os.fsync(file)
     index.add_segment(directory, captures)
+    note(directory, name, captures)
     if end:
         path.rename(path.with_name(name))
     else:
         path.unlink()
     index.forget(directory, name)
-    return captures

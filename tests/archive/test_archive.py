@@ -237,6 +237,8 @@ def test_a_page_that_had_its_record_at_a_kill_gets_no_second(tmp_path: Path) -> 
     (closed,) = files_of(tmp_path)
     closed.unlink()
     path.write_bytes(data)
+    for _ in range(3):
+        Archive(tmp_path)  # which is killed before it has fetched anything
     archive = Archive(tmp_path)
     archive.put(entries(3))
     changed = exchange("http://site.test/1", BODY + b"changed")

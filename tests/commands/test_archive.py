@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZipFile
 
-import brotli
+import brotli  # type: ignore[import-untyped]
 import pytest
 
 from rdfaspider.archive.archive import Archive, Entry
-from rdfaspider.archive.exchange import Exchange
+from rdfaspider.archive.exchange import Exchange, Headers
 from rdfaspider.archive.index import add_segment, captures_in
 from rdfaspider.archive.reader import files_of
 
@@ -31,7 +31,7 @@ DAY = 86_400
 
 
 def exchange(name: str, body: bytes, began: float, coding: bytes = b"") -> Exchange:
-    headers = ((b"Content-Type", b"text/html"), (b"Content-Length", b"%d" % len(body)))
+    headers: Headers = ((b"Content-Type", b"text/html"), (b"Content-Length", b"%d" % len(body)))
     if coding:
         headers += ((b"Content-Encoding", coding),)
     return Exchange(
