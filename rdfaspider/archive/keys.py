@@ -34,18 +34,32 @@ _IN_QUERY = (
 
 def key_of(url: str) -> str:
     """Return the key of a URL in its normal form; ValueError if it is none."""
-    parts = urlsplit(url)
-    if not parts.hostname:
-        raise ValueError(f"{url[:200]} is not a URL.")
-    port = "" if parts.port in (None, _USUAL.get(parts.scheme)) else f":{parts.port}"
-    path = _plain(parts.path).lower()
+    slash = url.find(
+        "/", 8
+    )  # the shortest scheme is http://, and a host has at least one character
+    if slash < 0:
+        url, slash = f"{url}/", len(url)
+    path, mark, query = url[slash:].partition("#")[0].partition("?")
+    path = _plain(path).lower()
     if "(" in path:
         for rule in _IN_PATH:
             path = rule.sub(r"\1\2", path)
     if "//" in path:
         path = _SLASHES.sub("/", path)
-    query = _query(_plain(parts.query).lower()) if parts.query else ""
-    return f"{_turned(parts.hostname)}{port}){path.rstrip('/') or '/'}{query}"
+    query = _query(_plain(query).lower()) if mark else ""
+    return f"{_service(url[:slash])}{path.rstrip('/') or '/'}{query}"
+
+
+@lru_cache(65_536)
+def _service(origin: str) -> str:
+    """Return the beginning of a key."""
+    parts = urlsplit(origin)
+    host, port = parts.hostname, parts.port
+    if not host or parts.scheme not in _USUAL:
+        raise ValueError(f"{origin[:200]} is not a URL.")
+    if ":" not in host:  # else it is an address of IPv6
+        host = ",".join(reversed(_WWW.sub("", host.strip("."), count=1).split(".")))
+    return f"{host})" if port in (None, _USUAL[parts.scheme]) else f"{host}:{port})"
 
 
 def _plain(text: str) -> str:
@@ -65,10 +79,3 @@ def _query(query: str) -> str:
     if "&" in query:
         query = "&".join(sorted(query.split("&"), key=lambda part: part.partition("=")))
     return f"?{query}" if query else ""
-
-
-@lru_cache(65_536)
-def _turned(host: str) -> str:
-    if ":" in host:  # an address of IPv6
-        return host
-    return ",".join(reversed(_WWW.sub("", host.strip("."), count=1).split(".")))

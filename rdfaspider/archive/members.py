@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 _GZIP = 31  # what zlib calls the format
 _CHUNK = 1 << 18
-_SMALL = 2048
 # Bytes kept of what a member unpacks to: a record's headers and those of HTTP are well below.
 HEAD = 1 << 18
 
@@ -30,8 +29,8 @@ else:
 
     def pack(data: bytes) -> bytes:
         """Return a member."""
-        # A high level prepares more than a small record has to gain.
-        return isal_zlib.compress(data, 1 if len(data) < _SMALL else 3, _GZIP)
+        # The highest level takes three quarters more time for two percent of the size.
+        return isal_zlib.compress(data, 2, _GZIP)
 
 
 class Member(NamedTuple):
