@@ -29,8 +29,16 @@ from rdfaspider.secrets import without_secrets
 _SENTINEL_PORT = 26379
 # Milliseconds that a replica has to say that it is up to date.
 _REPLICATION = 1000
-# What a server says that has the keys no more, or takes no writes.
-_ELSEWHERE = ("MOVED", "ASK", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "LOADING")
+# What is raised when a server does not answer, has the keys no more, or takes no writes. Of an error inside a
+# script, older servers tell only in its text.
+_ELSEWHERE = (
+    redis.ConnectionError,
+    redis.TimeoutError,
+    redis.exceptions.AskError,  # MovedError is one
+    redis.exceptions.ClusterDownError,  # MasterDownError is one
+    redis.exceptions.ReadOnlyError,
+    OSError,
+)
 
 
 def split_query(url: str, name: str, default: str) -> tuple[str, str]:
@@ -145,12 +153,7 @@ def _elsewhere(url: str, host: str, port: int) -> str:
 
 def _is_elsewhere(error: Exception) -> bool:
     """Tell whether another server may have to be asked."""
-    kinds = (redis.ConnectionError, redis.TimeoutError, OSError)
-    return (
-        isinstance(error, kinds)
-        or str(error).startswith(_ELSEWHERE)
-        or "MOVED" in type(error).__name__.upper()
-    )
+    return isinstance(error, _ELSEWHERE) or "-READONLY " in str(error)
 
 
 class Script:
@@ -199,18 +202,18 @@ class AsyncRedisLink:
 
     def __init__(self, url: str, key: str, timeout: float) -> None:
         self._primary = Primary(url, key, timeout)
-        self._clients: list[Any] = []  # one for all, and one for what must be on replicas
+        self._client: Any = None
         self._has_replicas: bool | None = None  # it was not asked yet
         self._finding = asyncio.Lock()
 
     async def call(self, name: str, *words: Any, **options: Any) -> Any:
         """Call a command of the client by its name."""
-        clients: list[Any] = []
+        client: Any = None
         try:
-            clients = await self._found()
-            return await getattr(clients[0], name)(*words, **options)
+            client = await self._found()
+            return await getattr(client, name)(*words, **options)
         except (redis.RedisError, OSError) as error:
-            await self._give_up(clients, error)
+            await self._give_up(client, error)
             raise _as_redis_error(error) from error
 
     async def run(self, script: Script, keys: list[str], *words: Any) -> Any:
@@ -225,13 +228,13 @@ class AsyncRedisLink:
 
         Replication is asynchronous: a replica that takes over may lack what its primary was told last.
         """
-        clients: list[Any] = []
+        client: Any = None
         try:
             if self._has_replicas is None:
                 await self.look_for_replicas()
-            clients, waits = await self._found(), self._has_replicas
+            client, waits = await self._found(), self._has_replicas
             for attempt in (1, 2):
-                pipeline = clients[1].pipeline(transaction=False)
+                pipeline = client.pipeline(transaction=False)
                 start = ("EVALSHA", script.digest) if attempt == 1 else ("EVAL", script.text)
                 pipeline.execute_command(*start, len(keys), *keys, *words)
                 if waits:
@@ -240,11 +243,11 @@ class AsyncRedisLink:
                 if not isinstance(answers[0], redis.exceptions.NoScriptError):
                     break
         except (redis.RedisError, OSError) as error:
-            await self._give_up(clients, error)
+            await self._give_up(client, error)
             raise _as_redis_error(error) from error
         for answer in answers:
             if isinstance(answer, Exception):
-                await self._give_up(clients, answer)
+                await self._give_up(client, answer)
                 raise _as_redis_error(answer)
         if waits and not answers[1]:
             await self.look_for_replicas()
@@ -258,29 +261,30 @@ class AsyncRedisLink:
             about = await self.call("info", "replication")
         except redis.ResponseError:  # it may not be asked
             about = {}
-        self._has_replicas = bool(about.get("connected_slaves"))
+        # One that is still getting its first copy could not take over, and acknowledges nothing for minutes.
+        replicas = (each for name, each in about.items() if name.startswith("slave"))
+        self._has_replicas = any(
+            isinstance(each, dict) and each.get("state") == "online" for each in replicas
+        )
 
-    async def _found(self) -> list[Any]:
+    async def _found(self) -> Any:
         async with self._finding:
-            if not self._clients:
+            if self._client is None:
                 url, options = await asyncio.to_thread(self._primary.find)
-                options = {**options, "retry": AsyncRetry(NoBackoff(), 0)}
-                client: Any = redis.asyncio.Redis
-                self._clients = [
-                    client.from_url(url, **options),
-                    client.from_url(url, single_connection_client=True, **options),
-                ]
-        return self._clients
+                retry = AsyncRetry(NoBackoff(), 0)
+                found: Any = redis.asyncio.Redis
+                self._client = found.from_url(url, retry=retry, **options)
+            return self._client
 
-    async def _give_up(self, clients: list[Any], error: Exception) -> None:
+    async def _give_up(self, client: Any, error: Exception) -> None:
         """Let go of the server if another one may have to be asked."""
-        if _is_elsewhere(error) and clients is self._clients:
+        if _is_elsewhere(error) and client is self._client:
             await self.close()
 
     async def close(self) -> None:
-        clients, self._clients = self._clients, []
+        client, self._client = self._client, None
         self._has_replicas = None
-        for client in clients:
+        if client is not None:
             with suppress(redis.RedisError, OSError):
                 await client.aclose()
 

@@ -25,8 +25,8 @@ hypothesis.settings.load_profile("rdfaspider")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Run two tests for each core: half of the time they wait, for delays and for processes."""
-    return 2 * (os.cpu_count() or 1)
+    """Run five tests for two cores: half of the time they wait, for delays and for processes."""
+    return 5 * (os.cpu_count() or 1) // 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -209,7 +209,7 @@ def crawl_through_deaths(
         return output[0], found
 
 
-@pytest.mark.parametrize("sail", ["native", "lmdb"])
+@pytest.mark.parametrize("sail", ["native", pytest.param("lmdb", marks=pytest.mark.campaign)])
 def test_a_server_that_is_killed_again_and_again_loses_nothing(tmp_path: Path, sail: str) -> None:
     """Five times, and a larger crawl, are in tests/benchmarks/test_stores.py."""
     crawl_through_deaths(tmp_path, SITE, deaths=2, delay=0.3, batch=300, sail=sail)

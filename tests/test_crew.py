@@ -220,7 +220,7 @@ def test_workers_of_an_order_that_learns_have_nothing_at_hand(crawl: Crawl) -> N
 def test_the_limit_of_pages_is_that_of_all_workers(crawl: Crawl) -> None:
     assert crawl.run("-s", "CLOSESPIDER_PAGECOUNT=25") == 0, crawl.text
     done = re.search(r"done in this run: (\d+) pages?", crawl.text)
-    failed = re.search(r"failed in this run: (\d+) 404", crawl.text)
+    failed = re.search(r"failed in this run: (\d+) with status 404", crawl.text)
     assert sum(int(found[1]) for found in (done, failed) if found) == 25
     assert "stopped by CLOSESPIDER_PAGECOUNT" in crawl.text
 

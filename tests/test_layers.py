@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,39 @@ def test_imports_go_down(module: Path) -> None:
             assert LEVEL[rest[0]] > LEVEL[here], f"{here} imports {name}: up or sideways"
         if top in ("scrapy", "twisted"):
             assert LEVEL[here] <= PLUGS, f"{here} imports {name}: the lower half is without Scrapy"
+
+
+def name_of(module: Path) -> str:
+    parts = module.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_at_once(tree: ast.AST) -> Iterator[str]:
+    """Yield what a module imports when it is imported itself."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.ImportFrom):
+            for each in node.names:
+                full = f"{node.module}.{each.name}"
+                yield full if full in NAMES else str(node.module)
+        elif isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        else:
+            yield from imported_at_once(node)
+
+
+NAMES = {name_of(module): module for module in MODULES}
+
+
+def test_no_import_comes_back_to_where_it_began() -> None:
+    """Also within a folder."""
+    graph = {
+        name: {
+            each for each in imported_at_once(ast.parse(path.read_text("utf-8"))) if each in NAMES
+        }
+        for name, path in NAMES.items()
+    }
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the ring

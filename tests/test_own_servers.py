@@ -5,6 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from scrapy.settings import Settings
+
+from rdfaspider.scheduler.options import frontier_options
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from tests.manyhosts import Serve, page, serve
@@ -47,9 +50,10 @@ def test_a_crawl_of_this_machine_does_not_wait(scrapy: Scrapy) -> None:
     assert seconds < 15, "with politeness it would take more than thirty"
 
 
-def test_a_shared_crawl_says_that_it_has_no_effect(
-    scrapy: Scrapy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = "redis://127.0.0.1:1/0"
-    crawled = scrapy("crawl", "rdfa", FRONTIER_URL=url, POLITENESS_OFF_FOR_OWN_SERVERS=1)
-    assert "has no effect on a crawl that workers share" in crawled.stderr
+def test_a_shared_crawl_says_that_it_has_no_effect(caplog: pytest.LogCaptureFixture) -> None:
+    settings = Settings()
+    settings.setmodule("rdfaspider.settings")
+    settings.set("FRONTIER_URL", "redis://127.0.0.1:1/0")
+    settings.set("POLITENESS_OFF_FOR_OWN_SERVERS", 1)
+    frontier_options(settings, None)
+    assert "has no effect on a crawl that workers share" in caplog.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -49,6 +50,23 @@ def test_a_server_that_was_restarted_is_found_again(tmp_path: Path) -> None:
         server.start()
         again(lambda: link.run(ADD, [KEY], b"y"))
         assert link.call("lrange", KEY, 0, -1) == [b"x", b"y"]
+        link.close()
+
+
+def test_a_server_that_takes_no_writes_any_more_is_let_go_of(tmp_path: Path) -> None:
+    """Its address may belong to another one by now, and the connection does not break by itself."""
+    with (
+        redis_servers.server(tmp_path / "one") as one,
+        redis_servers.server(tmp_path / "other") as other,
+        one.client() as client,
+    ):
+        link = RedisLink(one.url, "crawl", 5.0)
+        link.run(ADD, [KEY], b"x")
+        before = link.call("client_id")
+        client.replicaof("127.0.0.1", other.port)
+        with pytest.raises(redis.exceptions.ReadOnlyError):
+            link.run(ADD, [KEY], b"y")
+        assert link.call("client_id") != before, "a new connection"
         link.close()
 
 
@@ -126,3 +144,26 @@ def test_a_url_that_makes_no_sense_shows_no_secret(url: str) -> None:
     with pytest.raises(ValueError, match="write redis") as caught:
         RedisLink(split_query(url, "crawl", "rdfa")[0], "crawl", 1.0)
     assert "secret" not in str(caught.value)
+
+
+def test_a_replica_that_is_getting_its_first_copy_holds_nobody_up(tmp_path: Path) -> None:
+    options = ("--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "60")
+
+    async def add(url: str) -> object:
+        link = AsyncRedisLink(url, "crawl", 5.0)
+        try:
+            return await link.run_safely(ADD, [KEY], b"x")
+        finally:
+            await link.close()
+
+    with (
+        redis_servers.server(tmp_path, *options) as server,
+        server.client() as client,
+        socket.create_connection(("127.0.0.1", server.port)) as replica,
+    ):
+        replica.sendall(b"SYNC\r\n")  # it gets its copy in a minute
+        until = time.monotonic() + 10
+        while not client.info("replication")["connected_slaves"]:
+            assert time.monotonic() < until
+        assert client.info("replication")["slave0"]["state"] == "wait_bgsave"
+        assert asyncio.run(add(server.url)) == 1

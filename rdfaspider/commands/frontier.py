@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rdfaspider.frontier import FrontierUnavailable, UrlView
-    from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.sharding import Shard
 
 # Of these one can be asked for at a time.
@@ -49,8 +48,8 @@ class Command(CheckedCommand):
             "Show the frontier of the crawl in JOBDIR: URLs by state, and the hosts with the most"
             " waiting. It reads a running crawl without disturbing it. With --url show one URL's"
             " record, with --failed or --denied list URLs with status, attempts, time, reason and the page"
-            " they were found on, with --requeue let failed ones wait again. Of a shared crawl also its"
-            " workers and partitions, which --pause, --resume, --stop and --tell tell what to do. With serve,"
+            " they were found on, with --requeue let failed ones wait again. Of a crawl with workers"
+            " also these, which --pause, --resume, --stop and --tell tell what to do. With serve,"
             " hand the frontier out to workers until Ctrl-C; each is a crawl with FRONTIER_URL set to what is"
             " printed."
         )
@@ -221,19 +220,18 @@ class Command(CheckedCommand):
                 _show(text.sum_lines(reader.counts(), reader.limits))
                 now = time.time()
                 _show(text.host_lines(reader.hosts(now), opts.hosts, now))
-            order, limits = reader.order or self.settings["FRONTIER_ORDER"], reader.limits
+            order = reader.order or self.settings["FRONTIER_ORDER"]
+            begun = {"order": order, "limits": reader.limits, "shard": reader.shard}
         if opts.requeue is not None:
-            self._requeue(path, opts.requeue, order, limits)
+            self._requeue(path, opts.requeue, begun)
 
-    def _requeue(self, path: str, pattern: str, order: str, limits: FrontierLimits) -> None:
+    def _requeue(self, path: str, pattern: str, begun: dict[str, Any]) -> None:
         from rdfaspider.frontier.local import LocalFrontier
         from rdfaspider.scheduler.options import politeness_of
 
         assert self.settings is not None
         manners = politeness_of(self.settings)
-        with LocalFrontier(
-            path, order=order, politeness=manners, limits=limits, now=time.time()
-        ) as frontier:
+        with LocalFrontier(path, politeness=manners, now=time.time(), **begun) as frontier:
             _say_requeued(frontier.requeue(pattern))
 
 
@@ -262,6 +260,9 @@ def _check(args: list[str], opts: argparse.Namespace) -> None:
     """Raise ValueError, before anything is opened, if the options make no sense."""
     if args:
         raise ValueError(f"It takes options only, not {args[0][:200]}: see scrapy frontier -h.")
+    for name in ("listen", "shard"):
+        if getattr(opts, name):
+            raise ValueError(f"--{name} is for scrapy frontier serve.")
     if opts.hosts < 0:
         raise ValueError(f"--hosts must be 0 or more, not {opts.hosts}.")
     asked = [f"--{name}" for name in _QUESTIONS if getattr(opts, name) is not None]

@@ -20,16 +20,16 @@ from rdfaspider.extract import facts as heads
 from rdfaspider.extract import guard, iris, jsonld, microdata, rdf, rdfa
 from rdfaspider.extract import links as anchors
 from rdfaspider.extract.containment import contained
-from rdfaspider.extract.encoding import to_utf8
+from rdfaspider.extract.document.encoding import to_utf8
+from rdfaspider.extract.document.limits import Limits
+from rdfaspider.extract.document.parse import parse
+from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.limits import Limits
-from rdfaspider.extract.names import Labels
-from rdfaspider.extract.parse import parse
-from rdfaspider.extract.rdfa10 import Processor10
-from rdfaspider.extract.tree import Document
-from rdfaspider.extract.version import declared_version
-from rdfaspider.extract.vocabulary import Vocabularies
+from rdfaspider.extract.labels import Labels
+from rdfaspider.extract.rdfa.rdfa10 import Processor10
+from rdfaspider.extract.rdfa.version import declared_version
+from rdfaspider.extract.rdfa.vocabulary import Vocabularies
 from rdfaspider.urls import to_iri, without_userinfo
 
 __all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "extract"]

@@ -11,7 +11,7 @@ from collections import Counter
 
 from pyoxigraph import Quad, RdfFormat, parse
 
-from rdfaspider.extract.limits import Limits
+from rdfaspider.extract.document.limits import Limits
 
 Triple = tuple[str, str, str]
 

@@ -11,7 +11,7 @@ import re
 
 from pyoxigraph import NamedNode
 
-from rdfaspider.extract.tree import Spend
+from rdfaspider.extract.document.tree import Spend
 
 SHORT = 100  # characters of a term that is not counted when it is made: a page has no room for many
 

@@ -12,8 +12,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.files import FileJoiner
-from rdfaspider.extract.tree import Document
 from rdfaspider.urls import Joiner, as_linked
 
 ATTRIBUTES = frozenset(("href", "src", "http-equiv"))

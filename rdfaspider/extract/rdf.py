@@ -15,8 +15,8 @@ from pyoxigraph import RdfFormat
 
 from rdfaspider.extract import guard, jsonld
 from rdfaspider.extract.graph import Full, Graph
-from rdfaspider.extract.jsonldcontexts import Contexts
-from rdfaspider.extract.names import Labels
+from rdfaspider.extract.jsonld.contexts import Contexts
+from rdfaspider.extract.labels import Labels
 from rdfaspider.extract.rdfxml import tamed
 from rdfaspider.extract.statements import Statements
 

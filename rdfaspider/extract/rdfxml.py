@@ -12,9 +12,9 @@ from typing import Any
 
 from lxml import etree
 
+from rdfaspider.extract.document.xml import cut_attributes, read_tree, xpath
 from rdfaspider.extract.graph import Graph
 from rdfaspider.extract.iris import is_absolute
-from rdfaspider.extract.xml import cut_attributes, read_tree, xpath
 
 _NAMESPACES = 1_000  # in scope at a time
 _REFERENCE = re.compile(rb"&#(?:[xX]([0-9A-Fa-f]++)|([0-9]++));")

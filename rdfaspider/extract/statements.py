@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.names import Labels
+from rdfaspider.extract.labels import Labels
 
 Term = NamedNode | BlankNode | Literal | Triple
 

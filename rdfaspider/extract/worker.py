@@ -15,7 +15,7 @@ import sys
 from typing import BinaryIO
 
 from rdfaspider.extract import Extraction, Limits, Options, extract
-from rdfaspider.extract.vocabulary import bundled
+from rdfaspider.extract.rdfa.vocabulary import bundled
 
 # Megabytes that must be free to read pages.
 _LEAST_MEMORY = 64

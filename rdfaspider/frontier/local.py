@@ -502,6 +502,11 @@ class LocalFrontier:
         """Return the smallest depth at which anything is unfinished, 256 if nothing is."""
         return 0 if self._outbox.size else self._sieve.floor
 
+    @property
+    def floor_elsewhere(self) -> int:
+        """Return at which depth other shards have something unfinished, as far as is known."""
+        return self._sieve.floor_elsewhere
+
     def set_floor_elsewhere(self, depth: int) -> None:
         """Take in at which depth other shards have something unfinished."""
         self._sieve.floor_elsewhere = depth

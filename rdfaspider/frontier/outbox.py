@@ -4,12 +4,13 @@ Mostly a worker tells the other shards of the links of a page before it ends the
 tell them, because one was away, and what they must hear again, because the page was found by a shorter way,
 is written down here with the change that caused it, and stays until a worker says that it has told them.
 
-Layout: key of a page → depth of its links (1 byte), then the links as in the inbox. A page has one entry, and
-a newer one has all that the one before it had, or is of the same links by a better depth.
+Layout: key of a page → depth of its links (1 byte), then the links as in the inbox. A page has one entry, to
+which links are added: a page that is fetched again may have others, and those that it had are owed still.
 """
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.frontier.pages import pack_links, unpack_links
@@ -53,7 +54,11 @@ class Outbox:
     ) -> None:
         """Add an entry to a batch, which must be written."""
         if links:
-            self.size += self._family.get(page) is None
+            if (before := self._family.get(page)) is None:
+                self.size += 1
+            else:
+                depth = min(depth, before[0])
+                links, contexts = _joined(before, links, contexts)
             self._handed.pop(page, None)
             value = bytes((depth,)) + pack_links(links, contexts, hops)
             batch.put(page, value, self._family.handle)
@@ -79,3 +84,14 @@ class Outbox:
             self.size -= 1
             self._handed.pop(page, None)
             batch.delete(page, self._family.handle)
+
+
+def _joined(
+    value: bytes, links: list[bytes], contexts: Sequence[int]
+) -> tuple[list[bytes], list[int]]:
+    """Return the links of an entry and others, each once, with what is known of them."""
+    earlier, said, _ = unpack_links(value[1:])
+    known = dict(zip(earlier, said or repeat(0), strict=False))
+    for link, context in zip(links, contexts or repeat(0), strict=False):
+        known[link] = context or known.get(link, 0)
+    return list(known), list(known.values())

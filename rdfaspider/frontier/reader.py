@@ -14,7 +14,7 @@ from rdfaspider.frontier.hosts import Host, Hosts
 from rdfaspider.frontier.hubs import hubs_of
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.terms import limits_of, order_of
+from rdfaspider.frontier.terms import limits_of, order_of, shard_begun
 from rdfaspider.frontier.trie import (
     Trie,
 )
@@ -39,6 +39,7 @@ class FrontierReader:
         self._hosts = Hosts(self._database, Politeness(delay=delay))
         self.limits = limits_of(self._database, limits or FrontierLimits())
         self.order = order_of(self._database)
+        self.shard = shard_begun(self._database)
         self.trie = Trie(self._database)
         self._views = UrlViews(self._database)
 

@@ -65,14 +65,19 @@ def window_of(database: Database) -> Window:
 
 def keep_shard(database: Database, shard: Shard) -> None:
     """Note which shard of a crawl this is; ValueError if it is another one."""
-    begun = Shard.parse((database.meta.get(b"shard") or b"1/1").decode())
+    begun = shard_begun(database)
     if database.meta.get(b"order") is None:
         database.meta[b"shard"] = str(shard).encode()
     elif begun != shard:
         raise ValueError(
-            f"This frontier was begun as shard {begun} of its crawl and cannot go on as {shard}: begin a new"
-            " one with -s JOBDIR=DIRECTORY."
+            f"This frontier was begun as shard {begun} of its crawl and cannot go on as {shard}: serve it"
+            f" with --shard {begun}, or begin a new one with -s JOBDIR=DIRECTORY."
         )
+
+
+def shard_begun(database: Database) -> Shard:
+    """Return which shard of a crawl a frontier was begun as."""
+    return Shard.parse((database.meta.get(b"shard") or b"1/1").decode())
 
 
 def keep_terms(database: Database, order: str, limits: FrontierLimits) -> FrontierLimits:

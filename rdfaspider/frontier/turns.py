@@ -202,8 +202,11 @@ class Turns:
         self._wake(now)
         while self._drop_stale(self._ready):
             host = self._hosts[heapq.heappop(self._ready)[-1]]
-            assert host.server is not None
-            if max(host.clock, host.blocked, host.server.clock) <= now:
+            server = host.server
+            assert server is not None
+            # Somebody else may have got the place that this host was to have: one whom the server was lent.
+            has_place = server.busy <= server.limit
+            if has_place and max(host.clock, host.blocked, server.clock) <= now:
                 return host
             self.schedule(host)  # it was told to wait meanwhile, or its server was asked
         return None

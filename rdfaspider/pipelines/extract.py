@@ -9,7 +9,7 @@ from scrapy.exceptions import CloseSpider, UsageError
 
 from rdfaspider.extract import FORMATS, Limits, Options, extract
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
-from rdfaspider.extract.vocabulary import bundled
+from rdfaspider.extract.rdfa.vocabulary import bundled
 from rdfaspider.items import Page
 from rdfaspider.signals import time_is_over
 

@@ -56,7 +56,7 @@ def run(directory: Path, total: int, server_delay: float) -> list[float]:
             )
             for number in range(WORKERS)
         ]
-        workers = sum(float(process.communicate()[0]) for process in running)
+        workers = sum(float(process.communicate()[0].split()[0]) for process in running)
         seconds = time.monotonic() - began
         spent = [cpu_of(each.pid) - earlier for each, earlier in zip(services, before, strict=True)]
     print(

@@ -392,3 +392,17 @@ def test_a_wrong_address_is_said(scrapy: Scrapy, tmp_path: Path, end: str) -> No
         result = scrapy("frontier", FRONTIER_URL=f"redis://127.0.0.1:{server.port}/{end}")
     assert result.returncode == 1
     assert result.stderr.count("\n") == 1, result.stderr
+
+
+def test_the_failed_urls_of_a_shard_wait_again_without_its_service(
+    scrapy: Scrapy, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "crawl" / "frontier")
+    with LocalFrontier(path, shard=(1, 2)) as frontier:
+        frontier.put(["http://a.test/"])
+        taken = frontier.take(0.0)
+        assert taken
+        frontier.finish(taken, "failed", 0.0, reason="timeout")
+    assert scrapy("frontier", "--requeue", ".").stdout.startswith("1 failed URLs wait again")
+    with LocalFrontier(path, shard=(1, 2)) as frontier:
+        assert frontier.counts().waiting == 1

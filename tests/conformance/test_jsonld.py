@@ -17,12 +17,12 @@ import pytest
 from pyoxigraph import CanonicalizationAlgorithm, Dataset, Quad, RdfFormat, parse
 
 from rdfaspider.extract import rdf
+from rdfaspider.extract.document.html import HtmlDocument
+from rdfaspider.extract.document.limits import Limits
 from rdfaspider.extract.facts import Facts, read_head
 from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.html import HtmlDocument
 from rdfaspider.extract.jsonld import ATTRIBUTES, blocks, read_blocks
-from rdfaspider.extract.limits import Limits
-from rdfaspider.extract.names import Labels
+from rdfaspider.extract.labels import Labels
 
 Case = dict[str, Any]
 

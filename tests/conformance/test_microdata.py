@@ -18,11 +18,11 @@ import pytest
 from pyoxigraph import CanonicalizationAlgorithm, Dataset, NamedNode, Quad, RdfFormat, parse
 
 from rdfaspider.extract import Limits, microdata
+from rdfaspider.extract.document.parse import parse as parse_page
 from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.names import Labels
-from rdfaspider.extract.parse import parse as parse_page
-from rdfaspider.extract.registry import REGISTRY, Registry
+from rdfaspider.extract.labels import Labels
+from rdfaspider.extract.microdata.registry import REGISTRY, Registry
 
 Case = dict[str, str]
 

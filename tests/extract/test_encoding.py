@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rdfaspider.extract import extract
-from rdfaspider.extract.encoding import to_utf8
+from rdfaspider.extract.document.encoding import to_utf8
 
 META = '<meta charset="{}">é'
 OLD = '<meta http-equiv="Content-Type" content="text/html; charset={}">é'

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from rdfaspider.extract import Limits, facts, guard, jsonld, links, microdata, rdfa
+from rdfaspider.extract.document.tree import without_unread
 from rdfaspider.extract.guard.attributes import may_exceed, without_excess
 from rdfaspider.extract.guard.nesting import follow
 from rdfaspider.extract.guard.stack import ElementStack, TooOdd
 from rdfaspider.extract.guard.tags import TAGS
-from rdfaspider.extract.tree import without_unread
 
 ROWS = b"<tr><td>a<td>b<br><p>c" * 10_000
 LINKS = b"<ul>" + b'<li><A href="x"><b class=c>y</b></a>' * 5000 + b"</ul>"

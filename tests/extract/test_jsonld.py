@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.extract import Extraction, Limits, Options, extract, jsontext
+from rdfaspider.extract import Extraction, Limits, Options, extract
+from rdfaspider.extract.jsonld import text as jsontext
 
 URL = "http://site.example/dir/page.html"
 SCHEMA = "http://schema.org/"

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from pyoxigraph import Quad
 
 from rdfaspider.extract import Limits, rdfa
+from rdfaspider.extract.document.html import HtmlDocument
+from rdfaspider.extract.document.parse import parse
 from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.html import HtmlDocument
-from rdfaspider.extract.itemvalues import number_suffix
+from rdfaspider.extract.labels import Labels
 from rdfaspider.extract.microdata import ATTRIBUTES, attributes, read
-from rdfaspider.extract.names import Labels
-from rdfaspider.extract.parse import parse
-from rdfaspider.extract.registry import REGISTRY, Registry
-from rdfaspider.extract.scopes import Scopes
+from rdfaspider.extract.microdata.registry import REGISTRY, Registry
+from rdfaspider.extract.microdata.scopes import Scopes
+from rdfaspider.extract.microdata.values import number_suffix
 from rdfaspider.site.answers import answer
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters

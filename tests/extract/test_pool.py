@@ -18,7 +18,7 @@ import pytest
 
 from rdfaspider.extract import Limits, Options, extract
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable, options_to_json
-from rdfaspider.extract.process import WorkerProcess
+from rdfaspider.extract.pool.process import WorkerProcess
 from rdfaspider.extract.worker import options_from_json
 
 URL = "http://a.test/"
@@ -171,7 +171,11 @@ COSTLY: dict[str, tuple[bytes, str, str]] = {
 }
 
 
-def test_what_hostile_pages_cost_fits_into_half_the_memory_of_a_worker() -> None:
+def test_what_hostile_pages_cost_fits_into_half_the_memory_of_a_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rdfaspider.extract.pool._MOMENT", 60.0)  # none is slow
+
     async def scenario() -> None:
         async with opened(memory=1024) as pool:
             await pool.open()
@@ -242,7 +246,7 @@ def test_a_python_that_is_broken_is_no_fault_of_pages(
 ) -> None:
     monkeypatch.setattr(sys, "executable", script(tmp_path, text))
     monkeypatch.setattr(
-        "rdfaspider.extract.process._START_SECONDS", 0.4 if "sleep" in text else 60.0
+        "rdfaspider.extract.pool.process._START_SECONDS", 0.4 if "sleep" in text else 60.0
     )
     monkeypatch.setattr("rdfaspider.extract.pool._PAUSE", 0.0)
     check_unavailable(message)

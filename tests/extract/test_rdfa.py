@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdfaspider.extract import _ATTRIBUTES, Limits, extract
+from rdfaspider.extract.document.html import HtmlDocument, namespaces
 from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.html import HtmlDocument, namespaces
-from rdfaspider.extract.names import Labels
+from rdfaspider.extract.labels import Labels
 from rdfaspider.extract.rdfa import Processor, is_worth
-from rdfaspider.extract.vocabulary import bundled
+from rdfaspider.extract.rdfa.vocabulary import bundled
 
 Triples = Callable[..., set[str]]
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdfaspider.extract import _ATTRIBUTES, Limits, Options, extract
+from rdfaspider.extract.document.html import HtmlDocument, namespaces
 from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.html import HtmlDocument, namespaces
-from rdfaspider.extract.names import Labels
+from rdfaspider.extract.labels import Labels
 from rdfaspider.extract.rdfa import is_worth
-from rdfaspider.extract.rdfa10 import Processor10
+from rdfaspider.extract.rdfa.rdfa10 import Processor10
 
 Triples = Callable[..., set[str]]
 

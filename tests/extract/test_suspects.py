@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from rdfaspider.extract.process import ExtractionFailed
-from rdfaspider.extract.suspects import Suspects
+from rdfaspider.extract.pool.process import ExtractionFailed
+from rdfaspider.extract.pool.suspects import Suspects
 
 BAD = "http://bad.org/"
 

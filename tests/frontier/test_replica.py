@@ -17,7 +17,9 @@ from rdfaspider.frontier.replica import Gone, end
 from rdfaspider.frontier.replica.client import ReplicatedFrontier
 from rdfaspider.frontier.replica.journal import Journal, unpack
 from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing
-from rdfaspider.frontier.replica.registry import BEGINNING, Keys, Registry
+from rdfaspider.frontier.replica.node import Node, _Unfit
+from rdfaspider.frontier.replica.registry import BEGINNING, Keys, Registry, View, shard_url
+from rdfaspider.frontier.replica.sharded import agree_on_shards
 from rdfaspider.frontier.service.desk import Desk
 from tests.frontier import redis_servers
 from tests.frontier.replicas import NodeProcess, await_leader, await_standby, url_of, view_of
@@ -523,6 +525,7 @@ def test_a_node_without_a_copy_says_that_it_waits_for_one(url: str, tmp_path: Pa
         finish(worker, 10)
 
 
+@pytest.mark.campaign
 def test_a_copy_that_was_left_on_this_machine_is_taken_over(url: str, tmp_path: Path) -> None:
     """As jobs of scrapyd, which have a directory each, leave theirs."""
     with NodeProcess(url, tmp_path / "one") as one, Worker(url) as worker:
@@ -599,3 +602,52 @@ def test_a_leader_without_redis_ends(tmp_path: Path) -> None:
     one.end()
     assert time.monotonic() - began < 15
     assert "has what others do not know" in one.log
+
+
+def test_a_redis_that_has_lost_everything_hears_again_how_many_shards_there_are(
+    url: str, redis_server: redis_servers.Server, tmp_path: Path
+) -> None:
+    assert agree_on_shards(url, 2) == 2
+    shard = shard_url(url, 0)
+    with NodeProcess(shard, tmp_path / "node", shard=(0, 2)) as node:
+        await_leader(shard, node)
+        with redis_server.client() as client:
+            client.flushall()
+            until = time.monotonic() + 10
+            while not client.exists(Keys(url).crawl):
+                assert time.monotonic() < until, "a worker would begin another crawl"
+                time.sleep(0.02)
+        assert agree_on_shards(url, None) == 2
+
+
+def test_a_standby_that_stood_still_does_not_step_over_what_was_cut(
+    url: str, tmp_path: Path
+) -> None:
+    async def run() -> None:
+        async with registry_of(url, "leader") as leader:
+            journal = Journal(leader, await leader.take(0), BEGINNING)
+            await journal.begin(is_whole=True)
+            first = journal.position
+            for name in ("a", "b"):
+                journal._pending = [("note", name, "value")]
+                await journal._add()
+            node = Node(url, tmp_path / "node", "standby", order="breadth")
+            await node._open()
+            node._standing = Standing(leader.identity, journal.number, first)
+            node._open_copy().stand(node._standing)
+            look = node._registry.look
+
+            async def stand_still(within: float = 10.0) -> View:
+                view = await look(within)
+                await leader.trim(journal.number, journal.position)
+                return view
+
+            node._registry.look = stand_still  # type: ignore[method-assign]
+            with pytest.raises(_Unfit):
+                await node._step()
+            assert node._frontier is not None
+            assert node._frontier.note("b") is None
+            node._frontier.abandon()
+            await node._registry.close()
+
+    asyncio.run(run())

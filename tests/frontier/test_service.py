@@ -523,5 +523,7 @@ def test_a_stop_reaches_workers_that_come_back_and_ends_with_a_new_one(tmp_path:
         assert desk.notices.state == "stop", "it was there when all were told"
         desk.greet({**words, "name": ""})
         assert desk.notices.state == "stop", "that one only looks"
+        desk.greet({**words, "name": "three", "grants": 7})
+        assert desk.notices.state == "stop", "it was taken for dead, and comes back"
         desk.greet({**words, "name": "two"})
         assert desk.notices.state == "run"

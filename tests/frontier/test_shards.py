@@ -312,6 +312,41 @@ def test_a_shard_that_is_away_stops_its_own_hosts_only(services: Services) -> No
         eventually(lambda: (one.counts(), not services.engines[0].is_owing)[1])
 
 
+def test_a_note_of_a_shard_that_is_away_does_not_hold_up_the_others(services: Services) -> None:
+    name = f"robots {host_on(1, 2)[:-1]}"
+    with services.worker("one") as one:
+        one.set_note(name, b"rules")
+        assert one.take(0.0) is None
+        settle(one)
+        assert one.note(name) == b"rules"
+        services.stop(1)
+        began = time.monotonic()
+        for _ in range(20):
+            with pytest.raises(FrontierUnavailable, match="does not answer"):
+                one.note(name)
+            one.knows(host_on(1, 2))
+        assert time.monotonic() - began < 8.0, "once it is known to be away, nobody waits"
+        services.start(1)
+        settle(one)
+        assert one.note(name) == b"rules"
+
+
+def test_a_worker_takes_its_leave_of_all_shards_at_the_same_time(services: Services) -> None:
+    one = services.worker("one")
+    settle(one)
+    met = threading.Barrier(2)
+    for shard in one._shards:
+        leave = shard._leave
+
+        def wait_for_others(leave: Callable[[], None] = leave) -> None:
+            met.wait(5)
+            leave()
+
+        shard._leave = wait_for_others  # type: ignore[method-assign]
+    one.close()
+    assert not any(threaded.desk.workers for threaded in services.threaded)
+
+
 def test_a_shard_that_is_killed_before_it_has_heard_of_an_end_hears_of_it(
     services: Services,
 ) -> None:
@@ -391,6 +426,26 @@ def test_what_other_shards_have_yet_to_hear_of_survives_a_restart(tmp_path: Path
         assert engine.owed(9, 20.0) == []
 
 
+def test_links_that_are_owed_are_not_forgotten_when_their_page_is_fetched_again(
+    tmp_path: Path,
+) -> None:
+    page, before, after = host_on(0, 2), host_on(1, 2), host_on(1, 2, "x")
+    with LocalFrontier(str(tmp_path / "frontier"), shard=(0, 2)) as engine:
+        engine.set_floor_elsewhere(256)  # so that the links of the page are not kept for long
+        for depth, link, context in ((5, before, 7), (2, after, 9)):
+            engine.put([page], depth)
+            taken = engine.take(10.0 - depth)
+            assert taken
+            engine.finish(taken, "done", 10.0 - depth, [], abroad=[link], contexts=[context])
+            engine.wait(10.0)
+        (owed,) = engine.owed(9, 20.0)
+        assert owed == (page, 3, 0, [before, after], [7, 9])
+        engine.forwarded(page, 6)
+        assert engine.is_owing, "that was by the depth of the first fetch"
+        engine.forwarded(page, 3)
+        assert not engine.is_owing
+
+
 def test_a_copy_knows_what_other_shards_have_yet_to_hear_of(tmp_path: Path) -> None:
     page, gone, link = host_on(0, 2), host_on(0, 2, "g"), host_on(1, 2)
     log: list[Any] = []
@@ -413,6 +468,37 @@ def test_a_copy_knows_what_other_shards_have_yet_to_hear_of(tmp_path: Path) -> N
         for name, *words in log:
             copy.do(name, *words)
         assert not (leader.is_owing or copy.is_owing)
+
+
+def test_a_copy_hears_by_which_depth_other_shards_were_told(tmp_path: Path) -> None:
+    page, link = host_on(0, 2), host_on(1, 2)
+    with LoggedFrontier(str(tmp_path / "copy"), shard=(0, 2)) as copy:
+        said = {"abroad": [link], "contexts": [], "told": 5}
+        copy.do("end", page, 5, "done", 0.0, [], said)
+        assert not copy.is_owing
+        copy.do("end", page, 2, "done", 0.0, [], said)
+        assert [owed.depth for owed in copy.owed(9, 0.0)] == [3], (
+            "a shorter way was found meanwhile"
+        )
+
+
+def test_a_copy_forgets_the_links_that_its_leader_forgets(tmp_path: Path) -> None:
+    log: list[Any] = []
+    leader = LoggedFrontier(str(tmp_path / "leader"), shard=(0, 2))
+    copy = LoggedFrontier(str(tmp_path / "copy"), shard=(0, 2))
+    leader.record = lambda *operation: log.append(operation)
+    with leader, copy:
+        leader.put([host_on(0, 2)], 1)
+        leader.set_floor_elsewhere(256)
+        for now in range(0, 30, 10):
+            taken = leader.take(now)
+            assert taken
+            leader.finish(taken, "done", now, [f"{taken.url}x"])
+        leader.counts()
+        for name, *words in log:
+            copy.do(name, *words)
+        copy.counts()
+        assert [list(each._database.links.pairs()) for each in (leader, copy)] == [[], []]
 
 
 def _hashable(owed: Owed) -> tuple[Any, ...]:
@@ -557,6 +643,28 @@ def test_a_keeper_shares_the_turns_of_a_server_with_other_shards(tmp_path: Path)
             assert not (landing and back), "one at a time"
     assert turns.count("lent") >= 7, turns
     assert turns.count("own") >= 7, turns
+
+
+def test_a_host_that_was_ready_waits_for_a_turn_that_was_lent(tmp_path: Path) -> None:
+    """It was to be next, but nobody took from it before the delay of its server was over."""
+    manners = Politeness(delay=0.0, server_delay=1.0)
+    path, urls = str(tmp_path / "frontier"), [host_on(0, 2), host_on(0, 2, "b")]
+    with LocalFrontier(path, shard=(0, 2), politeness=manners) as engine:
+        engine.put(urls)
+        engine.wait(0.0)
+        addresses = {}
+        for host, name in engine.unplaced(9):
+            addresses[f"http://{name}/"] = f"192.0.2.{host + 1}"
+            engine.place(host, f"192.0.2.{host + 1}")
+        first = engine.take(0.0)
+        assert first
+        (other,) = {*urls} - {first.url}
+        assert engine.lending.lend("page", addresses[other], 1, 0.1) == 0.0
+        assert engine.take(5.0) is None, "the server is being fetched from"
+        engine.lending.end("page", 6.0)
+        assert engine.take(6.5) is None, "it rests"
+        second = engine.take(7.0)
+        assert second and second.url == other
 
 
 def test_a_promise_that_nobody_came_for_is_no_turn(tmp_path: Path) -> None:
@@ -730,6 +838,22 @@ def test_what_is_asked_and_told_concerns_all_shards(services: Services) -> None:
         assert {take(one).url, take(one).url} == {here, there}
         assert {engine.politeness.delay for engine in services.engines} == {2.5}
         assert {"state": "run", "delay": "2.5"} in seen
+
+
+def test_a_stop_that_has_reached_one_shard_stops_the_worker(services: Services) -> None:
+    here, there = host_on(0, 2), host_on(1, 2)
+    onlooker = ServedFrontier(services.urls[0], onlooks=True, read_ahead=0, is_one_of_many=True)
+    with services.worker("one") as one, onlooker:
+        one.put([here, there, f"{there}2"])
+        flying = [take(one), take(one)]
+        onlooker.tell("state", "stop")
+        eventually(lambda: (one.counts(), one.state == "stop")[1])
+        assert one.wait(0.0) is not None, "something is under way"
+        for taken in flying:
+            one.finish(taken, "done", 0.0)
+        eventually(lambda: one.wait(0.0) is None)
+        assert one.take(0.0) is None
+    assert services.engines[1].counts().waiting == 1, "it waits for the next worker"
 
 
 def test_notes_are_with_their_hosts_and_watched_ones_with_every_shard(services: Services) -> None:

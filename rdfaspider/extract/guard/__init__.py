@@ -25,13 +25,13 @@ from collections import Counter
 from itertools import islice
 from typing import NamedTuple
 
+from rdfaspider.extract.document.limits import Limits
+from rdfaspider.extract.document.tree import LARGE
 from rdfaspider.extract.guard import attributes
 from rdfaspider.extract.guard.elements import FORMATTING
 from rdfaspider.extract.guard.nesting import follow
 from rdfaspider.extract.guard.stack import ElementStack, TooOdd
 from rdfaspider.extract.guard.tags import ATTRIBUTE, NAMED_ATTRIBUTE, TAGS
-from rdfaspider.extract.limits import Limits
-from rdfaspider.extract.tree import LARGE
 
 _FORMATTING = rb"b(?:ig)?|i|u|s(?:mall|tr(?:ike|ong))?|em|tt|font|code|nobr"
 # Formatting elements, for only of those can many be left open at a time; options; html and body.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from rdfaspider.extract.document.tree import LARGE
 from rdfaspider.extract.guard.tags import ATTRIBUTE, TAGS
-from rdfaspider.extract.tree import LARGE
 
 _ATTRIBUTE = re.compile(ATTRIBUTE)
 _TAG = re.compile(rb"</?[a-z][^\t\n\f\r />]*+")

@@ -6,14 +6,16 @@ what the log says was done since. Redis has four things: the lease, which one no
 register of nodes, where workers look up who leads; a secret, so that only who reaches Redis may join; and the
 log.
 
-registry.py   what is in Redis
+registry.py   what is in Redis; scripts.py what it does there at once
 journal.py    the log as the leader writes it: a reply leaves when what it says is in the log
 logged.py     the frontier of a node: as leader it records what is done, as standby it does what was recorded
 copying.py    a copy of the frontier, from the leader to a standby
 node.py       the life of a node: stand by, take the lease, lead
 leading.py    a node as long as it leads
 process.py    a node as a process
+shardcount.py how many shards the crawl has, if it has several
 client.py     `ReplicatedFrontier`, the frontier that a worker sees, and the nodes that workers start
+sharded.py    several of them that share a crawl by host; shardcount.py how many, as nodes know it
 
 What is written down. The log is of operations, not of bytes: ends with their links, retries, seeds, notes,
 and what slows hosts down. URLs and hosts are named by themselves, because each copy has numbers of its own.

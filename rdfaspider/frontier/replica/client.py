@@ -87,10 +87,13 @@ class ReplicatedFrontier(ServedFrontier):
         self._node = _NodeProcess(self._onlooker, nodes)
         try:
             view = self._onlooker.look()
+            if onlooks:
+                _check_that_somebody_is_there(keys, view)
         except ConnectionError as error:
             raise FrontierUnavailable(absent(keys, error)) from error
-        if onlooks:
-            _check_that_somebody_is_there(keys, view)
+        except FrontierUnavailable:
+            self._onlooker.close()
+            raise
 
         def task(name: str) -> str:
             engine: dict[str, Any] = {"order": order, "lease": lease, "shard": shard, **window}

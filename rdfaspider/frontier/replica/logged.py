@@ -12,6 +12,7 @@ Layout of operations. URLs and hosts (`org,example`) are named by themselves, ti
     note     name, value
     requeue  regular expression
     forwarded  page, depth of its links, which other shards know
+    floor    smallest depth at which other shards have something unfinished
 """
 
 from __future__ import annotations
@@ -118,6 +119,10 @@ class LoggedFrontier(LocalFrontier):
         super().forwarded(page, depth)
         self.record("forwarded", page, depth)
 
+    def set_floor_elsewhere(self, depth: int) -> None:
+        super().set_floor_elsewhere(depth)
+        self.record("floor", depth)
+
     # --- as standby ---
 
     def do(self, name: str, *words: Any) -> None:
@@ -148,10 +153,10 @@ class LoggedFrontier(LocalFrontier):
             deep = depth + int(said.get("deeper", 1))
             if deep <= max(self.limits.depth, self.limits.dynamic_depth):
                 contexts = list(said.get("contexts", ()))
-                self.put(links, deep, contexts[: len(links)])
-                if said.get("abroad") and said.get("told") is None:
-                    rest = contexts[len(links) :]
-                    self.owe(url, deep, said["abroad"], rest, int(said.get("hops", 0)))
+                told, hops = said.get("told"), int(said.get("hops", 0))
+                self.put(links, deep, contexts[: len(links)], hops)
+                if said.get("abroad") and (told is None or told > depth):
+                    self.owe(url, deep, said["abroad"], contexts[len(links) :], hops)
 
     def _do_retry(self, url: str, now: float, after: float, reason: str, status: int) -> None:
         if (taken := self._take_up(url, now)) is not None:
@@ -183,6 +188,9 @@ class LoggedFrontier(LocalFrontier):
 
     def _do_forwarded(self, page: str, depth: int) -> None:
         self.forwarded(page, depth)
+
+    def _do_floor(self, depth: int) -> None:
+        self.set_floor_elsewhere(depth)
 
     def _do_requeue(self, pattern: str) -> None:
         self.requeue(pattern)

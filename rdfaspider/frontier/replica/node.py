@@ -29,8 +29,10 @@ from rdfaspider.frontier.replica.journal import Journal, unpack
 from rdfaspider.frontier.replica.leading import HANDING_OVER, LATELY, Leader, has_heir
 from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing, standing_of
 from rdfaspider.frontier.replica.registry import BEGINNING, Keys, Registry, View, absent
+from rdfaspider.frontier.replica.shardcount import ShardCount
 from rdfaspider.frontier.service.desk import WORKERS
 from rdfaspider.frontier.service.wire import Address, Security
+from rdfaspider.frontier.sharding import Shard
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +73,7 @@ class Node:
         keys = Keys(url)
         self._path = path
         self._registry = Registry(keys, name)
+        self._shards = ShardCount(keys, Shard(*options.get("shard", ())).total)
         self._worker = worker
         self._listen = listen or Address(host=keys.own_address())
         self._security = security or Security()
@@ -109,6 +112,7 @@ class Node:
             with suppress(redis.RedisError):
                 await self._registry.leave()
             await self._registry.close()
+            await self._shards.close()
 
     async def _open(self) -> None:
         registry, until = self._registry, monotonic() + _OPENING
@@ -154,6 +158,7 @@ class Node:
         while True:
             with suppress(redis.RedisError):
                 await self._registry.beat(**self._about)
+                await self._shards.keep()
             await asyncio.sleep(RENEWED)
 
     # --- standing by ---
@@ -242,6 +247,9 @@ class Node:
         assert self._standing is not None
         entries = await self._registry.read(self._standing.position, waits=waits)
         standing = self._standing
+        # It may have been cut since the last look, if this node stood still in between.
+        if not (await self._registry.look()).is_whole_from(standing.position):
+            raise _Unfit
         for position, entry in entries:
             for name, *words in unpack(entry):
                 if name == "lead":
@@ -259,8 +267,9 @@ class Node:
             self._standing = standing
         self._about["position"] = standing.position
         if self._done > _OPERATIONS:
+            floor = self._frontier.floor_elsewhere  # which is said again only when it changes
             self._frontier.abandon()
-            self._open_copy()
+            self._open_copy().set_floor_elsewhere(floor)
         return bool(entries)
 
     def _throw_away(self) -> None:

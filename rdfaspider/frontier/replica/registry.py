@@ -133,7 +133,11 @@ def new_terms(order: str, identity: str) -> list[str]:
 
 def of_open(keys: Keys, row: list[Any]) -> tuple[list[str], float]:
     """Return the terms of a crawl, and the time of Redis, that opening it has told."""
-    if not row:
+    if row == [b"shards"]:
+        raise FrontierUnavailable(
+            f"The crawl {keys.name} in {keys.shown} has just been begun with several shards: start again."
+        )
+    if len(row) == 1:
         raise FrontierUnavailable(
             f"The crawl {keys.name} in {keys.shown} was begun by a version that kept the frontier in Redis"
             " itself: end it with that version, or begin another with crawl=NAME in FRONTIER_URL; what it has"

@@ -4,7 +4,7 @@ from rdfaspider.redislink import Script
 
 OPEN = Script("""
 local kind = redis.call('HGET', KEYS[1], 'kind')
-if kind ~= 'log' and redis.call('EXISTS', KEYS[1]) == 1 then return {} end
+if kind ~= 'log' and redis.call('EXISTS', KEYS[1]) == 1 then return {kind or ''} end
 redis.call('HSET', KEYS[1], 'kind', 'log')
 for i = 1, #ARGV, 2 do redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end
 local time = redis.call('TIME')

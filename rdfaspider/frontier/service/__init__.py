@@ -6,9 +6,11 @@ many URLs it wants; the reply has the URLs. Whatever is in a message was done wh
 
 desk.py       what the service does for its workers, without any network
 allocator.py  which of them gets which URL
-server.py     the network before it
-client.py     `ServedFrontier`, the frontier that a worker sees
-line.py       the worker's connection, kept by a thread of its own
+notices.py    what all of them are told, and note for each other; logbook.py what they have logged
+server.py     the network before it; serving.py a service as a process
+client.py     `ServedFrontier`, the frontier that a worker sees; report.py as people see it
+talk.py       what a worker tells and hears, over line.py, its connection, kept by a thread of its own
+shards.py     `ShardedFrontier`, one of several services that share a crawl by host; it names its parts
 
 Times. A host rests from the moment at which the service reads that a fetch has ended until it writes that
 the next may begin, by its own clock, so no two clocks are compared.

@@ -326,8 +326,8 @@ class ServedFrontier:
 
     # --- notes ---
 
-    def note(self, name: str) -> bytes | None:
-        value: str | None = self._ask("note", name=name)["note"]
+    def note(self, name: str, timeout: float = _PATIENT) -> bytes | None:
+        value: str | None = self._ask("note", timeout, name=name)["note"]
         return None if value is None else value.encode("latin-1")
 
     def set_note(self, name: str, value: bytes) -> None:

@@ -158,7 +158,7 @@ class Desk:
         worker.seen = self.notices.versions([str(name) for name in message["watch"]])
         kept = self._take_back(worker, message, now) if is_new else list(worker.held)
         if is_new and name:  # an onlooker has none, and is not one of the workers
-            if name not in self._expected:
+            if not (name in self._expected or worker.grants):  # it was started after the stop
                 self.notices.end_stop()
             self.workers[name] = worker
             self._expected.discard(name)

@@ -70,6 +70,7 @@ class Keepers:
         return True
 
     def _remember(self, host: int, address: str) -> None:
+        self._addresses.pop(host, None)  # so that it is the youngest now
         if len(self._addresses) >= _REMEMBERED:
             del self._addresses[next(iter(self._addresses))]
         self._addresses[host] = address

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 # URLs that wait for turns of servers, at most, and seconds that the end of a worker may take.
 _ROOM, _LEAVING = 64, 10.0
+# Seconds that a note may take while the crawl runs: the other shards wait for it too.
+_IMPATIENT = 1.0
 
 
 class ShardedFrontier:
@@ -53,6 +56,7 @@ class ShardedFrontier:
         self._quiet: tuple[list[str], float] | None = None
         self._floors = Floors(self._shards)
         self._borrowed = Borrowed(self._shards, self._keepers)
+        self._has_begun = False  # whether anything was asked for
         self._is_closed = False
 
     # --- what all shards have in common ---
@@ -166,10 +170,15 @@ class ShardedFrontier:
         return all([shard.is_settled for shard in self._shards]) and not self._errands
 
     def knows(self, url: str) -> bool:
-        return self._of(url).knows(url)
+        shard = self._of(url)
+        return shard.talk.is_away or shard.knows(url)  # it is not worth waiting for
 
     def take(self, now: float) -> Taken | None:
+        self._has_begun = True
         self._run(now)
+        if self.state != "run":  # by any shard: the others may not have been told
+            self._raise_failure()
+            return None
         if (taken := self._keepers.next()) is not None:
             return taken
         for step in range(self.total):
@@ -182,6 +191,11 @@ class ShardedFrontier:
                 self._keepers.run(now)
         return self._keepers.next()
 
+    def _raise_failure(self) -> None:
+        for shard in self._shards:
+            if shard.talk.failure is not None:
+                raise shard.talk.failure
+
     def wait(self, now: float) -> float | None:
         while True:
             waits = [shard.wait(now) for shard in self._shards]
@@ -189,6 +203,8 @@ class ShardedFrontier:
             self._run(now)
             if not is_new:
                 break
+        if self.state == "stop" and not self._first.is_at_once:
+            return self._wait_to_stop()
         if self._errands or self._keepers:
             waits.append(self._keepers.wait)
         seconds = min((wait for wait in waits if wait is not None), default=None)
@@ -197,6 +213,14 @@ class ShardedFrontier:
         if seconds is None and self.state != "stop" and not self._is_over():
             return self.wait(now) if self._first.is_at_once else LONGEST
         return seconds
+
+    def _wait_to_stop(self) -> float | None:
+        """Return when to look again, None if nothing is under way."""
+        talks = [shard.talk for shard in self._shards]
+        if any(talk.failure is not None for talk in talks):
+            return 0.0  # the next `take` says so
+        is_busy = self._errands or any(talk.begun or talk.did for talk in talks)
+        return LONGEST if is_busy else None
 
     def _is_over(self) -> bool:
         """Tell whether all shards had nothing at one moment.
@@ -271,7 +295,12 @@ class ShardedFrontier:
     # --- notes ---
 
     def note(self, name: str) -> bytes | None:
-        return self._shards[shard_of_note(name, self.total)].note(name)
+        shard = self._shards[shard_of_note(name, self.total)]
+        if shard.is_at_once or not self._has_begun:
+            return shard.note(name)
+        if shard.talk.is_away:
+            raise FrontierUnavailable(f"Shard {shard.shard} of the crawl does not answer.")
+        return shard.note(name, _IMPATIENT)
 
     def set_note(self, name: str, value: bytes) -> None:
         if name in self._first.talk.watched:
@@ -344,6 +373,8 @@ class ShardedFrontier:
         if self._is_closed:
             return
         self.notify = lambda: None
+        for shard in self._shards:
+            shard.talk.heed = lambda told: None  # it would be called in another thread
         now, end = clock.now(), time.monotonic() + _LEAVING
         with suppress(FrontierUnavailable):  # each says so when it is closed
             while self._errands and time.monotonic() < end:
@@ -351,8 +382,11 @@ class ShardedFrontier:
                 time.sleep(0.005)
             self._keepers.give_all_back(now)
         self._is_closed = True
-        for shard in self._shards:
-            shard.close()
+        # At the same time: each may take long, and would be taken for dead by those that wait for it.
+        with ThreadPoolExecutor(self.total) as pool:
+            closing = [pool.submit(shard.close) for shard in self._shards]
+        for each in closing:
+            each.result()
 
     def __enter__(self) -> Self:
         return self

@@ -11,12 +11,12 @@ from collections import defaultdict
 
 from rdfaspider.extract import iris
 from rdfaspider.extract.contexts import RDF
+from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.graph import Full, Graph
-from rdfaspider.extract.itemvalues import ItemValues
-from rdfaspider.extract.names import Labels, Warnings
-from rdfaspider.extract.registry import REGISTRY, Registry
-from rdfaspider.extract.scopes import Scopes
-from rdfaspider.extract.tree import Document
+from rdfaspider.extract.labels import Labels, Warnings
+from rdfaspider.extract.microdata.registry import REGISTRY, Registry
+from rdfaspider.extract.microdata.scopes import Scopes
+from rdfaspider.extract.microdata.values import ItemValues
 
 ATTRIBUTES = frozenset(("itemscope", "itemprop", "itemprop-reverse", "lang", "xml:lang"))
 

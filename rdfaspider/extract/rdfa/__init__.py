@@ -11,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rdfaspider.extract.context import DECLARATIONS, Context, Declarations, Incomplete, Lists
 from rdfaspider.extract.contexts import RDF, XHTML_TERMS, XHTML_VOCABULARY
-from rdfaspider.extract.embedded import read_embedded
+from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.graph import Full, Graph
-from rdfaspider.extract.names import Labels, Names, Warnings
-from rdfaspider.extract.patterns import copy_patterns
-from rdfaspider.extract.subjects import Found, described, related_by, valued
-from rdfaspider.extract.tree import Document
-from rdfaspider.extract.values import Values
-from rdfaspider.extract.vocabulary import Vocabularies, expand
+from rdfaspider.extract.labels import Labels, Warnings
+from rdfaspider.extract.rdfa.context import DECLARATIONS, Context, Declarations, Incomplete, Lists
+from rdfaspider.extract.rdfa.embedded import read_embedded
+from rdfaspider.extract.rdfa.names import Names
+from rdfaspider.extract.rdfa.patterns import copy_patterns
+from rdfaspider.extract.rdfa.subjects import Found, described, related_by, valued
+from rdfaspider.extract.rdfa.values import Values
+from rdfaspider.extract.rdfa.vocabulary import Vocabularies, expand
 
 ATTRIBUTES = DECLARATIONS | {"about", "resource", "href", "src", "property", "rel", "rev", "typeof"}
 

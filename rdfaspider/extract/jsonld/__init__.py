@@ -15,9 +15,11 @@ from typing import Any
 
 from pyoxigraph import RdfFormat
 
-from rdfaspider.extract import iris, jsontext
+from rdfaspider.extract import iris
+from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.graph import Full, Graph
-from rdfaspider.extract.jsonldcontexts import (
+from rdfaspider.extract.jsonld import text as jsontext
+from rdfaspider.extract.jsonld.contexts import (
     UNKNOWN,
     Contexts,
     Inliner,
@@ -25,9 +27,8 @@ from rdfaspider.extract.jsonldcontexts import (
     TooBig,
     references,
 )
-from rdfaspider.extract.names import Labels, Warnings
+from rdfaspider.extract.labels import Labels, Warnings
 from rdfaspider.extract.statements import Statements
-from rdfaspider.extract.tree import Document
 
 ATTRIBUTES = frozenset(("type",))
 MEDIA_TYPE = "application/ld+json"

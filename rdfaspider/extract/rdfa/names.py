@@ -7,14 +7,11 @@ nothing share their parent's, so that each distinct attribute value is worked ou
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 from rdfaspider.extract import iris
 from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
-from rdfaspider.extract.tree import Spend
-
-Warnings = Counter[str]
-"""How often each class of the processor graph would have been raised, by its local name."""
+from rdfaspider.extract.document.tree import Spend
+from rdfaspider.extract.labels import Labels, Warnings
 
 _TOKENS = (
     1_000  # of one attribute that are looked at: each may become an IRI of thousands of characters
@@ -22,29 +19,6 @@ _TOKENS = (
 
 _TERM = re.compile(r"[^\W\d][\w.\-·/]*")
 _NCNAME = re.compile(r"[^\W\d][\w.\-·]*")
-
-
-class Labels:
-    """Blank node labels of one page: unique through the page's digest, the same on every run."""
-
-    __slots__ = ("_named", "_next", "_prefix")
-
-    def __init__(self, digest: str) -> None:
-        self._prefix = f"_:b{digest}x"
-        self._next = 0
-        self._named: dict[str, str] = {}
-
-    def fresh(self) -> str:
-        """Return a blank node that nobody else has."""
-        self._next += 1
-        return f"{self._prefix}{self._next}"
-
-    def named(self, name: str) -> str:
-        """Return the blank node that the page calls ``_:name``."""
-        label = self._named.get(name)
-        if label is None:
-            label = self._named[name] = self.fresh()
-        return label
 
 
 class Names:

@@ -12,7 +12,7 @@ from typing import Any
 
 from lxml import etree
 
-from rdfaspider.extract.tree import (
+from rdfaspider.extract.document.tree import (
     MANY,
     XHTML,
     Element,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyoxigraph import RdfFormat
 
 from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.names import Labels
+from rdfaspider.extract.labels import Labels
 from rdfaspider.extract.statements import Statements
 
 

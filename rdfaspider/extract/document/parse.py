@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rdfaspider.extract import guard
+from rdfaspider.extract.document.html import HtmlDocument, namespaces
+from rdfaspider.extract.document.limits import Limits
+from rdfaspider.extract.document.tree import Document
+from rdfaspider.extract.document.xml import XmlDocument, cut_attributes, parsed_soup, parsed_xml
 from rdfaspider.extract.facts import Facts
-from rdfaspider.extract.html import HtmlDocument, namespaces
-from rdfaspider.extract.limits import Limits
-from rdfaspider.extract.tree import Document
-from rdfaspider.extract.xml import XmlDocument, cut_attributes, parsed_soup, parsed_xml
 
 
 def parse(

@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 
 from rdfaspider.extract.contexts import XSD
+from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.graph import Graph
 from rdfaspider.extract.iris import Base
 from rdfaspider.extract.literals import quoted, time_suffix
-from rdfaspider.extract.tree import Document
 
 _LINKS = {
     "a": "href",

@@ -16,8 +16,8 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from itertools import starmap
 
+from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.literals import language_suffix
-from rdfaspider.extract.tree import Document
 
 NOBODY = -1
 _REFERENCES = 10_000  # of one item that are looked at

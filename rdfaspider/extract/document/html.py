@@ -9,7 +9,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
-from rdfaspider.extract.tree import (
+from rdfaspider.extract.document.tree import (
     LARGE,
     MANY,
     XHTML,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdfaspider.extract.context import Context
 from rdfaspider.extract.contexts import RDF
+from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.graph import Graph
 from rdfaspider.extract.literals import quoted, time_suffix
-from rdfaspider.extract.tree import Document
+from rdfaspider.extract.rdfa.context import Context
 
 XML_LITERAL = f"^^<{RDF}XMLLiteral>"
 _HTML_LITERAL = f"^^<{RDF}HTML>"

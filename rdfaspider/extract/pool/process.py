@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 Answer = tuple[dict[str, Any], bytes]
 
 # The folder that holds the package, or the egg, which Python imports from like a folder.
-_ROOT = str(Path(__file__).parents[2])
+_ROOT = str(Path(__file__).parents[3])
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
     "from rdfaspider.extract.worker import main; main(*sys.argv[2:])"

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from rdfaspider.extract.contexts import RDFA, TERMS, XHTML_TERMS
 from rdfaspider.extract.graph import Graph
 from rdfaspider.extract.iris import Base
+from rdfaspider.extract.labels import Labels, Warnings
 from rdfaspider.extract.literals import language_suffix
-from rdfaspider.extract.names import Labels, Names, Warnings, declared
+from rdfaspider.extract.rdfa.names import Names, declared
 
 DECLARATIONS = frozenset(("vocab", "prefix", "lang", "xml:lang", "xml:base"))
 _USES_VOCABULARY = f"<{RDFA}usesVocabulary>"

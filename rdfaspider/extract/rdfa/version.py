@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from rdfaspider.extract.tree import Document
-from rdfaspider.extract.xml import parsed_xml
+from rdfaspider.extract.document.tree import Document
+from rdfaspider.extract.document.xml import parsed_xml
 
 _DECLARED = re.compile(r"RDFa ?(1\.[01])")
 _DOCTYPE = re.compile(

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from rdfaspider.extract.process import ExtractionFailed
+from rdfaspider.extract.pool.process import ExtractionFailed
 from rdfaspider.urls import registered_domain
 
 if TYPE_CHECKING:

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rdfaspider.extract import Extraction
 from rdfaspider.extract.facts import Facts
-from rdfaspider.extract.process import ExtractionFailed, WorkerKilled, WorkerProcess
-from rdfaspider.extract.suspects import Suspects
+from rdfaspider.extract.pool.process import ExtractionFailed, WorkerKilled, WorkerProcess
+from rdfaspider.extract.pool.suspects import Suspects
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rdfaspider.extract import Options
-    from rdfaspider.extract.process import Answer
+    from rdfaspider.extract.pool.process import Answer
 
     # Why a page is not read like others: its domain is a suspect, or it takes longer than a moment.
     _Verdict = Literal["suspect", "slow"]

@@ -5,8 +5,8 @@ Each function answers with the new subject, the current object resource and the 
 
 from __future__ import annotations
 
-from rdfaspider.extract.context import Context
-from rdfaspider.extract.names import Labels
+from rdfaspider.extract.labels import Labels
+from rdfaspider.extract.rdfa.context import Context
 
 Found = tuple[str, str | None, str | None]
 
