@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
 from pathlib import Path
+from threading import Lock
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdfaspider.archive.captures import REVISIT, Capture, digits, media_type
+from rdfaspider.archive.captures import REVISIT, Capture, media_type, stamp_of
 from rdfaspider.archive.index import Journal, captures_in
 from rdfaspider.archive.members import pack
 from rdfaspider.archive.records import Original, date_of, digest, records_of, warcinfo
 from rdfaspider.archive.warcfile import WarcFile, mend
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from rdfaspider.archive.exchange import Exchange
 
@@ -30,6 +30,14 @@ class Entry(NamedTuple):
 
     exchange: Exchange
     notes: tuple[tuple[str, str], ...] = ()
+
+
+class Packed(NamedTuple):
+    """The records of an entry, how many they are, and its capture but for where that will be."""
+
+    members: bytes
+    records: int
+    capture: Capture
 
 
 class Archive:
@@ -58,44 +66,48 @@ class Archive:
         self._journal: Journal | None = None
         directory.mkdir(parents=True, exist_ok=True)
         self._in_doubt = mend(directory)
+        self._lock = Lock()  # large entries are packed in a thread
         self._known: dict[bytes, Original] = self._read_known() if revisits else {}
 
-    def put(self, entries: Sequence[Entry]) -> None:
-        """Keep entries; they are safe from the death of the process when this returns."""
+    def put(self, entries: Iterable[Entry | Packed]) -> None:
+        """Keep entries, packed or not; they are safe from the death of the process when this returns."""
+        each = (entry if isinstance(entry, Packed) else self.pack(entry) for entry in entries)
+        if packed := [one for one in each if one is not None]:
+            self._write(packed)
+
+    def pack(self, entry: Entry) -> Packed | None:
+        """Make records of an entry, None if they are there from before a kill.
+
+        They may refer to those of an entry that was packed before, and must be written after these.
+        """
+        exchange, notes = entry
+        payload = digest(exchange.body)
+        if self._in_doubt and self._in_doubt.pop(exchange.url, "") == payload.decode():
+            self.counters["resumed"] += 1
+            return None
+        original = self._original(exchange, payload)
+        records = records_of(exchange, payload, original, notes, request=self._requests)
+        members = [*map(pack, records)]
+        capture = _capture(exchange, payload, original, len(members[-1]))
+        return Packed(b"".join(members), len(members), capture)
+
+    def _write(self, packed: Sequence[Packed]) -> None:
         file, journal = self._opened()
-        packed: list[bytes] = []
-        captures: list[Capture] = []
-        originals: dict[bytes, Original] = {}
-        offset = file.size
-        for entry in entries:
-            exchange = entry.exchange
-            payload = digest(exchange.body)
-            if self._in_doubt and self._in_doubt.pop(exchange.url, "") == payload.decode():
-                self.counters["resumed"] += 1
-                continue
-            original = self._original(exchange, payload, originals)
-            records = records_of(exchange, payload, original, entry.notes, request=self._requests)
-            members = [*map(pack, records)]
-            offset += sum(map(len, members))
-            packed += members
-            captures.append(
-                _capture(exchange, payload, original, len(members[-1]), offset, file.name)
-            )
-        if not captures:
-            return
-        file.append(b"".join(packed))
-        journal.add(captures, file.size)
-        self._remember(originals)
-        self.counters["records"] += len(packed)
+        end = before = file.size
+        captures = []
+        for members, _, capture in packed:
+            end += len(members)
+            captures.append(capture.at(end - capture.length, file.name))
+        file.append(b"".join([members for members, _, _ in packed]))
+        journal.add(captures, end)
+        self.counters["records"] += sum(count for _, count, _ in packed)
         self.counters["captures"] += len(captures)
         self.counters["revisits"] += sum(capture.mime == REVISIT for capture in captures)
-        self.counters["bytes"] += offset - (file.size - sum(map(len, packed)))
-        if file.size >= self._file_bytes:
+        self.counters["bytes"] += end - before
+        if end >= self._file_bytes:
             self.close()
 
-    def _original(
-        self, exchange: Exchange, payload: bytes, new: dict[bytes, Original]
-    ) -> Original | None:
+    def _original(self, exchange: Exchange, payload: bytes) -> Original | None:
         """Return the capture with the same body, None if there is none or the body is kept anyhow."""
         if (
             not self._revisits
@@ -104,15 +116,13 @@ class Archive:
             or exchange.status != 200
         ):
             return None
-        if (original := self._known.get(payload) or new.get(payload)) is None:
-            new[payload] = Original(exchange.url, date_of(exchange.began))
-        return original
-
-    def _remember(self, originals: dict[bytes, Original]) -> None:
-        self._known |= originals
-        if (excess := len(self._known) - _KNOWN) > 0:
-            for payload in [*islice(self._known, excess)]:
-                del self._known[payload]
+        with self._lock:
+            if original := self._known.get(payload):
+                return original
+            self._known[payload] = Original(exchange.url, date_of(int(exchange.began)))
+            if len(self._known) > _KNOWN:
+                del self._known[next(iter(self._known))]
+        return None
 
     def _read_known(self) -> dict[bytes, Original]:
         known = {}
@@ -139,26 +149,13 @@ class Archive:
         self._file = self._journal = None
 
 
-def _capture(
-    exchange: Exchange,
-    payload: bytes,
-    original: Original | None,
-    length: int,
-    end: int,
-    filename: str,
-) -> Capture:
+def _capture(exchange: Exchange, payload: bytes, original: Original | None, length: int) -> Capture:
     types = exchange.header(b"content-type")
-    return Capture(
-        exchange.url,
-        digits(date_of(exchange.began)),
-        REVISIT if original else media_type(types[0]) if types else "",
-        str(exchange.status),
-        payload.decode(),
-        length,
-        end - length,
-        filename,
-    )
+    mime = REVISIT if original else media_type(types[0]) if types else ""
+    date, status = stamp_of(int(exchange.began)), str(exchange.status)
+    return Capture(exchange.url, date, mime, status, payload.decode(), length, -1, "")
 
 
-def _as_warc(date: str) -> str:
-    return f"{date[:4]}-{date[4:6]}-{date[6:8]}T{date[8:10]}:{date[10:12]}:{date[12:14]}Z"
+def _as_warc(date: str) -> bytes:
+    day, time = f"{date[:4]}-{date[4:6]}-{date[6:8]}", f"{date[8:10]}:{date[10:12]}:{date[12:14]}"
+    return f"{day}T{time}Z".encode()

@@ -9,6 +9,7 @@ import json
 import re
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _quoted
+from time import gmtime, strftime
 from typing import NamedTuple
 
 from rdfaspider.archive.keys import key_of
@@ -39,6 +40,10 @@ class Capture(NamedTuple):
         )
         return f"{key_of(self.url)} {self.date} {fields}\n".encode("utf-8", "backslashreplace")
 
+    def at(self, offset: int, filename: str) -> Capture:
+        """Return it with the place where it is."""
+        return Capture(*self[:6], offset, filename)
+
     @classmethod
     def of_line(cls, line: bytes) -> Capture:
         """Read a line; ValueError if it is none."""
@@ -59,6 +64,7 @@ class Capture(NamedTuple):
             raise ValueError(f"This is no line of an index: {line[:80]!r}.") from error
 
 
+@lru_cache(256)
 def media_type(header: bytes) -> str:
     """Return the media type of a Content-Type, "" if it has none."""
     found = _TYPE.match(header.decode("latin-1").strip())
@@ -69,3 +75,9 @@ def media_type(header: bytes) -> str:
 def digits(date: str) -> str:
     """Return a date of WARC as an index writes it."""
     return re.sub(r"\D", "", date)[:14]
+
+
+@lru_cache(64)
+def stamp_of(seconds: int) -> str:
+    """Return a time as an index writes it."""
+    return strftime("%Y%m%d%H%M%S", gmtime(seconds))

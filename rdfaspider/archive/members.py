@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _GZIP = 31  # what zlib calls the format
 _CHUNK = 1 << 18
+_SHORT = 1 << 13  # bytes of a record for which the lowest level is good enough
 # Bytes kept of what a member unpacks to: a record's headers and those of HTTP are well below.
 HEAD = 1 << 18
 
@@ -29,8 +30,8 @@ else:
 
     def pack(data: bytes) -> bytes:
         """Return a member."""
-        # The highest level takes three quarters more time for two percent of the size.
-        return isal_zlib.compress(data, 2, _GZIP)
+        # The highest level gains nothing for a request, one percent at 6 KB and five percent at 60 KB.
+        return isal_zlib.compress(data, 1 if len(data) < _SHORT else 3, _GZIP)
 
 
 class Member(NamedTuple):

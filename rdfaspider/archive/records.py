@@ -16,7 +16,29 @@ if TYPE_CHECKING:
 
     from rdfaspider.archive.exchange import Exchange, Headers
 
-_SAME_PAYLOAD = b"http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+# No record has a digest of its block beside that of the payload: the checksum of its gzip member covers it,
+# and digests cannot be packed. Heritrix does the same.
+_BEGIN = b"WARC/1.1\r\nWARC-Type: %b\r\nWARC-Record-ID: %%b\r\nWARC-Date: %%b\r\n"
+_END = b"Content-Type: %b\r\nContent-Length: %%d\r\n\r\n%%b\r\n\r\n"
+_INFO = _BEGIN % b"warcinfo" + b"WARC-Filename: %b\r\n" + _END % b"application/warc-fields"
+_METADATA = (
+    _BEGIN % b"metadata"
+    + b"WARC-Target-URI: %b\r\nWARC-Concurrent-To: %b\r\n"
+    + _END % b"application/warc-fields"
+)
+_REQUEST = (
+    _BEGIN % b"request"
+    + b"WARC-Target-URI: %b\r\n%bWARC-Concurrent-To: %b\r\n"
+    + _END % b"application/http; msgtype=request"
+)
+_ANSWER = (
+    _BEGIN % b"%b" + b"WARC-Target-URI: %b\r\n%b" + _END % b"application/http; msgtype=response"
+)
+_REFERENCE = (
+    b"WARC-Payload-Digest: %b\r\n"
+    b"WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest\r\n"
+    b"WARC-Refers-To-Target-URI: %b\r\nWARC-Refers-To-Date: %b\r\n"
+)
 # Say how the body went over the line; it is kept without chunks, and maybe not to its end.
 _FRAMING = {
     b"transfer-encoding": b"X-Crawl-Transfer-Encoding",
@@ -32,7 +54,7 @@ class Original(NamedTuple):
     """The capture that has the payload of a revisit."""
 
     url: str
-    date: str
+    date: bytes
 
 
 # Python's own function takes four times as long as this table of ten bits.
@@ -48,25 +70,18 @@ def digest(data: bytes) -> bytes:
 
 
 @lru_cache(64)
-def _date(seconds: int) -> str:
-    return strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(seconds))
-
-
-def date_of(seconds: float) -> str:
+def date_of(seconds: int) -> bytes:
     """Return a time as WARC writes it."""
-    return _date(int(seconds))
+    return strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(seconds)).encode()
 
 
 def warcinfo(name: str, fields: Iterable[tuple[str, str]], now: float) -> bytes:
     """Return the first record of a file."""
-    head = [b"WARC-Filename: " + name.encode()]
-    return _record(
-        b"warcinfo",
+    return _INFO % (
         _identities()[0],
-        date_of(now),
-        head,
-        b"application/warc-fields",
-        _fields(fields),
+        date_of(int(now)),
+        name.encode(),
+        *_sized(_fields(fields)),
     )
 
 
@@ -84,62 +99,34 @@ def records_of(
     original  the capture that has the same body, which is then left out
     notes     what is known besides, for the metadata record
     """
-    (identity, first, second), date = _identities(), date_of(exchange.began)
-    target = b"WARC-Target-URI: " + exchange.url.encode("utf-8", "surrogatepass")
-    with_address = [target]
-    if exchange.address:
-        with_address.append(b"WARC-IP-Address: " + exchange.address.encode())
-    concurrent = b"WARC-Concurrent-To: " + identity
-    notes = [("fetchTimeMs", f"{exchange.seconds * 1000:.0f}"), *notes]
-    fields = [target, concurrent]
-    records = [
-        _record(b"metadata", first, date, fields, b"application/warc-fields", _fields(notes))
-    ]
+    (identity, first, second), date = _identities(), date_of(int(exchange.began))
+    target = exchange.url.encode("utf-8", "surrogatepass")
+    address = b"WARC-IP-Address: %b\r\n" % exchange.address.encode() if exchange.address else b""
+    notes = (("fetchTimeMs", f"{exchange.seconds * 1000:.0f}"), *notes)
+    records = [_METADATA % (first, date, target, identity, *_sized(_fields(notes)))]
     if request:
-        fields = [*with_address, concurrent]
         block = _request(exchange)
-        kind = b"application/http; msgtype=request"
-        records.append(_record(b"request", second, date, fields, kind, block))
-    records.append(_answer(exchange, identity, with_address, payload, original))
+        records.append(_REQUEST % (second, date, target, address, identity, *_sized(block)))
+    fields = address + _about_payload(exchange, payload, original)
+    block = _response(exchange)
+    if original is None:
+        block += exchange.body
+    kind = b"revisit" if original else b"response"
+    records.append(_ANSWER % (kind, identity, date, target, fields, *_sized(block)))
     return records
 
 
-def _answer(
-    exchange: Exchange,
-    identity: bytes,
-    fields: list[bytes],
-    payload: bytes,
-    original: Original | None,
-) -> bytes:
-    fields = [*fields, b"WARC-Payload-Digest: " + payload]
-    date, kind = date_of(exchange.began), b"application/http; msgtype=response"
-    if original is None:
-        if exchange.truncated:
-            fields.append(b"WARC-Truncated: " + exchange.truncated.encode())
-        block = _response(exchange) + exchange.body
-        return _record(b"response", identity, date, fields, kind, block)
-    fields += (
-        b"WARC-Profile: " + _SAME_PAYLOAD,
-        b"WARC-Refers-To-Target-URI: " + original.url.encode("utf-8", "surrogatepass"),
-        b"WARC-Refers-To-Date: " + original.date.encode(),
-    )
-    return _record(b"revisit", identity, date, fields, kind, _response(exchange))
+def _about_payload(exchange: Exchange, payload: bytes, original: Original | None) -> bytes:
+    """Return the fields that say what became of a body."""
+    if original is not None:
+        return _REFERENCE % (payload, original.url.encode("utf-8", "surrogatepass"), original.date)
+    truncated = exchange.truncated.encode()
+    cut = b"WARC-Truncated: %b\r\n" % truncated if truncated else b""
+    return b"WARC-Payload-Digest: %b\r\n%b" % (payload, cut)
 
 
-def _record(
-    kind: bytes, identity: bytes, date: str, fields: list[bytes], content: bytes, block: bytes
-) -> bytes:
-    return b"WARC/1.1\r\nWARC-Type: %b\r\nWARC-Record-ID: %b\r\nWARC-Date: %b\r\n%b\r\n" % (
-        kind,
-        identity,
-        date.encode(),
-        b"\r\n".join(fields),
-    ) + b"WARC-Block-Digest: %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n" % (
-        digest(block),
-        content,
-        len(block),
-        block,
-    )
+def _sized(block: bytes) -> tuple[int, bytes]:
+    return len(block), block
 
 
 def _identities() -> tuple[bytes, bytes, bytes]:
@@ -156,46 +143,45 @@ def _identities() -> tuple[bytes, bytes, bytes]:
 
 
 def _fields(fields: Iterable[tuple[str, str]]) -> bytes:
-    return b"".join(
-        f"{name}: {' '.join(value.split())}\r\n".encode("utf-8", "backslashreplace")
-        for name, value in fields
-    )
+    lines = [f"{name}: {' '.join(value.split())}\r\n" for name, value in fields]
+    return "".join(lines).encode("utf-8", "backslashreplace")
 
 
 def _request(exchange: Exchange) -> bytes:
     _, _, rest = exchange.url.partition("://")
     _, _, path = rest.partition("#")[0].partition("/")
     first = f"{exchange.method} /{path} HTTP/1.1".encode("utf-8", "surrogatepass")
-    headers = ((name, value) for name, value in exchange.asked if name.lower() not in _SECRET)
-    return _head(first, headers) + exchange.sent
+    lines = [b"%b: %b" % pair for pair in exchange.asked if pair[0].lower() not in _SECRET]
+    return _head(first, lines) + exchange.sent
 
 
 def _response(exchange: Exchange) -> bytes:
     first = b"HTTP/%b %d %b" % (exchange.version.encode(), exchange.status, exchange.reason)
-    return _head(first, _as_kept(exchange.headers, len(exchange.body)))
+    return _head(first, _as_kept(exchange.headers, b"%d" % len(exchange.body)))
 
 
-def _as_kept(headers: Headers, size: int) -> Headers:
+def _as_kept(headers: Headers, length: bytes) -> list[bytes]:
     """Return the headers as they came, but those that the body as it is kept belies under other names."""
-    length = b"%d" % size
-    kept = []
+    lines = []
     has_length = False
     for name, value in headers:
         lower = name.lower()
-        if lower == b"content-length" and value == length and not has_length:
-            has_length = True
-        elif lower in _FRAMING:
-            name = _FRAMING[lower]
-        kept.append((name, value))
+        if lower in _FRAMING:
+            if lower == b"content-length" and value == length and not has_length:
+                has_length = True
+            else:
+                name = _FRAMING[lower]
+        lines.append(b"%b: %b" % (name, value))
     if not has_length:
-        kept.append((b"Content-Length", length))
-    return tuple(kept)
+        lines.append(b"Content-Length: " + length)
+    return lines
 
 
-def _head(first: bytes, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    lines = [first, *(b"%b: %b" % pair for pair in headers)]
-    text = b"\r\n".join(lines)
+def _head(first: bytes, lines: list[bytes]) -> bytes:
+    text = b"\r\n".join((first, *lines, b"", b""))
     # A server that got a line feed into a value would write headers of its own.
-    if text.count(b"\n") >= len(lines) or text.count(b"\r") >= len(lines):
-        text = b"\r\n".join(b" ".join(line.splitlines()) for line in lines)
-    return text + b"\r\n\r\n"
+    most = len(lines) + 2
+    if text.count(b"\n") > most or text.count(b"\r") > most:
+        whole = (b" ".join(line.splitlines()) for line in (first, *lines))
+        text = b"\r\n".join((*whole, b"", b""))
+    return text

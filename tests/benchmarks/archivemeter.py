@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
+from threading import local
 from time import process_time, thread_time
 from typing import Any, Self
 
@@ -19,17 +20,22 @@ from rdfaspider.resolver import aiohttp
 from rdfaspider.resolver.capture import exchange_of
 
 SPENT = {"thread": 0.0, "loop": 0.0}
+within = local()
 
 
 def metered(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that adds its CPU time to that of a part."""
+    """Return a function that adds its CPU time to that of a part, unless it runs within another such."""
 
     def call(*arguments: Any, **options: Any) -> Any:
+        if getattr(within, "metered", False):
+            return function(*arguments, **options)
+        within.metered = True
         began = thread_time()
         try:
             return function(*arguments, **options)
         finally:
             SPENT[part] += thread_time() - began
+            within.metered = False
 
     return call
 
@@ -56,6 +62,7 @@ class MeteredPipeline(ArchivePipeline):
     def __init__(self, crawler: Crawler, archive: Archive) -> None:
         super().__init__(crawler, archive)
         archive.put = metered("thread", archive.put)  # type: ignore[method-assign]
+        self._pack = metered("loop", self._pack)  # type: ignore[method-assign]
         self._written = metered("loop", self._written)  # type: ignore[method-assign]
         aiohttp.exchange_of = metered("loop", exchange_of)  # type: ignore[attr-defined]
 
