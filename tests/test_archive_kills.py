@@ -23,6 +23,7 @@ from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
 from rdfaspider.urls.keys import to_url
+from tests.archive.judges import validate
 
 PROJECT = Path(__file__).parent.parent
 
@@ -79,6 +80,7 @@ def check_archive(directory: Path) -> None:
     with FrontierReader(str(directory / "crawl" / "frontier"), delay=1) as reader:
         done = {to_url(key) for key, record in reader.trie.subtree() if record.state == DONE}
     assert len(done) > 50
+    validate(archive)
     assert {url: records[url] for url in done if records[url] != 1} == {}
     assert Counter(capture.url for capture in captures_in(archive)) == records
 

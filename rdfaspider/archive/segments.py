@@ -17,6 +17,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from rdfaspider.archive.locks import create_locked, remove_left
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
@@ -35,11 +37,11 @@ def write_segment(directory: Path, level: int, lines: Iterable[bytes]) -> None:
     """Write sorted lines as one segment."""
     name = f"{level}-{uuid4().hex}.cdxj"
     new = directory / f"{name}.new"
-    with new.open("wb") as file:
+    with os.fdopen(create_locked(new), "wb") as file:
         file.writelines(lines)
         file.flush()
         os.fsync(file.fileno())
-    new.replace(directory / name)
+        new.replace(directory / name)
 
 
 def merge(directory: Path) -> None:
@@ -49,11 +51,8 @@ def merge(directory: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        for left in directory.glob("*.cdxj.new"):
-            # Another writer may be about to name it.
-            if left.name.startswith("0-"):
-                continue
-            left.unlink()
+        for path in directory.glob("*.cdxj.new"):
+            remove_left(path)
         while crowd := _crowd(directory):
             level, files = crowd
             write_segment(directory, level + 1, _merged(files))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.archive import index
 from rdfaspider.archive.doubt import in_doubt, note
+from rdfaspider.archive.locks import create_locked, lock_left, remove_left
 from rdfaspider.archive.reader import OPEN, scan
 
 if TYPE_CHECKING:
@@ -35,10 +36,8 @@ class WarcFile:
         self.size = 0
         self._path = directory / f"{self.name}{OPEN}"
         new = directory / f"{self.name}.new"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-        self._file = os.open(new, flags, 0o644)
         # Locked before it has its name: another worker that starts would take it for one that was left.
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._file = create_locked(new)
         new.rename(self._path)
 
     def append(self, data: bytes) -> None:
@@ -66,30 +65,15 @@ def mend(directory: Path) -> dict[str, str]:
     """
     with (directory / "mend.lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        for path in directory.glob("*.warc.gz.new"):
+            remove_left(path)
         for path in sorted(directory.glob(f"*.warc.gz{OPEN}")):
-            _mend_if_left(directory, path)
+            if (file := lock_left(path)) is not None:
+                try:
+                    _mend(directory, path, file)
+                finally:
+                    os.close(file)
         return in_doubt(directory)
-
-
-def _mend_if_left(directory: Path, path: Path) -> None:
-    try:
-        file = os.open(path, os.O_RDWR)
-    except FileNotFoundError:
-        return  # its writer has ended it
-    try:
-        if _is_left(path, file):
-            _mend(directory, path, file)
-    finally:
-        os.close(file)
-
-
-def _is_left(path: Path, file: int) -> bool:
-    """Lock a file; tell whether it is still there and nobody writes to it."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return path.exists()
 
 
 def _mend(directory: Path, path: Path, file: int) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import subprocess
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZipFile
@@ -19,10 +17,6 @@ from rdfaspider.archive.archive import Archive, Entry
 from rdfaspider.archive.exchange import Exchange, Headers
 from rdfaspider.archive.index import add_segment, captures_in
 from rdfaspider.archive.reader import files_of
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it imports what setuptools will drop
-    from cdxj_indexer.main import CDXJIndexer
 
 Scrapy = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -120,15 +114,6 @@ def test_what_is_wrong_is_found(scrapy: Scrapy, archive: Path) -> None:
     assert "another payload than its digest says" in done.stdout
     assert f"{second.name} is damaged" in done.stdout
     assert "gone.warc.gz, which is not there" in done.stdout
-
-
-def test_the_index_is_that_of_cdxj_indexer(archive: Path) -> None:
-    output = io.StringIO()
-    files = [str(path) for path in files_of(archive)]
-    CDXJIndexer(output, files, records="response,revisit").process_all()
-    assert sorted(output.getvalue().splitlines(keepends=True)) == [
-        capture.line().decode() for capture in captures_in(archive)
-    ]
 
 
 def test_an_archive_is_packed_for_replay(scrapy: Scrapy, archive: Path, tmp_path: Path) -> None:
