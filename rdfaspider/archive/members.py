@@ -43,10 +43,13 @@ class Member(NamedTuple):
     head: bytes
 
 
-def members(file: BinaryIO, offset: int = 0) -> Iterator[Member]:
+def members(
+    file: BinaryIO, offset: int = 0, feed: Callable[[bytes], None] | None = None
+) -> Iterator[Member]:
     """Yield the whole members of a file; what comes after the last is torn, or no gzip.
 
-    Memory is bounded however much a member unpacks to.
+    Memory is bounded however much a member unpacks to. `feed` gets all that a member unpacks to, in pieces,
+    before it is yielded.
     """
     file.seek(offset)
     data = b""
@@ -65,6 +68,8 @@ def members(file: BinaryIO, offset: int = 0) -> Iterator[Member]:
             data = rest
             size += len(piece)
             head += piece[: HEAD - len(head)]
+            if feed is not None:
+                feed(piece)
         yield Member(offset, read, size, bytes(head))
         offset += read
 

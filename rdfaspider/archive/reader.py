@@ -9,7 +9,7 @@ from rdfaspider.archive.captures import REVISIT, Capture, digits, media_type
 from rdfaspider.archive.members import Member, members, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 OPEN = ".open"
 # Bytes that a record may have: twice what a page may have by far.
@@ -108,10 +108,15 @@ def files_of(archive: Path) -> Iterator[Path]:
     yield from sorted(archive.glob("*.warc.gz"))
 
 
-def scan(path: Path, filename: str, offset: int = 0) -> Iterator[tuple[Member, Capture | None]]:
-    """Yield the whole records of a file, and the capture that each is."""
+def scan(
+    path: Path, filename: str, offset: int = 0, feed: Callable[[bytes], None] | None = None
+) -> Iterator[tuple[Member, Capture | None]]:
+    """Yield the whole records of a file, and the capture that each is.
+
+    Before that, `feed` gets all bytes of the record.
+    """
     with path.open("rb") as file:
-        for member in members(file, offset):
+        for member in members(file, offset, feed):
             if not is_whole(member):
                 return
             yield member, capture_of(member, filename)

@@ -65,7 +65,11 @@ _SHIFTS = tuple(range(150, -1, -10))
 
 def digest(data: bytes) -> bytes:
     """Return a digest as archives write it."""
-    number = int.from_bytes(sha1(data, usedforsecurity=False).digest())
+    return written(sha1(data, usedforsecurity=False).digest())
+
+
+def written(sha1_digest: bytes) -> bytes:
+    number = int.from_bytes(sha1_digest)
     return b"sha1:" + b"".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from rdfaspider.archive import index
 from rdfaspider.archive.captures import Capture
 from rdfaspider.archive.index import Journal, captures_in, look_up
+from rdfaspider.archive.locks import create_locked
 from rdfaspider.archive.segments import find, merge, segments, write_segment
 
 LINES = st.lists(st.from_regex(rb"\A[a-c]{1,3} [0-9]{2}\n\Z"), max_size=30)
@@ -71,3 +73,12 @@ def test_a_date_finds_the_nearest_capture(tmp_path: Path) -> None:
 def test_a_line_that_is_none_is_an_error_in_a_sentence() -> None:
     with pytest.raises(ValueError, match="no line of an index"):
         Capture.of_line(b"nonsense\n")
+
+
+def test_what_a_dead_writer_left_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "0-dead.cdxj.new").write_bytes(b"half a li")
+    (tmp_path / "1-dead.cdxj.new").write_bytes(b"")
+    written = create_locked(tmp_path / "0-alive.cdxj.new")
+    merge(tmp_path)
+    assert [path.name for path in tmp_path.glob("*.new")] == ["0-alive.cdxj.new"]
+    os.close(written)
