@@ -22,6 +22,7 @@ from rdfaspider.frontier.trie import DONE
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
+from rdfaspider.stores import open_store
 from rdfaspider.urls.keys import to_url
 from tests.archive.judges import validate
 
@@ -81,11 +82,24 @@ def check_archive(directory: Path) -> None:
         done = {to_url(key) for key, record in reader.trie.subtree() if record.state == DONE}
     assert len(done) > 50
     validate(archive)
+    check_replay(directory)
     assert {url: records[url] for url in done if records[url] != 1} == {}
     assert Counter(capture.url for capture in captures_in(archive)) == records
 
 
-@pytest.mark.timeout(60)
+def check_replay(directory: Path) -> None:
+    """Read all again: that must give the store of the crawl, quad by quad."""
+    command = [sys.executable, "-m", "rdfaspider", "replay", "--to", "again"]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    subprocess.run(command, cwd=directory, env=environment, check=True, capture_output=True)
+    stores = []
+    for path in (directory / "again", directory / "crawl" / "store"):
+        with open_store(str(path), read_only=True) as store:
+            stores.append({str(quad) for quad in store.quads()})
+    assert stores[0] and stores[0] == stores[1]
+
+
+@pytest.mark.timeout(120)
 def test_every_page_has_one_record_after_kills(tmp_path: Path) -> None:
     parameters = Parameters(seed=3, hosts=8, levels=2, pages=4, links_across=2, latency=0.03)
     assert kill_often(tmp_path, parameters, kills=3) >= 2

@@ -26,21 +26,29 @@ def answer(archive: Path, capture: Capture) -> tuple[bytes, bytes]:
     """Return the head of an answer and its body, unpacked; ValueError if that cannot be had."""
     record = read(archive, capture)
     head = record.block.partition(b"\r\n\r\n")[0]
-    body = (
-        _original(archive, capture, record).payload if record.kind == "revisit" else record.payload
-    )
-    for coding in reversed(_codings(head)):
-        body = _unpacked(body, coding)
-    return head, body
+    body = original_of(archive, record).payload if record.kind == "revisit" else record.payload
+    return head, unpacked_body(head, body)
 
 
-def _original(archive: Path, capture: Capture, revisit: Record) -> Record:
-    """Return the record that has the body of a revisit."""
+def original_of(archive: Path, revisit: Record) -> Record:
+    """Return the record that has the body of a revisit; ValueError if it is not in the index."""
     date = digits(revisit.text(b"warc-refers-to-date"))
+    digest = revisit.text(b"warc-payload-digest")
     for other in look_up(archive, revisit.text(b"warc-refers-to-target-uri")):
-        if other.mime != REVISIT and other.digest == capture.digest and other.date == date:
+        if other.mime != REVISIT and other.digest == digest and other.date == date:
             return read(archive, other)
-    raise ValueError(f"The body of {capture.url} is in a record that is not in this archive.")
+    url = revisit.text(b"warc-target-uri")
+    raise ValueError(f"The body of {url} is in a record that is not in this archive.")
+
+
+def unpacked_body(head: bytes, body: bytes, most: int = 0) -> bytes:
+    """Return a body as its server had it before it packed it; ValueError if that cannot be had.
+
+    With `most`, what is beyond so many bytes is left out; else a body that is far too long is refused.
+    """
+    for coding in reversed(_codings(head)):
+        body = _unpacked(body, coding, most or _MOST + 1)
+    return body[:most] if most else _bounded(body)
 
 
 def _codings(head: bytes) -> list[str]:
@@ -52,25 +60,24 @@ def _codings(head: bytes) -> list[str]:
     return [coding for coding in codings if coding not in ("", "identity")]
 
 
-def _unpacked(body: bytes, coding: str) -> bytes:
+def _unpacked(body: bytes, coding: str, most: int) -> bytes:
     if coding == "br":
-        return _unpacked_brotli(body)
+        return _unpacked_brotli(body, most)
     for window in _WINDOWS.get(coding, ()):
-        unpacker = zlib.decompressobj(window)
         try:
-            unpacked = unpacker.decompress(body, _MOST + 1)
+            return zlib.decompressobj(window).decompress(body, most)
         except zlib.error:
             continue
-        return _bounded(unpacked)
     raise ValueError(f"The body cannot be unpacked ({coding[:20]}).")
 
 
-def _unpacked_brotli(body: bytes) -> bytes:
+def _unpacked_brotli(body: bytes, most: int) -> bytes:
     brotli: Any = import_module("brotli")  # Scrapy brings it
     try:
-        return _bounded(brotli.Decompressor().process(body, output_buffer_limit=_MOST + 1))
+        unpacked: bytes = brotli.Decompressor().process(body, output_buffer_limit=most)
     except brotli.error as error:
         raise ValueError("The body cannot be unpacked (br).") from error
+    return unpacked
 
 
 def _bounded(body: bytes) -> bytes:

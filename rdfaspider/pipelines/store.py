@@ -78,7 +78,7 @@ def outbox_options(settings: BaseSettings) -> dict[str, Any]:
     }
 
 
-def _crawl_of(settings: BaseSettings) -> str:
+def crawl_of(settings: BaseSettings) -> str:
     """Return the name of the crawl for what is known of its fetches, "" if that is not stored."""
     if not settings.getbool("STORE_PROVENANCE"):
         return ""
@@ -107,9 +107,9 @@ class StorePipeline:
         settings = crawler.settings
         url = store_url(settings)
         if is_shared(url):
-            return cls(crawler, ServedStore(url), _crawl_of(settings))
+            return cls(crawler, ServedStore(url), crawl_of(settings))
         store = open_store(url, **outbox_options(settings))
-        return cls(crawler, cast("Outbox | Embedded", store), _crawl_of(settings))
+        return cls(crawler, cast("Outbox | Embedded", store), crawl_of(settings))
 
     def open_spider(self) -> None:
         self.crawler.signals.send_catch_log(store_opened, pipeline=self)
