@@ -5,6 +5,7 @@ from __future__ import annotations
 from calendar import timegm
 from collections import Counter, OrderedDict
 from contextlib import suppress
+from functools import lru_cache
 from time import strptime
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -194,6 +195,7 @@ def _text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
+@lru_cache(1024)
 def seconds_of(date: str) -> float:
     try:
         return timegm(strptime(date[:19], "%Y-%m-%dT%H:%M:%S"))

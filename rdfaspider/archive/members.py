@@ -6,7 +6,7 @@ ISA-L packs in a quarter of zlib's time; where it has no wheel, zlib does it. An
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,15 +18,25 @@ _SHORT = 1 << 13  # bytes of a record for which the lowest level is good enough
 HEAD = 1 << 18
 
 pack: Callable[[bytes], bytes]
+UnpackError: type[Exception]
+unpacker: Callable[[], Any]  # an object like those of zlib.decompressobj, for one member
 try:
     from isal import isal_zlib
 except ImportError:
+    UnpackError = zlib.error
+
+    def unpacker() -> Any:
+        return zlib.decompressobj(_GZIP)
 
     def pack(data: bytes) -> bytes:
         """Return a member."""
         packer = zlib.compressobj(6, wbits=_GZIP)
         return packer.compress(data) + packer.flush()
 else:
+    UnpackError = isal_zlib.IsalError  # type: ignore[assignment]  # its stubs say an instance
+
+    def unpacker() -> Any:
+        return isal_zlib.decompressobj(_GZIP)
 
     def pack(data: bytes) -> bytes:
         """Return a member."""

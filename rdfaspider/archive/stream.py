@@ -7,9 +7,9 @@ its length costs only itself; elsewhere, what comes after it is lost.
 
 from __future__ import annotations
 
-import zlib
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from rdfaspider.archive.members import UnpackError, unpacker
 from rdfaspider.archive.reader import parse
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from rdfaspider.archive.reader import Record
 
-_GZIP = 31
 _MAGIC = b"\x1f\x8b"
 _CHUNK = 1 << 17
 # Bytes that the headers of a record may have.
@@ -50,7 +49,7 @@ def read_records(
         try:
             while member.has_more():
                 yield _read(member, most, start)
-        except (ValueError, zlib.error):
+        except (ValueError, UnpackError):
             counts["damaged"] += 1
         if not member.skip():
             return
@@ -90,23 +89,23 @@ class _Member:
 
     def __init__(self, source: _Source, *, is_packed: bool) -> None:
         self._source = source
-        self._unpacker = zlib.decompressobj(_GZIP) if is_packed else None
+        self._unpacker = unpacker() if is_packed else None
         self._buffer = bytearray()
         self._is_broken = False
 
     def _more(self) -> bool:
         """Unpack another piece into the buffer; tell whether there was one."""
-        source, unpacker = self._source, self._unpacker
-        while not (unpacker and unpacker.eof) and not self._is_broken and source.fill():
-            if unpacker is None:
+        source, unpacking = self._source, self._unpacker
+        while not (unpacking and unpacking.eof) and not self._is_broken and source.fill():
+            if unpacking is None:
                 piece, rest = source.data, b""
             else:
                 try:
-                    piece = unpacker.decompress(source.data, _CHUNK)
-                except zlib.error:
+                    piece = unpacking.decompress(source.data, _CHUNK)
+                except UnpackError:
                     self._is_broken = True
                     raise
-                rest = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+                rest = unpacking.unused_data if unpacking.eof else unpacking.unconsumed_tail
             source.advance(rest)
             self._buffer += piece
             if piece:
@@ -155,6 +154,6 @@ class _Member:
         try:
             while self._more():
                 self._buffer.clear()
-        except zlib.error:
+        except UnpackError:
             return False
         return not self._is_broken and (self._unpacker is None or self._unpacker.eof)

@@ -7,6 +7,7 @@ import os
 import sys
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -156,6 +157,7 @@ def _wanted(opts: argparse.Namespace, settings: BaseSettings) -> Wanted:
     def is_date(date: str) -> bool:
         return opts.since <= date and (not opts.until or date[: len(opts.until)] <= opts.until)
 
+    @lru_cache(1024)
     def is_type(content_type: str) -> bool:
         if types and content_type.partition(";")[0].strip().lower() not in types:
             return False
@@ -167,7 +169,7 @@ def _wanted(opts: argparse.Namespace, settings: BaseSettings) -> Wanted:
 def _replay(
     settings: BaseSettings, opts: argparse.Namespace, tally: Tally, directory: Path
 ) -> Replay:
-    from rdfaspider.extract.pool import Pool
+    from rdfaspider.extract.pool.batches import Batches
     from rdfaspider.pipelines.extract import ExtractPipeline, options_from
     from rdfaspider.pipelines.filter import FilterPipeline, rules_of
     from rdfaspider.pipelines.replay import Replay
@@ -181,7 +183,7 @@ def _replay(
     pool = None
     if processes:
         timeout, memory = settings.getfloat("EXTRACT_TIMEOUT"), settings.getint("EXTRACT_MEMORY_MB")
-        pool = Pool(processes, options, timeout=timeout, memory=memory)
+        pool = Batches(processes, options, timeout=timeout, memory=memory)
     # The crawl has an outbox of its own.
     outbox = outbox_options(settings) | {"outbox": str(directory / "outbox")}
     store: Any = open_store(store_url(settings), **outbox)

@@ -101,7 +101,7 @@ class Pool:
         found, quads = answer
         if self._suspects:
             self._suspects.forgive(url)
-        return _extraction(found, quads)
+        return extraction_of(found, quads)
 
     def hurry(self) -> None:
         """Put off pages that take long, now that there is no time for them; others are read."""
@@ -224,7 +224,7 @@ class Pool:
         await asyncio.gather(*self._ending)
 
 
-def _extraction(header: dict[str, Any], quads: bytes) -> Extraction:
+def extraction_of(header: dict[str, Any], quads: bytes) -> Extraction:
     return Extraction(
         links=header["links"],
         relations=header["relations"],
