@@ -9,10 +9,12 @@ jwarc=0.31.1
 pip="$directory/replay/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes"
 
 mkdir -p "$directory"
+rm -rf "$directory/replay"
 "${PYTHON:-python3}" -m venv "$directory/replay"
 # surt has no wheel: it is built with the setuptools of the lock.
 $pip --only-binary :all: -r locks/build.txt
 $pip --only-binary :all: --no-binary surt --no-build-isolation --no-deps -r locks/replay.txt
+touch "$directory/replay/ready"
 [ -f "$directory/jwarc-$jwarc.jar" ] || mvn --batch-mode --quiet dependency:copy \
     -Dartifact="org.netpreserve:jwarc:$jwarc:jar" -DoutputDirectory="$(cd "$directory" && pwd)" ||
     echo "No jwarc: its tests are skipped."

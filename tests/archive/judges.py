@@ -17,7 +17,7 @@ CACHE = Path(__file__).parents[2] / ".cache"
 def tool(name: str) -> str:
     """Return the path of a program, or skip where it is not installed."""
     path = CACHE / "replay" / "bin" / name
-    if not path.exists():
+    if not path.exists() or not (CACHE / "replay" / "ready").exists():
         pytest.skip(f"no {name} in .cache/replay: make .cache/replay.ready")
     return str(path)
 
