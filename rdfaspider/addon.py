@@ -3,11 +3,11 @@
 Scrapy calls an add-on before it builds a crawler. This one does three things:
 
 * A spider that does not know the frontier, such as the default one of `scrapy shell`, gets Scrapy's
-  own scheduler, downloader, middlewares and pipelines, and no JOBDIR: it works as in any Scrapy
-  project. It stays polite and behind the address guard.
-* A spider that extends ours may make requests of its own, to log in for example. The middlewares for
-  these are switched on. They cost some time for each page, so our own spider goes without.
-* Settings of Scrapy that have another name here are read into ours, or a warning says what to use.
+  scheduler, downloader, middlewares and pipelines, and no JOBDIR: it works as in any Scrapy project.
+  It stays polite and behind the address guard.
+* A spider that extends ours may yield its own requests, to log in for example. The middlewares for
+  these are switched on. They cost some time for each page, so our own spider does without.
+* Settings of Scrapy that have another name here are copied to ours, or a warning says what to use.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from logging import getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy.settings import SETTINGS_PRIORITIES, default_settings
+from scrapy.settings import default_settings
 from scrapy.utils.conf import closest_scrapy_cfg
 
 import rdfaspider.feeds  # noqa: F401  # shows Pages as items
@@ -24,6 +24,7 @@ from rdfaspider import settings as ours
 from rdfaspider.crew import settings as crew
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.scheduler.options import frontier_order, politeness_of
+from rdfaspider.settings.check import is_asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,12 +35,10 @@ if TYPE_CHECKING:
 
 logger = getLogger(__name__)
 
-_PROJECT = SETTINGS_PRIORITIES["project"]
-
-# What the scheduler asks of a spider.
+# The methods of a spider that the scheduler calls.
 _FRONTIER_METHODS = ("failed", "follow", "recall")
 
-# What goes back to Scrapy's default for spiders that do not know the frontier.
+# Settings that get Scrapy's default for spiders that do not know the frontier.
 _WIRING = (
     "SCHEDULER",
     "DOWNLOADER",
@@ -67,7 +66,7 @@ _KEPT = {
 _START_REQUESTS = {"rdfaspider.resolver.typed.StartRequests": 10}
 
 _HTTP_AUTH = "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware"
-# For requests of a spider's own; those of the frontier are marked so that these let them pass.
+# For a spider's own requests; those of the frontier are marked so that these ignore them.
 _DOWNLOADER_MIDDLEWARES = (
     _HTTP_AUTH,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware",
@@ -79,7 +78,7 @@ _SPIDER_MIDDLEWARES = (
     "scrapy.spidermiddlewares.referer.RefererMiddleware",
 )
 
-# Settings of Scrapy that do nothing for a crawl of the frontier, and what to use.
+# Settings of Scrapy without effect on a crawl of the frontier, and what to use instead.
 _WITHOUT_EFFECT = {
     "CONCURRENT_REQUESTS_PER_DOMAIN": "POLITENESS_AT_ONCE limits the requests to a host",
     "DOWNLOAD_SLOTS": "POLITENESS_DELAY and POLITENESS_AT_ONCE hold for all hosts",
@@ -107,7 +106,7 @@ class Addon:
         _read_scrapys_settings(settings)
         if crew.size_of(settings) > 1:
             crew.prepare(settings)
-        # A crawl keeps the order that it was begun with.
+        # A crawl keeps the order that it began with.
         if (order := frontier_order(settings)) != settings["FRONTIER_ORDER"]:
             settings.set("FRONTIER_ORDER", order, "project")
         if settings["HTTPAUTH_USER"] or settings["HTTPAUTH_PASS"]:
@@ -128,7 +127,7 @@ def _knows_frontier(spider_class: type[Spider]) -> bool:
 
 
 def _wire_as_scrapy_does(settings: BaseSettings) -> None:
-    """Undo what this project changed, politeness and the guard excepted."""
+    """Undo what this project changed, except politeness and the guard."""
     for name in _WIRING:
         _replace(settings, name, getattr(default_settings, name, None))
     settings["EXTENSIONS_BASE"].update(_KEPT, "project")
@@ -142,29 +141,27 @@ def _wire_as_scrapy_does(settings: BaseSettings) -> None:
 
 
 def _replace(settings: BaseSettings, name: str, value: Any) -> None:
-    """Set a setting that neither the command line, the spider nor a user's project has changed."""
+    """Set a setting unless the command line, the spider or a user's project has changed it."""
     if settings[name] == getattr(ours, name, settings[name]) and not _is_users(settings, name):
         settings.set(name, value, "project")
 
 
 def _is_users(settings: BaseSettings, name: str) -> bool:
-    """Tell whether a user has set something, by hand, in a spider or in a project of their own."""
-    if (settings.getpriority(name) or 0) > _PROJECT:
-        return True
+    """Tell whether a user has set something: directly, in a spider or in another project."""
     usual = getattr(ours, name, getattr(default_settings, name, None))
-    return bool(settings[name] != usual)
+    return is_asked(settings, name) or bool(settings[name] != usual)
 
 
 def _switch_on(settings: BaseSettings, table: str, names: Iterable[str]) -> None:
-    """Put components back to the places that they have in Scrapy."""
+    """Enable components with the priorities that they have in Scrapy."""
     places = getattr(default_settings, table)
     settings[table].update({name: places[name] for name in names}, "project")
 
 
 def _read_scrapys_settings(settings: BaseSettings) -> None:
-    """Set ours by what a user of Scrapy would set, and warn of the rest."""
+    """Copy settings of Scrapy to ours, and warn of those without effect."""
     if settings.getbool("AUTOTHROTTLE_ENABLED"):
-        # Scrapy's delay is that in which so many requests are under way, on average.
+        # Scrapy's delay is the latency divided by the number of concurrent requests.
         factor = 1 / (settings.getfloat("AUTOTHROTTLE_TARGET_CONCURRENCY") or 1.0)
         _translate(settings, "AUTOTHROTTLE_ENABLED", "POLITENESS_LATENCY_FACTOR", factor)
     if settings.getint("DEPTH_LIMIT"):
@@ -173,7 +170,7 @@ def _read_scrapys_settings(settings: BaseSettings) -> None:
         times = settings.getint("RETRY_TIMES") if settings.getbool("RETRY_ENABLED") else 0
         _translate(settings, "RETRY_TIMES", "FRONTIER_RETRIES", times)
     if settings.getbool("HTTPCACHE_ENABLED") and not closest_scrapy_cfg():
-        # Scrapy looks for the directory of the project, and without one has no cache.
+        # Outside of a project directory Scrapy would have no cache.
         cache = Path(".scrapy", settings["HTTPCACHE_DIR"]).resolve()
         settings.set("HTTPCACHE_DIR", str(cache), "cmdline")
     for name, instead in _WITHOUT_EFFECT.items():

@@ -1,7 +1,7 @@
-"""The clock of a run: the wall clock as it was at the start, moved on by the monotonic one.
+"""The clock of a run: the wall clock at the start, moved on by the monotonic clock.
 
-Somebody may set the wall clock while a crawl runs, by hours even. Delays and back-off are kept in seconds
-since the epoch, because they outlive the process, but within a run they must not jump.
+The wall clock may be set while a crawl runs, even by hours. Delays and back-off are kept in seconds since the
+epoch, because they outlive the process, but within a run they must not jump.
 """
 
 from __future__ import annotations

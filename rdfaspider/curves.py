@@ -1,4 +1,4 @@
-"""Draws curves: panels with axes, two in a row, and one legend for all of them, as an SVG picture."""
+"""Draws curves as SVG: panels with axes, two in a row, and one legend."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WIDTH, _HEIGHT = 440, 270
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 18, 28, 46
 _COLOURS = ("#1b6ca8", "#d1495b", "#2a9d4a", "#b8860b", "#6a4c93", "#555555", "#008b8b", "#c2185b")
 _HEADER, _LINE = 34, 20
-# No font is known here: a letter of the legend is taken to be so wide.
+# The font is unknown: assume this width for a letter of the legend.
 _LETTER = 7.5
 
 Curve = Sequence[tuple[float, float]]
@@ -20,7 +20,7 @@ Curve = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Panel:
-    """Axes with a curve for each name of the legend, and dashed lines upright where something happened."""
+    """Axes with a curve for each name of the legend, and dashed vertical lines at `marks`."""
 
     title: str
     across: str
@@ -45,7 +45,7 @@ def draw(panels: Sequence[Panel], names: Sequence[str], title: str) -> str:
 
 
 def short(number: float) -> str:
-    """Return a number in at most five characters, as far as it is below a quadrillion."""
+    """Return a number in at most five characters, if it is below a quadrillion."""
     for unit, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if number >= 0.9995 * size:
             return f"{number / size:.3g}{unit}"
@@ -86,7 +86,7 @@ def _panel(panel: Panel) -> str:
 
 
 def _legend(names: Sequence[str], top: int) -> tuple[list[str], int]:
-    """Return the legend, as many names in a line as there is room for, and where it ends."""
+    """Return the legend, as many names on a line as fit, and where it ends."""
     parts: list[str] = []
     x, y = float(_LEFT), top
     for place, name in enumerate(names):
@@ -111,7 +111,7 @@ def _ticks(end: float) -> list[float]:
 
 
 def _step(end: float) -> float:
-    """Return the distance of round numbers of which three to six reach from 0 to the end."""
+    """Return a round step, three to six of them from 0 to the end."""
     power = 10.0 ** math.floor(math.log10(end / 5 * 1.0000001))
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor * 5 >= end * 0.999999)
 

@@ -1,6 +1,6 @@
 """Feeds (`-o items.jl`, FEEDS) of a crawl: one item for each page that was read.
 
-A Page carries what the pipelines and the scheduler need. `PageAdapter` shows Scrapy's exporters,
+A Page holds what the pipelines and the scheduler need. `PageAdapter` shows Scrapy's exporters,
 `scrapy parse` and all other users of `ItemAdapter` the fields that mean something to them.
 `FeedExporter` leaves out the Pages of redirects, failures and refusals, unless a feed asks for them:
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
-# Characters that XML cannot have, not even escaped.
+# Characters that XML cannot contain, even escaped.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
@@ -140,7 +140,7 @@ class EveryUrl(ItemFilter):
 
 
 class _OnlyItems:
-    """Asks another filter only about what is an item in the eyes of a user."""
+    """Asks another filter only about what users call items."""
 
     def __init__(self, chosen: ItemFilter) -> None:
         self.chosen = chosen
@@ -150,7 +150,7 @@ class _OnlyItems:
 
 
 class FeedExporter(ScrapyFeedExporter):
-    """Scrapy's, without Pages that no page came of."""
+    """Scrapy's exporter, without Pages of redirects, failures and refusals."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

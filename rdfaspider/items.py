@@ -2,32 +2,62 @@
 
 from __future__ import annotations
 
+import re
+import typing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from pyoxigraph import RdfFormat, parse, serialize
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, parse, serialize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pyoxigraph import Quad
 
-Outcome = Literal["done", "failed", "denied", "postponed"]
+# The most links that a page may be away from a seed.
+MAX_DEPTH = 250
+
+Outcome = typing.Literal["done", "failed", "denied", "postponed"]
+
+# An absolute IRI, without the characters that no IRI may contain (RFC 3987).
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
+
+
+@dataclass(slots=True, kw_only=True)
+class Content:
+    """What the extraction finds in a page and the pipelines pass on.
+
+    `links`, `relations` and `texts` run in parallel. The statements are N-Quads, a line each, which most
+    parts of the crawler hand on as they are.
+    """
+
+    links: list[str] = field(default_factory=list)
+    relations: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    nquads: bytes = b""
+    predicates: list[str] = field(default_factory=list)  # of the statements, each once
+    longest: int = 0  # characters of the longest object, as it is written
+
+
+# The fields of Content: what robots directives call `nofollow`, and what they call `noindex`.
+LINKS = ("links", "relations", "texts")
+STATEMENTS = ("nquads", "predicates", "longest")
 
 
 @dataclass(slots=True, repr=False)
-class Page:
+class Page(Content):
     """What became of one URL that was taken from the frontier.
 
-    Every URL taken yields exactly one Page, whatever happened to it, so that the counts add up:
-    `done` was answered (with a page, a redirect, or something that is not a page), `failed` was
-    not, `denied` was not asked for because robots.txt forbids it. `reason` labels the counter. A failure
-    that is `transient` is worth another try. `postponed` is a URL that was not asked for and waits for
-    another turn of its host, or one whose page could not be read yet. `number` is that of the scheduler's
-    grant. `hops` counts the redirects that led here. `strikes` counts the pages of its domain that have
-    cost a worker lately; its host is left alone.
-    A page that is to be read (`is_read`) comes with a `body`, which the extract pipeline turns into
-    links and quads. The quads are kept as N-Quads, a line each, which most hand on as they are.
+    Every URL taken yields exactly one Page, whatever happened to it, so that the counts add up. `done`
+    was answered, with a page, a redirect, or something that is not a page; `failed` was not; `denied` was
+    not requested because robots.txt forbids it; `postponed` waits for another turn of its host, or could
+    not be parsed yet. `reason` labels the counter. A `transient` failure is worth another try. `number`
+    is that of the scheduler's grant. `hops` counts the redirects that led here. `strikes` counts the
+    latest pages of its domain that took down a worker; its host is then left alone.
+    A page to parse (`is_read`) has a `body`, which the extract pipeline turns into its `Content`. `checked`
+    are the statements that the extraction or the filter has left: statements set later are other bytes, and
+    are checked before they are stored. `invalid` counts statements dropped because no store can take them.
     """
 
     url: str
@@ -46,30 +76,58 @@ class Page:
     # An Exchange: the request and its answer as they went over the line, until they are archived.
     exchange: Any = None
     noarchive: bool = False  # whether the page asks not to be
-    links: list[str] = field(default_factory=list)
-    relations: list[str] = field(default_factory=list)  # of the links, in parallel
-    texts: list[str] = field(default_factory=list)  # of the links, in parallel
     title: str = ""
     language: str = ""
     found: Mapping[str, int] = field(default_factory=dict)  # quads in the page, by format
-    text: str = ""  # only where somebody wants to read it
-    topic: tuple[int, int] | None = None  # its number and score, None where nobody has judged it
+    text: str = ""  # only if a topics file needs it
+    topic: tuple[int, int] | None = None  # its number and score, None without a topics file
     topics: list[str] = field(default_factory=list)  # the names of all that it is about, best first
-    nquads: bytes = b""
-    # What the filter has to know of them, if they are as the extraction left them.
-    predicates: list[str] | None = None
-    longest: int = 0
+    checked: bytes = b""
+    invalid: int = 0
 
     @property
     def quads(self) -> tuple[Quad, ...]:
-        """The statements, read anew each time; to change them, set others."""
-        # A term that no store would take is for the filter to find.
+        """The statements, parsed each time; to change them, set others."""
+        # Lenient, because it is for the filter to find terms that no store can take.
         return tuple(parse(self.nquads, RdfFormat.N_QUADS, lenient=True))
 
     @quads.setter
     def quads(self, quads: Iterable[Quad]) -> None:
-        self.nquads = serialize(quads, format=RdfFormat.N_QUADS) or b""
-        self.predicates = None
+        """Set the statements; N-Quads cannot express invalid ones, so these are dropped and counted."""
+        given = list(quads)
+        valid = [quad for quad in given if is_valid(quad) and _is_valid(quad.graph_name)]
+        self.invalid += len(given) - len(valid)
+        self.nquads = serialize(valid, format=RdfFormat.N_QUADS) or b""
+
+    @property
+    def is_checked(self) -> bool:
+        return self.nquads is self.checked
+
+    def take(self, content: Content, names: Iterable[str]) -> None:
+        """Copy fields of what was extracted."""
+        for name in names:
+            setattr(self, name, getattr(content, name))
+        self.checked = content.nquads
+
+    def keep(self, quads: Iterable[Quad]) -> None:
+        """Set statements that are checked already."""
+        self.nquads = self.checked = serialize(quads, format=RdfFormat.N_QUADS) or b""
+
+    def check(self) -> None:
+        """Drop and count the statements that no store can take, unless they are checked."""
+        if self.is_checked:
+            return
+        try:
+            self.quads = self.quads
+        except SyntaxError:  # one is not even N-Quads: find out which
+            quads: list[Quad] = []
+            for line in self.nquads.split(b"\n"):
+                try:
+                    quads += parse(line, RdfFormat.N_QUADS, lenient=True)
+                except SyntaxError:
+                    self.invalid += 1
+            self.quads = quads
+        self.checked = self.nquads
 
     @property
     def quad_count(self) -> int:
@@ -87,11 +145,30 @@ class Page:
 
 
 def is_for_page(meta: Mapping[str, Any]) -> bool:
-    """Tell by the meta of a request whether it is for a page; robots.txt and sitemaps may be anything."""
+    """Tell by its meta whether a request is for a page, rather than robots.txt or a sitemap."""
     # Only what is in the frontier has a depth.
     return "depth" in meta and "sitemap" not in meta
 
 
 def is_item(item: object) -> bool:
-    """Tell whether an item is one to users: a page that was read, or what code of their own yields."""
+    """Tell whether users call it an item: a page that was read, or what their own code yields."""
     return not isinstance(item, Page) or item.is_read
+
+
+def is_valid(quad: Quad) -> bool:
+    """Tell whether every store can take the triple of a quad: all its IRIs are absolute and valid."""
+    return _is_iri(quad.predicate.value) and _is_valid(quad.subject) and _is_valid(quad.object)
+
+
+def _is_valid(term: object) -> bool:
+    if isinstance(term, NamedNode):
+        return _is_iri(term.value)
+    if isinstance(term, Literal):
+        return _is_iri(term.datatype.value)
+    return isinstance(term, BlankNode | DefaultGraph)
+
+
+@lru_cache(4096)
+def _is_iri(text: str) -> bool:
+    """Tell whether a text is an IRI; a crawl meets the same predicates and types again and again."""
+    return _IRI.fullmatch(text) is not None

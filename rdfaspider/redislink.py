@@ -1,12 +1,12 @@
-"""The way to Redis: one server, the primary that Sentinels watch over, or a node of a cluster.
+"""Connections to Redis: one server, a primary watched by Sentinels, or a node of a cluster.
 
     redis://HOST:PORT/0                           one server, or any node of a cluster
     redis+unix:///PATH                            one server, by its socket
     redis+sentinel://HOST:PORT,HOST:PORT/NAME/0   the primary called NAME
 
 rediss:// and rediss+sentinel:// are the same with TLS. All keys that belong together share a hash tag, so
-that even in a cluster one server has them all. Which one that is, is found out before the first call, and
-again after each that has failed.
+that even in a cluster one server has them all. That server is looked for before the first call, and again
+after each failed call.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from redis.retry import Retry
 from rdfaspider.secrets import without_secrets
 
 _SENTINEL_PORT = 26379
-# Milliseconds that a replica has to say that it is up to date.
+# Milliseconds in which a replica must confirm that it is up to date.
 _REPLICATION = 1000
-# What is raised when a server does not answer, has the keys no more, or takes no writes. Of an error inside a
-# script, older servers tell only in its text.
+# Errors of a server that does not answer, no longer has the keys, or accepts no writes. Older servers report
+# those inside a script only in the text.
 _ELSEWHERE = (
     redis.ConnectionError,
     redis.TimeoutError,
@@ -42,18 +42,18 @@ _ELSEWHERE = (
 
 
 def split_query(url: str, name: str, default: str) -> tuple[str, str]:
-    """Return a URL without one member of its query, and that member; ValueError if it is no URL."""
+    """Return a URL without one parameter of its query, and that parameter; ValueError if it is not a URL."""
     try:
         query = parse_qs(urlsplit(url).query)
         for each in _hosts(url):
             _ = urlsplit(f"//{each}").port
-    except ValueError:  # whose words might show a password
+    except ValueError:  # its message might show a password
         raise ValueError(
-            f"{without_secrets(url)} is no URL of Redis: write redis://HOST:PORT/0, and / ? # @ in a password"
-            " as %2F %3F %23 %40."
+            f"{without_secrets(url)} is not a URL of Redis: write redis://HOST:PORT/0, and / ? # @ in a"
+            " password as %2F %3F %23 %40."
         ) from None
     value = query.pop(name, [default])[-1]
-    # Put together by hand: of redis+unix:///PATH urllib would drop two slashes.
+    # Not by urllib, which would drop two slashes of redis+unix:///PATH.
     options = f"?{urlencode(query, doseq=True)}" if query else ""
     return url.partition("?")[0] + options, value
 
@@ -63,10 +63,10 @@ def _hosts(url: str) -> list[str]:
 
 
 class Primary:
-    """Finds the server that has a key and takes writes.
+    """Finds the server that has a key and accepts writes.
 
-    Layout: `_servers` has the URLs of those that can be asked: the Sentinels, or the server that was named
-    and the other nodes of its cluster.
+    Layout: `_servers` has the URLs to ask: the Sentinels, or the named server and the other nodes of its
+    cluster.
     """
 
     def __init__(self, url: str, key: str, timeout: float) -> None:
@@ -79,13 +79,13 @@ class Primary:
         self._watched, self._url, self._servers = _read(url)
 
     def find(self) -> tuple[str, dict[str, Any]]:
-        """Return its URL and the options of a client; redis.RedisError if nobody knows it."""
+        """Return its URL and the options of a client; redis.RedisError if it cannot be found."""
         failure: Exception = redis.ConnectionError("nobody answers")
         for url in self._servers:
             try:
                 found = self._ask_sentinel(url) if self._watched else self._ask_server(url)
             except (redis.RedisError, OSError, ValueError, TypeError) as error:
-                failure = error  # the last two of an option that there is not
+                failure = error  # the last two are unknown options in the URL
             else:
                 return found, self._options
         raise _as_redis_error(failure)
@@ -103,14 +103,14 @@ class Primary:
                 slots = client.execute_command("CLUSTER SLOTS")
             except redis.AuthenticationError:
                 raise
-            except redis.ResponseError:  # it is no cluster, or one may not ask
+            except redis.ResponseError:  # it is not a cluster, or the command is forbidden
                 return url
         nodes = {
             (first, last): _elsewhere(self._url, primary[0].decode(), int(primary[1]))
             for first, last, primary, *_ in slots
             if primary[0]
         }
-        # Whoever has answered is asked first the next time.
+        # The server that answered is asked first the next time.
         self._servers = list(dict.fromkeys([url, *nodes.values(), self._url]))
         for (first, last), node in nodes.items():
             if first <= self._slot <= last:
@@ -122,7 +122,7 @@ class Primary:
 
 
 def _read(url: str) -> tuple[str, str, list[str]]:
-    """Return the name of the primary if Sentinels know it, a URL with its options, and those to be asked."""
+    """Return the name of the primary for Sentinels, a URL with its options, and the servers to ask."""
     scheme, _, rest = url.partition("+sentinel://")
     if not rest:
         plain = url.removeprefix("redis+")
@@ -135,7 +135,7 @@ def _read(url: str) -> tuple[str, str, list[str]]:
             " redis+sentinel://HOST:PORT/NAME."
         )
     places = [urlsplit(f"//{each}") for each in _hosts(url)]
-    # Account and number are those of the servers, not of the Sentinels.
+    # Account and database number belong to the servers, not to the Sentinels.
     asked = urlunsplit((scheme, "", "", parts.query, ""))
     sentinels = [
         _elsewhere(asked, each.hostname or "", each.port or _SENTINEL_PORT) for each in places
@@ -157,7 +157,7 @@ def _is_elsewhere(error: Exception) -> bool:
 
 
 class Script:
-    """A script for Redis, which is sent as a whole only once."""
+    """A Lua script for Redis, whose text is sent only once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -198,12 +198,12 @@ class RedisLink:
 
 
 class AsyncRedisLink:
-    """The same for the loop of asyncio."""
+    """The same for asyncio."""
 
     def __init__(self, url: str, key: str, timeout: float) -> None:
         self._primary = Primary(url, key, timeout)
         self._client: Any = None
-        self._has_replicas: bool | None = None  # it was not asked yet
+        self._has_replicas: bool | None = None  # not known yet
         self._finding = asyncio.Lock()
 
     async def call(self, name: str, *words: Any, **options: Any) -> Any:
@@ -224,9 +224,9 @@ class AsyncRedisLink:
             return await self.call("eval", script.text, len(keys), *keys, *words)
 
     async def run_safely(self, script: Script, keys: list[str], *words: Any) -> Any:
-        """Run a script; return when a replica has what it has done, if there is any.
+        """Run a script; return when a replica has its changes too, if there is a replica.
 
-        Replication is asynchronous: a replica that takes over may lack what its primary was told last.
+        Replication is asynchronous: a replica that takes over may lack the last changes of its primary.
         """
         client: Any = None
         try:
@@ -252,16 +252,16 @@ class AsyncRedisLink:
         if waits and not answers[1]:
             await self.look_for_replicas()
             if self._has_replicas:
-                raise redis.TimeoutError("no replica of Redis has what was told yet")
+                raise redis.TimeoutError("no replica of Redis has the change yet")
         return answers[0]
 
     async def look_for_replicas(self) -> None:
         """Find out whether the server has replicas now."""
         try:
             about = await self.call("info", "replication")
-        except redis.ResponseError:  # it may not be asked
+        except redis.ResponseError:  # the command is forbidden
             about = {}
-        # One that is still getting its first copy could not take over, and acknowledges nothing for minutes.
+        # A replica that is receiving its first copy cannot take over, and acknowledges nothing for minutes.
         replicas = (each for name, each in about.items() if name.startswith("slave"))
         self._has_replicas = any(
             isinstance(each, dict) and each.get("state") == "online" for each in replicas
@@ -277,7 +277,7 @@ class AsyncRedisLink:
             return self._client
 
     async def _give_up(self, client: Any, error: Exception) -> None:
-        """Let go of the server if another one may have to be asked."""
+        """Close the connection if another server may have to be asked."""
         if _is_elsewhere(error) and client is self._client:
             await self.close()
 

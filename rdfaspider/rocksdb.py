@@ -1,14 +1,14 @@
-"""What is told of the directory of a RocksDB database before RocksDB opens it.
+"""Checks the directory of a RocksDB database before RocksDB opens it.
 
-RocksDB makes a new database where CURRENT is missing, and then deletes the files that the new one does not
-know. A MANIFEST that was cut short is to it an older state, and it deletes what came since. So each database
-is looked at first, and one that is damaged is left as it is.
+If CURRENT is missing, RocksDB makes a new database, and deletes the files that the new one does not know. It
+takes a truncated MANIFEST for an older state, and deletes what came later. So each database is checked first,
+and a damaged one is left as it is.
 
-Layout: `SEAL` has the first line of CURRENT and then, a line each, the names and sizes of the files at the
-last clean end. Whoever opens the database to write, with this program or another, makes a new MANIFEST and
-another CURRENT: then the seal counts no more. So a database whose seal counts was closed cleanly, is not open
-for writing, and has all its files, as long as they are. `OPENED` has the name and the size of the MANIFEST
-when the database was last opened to write: from then on that only grows.
+Layout: `SEAL` has the first line of CURRENT and then, on a line each, the names and sizes of the files at the
+last clean close. Opening the database for writing, with any program, makes a new MANIFEST and CURRENT, and so
+invalidates the seal. A database with a valid seal was closed cleanly, is not open for writing, and has all
+its files in full. `OPENED` has the name and the size of the MANIFEST when the database was last opened for
+writing; from then on it only grows.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pathlib import Path
 SEAL = "SEAL"
 OPENED = "OPENED"
 
-# Logs have nothing that is not in the other files too when a database was closed cleanly.
+# After a clean close the logs hold nothing that is not in the other files.
 _FILE = re.compile(r"CURRENT|MANIFEST-\d+|\d+\.(sst|blob)")
-# What CURRENT says while a database is made, before there can be any other file with data.
+# The content of CURRENT while a database is created, before any other file can have data.
 _FIRST = "MANIFEST-000001"
 
 _PROBE = """
@@ -38,12 +38,12 @@ with open(sys.argv[1], "rb") as file:
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether a directory has a database, or what is left of one."""
+    """Tell whether a directory has a database, or the remains of one."""
     return path.is_dir() and any(_has_data(file) for file in path.iterdir())
 
 
 def _has_data(file: Path) -> bool:
-    """Tell whether a file is one that a database has only when it is finished."""
+    """Tell whether a file exists only in a database that was completely created."""
     return (
         file.name == "CURRENT"
         or file.suffix in (".sst", ".blob")
@@ -55,12 +55,12 @@ def _has_data(file: Path) -> bool:
 def _size(file: Path) -> int:
     try:
         return file.stat().st_size
-    except FileNotFoundError:  # deleted meanwhile by whoever has the database open
+    except FileNotFoundError:  # deleted by the process that has the database open
         return 0
 
 
 def fault(path: Path) -> str:
-    """Return why a database must not be opened, in a few words, or "" if nothing is known against it.
+    """Return why a database must not be opened, in a few words, or "" if it may be.
 
     Raise OSError if it cannot be read.
     """
@@ -70,13 +70,13 @@ def fault(path: Path) -> str:
         return ""
     current = path / "CURRENT"
     if not current.is_file():
-        return "CURRENT is no file" if current.exists() else "CURRENT is missing"
+        return "CURRENT is not a file" if current.exists() else "CURRENT is missing"
     head = _head(path)
     if not re.fullmatch(r"MANIFEST-\d+", head):
         return "CURRENT is damaged"
     if not (path / head).is_file():
         return f"{head} is missing"
-    if head == _FIRST:  # it was being made when its process was killed
+    if head == _FIRST:  # its process was killed while creating it
         has_data = any(path.glob("*.sst"))
         return "CURRENT was replaced by that of an empty database" if has_data else ""
     if not is_sealed(path) and not any(path.glob("*.log")):
@@ -112,7 +112,7 @@ def _shrunk(path: Path, head: str) -> str:
 
 
 def _sealed(path: Path) -> dict[str, int]:
-    """Return the sizes of files by their names; none if there is no seal that counts."""
+    """Return the sizes of files by name; none if there is no valid seal."""
     try:
         head, *lines = (path / SEAL).read_text(encoding="ascii").splitlines()
         if head != _head(path):
@@ -123,23 +123,23 @@ def _sealed(path: Path) -> dict[str, int]:
 
 
 def is_sealed(path: Path) -> bool:
-    """Tell whether the database was closed cleanly and has not been opened to write since."""
+    """Tell whether the database was closed cleanly and not opened for writing since."""
     return bool(_sealed(path))
 
 
 def note_opening(path: Path) -> None:
-    """Write down what is known of a database that was opened to write just now."""
+    """Record the MANIFEST of a database that was just opened for writing."""
     with suppress(OSError):
         head = _head(path)
         (path / OPENED).write_text(f"{head} {_size(path / head)}", encoding="ascii")
 
 
 def seal(path: Path) -> None:
-    """Write down the files of a database that was closed just now.
+    """Record the files of a database that was just closed.
 
-    If somebody in this process still reads it, RocksDB has not let go of it, and may change its files yet.
+    If this process still reads it elsewhere, RocksDB has not closed it, and may still change its files.
     """
-    with suppress(OSError):  # without a seal less is noticed, and nothing is lost
+    with suppress(OSError):  # without a seal less damage is noticed, but nothing is lost
         if _is_open_here(path):
             (path / SEAL).unlink(missing_ok=True)
             return
@@ -165,9 +165,9 @@ def _target(link: Path) -> Path | None:
 
 
 def is_in_use(path: Path) -> bool:
-    """Tell whether a process has the database open to write.
+    """Tell whether a process has the database open for writing.
 
-    Another process asks, for a process that closes a file loses its locks on it.
+    Another process checks, because a process that closes a file loses its locks on it.
     """
     lock = path / "LOCK"
     if not lock.exists():

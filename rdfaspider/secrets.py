@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 
-# Parts of names, between underscores, that say so.
+# Parts of secret names, between underscores.
 _SECRET_PARTS = frozenset(
     (
         "credential",
@@ -24,14 +24,14 @@ _SECRET_PARTS = frozenset(
     )
 )
 _SECRET_NAME = re.compile(r"(?i)(api|access|private|secret)_?key$|headers$|password|authorization")
-# Names a file or a limit, not a secret.
+# The name of a file or a limit, not of a secret.
 _HARMLESS_NAME = re.compile(r"(?i)_(file|path|seconds|bytes|mb)$")
 # All up to the last @ before the path; an unescaped password may contain anything but a slash.
 _USERINFO = re.compile(r"(?<=://)([^/\s]*)@")
 _PARAMETER = re.compile(r"(?i)(?<=[?&])((?:\w*password|\w*token|api_?key)=)([^&#\s]+)")
-# Not a variable in a command that is to be pasted.
+# Not a variable in a command for pasting.
 _IN_TEXT = re.compile(r"://(?![^/\s@]*\$\{)[^/\s@<>\"']*@")
-# What the shell would expand between double quotes.
+# Characters that the shell expands between double quotes.
 _ACTIVE = re.compile(r'([\\"`$])')
 
 
@@ -48,8 +48,8 @@ def masked(text: str) -> str:
 
 
 def without_secrets(url: str) -> str:
-    """Return a URL that a user gave as it may be shown, though it may be malformed."""
-    # All up to the last @, which a password that is not escaped may have anywhere.
+    """Return a URL from a user, perhaps malformed, as it may be shown."""
+    # All up to the last @, since an unescaped password may contain others.
     return _PARAMETER.sub(r"\1…", re.sub(r"(?s)://.*@", "://…@", url))
 
 

@@ -1,8 +1,8 @@
-"""Seeds that people push to Redis, as they know it from scrapy-redis: a list, a set or a sorted set of URLs.
+"""Seeds that are pushed to Redis, as with scrapy-redis: a list, a set or a sorted set of URLs.
 
-A seed is a URL, or JSON with `url` and, if wanted, `depth` or `meta` with a depth. Whoever reads moves seeds
-to a list of its own, {KEY}:NAME, and takes them out of it when they are safe; after a kill they are read from
-there again. So a seed is taken in at least once, and a second time does no harm.
+A seed is a URL, or JSON with `url` and optionally `depth` or `meta` with a depth. A reader moves seeds to the
+list {KEY}:NAME, and removes them from it when they are safe in the frontier; after a kill it reads them from
+there again. So a seed is read at least once, and a second time does no harm.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import redis
 
+from rdfaspider.items import MAX_DEPTH
 from rdfaspider.redislink import RedisLink, split_query
 from rdfaspider.secrets import without_secrets
-from rdfaspider.urls import normalise
+from rdfaspider.urls.seedfile import seed_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 DEFAULT_KEY = "rdfa:start_urls"
 # Seeds read at a time.
 _MOST = 2_000
-# Seconds after which a server that does not answer is taken for gone.
+# Seconds after which a silent server counts as down.
 _TIMEOUT = 10.0
 
-# KEYS: where seeds are pushed, and those that this reader is taking in. ARGV: how many to read; then those
-# that are safe now. Returns what is to be taken in.
+# KEYS: where seeds are pushed, and those that this reader has taken. ARGV: how many to read, then those that
+# are safe now. Returns the seeds to add.
 _READ = """
 for i = 2, #ARGV do redis.call('LREM', KEYS[2], 1, ARGV[i]) end
 local left = tonumber(ARGV[1]) - redis.call('LLEN', KEYS[2])
@@ -46,11 +47,11 @@ return redis.call('LRANGE', KEYS[2], 0, -1)
 
 
 class SeedsUnavailable(OSError):
-    """Says in a sentence why seeds cannot be read or pushed."""
+    """Seeds cannot be read or pushed; the message says why."""
 
 
 class SeedList:
-    """The seeds at a URL, redis://HOST:PORT/0?key=KEY, as one reader of a name sees them."""
+    """The seeds at redis://HOST:PORT/0?key=KEY, as seen by one reader."""
 
     def __init__(self, url: str, reader: str = "") -> None:
         address, self.key = split_query(url, "key", DEFAULT_KEY)
@@ -60,13 +61,9 @@ class SeedList:
         self._redis = RedisLink(address, self.key, _TIMEOUT)
 
     def read(self, safe: Sequence[bytes] = ()) -> list[bytes]:
-        """Return seeds to take in, and say that some are safe that were read before."""
+        """Return seeds to add, and acknowledge those of earlier reads that are `safe`."""
         seeds: list[bytes] = self._call("eval", _READ, 2, self.key, self._mine, _MOST, *safe)
         return seeds
-
-    def acknowledge(self, safe: Sequence[bytes]) -> None:
-        """Say that seeds are safe that were read before, and read no more."""
-        self._call("eval", _READ, 2, self.key, self._mine, 0, *safe)
 
     def push(self, seeds: Sequence[str]) -> None:
         self._call("rpush", self.key, *seeds)
@@ -82,7 +79,7 @@ class SeedList:
         return int(self._call(command, self.key)) if command else 0
 
     def first(self, most: int) -> list[bytes]:
-        """Return the seeds that are read next, of a list."""
+        """Return the seeds of a list that are read next."""
         found: list[bytes] = self._call("lrange", self.key, 0, most - 1)
         return found
 
@@ -90,7 +87,7 @@ class SeedList:
         """Yield the requests that wait in a queue of scrapy-redis, as it keeps them (`read_request`)."""
         kind = self._call("type", key).decode()
         if kind not in ("list", "zset"):
-            raise SeedsUnavailable(f"{key} is no queue of scrapy-redis: it is of the type {kind}.")
+            raise SeedsUnavailable(f"{key} is not a queue of scrapy-redis: its type is {kind}.")
         command, start = ("lrange" if kind == "list" else "zrange"), 0
         while items := self._call(command, key, start, start + _MOST - 1):
             yield from items
@@ -99,7 +96,7 @@ class SeedList:
     def _call(self, name: str, *words: Any) -> Any:
         try:
             return self._redis.call(name, *words)
-        except (redis.RedisError, ValueError, TypeError) as error:  # of an option that there is not
+        except (redis.RedisError, ValueError, TypeError) as error:  # an unknown option in the URL
             raise SeedsUnavailable(
                 f"The seeds in Redis at {self._shown} cannot be reached: {without_secrets(str(error))}"
             ) from error
@@ -109,34 +106,34 @@ class SeedList:
 
 
 def read_seed(item: bytes) -> tuple[str, int]:
-    """Return the URL and the depth of a seed; ValueError if it is none."""
+    """Return the URL and the depth of a seed; ValueError if it is not one."""
     text = item.decode("utf-8", "replace").strip()
     if not text.startswith("{"):
-        return normalise(text), 0
+        return seed_url(text), 0
     data: Any = json.loads(text)
     if not isinstance(data.get("url"), str):
-        raise ValueError("there is no url in it")
+        raise ValueError("it has no url")
     meta = data.get("meta")
     depth = data.get("depth", meta.get("depth", 0) if isinstance(meta, dict) else 0)
-    if not isinstance(depth, int) or not 0 <= depth <= 250:
-        raise ValueError(f"its depth is not between 0 and 250: {depth!r}")
-    return normalise(data["url"]), depth
+    if not isinstance(depth, int) or not 0 <= depth <= MAX_DEPTH:
+        raise ValueError(f"its depth is not between 0 and {MAX_DEPTH}: {depth!r}")
+    return seed_url(data["url"]), depth
 
 
 def read_request(item: bytes) -> tuple[str, int]:
-    """Return the URL and the depth of a request that scrapy-redis has queued; ValueError if it is none."""
+    """Return the URL and the depth of a request queued by scrapy-redis; ValueError if it is not one."""
     try:
         data = _Plain(io.BytesIO(item)).load()
         url, depth = data["url"], data.get("meta", {}).get("depth", 0)
     except Exception as error:  # a pickle can raise anything
-        raise ValueError("it is no request of scrapy-redis") from error
+        raise ValueError("it is not a request of scrapy-redis") from error
     if not isinstance(url, str) or not isinstance(depth, int):
-        raise ValueError("it is no request of scrapy-redis")
-    return normalise(url), max(0, min(depth, 250))
+        raise ValueError("it is not a request of scrapy-redis")
+    return seed_url(url), max(0, min(depth, MAX_DEPTH))
 
 
 class _Plain(pickle.Unpickler):
-    """Reads texts, numbers, lists and dictionaries, and nothing that could run."""
+    """Reads texts, numbers, lists and dictionaries, and nothing that could run code."""
 
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"{module}.{name} is not read")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-# Sent by the scheduler when hosts wait to be placed at their servers, with `hosts`, pairs of an id and a
-# name, and `place`, which is to be called for each with the id and the address, an empty one if there is
-# none. It may be called at once or later, and must be called in the end.
+# Sent by the scheduler when the addresses of hosts are needed, with `hosts`, pairs of an id and a name, and
+# `place`, which must be called for each with the id and the address ("" if there is none), now or later.
 hosts_unplaced = object()
 
-# Sent by the scheduler when the scope has grown by a page to which a seed has moved, with its `url`.
+# Sent by the scheduler when a seed has moved and the scope has grown by its new page, with the `url`.
 scope_grown = object()
 
-# Sent when the store is open, with its `pipeline`, and before it is closed: until all have answered that, it
-# takes pages.
+# Sent when the store is open, with its `pipeline`, and before it closes; it accepts pages until all receivers
+# of the latter have returned.
 store_opened = object()
 store_closing = object()
 
-# Sent when the time of a crawl is over, and what is not done yet has to wait for the next run.
+# Sent when the time of a crawl is over; what is not done has to wait for the next run.
 time_is_over = object()
 
 # Sent when something that is no page was fetched while the crawl keeps an archive, with its `exchange`; who

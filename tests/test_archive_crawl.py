@@ -183,8 +183,15 @@ def test_workers_write_files_of_their_own(scrapy: Scrapy, server: str, tmp_path:
     assert not [*archive.glob("*.open")]
 
 
-def test_a_handler_that_does_not_tell_is_refused(scrapy: Scrapy, server: str) -> None:
-    handlers = '{"http": "rdfaspider.resolver.http11.GuardedHTTP11DownloadHandler"}'
+def test_a_handler_that_does_not_tell_is_refused(
+    scrapy: Scrapy, server: str, tmp_path: Path
+) -> None:
+    handler = "rdfaspider.downloader.aiohttp"
+    (tmp_path / "other.py").write_text(
+        f"from {handler} import GuardedAiohttpDownloadHandler as Guarded\n"
+        "class Handler(Guarded):\n    pass\n"
+    )
+    handlers = '{"http": "other.Handler"}'
     done = scrapy("crawl", "rdfa", "-a", f"seeds={server}", ARCHIVE=1, DOWNLOAD_HANDLERS=handlers)
     assert done.returncode and "ARCHIVE needs the download handler" in done.stderr
 

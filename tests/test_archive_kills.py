@@ -17,8 +17,8 @@ from warcio.archiveiterator import ArchiveIterator
 from rdfaspider.archive.check import check
 from rdfaspider.archive.index import captures_in
 from rdfaspider.archive.reader import files_of
-from rdfaspider.frontier.reader import FrontierReader
-from rdfaspider.frontier.trie import DONE
+from rdfaspider.frontier.tables.trie import DONE
+from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web

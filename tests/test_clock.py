@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rdfaspider.frontier import open_frontier
-from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.politeness import Experience, Politeness
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 
@@ -58,7 +58,7 @@ def test_a_clock_that_was_set_back_between_two_runs_does_not_stop_hosts(tmp_path
         frontier.put([f"http://a.test/{number}" for number in range(3)])
         taken = frontier.take(100_000.0)
         assert taken
-        frontier.report(taken.host, 100_000.0, refused=True, wanted=60.0)
+        frontier.report(taken.host, 100_000.0, Experience(refused=True, wanted=60.0))
         frontier.finish(taken, "done", 100_000.0)
     with open_frontier(str(tmp_path / "frontier"), now=92_800.0, **options) as frontier:
         seconds = frontier.wait(92_800.0)

@@ -21,7 +21,7 @@ from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
 from rdfaspider.stores import StoreUnavailable, open_store
-from rdfaspider.stores.spool import Spool
+from rdfaspider.stores.outbox.database import OutboxDatabase
 from tests.stores.conftest import PROJECT, gateway_to, rdf4j_server
 
 if TYPE_CHECKING:
@@ -164,11 +164,11 @@ def wait_until_held(log: Path, directory: Path, limit: float) -> int:
 
 def waiting(directory: Path) -> int:
     try:
-        spool = Spool(str(directory / "crawl" / "outbox"), read_only=True)
+        database = OutboxDatabase(str(directory / "crawl" / "outbox"), read_only=True)
     except StoreUnavailable:
         return 0
-    spool.close()
-    return spool.size
+    database.close()
+    return database.size
 
 
 def crawl_through_deaths(
@@ -202,7 +202,7 @@ def crawl_through_deaths(
             pass
         assert next(left, None) is None, "the crawl ended before the last death"
         # A death may fall between two writes, and then nothing was damaged.
-        assert 1 <= output[0].count("made anew and filled") <= deaths
+        assert 1 <= output[0].count("rebuilt and filled") <= deaths
         assert "wait in the outbox crawl" not in output[0]
         found = stored(f"{base}/deaths")
         assert found == expected(site)

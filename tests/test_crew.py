@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Quad
 
-from rdfaspider.frontier.reader import FrontierReader
-from rdfaspider.frontier.service.client import ServedFrontier
+from rdfaspider.frontier.views.reader import FrontierReader
+from rdfaspider.service.client import ServedFrontier
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
@@ -209,7 +209,7 @@ def test_workers_of_an_order_that_learns_have_nothing_at_hand(crawl: Crawl) -> N
         f"unix:{crawl.directory / 'crawl' / 'frontier.sock'}", onlooks=True, read_ahead=0
     ) as service:
         while len(held) < 100:
-            held += [worker["held"] for worker in service.workers()]
+            held += [worker.held for worker in service.workers()]
             time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0, crawl.text

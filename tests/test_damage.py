@@ -26,10 +26,11 @@ from rdfaspider.frontier import open_frontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
-from rdfaspider.stores import open_pages, open_store
+from rdfaspider.stores import open_sink, open_store
 from rdfaspider.stores.changes import Change
-from rdfaspider.stores.journal import Journal
-from rdfaspider.stores.spool import Spool
+from rdfaspider.stores.embedded import Embedded
+from rdfaspider.stores.embedded.journal import Journal
+from rdfaspider.stores.outbox.database import OutboxDatabase
 
 PROJECT = Path(__file__).parents[1]
 SITE = Parameters(seed=1, levels=2, pages=4)
@@ -66,10 +67,11 @@ def crawls(tmp_path_factory: pytest.TempPathFactory) -> Path:
         process.communicate()
     assert Journal.waits_in(journal)
     assert any(file.stat().st_size for file in (path / "killed" / "frontier").glob("*.log"))
-    with Spool(str(path / "files" / "outbox"), target="other") as spool:
+    with OutboxDatabase(str(path / "files" / "outbox"), target="other") as database:
         for number in range(3):
             graph = f"http://site.test/{number}"
-            spool.put(Change.of_page(graph, f'<{graph}> <{graph}> "x" <{graph}> .\n'.encode()))
+            text = f'<{graph}> <{graph}> "x" <{graph}> .\n'.encode()
+            database.put([(Change.of_page(graph, text), b"")])
     return path
 
 
@@ -219,12 +221,13 @@ def test_a_damaged_store(
         assert is_sentence(run("export"), "crawl/store is damaged")
         with (
             pytest.raises(OSError, match="crawl/store is damaged"),
-            open_store("crawl/store", outbox="crawl/outbox") as store,
+            open_sink("crawl/store", "crawl/outbox") as store,
         ):
             # A damaged block of a killed store is noticed when it is read, and RocksDB has begun to tidy up
             # by then.
             assert (name, damage) == ("killed", flipped)
-            list(store.quads())
+            assert isinstance(store, Embedded)
+            list(store.store.quads())
         assert (name, pattern) == ("killed", "*.sst") or state(Path("crawl")) == before
 
 
@@ -361,9 +364,9 @@ def test_a_crawl_that_runs_keeps_its_store_and_lets_its_frontier_be_read(
     code = """
 import sys
 from rdfaspider.frontier import open_frontier
-from rdfaspider.stores import open_store
+from rdfaspider.stores import open_sink
 frontier = open_frontier("crawl/frontier")
-store = open_store("crawl/store", outbox="crawl/outbox")
+store = open_sink("crawl/store", "crawl/outbox")
 print("ready", flush=True)
 sys.stdin.read()
 """
@@ -382,7 +385,7 @@ sys.stdin.read()
         with pytest.raises(OSError, match="in use by another crawl"):
             open_frontier("crawl/frontier")
         with pytest.raises(OSError, match="in use by another crawl"):
-            open_store("crawl/store", outbox="crawl/outbox")
+            open_sink("crawl/store", "crawl/outbox")
         assert state(Path("crawl")) == before
         process.kill()
 
@@ -402,7 +405,7 @@ def test_a_damaged_outbox(copied: Copied, run: Run, damage: Callable[[Path], Non
         run("export", "--send", store=FILES), "crawl/outbox/outbox.sqlite is damaged"
     )
     with pytest.raises(OSError, match="is damaged"):
-        open_store("nquads:crawl/pages", outbox="crawl/outbox")
+        open_sink("nquads:crawl/pages", "crawl/outbox")
     assert state(Path("crawl")) == before
 
 
@@ -414,7 +417,7 @@ def test_an_outbox_of_which_only_the_log_is_left(copied: Copied, run: Run) -> No
         run("export", "--outbox", store=FILES), "outbox.sqlite is damaged (it is missing"
     )
     with pytest.raises(OSError, match="it is missing"):
-        open_store("nquads:crawl/pages", outbox="crawl/outbox")
+        open_sink("nquads:crawl/pages", "crawl/outbox")
     assert state(Path("crawl")) == before
 
 
@@ -431,8 +434,8 @@ def test_a_page_in_the_outbox_that_cannot_be_unpacked(copied: Copied, run: Run) 
     assert ended.code == 1
     assert "crawl/outbox/outbox.sqlite is damaged" in ended.errors
     assert "Traceback" not in ended.errors
-    with Spool("crawl/outbox", read_only=True) as spool:
-        assert spool.pages == 2, "what waited before it was sent, and the rest is kept"
+    with OutboxDatabase("crawl/outbox", read_only=True) as outbox:
+        assert outbox.pages == 2, "what waited before it was sent, and the rest is kept"
 
 
 def test_an_outbox_is_read_without_a_trace(copied: Copied, run: Run) -> None:
@@ -452,7 +455,7 @@ def test_damaged_files_of_nquads(copied: Copied, run: Run, damage: Callable[[Pat
     before = state(Path("crawl"))
     assert is_sentence(run("export", "-o", "all.nq", store=FILES), "crawl/pages/pages-00001.nq.gz")
     with pytest.raises(OSError, match=r"pages-00001\.nq\.gz"):
-        open_store("nquads:crawl/pages", outbox="crawl/outbox")
+        open_sink("nquads:crawl/pages", "crawl/outbox")
     assert state(Path("crawl")) == before
     assert not Path("all.nq").exists()
 
@@ -517,7 +520,7 @@ def test_a_journal_that_cannot_be_loaded(
     before = state(Path("crawl"))
     assert is_sentence(run("sparql", ALL), "crawl/store")
     with pytest.raises(OSError, match="crawl/store"):
-        open_store("crawl/store", outbox="crawl/outbox")
+        open_sink("crawl/store", "crawl/outbox")
     if damage is missing:
         assert state(Path("crawl")) == before
 
@@ -564,7 +567,7 @@ def test_what_an_earlier_version_left_of_a_damaged_frontier(copied: Copied, run:
 
 BREAKER = """
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 
 close = LocalFrontier.close
 
@@ -596,4 +599,4 @@ def test_reading_makes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         assert is_sentence(run(*command), "There is no")
     assert [path.name for path in tmp_path.rglob("*")] == ["crawl", "store", "LOCK"]
     with pytest.raises(OSError, match="There is no store"):
-        open_pages("crawl/store", read_only=True)
+        open_store("crawl/store", read_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import re
 import socket
@@ -28,10 +27,6 @@ from tests.conftest import FATES, read_fates
 
 PROJECT = Path(__file__).parent.parent
 
-HANDLERS = {
-    "http11": "rdfaspider.resolver.http11.GuardedHTTP11DownloadHandler",
-    "aiohttp": "rdfaspider.resolver.aiohttp.GuardedAiohttpDownloadHandler",
-}
 MEGABYTE = 1 << 20
 # What a page may have here, and what the system keeps on the way between two sockets at most.
 LARGEST = MEGABYTE
@@ -312,12 +307,8 @@ def peak_while_running(process: subprocess.Popen[bytes]) -> float:
     return peak
 
 
-def crawl(directory: Path, handler: str) -> Outcome:
+def crawl(directory: Path) -> Outcome:
     settings = {
-        "DOWNLOAD_HANDLERS": json.dumps(
-            dict.fromkeys(("http", "https"), HANDLERS[handler])
-            | dict.fromkeys(("file", "ftp", "s3"), None)
-        ),
         "DOWNLOAD_MAXSIZE": LARGEST,
         "DOWNLOAD_TIMEOUT": TIMEOUT,
         "POLITENESS_DELAY": 0,
@@ -349,9 +340,9 @@ def crawl(directory: Path, handler: str) -> Outcome:
     return Outcome(fates, server, peak, output)
 
 
-@pytest.fixture(scope="module", params=HANDLERS)
-def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    return crawl(tmp_path_factory.mktemp(request.param), request.param)
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    return crawl(tmp_path_factory.mktemp("crawl"))
 
 
 def test_every_page_has_an_end_and_the_good_one_is_read(outcome: Outcome) -> None:

@@ -10,9 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.reader import FrontierReader
-from rdfaspider.frontier.trie import WAITING
+from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.frontier.tables.trie import WAITING
+from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-
-import pytest
 
 from tests.conftest import FATES, read_fates
 from tests.hostile import MEGABYTE, addresses, crawl, huge, name_of, pages, serving, with_robots
-from tests.test_slots import HANDLERS
 
 MOST_READ = 300_000
 # What is on its way between two sockets, and in their libraries.
 UNDERWAY = 16 * MEGABYTE
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
-def test_a_page_is_downloaded_as_far_as_it_is_read(tmp_path: Path, handler: str) -> None:
+def test_a_page_is_downloaded_as_far_as_it_is_read(tmp_path: Path) -> None:
     sizes: list[int] = []
     with serving({"127.0.0.1": with_robots(huge(1 << 20, sizes))}) as web:
         crawled = crawl(
             tmp_path,
             [f"http://127.0.0.1:{web.port}/"],
-            DOWNLOAD_HANDLERS=json.dumps(dict.fromkeys(("http", "https"), HANDLERS[handler])),
             EXTRACT_MAX_BYTES=MOST_READ,
             FEEDS=FATES,
         )

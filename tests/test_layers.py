@@ -16,9 +16,10 @@ LAYERS = (
     ("addon",),
     ("crew",),
     ("__main__", "commands", "spiders"),
-    ("scheduler", "downloader", "resolver", "middlewares", "pipelines", "extensions", "feeds"),
+    ("scheduler", "downloader", "middlewares", "pipelines", "extensions", "feeds"),
+    ("resolver",),
     ("settings",),
-    ("simulator",),
+    ("simulator", "service"),
     ("frontier", "linkgraph", "site"),
     ("focus",),
     ("extract", "stores", "archive", "robots", "seedlist"),
@@ -26,7 +27,7 @@ LAYERS = (
     ("secrets",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-PLUGS = 4  # the lowest layer that may import Scrapy
+PLUGS = 5  # the lowest layer that may import Scrapy
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

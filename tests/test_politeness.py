@@ -19,7 +19,7 @@ import pytest
 from rdfaspider.frontier import open_frontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.robots import Robots
-from rdfaspider.robots.record import DAY, Record
+from rdfaspider.robots.record import DAY, RobotsRecord
 
 if TYPE_CHECKING:
     from tests.conftest import Crawler
@@ -242,18 +242,18 @@ def test_each_answer_means_what_the_rfc_says(crawl: Crawler, serve: Serve) -> No
     assert {len(server.times["/robots.txt"]) for server in servers.values()} == {1}
 
 
-def known(rules: str = "User-agent: *\nDisallow: /a", **changes: float) -> Record:
+def known(rules: str = "User-agent: *\nDisallow: /a", **changes: float) -> RobotsRecord:
     """Return what was learned of a robots.txt some time ago."""
-    return Record(Robots(rules.encode(), "rdfaspider"), **{"expires": 0.0, **changes})  # type: ignore[arg-type]
+    return RobotsRecord(Robots(rules.encode(), "rdfaspider"), **{"expires": 0.0, **changes})  # type: ignore[arg-type]
 
 
-def outage(days: float) -> Record:
+def outage(days: float) -> RobotsRecord:
     """Return what is known of a robots.txt that was out of reach for so long."""
-    return Record(Robots.deny_all(), 0.0, 9, time.time() - days * DAY, reached=False)
+    return RobotsRecord(Robots.deny_all(), 0.0, 9, time.time() - days * DAY, reached=False)
 
 
 # What is known when a crawl begins, what the server answers now, the fate of /a, and if it is asked.
-KNOWN: dict[str, tuple[Record, int, str, bool]] = {
+KNOWN: dict[str, tuple[RobotsRecord, int, str, bool]] = {
     "2.4 rules of today": (known(expires=time.time() + DAY), 200, "denied/robots", False),
     "2.4 rules of yesterday": (known(), 200, "done/page", True),
     "2.3.1.4 old rules hold": (known(), 503, "denied/robots", True),

@@ -182,7 +182,7 @@ def test_many_seeds_that_moved_cost_one_small_note_each(tmp_path: Path) -> None:
                 hop = Page(taken.url, 0, reason="redirect", links=[target])
                 assert spider.follow(hop) == ([target], [0])
                 memory.keep(spider)
-                frontier.finish(taken, "done", 1.0, [target], deeper=0, hops=1)
+                frontier.finish(taken, "done", 1.0, [target], depth_step=0, hops=1)
             else:
                 end = Page(taken.url, 0, hops=taken.hops, links=[f"{taken.url}a", seeds[0]])
                 assert len(spider.follow(end)[0]) == 2

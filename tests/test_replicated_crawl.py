@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rdfaspider.frontier.replica.client import ReplicatedFrontier
-from rdfaspider.frontier.replica.registry import View
+from rdfaspider.service.replica.client import ReplicatedFrontier
+from rdfaspider.service.replica.registry import View
 from rdfaspider.site.parameters import Parameters
 from tests.frontier import redis_servers
 from tests.frontier.replicas import url_of, view_of
@@ -133,7 +133,7 @@ def test_a_node_needs_no_worker_and_people_can_look(tmp_path: Path) -> None:
                 shown, _ = scrapy(tmp_path, "frontier", *given).communicate(timeout=60)
                 assert "2 waiting" in " ".join(shown.split()), shown
                 assert "harvest" in shown
-                assert [each["name"] for each in frontier.workers()] == ["worker"]
+                assert [each.name for each in frontier.workers()] == ["worker"]
             other = (*given, "-s", "FRONTIER_ORDER=breadth", "-a", "seeds=http://c.test/")
             said, _ = scrapy(tmp_path, "crawl", "rdfa", *other).communicate(timeout=60)
             assert "in the order harvest, not breadth" in said

@@ -133,7 +133,7 @@ def test_what_a_queue_holds_runs_nothing(tmp_path: Path) -> None:
             return (Path.touch, (tmp_path / "run",))
 
     for item in (pickle.dumps(Bomb()), pickle.dumps({"url": Bomb()}), b"\x80", b"", b"{}"):
-        with pytest.raises(ValueError, match="no request of scrapy-redis"):
+        with pytest.raises(ValueError, match="not a request of scrapy-redis"):
             read_request(item)
     assert not (tmp_path / "run").exists()
 
@@ -144,6 +144,6 @@ def test_what_is_no_queue_is_refused(
     client.set("elsewhere:requests", "x")
     refused = scrapy("seeds", "import", "elsewhere:requests", SEEDS_URL=redis_server.url)
     assert refused.returncode == 1
-    assert "is no queue of scrapy-redis: it is of the type string" in refused.stderr
+    assert "is not a queue of scrapy-redis: its type is string" in refused.stderr
     with pytest.raises(SeedsUnavailable):
         next(SeedList(redis_server.url).queue("elsewhere:requests"))

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.resolver import Resolver
 from rdfaspider.site import robots
 from rdfaspider.site.parameters import Parameters

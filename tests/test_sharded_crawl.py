@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from rdfaspider.frontier import Counts, FrontierUnavailable, open_frontier
-from rdfaspider.frontier.replica.registry import shard_url
-from rdfaspider.frontier.replica.sharded import agree_on_shards
-from rdfaspider.frontier.service.shards import ShardedFrontier
+from rdfaspider.service.replica.registry import shard_url
+from rdfaspider.service.replica.sharded import agree_on_shards
+from rdfaspider.service.shards.frontier import ShardedFrontier
 from rdfaspider.site.parameters import Parameters
 from tests.frontier import redis_servers
 from tests.frontier.replicas import url_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import subprocess
@@ -19,10 +18,6 @@ import pytest
 from tests.conftest import FATES, read_fates
 
 PROJECT = Path(__file__).parent.parent
-HANDLERS = {
-    "http11": "rdfaspider.resolver.http11.GuardedHTTP11DownloadHandler",
-    "aiohttp": "rdfaspider.resolver.aiohttp.GuardedAiohttpDownloadHandler",
-}
 PATHS = [f"/{number}" for number in range(4)]
 # Below the files that any process has open here, so that not one more can be opened.
 NONE_LEFT = 8
@@ -82,11 +77,9 @@ def serving(trigger: str) -> Iterator[Server]:
             server.timer.join()
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
 @pytest.mark.parametrize("trigger", ["/0", "/robots.txt"])
-def test_pages_wait_until_there_are_files_again(tmp_path: Path, handler: str, trigger: str) -> None:
+def test_pages_wait_until_there_are_files_again(tmp_path: Path, trigger: str) -> None:
     settings = {
-        "DOWNLOAD_HANDLERS": json.dumps(dict.fromkeys(("http", "https"), HANDLERS[handler])),
         "POLITENESS_DELAY": 0,
         "FRONTIER_RETRIES": 0,
         "EXTRACT_PROCESSES": 0,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -28,11 +27,6 @@ GOOD = addresses(2, 5)
 BAD = addresses(3, 200)
 PAGES = 10  # of each good host
 DELAY = 0.1
-
-HANDLERS = {
-    "http11": "rdfaspider.resolver.http11.GuardedHTTP11DownloadHandler",
-    "aiohttp": "rdfaspider.resolver.aiohttp.GuardedAiohttpDownloadHandler",
-}
 
 
 def good_seeds(web: Web) -> list[str]:
@@ -83,8 +77,7 @@ def full() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
-def test_each_part_of_a_fetch_has_its_time(tmp_path: Path, handler: str) -> None:
+def test_each_part_of_a_fetch_has_its_time(tmp_path: Path) -> None:
     with (
         serving({"127.4.0.1": silent, "127.4.0.2": drip_head, "127.4.0.3": drip}) as web,
         full() as port,
@@ -95,7 +88,6 @@ def test_each_part_of_a_fetch_has_its_time(tmp_path: Path, handler: str) -> None
                 *(f"http://{address}:{web.port}/" for address in web.hosts),
                 f"http://127.0.0.1:{port}/",
             ],
-            DOWNLOAD_HANDLERS=json.dumps(dict.fromkeys(("http", "https"), HANDLERS[handler])),
             FETCH_CONNECT_TIMEOUT=1,
             FETCH_FIRST_BYTE_TIMEOUT=2,
             DOWNLOAD_TIMEOUT=4,

@@ -18,8 +18,8 @@ from pyoxigraph import Quad
 
 from rdfaspider.frontier import Counts, is_replicated, open_frontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.replica.logged import LoggedFrontier
-from rdfaspider.frontier.replica.registry import place_of
+from rdfaspider.service.replica.logged import LoggedFrontier
+from rdfaspider.service.replica.registry import place_of
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web, loopback

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-# Above what the project and a spider say, below the command line.
+# Above the settings of the project and of a spider, below the command line.
 PRIORITY = (SETTINGS_PRIORITIES["spider"] + SETTINGS_PRIORITIES["cmdline"]) // 2
 
 
 class OnePage:
-    """Gives a command Scrapy's own scheduler; the add-on does the rest."""
+    """Gives a command Scrapy's scheduler; the add-on does the rest."""
 
     settings: Settings | None
 

@@ -1,4 +1,4 @@
-"""`scrapy bench`: how fast Scrapy fetches pages of this machine."""
+"""`scrapy bench`: how fast Scrapy fetches pages from this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Command(OnePage, BenchCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.settings is not None
-        # Nobody is bothered: the server is the benchmark's own.
+        # The server belongs to the benchmark, so nobody is bothered.
         impolite = {"POLITENESS_DELAY": 0, "POLITENESS_AT_ONCE": 16, "ROBOTS_OBEY": False}
         self.settings.setdict({**impolite, "LOGSTATS_INTERVAL": 1}, PRIORITY)
         super().process_options(args, opts)

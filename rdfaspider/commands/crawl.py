@@ -1,4 +1,4 @@
-"""`scrapy crawl`, with one sentence instead of a traceback where the user can mend it."""
+"""`scrapy crawl`, with one sentence instead of a traceback where the user can fix the cause."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
-# Their lists of enabled components are for those who ask for a log level.
+# They list the enabled components, which is only of interest with a log level.
 _CHATTERERS = ("scrapy.addons", "scrapy.middleware", "scrapy.utils.log")
 
 
@@ -75,33 +75,32 @@ class Command(CrawlCommand):
 
 
 def quieten() -> None:
-    """Leave out of the log what is enabled."""
+    """Keep the list of enabled components out of the log."""
     for name in _CHATTERERS:
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("scrapy.crawler").addFilter(_is_about_a_signal)
 
 
 def _is_about_a_signal(record: logging.LogRecord) -> bool:
-    """Let pass that a second Ctrl-C forces the end, but not the list of settings."""
+    """Accept the messages about signals, but not the list of settings."""
     return record.levelno > logging.INFO or record.getMessage().startswith("Received")
 
 
-_TOO_EARLY = (
-    *("disk_full", "extract_error", "frontier_error", "no_answer", "store_error", "worker_error"),
-)
 _SIGNS = ("frontier/unsafe", "reach/no_answer", "store/failed/load", "store/failed/outbox")
 
 
 def went_wrong(crawler: Crawler) -> bool:
-    """Tell whether the crawl ended before its time, or without its store, for want of a disk or a server."""
+    """Tell whether the crawl ended too early, or without its store, because a disk or server failed."""
+    from rdfaspider.extensions.summary.reasons import FAILURES
+
     if not crawler.spider:
         return False
     reason = crawler.stats.get_value("finish_reason")
-    return reason in _TOO_EARLY or any(map(crawler.stats.get_value, _SIGNS))
+    return reason in FAILURES or any(map(crawler.stats.get_value, _SIGNS))
 
 
 def _refusal(error: BaseException | None) -> BaseException | None:
-    """Return the exception that tells the user what to do, which others may have followed."""
+    """Return the exception that tells the user what to do; others may have followed it."""
     from rdfaspider.frontier import FrontierUnavailable
     from rdfaspider.stores import StoreUnavailable
 

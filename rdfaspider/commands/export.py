@@ -1,13 +1,11 @@
-"""`scrapy export`: what a crawl has found, as RDF; and what its outbox could not send."""
+"""`scrapy export`: write the triples of a crawl as RDF, or send what its outbox holds."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
-
-from scrapy.exceptions import UsageError
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rdfaspider.settings.command import CheckedCommand
 
@@ -20,38 +18,27 @@ if TYPE_CHECKING:
 
     from rdfaspider.stores import Store
     from rdfaspider.stores.dump import Format
+    from rdfaspider.stores.outbox.database import OutboxDatabase
     from rdfaspider.stores.selection import Selection
-    from rdfaspider.stores.spool import Spool
     from rdfaspider.terminal import StatusLine
 
-# Graphs are counted up to here; each that is known takes memory.
+# Graphs are counted up to this number, since each takes memory.
 _GRAPHS = 1_000_000
-# Quads between two looks at the clock.
+# Quads between two updates of the status line.
 _STEP = 1 << 12
 _FILTERS = ("host", "type", "predicate")
 
 
 class Command(CheckedCommand):
-    requires_project = True
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[options]"
-
-    def short_desc(self) -> str:
-        return "Write the triples of a crawl as RDF, or send what its outbox holds"
-
-    def long_desc(self) -> str:
-        return (
-            "Write what is in the store of the crawl in JOBDIR to standard output or a file: as"
-            " N-Quads (.nq), TriG (.trig), JSON-LD (.jsonld), N-Triples (.nt) or Turtle (.ttl), by the"
-            " file's name or --format, compressed if the name ends in .gz, .bz2 or .zst. The file is"
-            " there when it is whole. --host, --type and --predicate, each as often as you like, say"
-            " of what; --construct says it in SPARQL. With --outbox write what still waits to be sent,"
-            " with --aside what the store refused and why. With --send send all of these without"
-            " crawling."
-        )
+    summary = "Write the triples of a crawl as RDF, or send what its outbox holds"
+    description = (
+        "Write what is in the store of the crawl in JOBDIR to standard output or a file: as"
+        " N-Quads (.nq), TriG (.trig), JSON-LD (.jsonld), N-Triples (.nt) or Turtle (.ttl), by the"
+        " file's name or --format, compressed if the name ends in .gz, .bz2 or .zst. The file"
+        " appears when it is complete. --host, --type and --predicate choose a part, and can be given"
+        " several times; --construct chooses it in SPARQL. --outbox writes what still waits to be"
+        " sent, --aside what the store refused and why. --send sends both without crawling."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -59,23 +46,20 @@ class Command(CheckedCommand):
         add("-o", "--output", metavar="FILE", default="-", help="where to write")
         add("--format", metavar="FORMAT", help="nquads, trig, jsonld, ntriples or turtle")
         several: dict[str, Any] = {"action": "append", "default": []}
-        add("--host", **several, metavar="HOST", help="the pages of this host alone")
-        add("--type", **several, metavar="IRI", help="the triples of things of this type alone")
-        add("--predicate", **several, metavar="IRI", help="the triples with this predicate alone")
-        add("--construct", metavar="QUERY", help="what this CONSTRUCT gives: text, FILE or -")
+        add("--host", **several, metavar="HOST", help="only the pages of this host")
+        add("--type", **several, metavar="IRI", help="only the triples of things of this type")
+        add("--predicate", **several, metavar="IRI", help="only the triples with this predicate")
+        add(
+            "--construct",
+            metavar="QUERY",
+            help="the result of this CONSTRUCT query: text, FILE or -",
+        )
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--outbox", action="store_true", help="what waits to be sent")
         which.add_argument("--aside", action="store_true", help="what the store refused")
         which.add_argument("--send", action="store_true", help="send what waits and was refused")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if args:
-            raise UsageError("scrapy export takes options only")
-        from rdfaspider.terminal import exit_code_of
-
-        self.exitcode = exit_code_of("export", lambda: self._run(opts))
-
-    def _run(self, opts: argparse.Namespace) -> int:
+    def work(self, args: list[str], opts: argparse.Namespace) -> int:
         from rdfaspider.stores.dump import format_of
         from rdfaspider.stores.selection import Selection
 
@@ -87,19 +71,19 @@ class Command(CheckedCommand):
         if opts.aside:
             self._write_refused(opts.output, kind)
         elif opts.outbox:
-            with self._spool() as spool:
-                _write(_waiting(spool), opts.output, kind)
+            with self._database() as database:
+                _write(_waiting(database), opts.output, kind)
         else:
             self._write_store(opts, selection, kind)
         return 0
 
     def _write_store(self, opts: argparse.Namespace, selection: Selection, kind: Format) -> None:
-        from rdfaspider.pipelines.store import store_access, store_url
-        from rdfaspider.stores import open_pages
+        from rdfaspider.pipelines.store import store_access
+        from rdfaspider.settings.places import store_url
+        from rdfaspider.stores import open_store
 
-        assert self.settings is not None
         access = store_access(self.settings)
-        with open_pages(store_url(self.settings), read_only=True, access=access) as store:
+        with open_store(store_url(self.settings), read_only=True, access=access) as store:
             if opts.construct is None:
                 _write(store.select(selection), opts.output, kind)
             else:
@@ -107,20 +91,21 @@ class Command(CheckedCommand):
                 _write(quads, opts.output, kind, has_pages=False)
 
     def _outbox(self) -> Path:
-        assert self.settings is not None
-        return Path(self.settings["JOBDIR"] or ".") / "outbox"
+        from rdfaspider.settings.places import jobdir_of
 
-    def _spool(self) -> Spool:
-        from rdfaspider.stores.spool import Spool
+        return jobdir_of(self.settings) / "outbox"
 
-        return Spool(str(self._outbox()), read_only=True)
+    def _database(self) -> OutboxDatabase:
+        from rdfaspider.stores.outbox.database import OutboxDatabase
+
+        return OutboxDatabase(str(self._outbox()), read_only=True)
 
     def _write_refused(self, name: str, kind: Format) -> None:
-        """Write what the store refused as N-Quads, with its words as comments."""
+        """Write what the store refused as N-Quads, with its messages as comments."""
         from rdfaspider.terminal import plural
 
         if kind.name != "nquads":
-            raise ValueError("What was refused is written as N-Quads only: --format nquads.")
+            raise ValueError("Refused pages are written as N-Quads only: --format nquads.")
         pages = 0
         with _output(name) as output:
             for text in self._refusals():
@@ -131,38 +116,35 @@ class Command(CheckedCommand):
 
     def _refusals(self) -> Iterator[bytes]:
         """Yield each page that the embedded store or the server of the outbox refused, and why."""
-        from rdfaspider.pipelines.store import store_url
+        from rdfaspider.settings.places import store_url
         from rdfaspider.stores import is_embedded
-        from rdfaspider.stores.journal import refused_in
+        from rdfaspider.stores.embedded.journal import refused_in
 
-        assert self.settings is not None
         url = store_url(self.settings)
         is_store = is_embedded(url) and (Path(url) / "LOCK").exists()
         if is_store:
             yield from (text for _, text in refused_in(Path(url)))
         if not is_store or (self._outbox() / "outbox.sqlite").exists():
-            with self._spool() as spool:
-                changes = zip(spool.aside(), spool.changes(aside=True), strict=True)
-                for (graph, status, words), change in changes:
-                    yield f"# {status} <{graph}> {words}\n".encode() + change.nquads()
+            with self._database() as database:
+                for change, status, words in database.refused():
+                    yield f"# {status} <{change.graph}> {words}\n".encode() + change.nquads()
 
     def _send(self) -> int:
-        from rdfaspider.pipelines.store import outbox_options, store_url
-        from rdfaspider.stores import is_embedded, open_store
-        from rdfaspider.stores.outbox import Outbox
+        from rdfaspider.pipelines.store import outbox_options
+        from rdfaspider.settings.places import store_url
+        from rdfaspider.stores import is_embedded, open_outbox
 
-        assert self.settings is not None
         url = store_url(self.settings)
         if is_embedded(url):
             print(f"The store {url} has no outbox: nothing waits.")
             return 0
-        self._spool().close()  # says so if there is none
-        with open_store(url, **outbox_options(self.settings)) as store:
-            assert isinstance(store, Outbox)
-            store.replay()
-        sent, aside = store.counters["quads"], store.counters["aside"]
-        print(f"{sent:,} quads sent, {aside:,} pages refused, {store.spool.pages:,} wait.")
-        return int(bool(store.spool.pages))
+        self._database().close()  # fails if there is none
+        with open_outbox(url, **outbox_options(self.settings)) as outbox:
+            outbox.send_refused()
+        sent, refused = outbox.counters["quads"], outbox.counters["refused"]
+        waiting, _ = outbox.backlog
+        print(f"{sent:,} quads sent, {refused:,} pages refused, {waiting:,} wait.")
+        return int(bool(waiting))
 
 
 def _check(opts: argparse.Namespace) -> None:
@@ -180,20 +162,22 @@ def _check(opts: argparse.Namespace) -> None:
 def _constructed(store: Store, argument: str) -> Iterator[Quad]:
     from pyoxigraph import Quad, QueryBoolean, QuerySolutions
 
-    from rdfaspider.stores.sparql import read_query
+    from rdfaspider.stores.queries import read_query
 
     results = store.query(read_query(argument))
     if isinstance(results, QueryBoolean | QuerySolutions):
-        raise ValueError("--construct wants a CONSTRUCT or DESCRIBE query; rows: scrapy sparql.")
-    if hint := getattr(store, "hint", ""):
-        print(f"scrapy export: {hint}", file=sys.stderr)
+        raise ValueError(
+            "--construct needs a CONSTRUCT or DESCRIBE query; for rows use scrapy sparql."
+        )
+    if store.hint:
+        print(f"scrapy export: {store.hint}", file=sys.stderr)
     return (Quad(each.subject, each.predicate, each.object) for each in results)
 
 
-def _waiting(spool: Spool) -> Iterator[Quad]:
+def _waiting(database: OutboxDatabase) -> Iterator[Quad]:
     from pyoxigraph import RdfFormat, parse
 
-    for change in spool.changes():
+    for change in database.waiting():
         yield from parse(change.nquads(), RdfFormat.N_QUADS, lenient=True)
 
 
@@ -203,7 +187,7 @@ def _write(quads: Iterable[Quad], name: str, kind: Format, *, has_pages: bool = 
     from rdfaspider.terminal import StatusLine, plural
 
     tally = _Tally()
-    # On one terminal the line would be in the way of what is written.
+    # On one terminal the status line would mix with the output.
     quiet = name == "-" and sys.stdout.isatty()
     with StatusLine(sys.stderr, is_shown=not quiet) as line, _output(name) as output:
         write(tally.watch(quads, line), output, kind)
@@ -213,7 +197,7 @@ def _write(quads: Iterable[Quad], name: str, kind: Format, *, has_pages: bool = 
     print(f"{triples}{graphs} written as {kind.name}{where}.", file=sys.stderr)
     if has_pages and not kind.has_graphs:
         print(
-            f"{kind.name} has no named graphs: which page says what is lost. nquads, trig and jsonld"
+            f"{kind.name} has no named graphs, so the page of each triple is lost; nquads, trig and jsonld"
             " keep it.",
             file=sys.stderr,
         )
@@ -227,7 +211,7 @@ def _output(name: str) -> AbstractContextManager[BinaryIO]:
 
 
 class _Tally:
-    """Counts quads and their graphs, and shows how far it is."""
+    """Counts quads and their graphs, and shows the progress."""
 
     def __init__(self) -> None:
         self.quads = 0

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _STANDARD_INPUT = "http://localhost/"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
-# What servers say that do not know what they serve: then the name in the URL tells.
+# Types that say nothing: then the name in the URL decides.
 _SILENT = frozenset(
     (
         "",
@@ -39,10 +39,10 @@ _SILENT = frozenset(
     )
 )
 
-# The settings that limit what is read of a page, by the name of the cut.
+# The setting for each limit, by the name of the cut.
 _SETTINGS = {"body": "EXTRACT_MAX_BYTES", "quads": "EXTRACT_MAX_QUADS"}
 
-# What a terminal would obey, in UTF-8. It can only stand in strings, where every format can escape it.
+# Control characters in UTF-8. They only occur in strings, where every format can escape them.
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 
 
@@ -57,24 +57,18 @@ class _Source(NamedTuple):
 
 
 class Command(CheckedCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[options] FILE | URL | -"
-
-    def short_desc(self) -> str:
-        return "Print the triples in a page: a file, a URL or standard input"
+    arguments = "[options] FILE | URL | -"
+    summary = "Print the triples in a page: a file, a URL or standard input"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--base", metavar="URL", help="the URL the page is to be read as")
+        parser.add_argument("--base", metavar="URL", help="read the page as if it were at this URL")
         parser.add_argument("--content-type", metavar="TYPE", help="for example text/html")
         parser.add_argument(
             "--rdfa",
             choices=("1.0", "1.1"),
             default="",
-            help="the version of RDFa to read it by (default: what the page declares)",
+            help="the version of RDFa (default: what the page declares)",
         )
         parser.add_argument(
             "--format",
@@ -91,23 +85,19 @@ class Command(CheckedCommand):
             help="print what was found, what was left out and why, and what a crawl would drop",
         )
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("give one page: the name of a file, a URL, or - for standard input")
-        from rdfaspider.terminal import accept_all, exit_code_of
 
-        accept_all(sys.stderr)
-        self.exitcode = exit_code_of("extract", lambda: self._print(args[0], opts))
-
-    def _print(self, argument: str, opts: argparse.Namespace) -> None:
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.extract import extract
         from rdfaspider.pipelines.extract import options_from
-        from rdfaspider.terminal import plural
+        from rdfaspider.terminal import accept_all, plural
 
+        accept_all(sys.stderr)
         settings = self.settings
-        assert settings is not None
         options = replace(options_from(settings), anchors=False, rdfa=opts.rdfa)
-        source = _source(argument, opts, settings)
+        source = _source(args[0], opts, settings)
         extraction = extract(*source, options)
         if opts.explain:
             sys.stdout.writelines(_explain(extraction, options.limits, settings))
@@ -116,7 +106,7 @@ class Command(CheckedCommand):
             sys.stdout.writelines(f"{link}\n" for link in extraction.links)
         else:
             left = memoryview(_written(extraction, opts.format))
-            while left:  # with PYTHONUNBUFFERED a part may be taken for the whole
+            while left:  # with PYTHONUNBUFFERED only a part may be written at a time
                 left = left[sys.stdout.buffer.write(left) :]
             sys.stdout.buffer.flush()
         counts = (
@@ -126,7 +116,7 @@ class Command(CheckedCommand):
 
 
 def _source(argument: str, opts: argparse.Namespace, settings: BaseSettings) -> _Source:
-    """Return the page that the argument names, as the options say it is to be read."""
+    """Return the page that the argument names, with the URL and type that the options give it."""
     from scrapy.http.headers import Headers
 
     from rdfaspider.extract.files import unpacked
@@ -148,7 +138,7 @@ def _source(argument: str, opts: argparse.Namespace, settings: BaseSettings) -> 
     content_type = opts.content_type or source.content_type
     if unwanted(Headers({"Content-Type": content_type})):
         raise _Unreadable(
-            f"{argument} is {content_type}, which is not read; --content-type TYPE reads it as another."
+            f"{argument} is {content_type}, which is not read; --content-type TYPE treats it as another type."
         )
     return _Source(body, url, content_type)
 
@@ -181,19 +171,23 @@ def _from_file(path: Path, argument: str, size: int) -> _Source:
         url = path.resolve().as_uri()
     except OSError as error:
         raise _Unreadable(f"{argument}: {error.strerror}.") from error
-    except ValueError as error:  # a name that no file can have
+    except ValueError as error:  # not a valid file name
         raise _Unreadable(f"{argument}: {error}.") from error
     return _Source(body, url, type_of(path.name) or "text/html")
 
 
 def _fetched(url: str, settings: BaseSettings) -> _Source:
+    from rdfaspider.downloader.fetch import FetchFailed, fetch
     from rdfaspider.extract.files import type_of
-    from rdfaspider.resolver.fetch import FetchFailed, fetch
+    from rdfaspider.settings.identity import user_agent
 
     try:
         page = fetch(
             url,
-            headers=_headers(settings),
+            headers={
+                **settings.getdict("DEFAULT_REQUEST_HEADERS"),
+                "User-Agent": user_agent(settings),
+            },
             allow=settings.getlist("RESOLVER_ALLOW"),
             timeout=settings.getfloat("DOWNLOAD_TIMEOUT"),
             limit=settings.getint("DOWNLOAD_MAXSIZE"),
@@ -206,18 +200,8 @@ def _fetched(url: str, settings: BaseSettings) -> _Source:
     return _Source(page.body, page.url, content_type)
 
 
-def _headers(settings: BaseSettings) -> dict[str, str]:
-    """Return the headers that a crawl would send."""
-    from rdfaspider import __version__
-
-    agent = settings["USER_AGENT"]
-    if contact := settings["POLITENESS_CONTACT"]:
-        agent = f"{settings['BOT_NAME']}/{__version__} (+{contact})"
-    return {**settings.getdict("DEFAULT_REQUEST_HEADERS"), "User-Agent": agent}
-
-
 def _explain(extraction: Extraction, limits: Limits, settings: BaseSettings) -> Iterator[str]:
-    """Say what is known of the page and of its triples, a line each."""
+    """Yield a line for each thing that is known about the page and its triples."""
     from rdfaspider.pipelines.filter import reason_to_drop, rules_of
     from rdfaspider.terminal import escaped
 
@@ -250,7 +234,7 @@ def _explain(extraction: Extraction, limits: Limits, settings: BaseSettings) -> 
 
 
 def _bound(reason: str, limits: Limits) -> str:
-    """Return the limit that cut something, by the name of its setting if it has one."""
+    """Return the limit that cut something, with the name of its setting if it has one."""
     if not hasattr(limits, reason):
         return ""
     more = "" if reason in ("body", "links") else " or more"  # reading ended there
@@ -265,7 +249,7 @@ def _written(extraction: Extraction, name: str) -> bytes:
     if name == "nquads":
         written = pyoxigraph.serialize(quads, format=RdfFormat.N_QUADS)
     else:
-        # One page is one graph: its name would only be in the way.
+        # One page is one graph, so its name is left out.
         kind = RdfFormat.TURTLE if name == "turtle" else RdfFormat.JSON_LD
         prefixes = {"schema": "http://schema.org/", "dcterms": "http://purl.org/dc/terms/"}
         triples = [quad.triple for quad in quads]

@@ -1,4 +1,4 @@
-"""`scrapy frontier`: what a crawl knows, what waits and why."""
+"""`scrapy frontier`: show what a crawl knows, what waits and why; serve it to workers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from rdfaspider.settings.command import CheckedCommand
 
@@ -14,75 +14,64 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
-    from rdfaspider.frontier import FrontierUnavailable, UrlView
+    from rdfaspider.frontier import FrontierUnavailable
     from rdfaspider.frontier.sharding import Shard
 
-# Of these one can be asked for at a time.
+# Only one of these can be given at a time.
 _QUESTIONS = ("url", "failed", "denied", "requeue")
 # What the workers of a shared crawl can be told.
 _INSTRUCTIONS = ("pause", "resume", "stop", "tell")
-# Settings of politeness, which the service itself keeps, by other names.
+# Settings of politeness that the service knows by other names.
 _NUMBERS = {
     "POLITENESS_DELAY": "delay",
     "POLITENESS_LATENCY_FACTOR": "latency_factor",
     "POLITENESS_BACKOFF": "first_backoff",
     "POLITENESS_LARGE_DELAY": "large_delay",
 }
-# Lines of the log that are shown.
+# How many lines of the log to show.
 _LINES = 200
 
 
 class Command(CheckedCommand):
-    requires_project = True
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[serve] [options]"
-
-    def short_desc(self) -> str:
-        return "Show what a crawl knows, what waits and why; try failed URLs again"
-
-    def long_desc(self) -> str:
-        return (
-            "Show the frontier of the crawl in JOBDIR: URLs by state, and the hosts with the most"
-            " waiting. It reads a running crawl without disturbing it. With --url show one URL's"
-            " record, with --failed or --denied list URLs with status, attempts, time, reason and the page"
-            " they were found on, with --requeue let failed ones wait again. Of a crawl with workers"
-            " also these, which --pause, --resume, --stop and --tell tell what to do. With serve,"
-            " hand the frontier out to workers until Ctrl-C; each is a crawl with FRONTIER_URL set to what is"
-            " printed."
-        )
+    arguments = "[serve] [options]"
+    summary = "Show what a crawl knows, what waits and why; try failed URLs again"
+    description = (
+        "Show the frontier of the crawl in JOBDIR: URLs by state, and the hosts with the most"
+        " waiting. It reads a running crawl without disturbing it. --url shows the record of one URL."
+        " --failed and --denied list URLs with status, attempts, time, reason and the page they were"
+        " found on. --requeue lets failed URLs wait again. A crawl with workers also shows these;"
+        " --pause, --resume, --stop and --tell give them instructions. With serve, the frontier is"
+        " served to workers until Ctrl-C; a worker is a crawl with FRONTIER_URL set to the printed"
+        " address."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument
         optional: dict[str, Any] = {"nargs": "?", "const": "", "metavar": "REGEX"}
         add("--hosts", type=int, default=10, metavar="N", help="how many hosts (default: 10)")
-        add("--url", metavar="URL", help="show what is known of one URL")
+        add("--url", metavar="URL", help="show what is known about one URL")
         add("--failed", **optional, help="list the failed URLs, or those that match")
         add("--denied", **optional, help="list the denied URLs, or those that match")
         add("--requeue", metavar="REGEX", help="let the failed URLs that match wait again")
-        add("--pause", action="store_true", help="have all workers of a shared crawl wait")
-        add("--resume", action="store_true", help="have all workers go on")
-        add("--stop", action="store_true", help="have all workers end cleanly")
+        add("--pause", action="store_true", help="pause all workers of a shared crawl")
+        add("--resume", action="store_true", help="let all workers go on")
+        add("--stop", action="store_true", help="stop all workers cleanly")
         levels = ("DEBUG", "INFO", "WARNING", "ERROR")
         log: dict[str, Any] = {"nargs": "?", "const": "DEBUG", "choices": levels}
-        add("--log", **log, help="show what workers have logged last, of this level or above")
+        add("--log", **log, help="show the latest log lines of workers, of this level or above")
         add("--listen", metavar="ADDRESS", help="serve at unix:PATH or frontier://HOST:PORT")
-        add("--shard", metavar="K/N", help="serve a shard of the crawl, as 1/2, the first of two")
-        add("--tell", metavar="NAME=VALUE", help="tell all workers a setting, as delay=2.5")
+        add("--shard", metavar="K/N", help="serve one shard of the crawl: 1/2 is the first of two")
+        add(
+            "--tell",
+            metavar="NAME=VALUE",
+            help="change a setting of all workers, such as delay=2.5",
+        )
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from rdfaspider.terminal import exit_code_of
-
-        self.exitcode = exit_code_of("frontier", lambda: self._run(args, opts))
-
-    def _run(self, args: list[str], opts: argparse.Namespace) -> None:
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.frontier import is_shared
-        from rdfaspider.scheduler.options import frontier_url
+        from rdfaspider.settings.places import frontier_url
 
-        assert self.settings is not None
         url = frontier_url(self.settings)
         if args == ["serve"]:
             self._serve(url, opts)
@@ -97,21 +86,18 @@ class Command(CheckedCommand):
         from scrapy.utils.log import configure_logging
 
         from rdfaspider.frontier import is_replicated, is_shared
-        from rdfaspider.frontier.local import LocalFrontier
-        from rdfaspider.frontier.service.serving import serve
-        from rdfaspider.frontier.service.wire import Address
+        from rdfaspider.frontier.engine.local import LocalFrontier
         from rdfaspider.frontier.sharding import Shard
         from rdfaspider.scheduler.options import division_of, frontier_options, security_of
+        from rdfaspider.service.process import serve
+        from rdfaspider.service.wire import Address
 
-        assert self.settings is not None
         shard = Shard.parse(opts.shard or "1/1")
         if is_replicated(path):
             self._be_node(path, shard, opts)
             return
         if is_shared(path):
-            raise ValueError(
-                "FRONTIER_URL must be the path of a directory: that is what is served."
-            )
+            raise ValueError("FRONTIER_URL must be the path of a directory, which is then served.")
         address = Address.parse(opts.listen or f"unix:{path}.sock")
         configure_logging({**self.settings, "LOG_ENABLED": True})
         options = frontier_options(self.settings, None)
@@ -121,23 +107,22 @@ class Command(CheckedCommand):
     def _be_node(self, url: str, shard: Shard, opts: argparse.Namespace) -> None:
         from scrapy.utils.log import configure_logging
 
-        from rdfaspider.frontier.replica.process import serve
-        from rdfaspider.frontier.replica.registry import shard_url
-        from rdfaspider.frontier.replica.sharded import agree_on_shards, path_of
-        from rdfaspider.frontier.service.wire import Address
         from rdfaspider.scheduler.options import (
             frontier_order,
             node_options,
             security_of,
             shards_wanted,
         )
+        from rdfaspider.service.replica.process import serve
+        from rdfaspider.service.replica.registry import shard_url
+        from rdfaspider.service.replica.sharded import agree_on_shards, path_of
+        from rdfaspider.service.wire import Address
 
-        assert self.settings is not None
         wanted = shards_wanted(self.settings)
         total = agree_on_shards(url, shard.total if wanted is None and opts.shard else wanted)
         if shard.total != total:
             raise ValueError(
-                f"The crawl has {total} shards: say which one this node is to have, with --shard 1/{total} to"
+                f"The crawl has {total} shards: choose the one for this node, with --shard 1/{total} to"
                 f" {total}/{total}."
             )
         options = node_options(self.settings, None) | {"order": frontier_order(self.settings)}
@@ -150,12 +135,12 @@ class Command(CheckedCommand):
         serve(url, path, listen, security_of(self.settings), options)
 
     def _run_served(self, url: str, opts: argparse.Namespace) -> None:
-        from rdfaspider.frontier import FrontierUnavailable, open_frontier, text
-        from rdfaspider.frontier.service import report
+        from rdfaspider.frontier import FrontierUnavailable, open_frontier
+        from rdfaspider.frontier.views import text
         from rdfaspider.scheduler.options import security_of
+        from rdfaspider.service import report
         from rdfaspider.terminal import escaped
 
-        assert self.settings is not None
         now, security = time.time(), security_of(self.settings)
         try:
             served: Any = open_frontier(url, security=security, onlooks=True, read_ahead=0, now=now)
@@ -163,18 +148,13 @@ class Command(CheckedCommand):
             self._look_at_copy(error, opts)
             return
         with served as frontier:
-            if opts.url is not None:
-                _show_url(frontier.url(_normalised(opts.url)), opts.url)
-            elif opts.failed is not None:
-                _show_table(frontier.ended("failed", opts.failed))
-            elif opts.denied is not None:
-                _show_table(frontier.ended("denied", opts.denied))
-            elif opts.requeue is not None:
+            if _show_urls(frontier, opts):
+                return
+            if opts.requeue is not None:
                 _say_requeued(frontier.requeue(opts.requeue))
+            elif opts.log:
+                _show(map(escaped, frontier.log(_LINES, opts.log)))
             else:
-                if opts.log:
-                    _show(map(escaped, frontier.log(_LINES, opts.log)))
-                    return
                 for name, value in _told(opts):
                     frontier.tell(name, value)
                 _show(text.sum_lines(frontier.counts()))
@@ -182,20 +162,23 @@ class Command(CheckedCommand):
                 _show(text.host_lines(frontier.hosts(now), opts.hosts, now))
 
     def _look_at_copy(self, error: FrontierUnavailable, opts: argparse.Namespace) -> None:
-        """Show the copy of a frontier that a worker has left here; raise the error if there is none."""
+        """Show the copy of a frontier that a worker left here; raise the error if there is none."""
         from rdfaspider import rocksdb
-        from rdfaspider.frontier.replica.client import NobodyThere
+        from rdfaspider.service.replica.client import NobodyThere
 
         copy = error.copy if isinstance(error, NobodyThere) else None
         is_question = opts.requeue is None and not any(getattr(opts, n) for n in _INSTRUCTIONS)
         if copy is None or not is_question or opts.log or not rocksdb.is_there(copy):
             raise error
-        print(f"No worker runs; this is what the last one has left in {copy}.", file=sys.stderr)
+        print(
+            f"No worker is running; this is the copy that the last one left in {copy}.",
+            file=sys.stderr,
+        )
         self._run_local(str(copy), opts)
 
     def _run_local(self, path: str, opts: argparse.Namespace) -> None:
-        from rdfaspider.frontier import text
-        from rdfaspider.frontier.reader import FrontierReader
+        from rdfaspider.frontier.views import text
+        from rdfaspider.frontier.views.reader import FrontierReader
         from rdfaspider.scheduler.options import frontier_limits, politeness_of
 
         if opts.log or any(getattr(opts, name) for name in _INSTRUCTIONS):
@@ -203,20 +186,13 @@ class Command(CheckedCommand):
                 self._run_served(f"unix:{path}.sock", opts)
                 return
             raise ValueError(
-                "--pause, --resume, --stop, --tell and --log are for workers: of a service that runs, of a"
-                " crawl with WORKERS, or of one that is shared (FRONTIER_URL); Ctrl-C stops a crawl of one"
+                "--pause, --resume, --stop, --tell and --log are for workers: of a running service, of a"
+                " crawl with WORKERS, or of a shared crawl (FRONTIER_URL). Ctrl-C stops a crawl of one"
                 " process, and its command resumes it."
             )
-        assert self.settings is not None
         delay, limits = politeness_of(self.settings).delay, frontier_limits(self.settings, None)
         with FrontierReader(path, delay=delay, limits=limits) as reader:
-            if opts.url is not None:
-                _show_url(reader.url(_normalised(opts.url)), opts.url)
-            elif opts.failed is not None:
-                _show_table(reader.ended("failed", opts.failed))
-            elif opts.denied is not None:
-                _show_table(reader.ended("denied", opts.denied))
-            elif opts.requeue is None:
+            if not _show_urls(reader, opts) and opts.requeue is None:
                 _show(text.sum_lines(reader.counts(), reader.limits))
                 now = time.time()
                 _show(text.host_lines(reader.hosts(now), opts.hosts, now))
@@ -226,21 +202,20 @@ class Command(CheckedCommand):
             self._requeue(path, opts.requeue, begun)
 
     def _requeue(self, path: str, pattern: str, begun: dict[str, Any]) -> None:
-        from rdfaspider.frontier.local import LocalFrontier
+        from rdfaspider.frontier.engine.local import LocalFrontier
         from rdfaspider.scheduler.options import politeness_of
 
-        assert self.settings is not None
         manners = politeness_of(self.settings)
         with LocalFrontier(path, politeness=manners, now=time.time(), **begun) as frontier:
             _say_requeued(frontier.requeue(pattern))
 
 
 def _told(opts: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Yield what the workers are to be told: names and values."""
+    """Yield the instructions for the workers, as names and values."""
     if opts.tell:
         name, equals, value = opts.tell.partition("=")
         if not equals:
-            raise ValueError(f"--tell must have NAME=VALUE, as delay=2.5, not {opts.tell[:200]}.")
+            raise ValueError(f"--tell needs NAME=VALUE, such as delay=2.5, not {opts.tell[:200]}.")
         yield _reloadable(name.strip(), value.strip())
     for state in ("pause", "resume", "stop"):
         if getattr(opts, state):
@@ -248,7 +223,7 @@ def _told(opts: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 
 def _reloadable(name: str, value: str) -> tuple[str, str]:
-    """Return what workers know a setting by, and its value; ValueError if it cannot have that."""
+    """Return the name that workers know a setting by, and its value; ValueError if that is wrong."""
     from rdfaspider.settings.declarations import DECLARED
 
     if name in DECLARED:
@@ -257,7 +232,7 @@ def _reloadable(name: str, value: str) -> tuple[str, str]:
 
 
 def _check(args: list[str], opts: argparse.Namespace) -> None:
-    """Raise ValueError, before anything is opened, if the options make no sense."""
+    """Raise ValueError if the options make no sense, before anything is opened."""
     if args:
         raise ValueError(f"It takes options only, not {args[0][:200]}: see scrapy frontier -h.")
     for name in ("listen", "shard"):
@@ -279,30 +254,28 @@ def _check(args: list[str], opts: argparse.Namespace) -> None:
             ) from error
 
 
-def _normalised(text: str) -> str:
-    from rdfaspider.urls import normalise
-
-    return normalise(text)
-
-
 def _show(lines: Iterable[str]) -> None:
     for line in lines:
         print(line)
 
 
-def _show_url(view: UrlView | None, asked: str) -> None:
-    from rdfaspider.frontier import text
-    from rdfaspider.urls.iris import without_userinfo
+def _show_urls(frontier: Any, opts: argparse.Namespace) -> bool:
+    """Show the URLs that the options ask for; tell whether they ask for any."""
+    from rdfaspider.frontier.views import text
+    from rdfaspider.urls import normalise, without_userinfo
 
-    if view is None:
-        raise ValueError(f"{without_userinfo(_normalised(asked))} is not known to this crawl.")
-    _show(text.url_lines(view))
-
-
-def _show_table(views: Iterable[UrlView]) -> None:
-    from rdfaspider.frontier import text
-
-    _show(text.table_lines(views, aligned=sys.stdout.isatty()))
+    if opts.url is not None:
+        url = normalise(opts.url)
+        if (view := frontier.url(url)) is None:
+            raise ValueError(f"{without_userinfo(url)} is not known to this crawl.")
+        _show(text.url_lines(view))
+        return True
+    for state in ("failed", "denied"):
+        if (pattern := getattr(opts, state)) is not None:
+            views = frontier.ended(state, pattern)
+            _show(text.table_lines(views, aligned=sys.stdout.isatty()))
+            return True
+    return False
 
 
 def _say_requeued(count: int) -> None:

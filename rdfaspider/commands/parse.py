@@ -11,7 +11,7 @@ from rdfaspider.commands._onepage import PRIORITY, OnePage
 if TYPE_CHECKING:
     import argparse
 
-# They turn the body of a page into links and triples, and keep nothing.
+# They turn the body of a page into links and triples, and store nothing.
 _PIPELINES = {
     "rdfaspider.pipelines.extract.ExtractPipeline": 100,
     "rdfaspider.pipelines.filter.FilterPipeline": 500,
@@ -25,9 +25,9 @@ class Command(OnePage, ParseCommand):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.settings is not None
         self.settings.set("ITEM_PIPELINES_BASE", _PIPELINES, PRIORITY)
-        # One page is not worth a process, and is printed before one would answer.
+        # One page is not worth a process.
         self.settings.set("EXTRACT_PROCESSES", 0, PRIORITY)
-        if not opts.pipelines:  # which asks for those of the user
+        if not opts.pipelines:  # --pipelines asks for those of the user
             self.settings.set("ITEM_PIPELINES", {}, PRIORITY)
             opts.pipelines = True
         super().process_options(args, opts)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
-
-from scrapy.exceptions import UsageError
+from typing import TYPE_CHECKING, Any
 
 from rdfaspider.settings.command import CheckedCommand
 
@@ -15,29 +13,19 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from rdfaspider.stores.outbox.database import OutboxDatabase
     from rdfaspider.stores.removal import Removal
     from rdfaspider.stores.selection import Selection
-    from rdfaspider.stores.spool import Spool
 
 
 class Command(CheckedCommand):
-    requires_project = True
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[options]"
-
-    def short_desc(self) -> str:
-        return "Remove pages from the store of a crawl"
-
-    def long_desc(self) -> str:
-        return (
-            "Remove the graphs of pages, hosts or the whole crawl in JOBDIR from its store, with what"
-            " is known of their fetches and what waits for them in the outbox. It says how many there"
-            " are and asks first. --page and --host can be given several times. The pages are not"
-            " fetched again by this, but if they are, they are stored again."
-        )
+    summary = "Remove pages from the store of a crawl"
+    description = (
+        "Remove the graphs of pages, hosts or the whole crawl in JOBDIR from its store, with the"
+        " facts about their fetches and what waits in the outbox. It says how many there are and"
+        " asks first. --page and --host can be given several times. Removed pages are not fetched"
+        " again; if a later crawl does fetch them, it stores them again."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -49,21 +37,13 @@ class Command(CheckedCommand):
         add("--dry-run", action="store_true", help="say what would be removed")
         add("--yes", action="store_true", help="do not ask")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if args:
-            raise UsageError("scrapy remove takes options only: --page URL, --host HOST or --all")
-        from rdfaspider.terminal import exit_code_of
-
-        self.exitcode = exit_code_of("remove", lambda: self._run(opts))
-
-    def _run(self, opts: argparse.Namespace) -> int:
-        from rdfaspider.pipelines.store import store_url
+    def work(self, args: list[str], opts: argparse.Namespace) -> int:
+        from rdfaspider.settings.places import store_url
         from rdfaspider.stores import shown
         from rdfaspider.stores.selection import Selection
 
         if opts.all == bool(opts.page or opts.host):
             raise ValueError("Say what to remove: --page URL, --host HOST, or --all alone.")
-        assert self.settings is not None
         url = store_url(self.settings)
         selection = Selection.of(opts.page, opts.host)
         with ExitStack() as stack:
@@ -72,7 +52,7 @@ class Command(CheckedCommand):
             if not any(removal.found):
                 print(f"There is nothing of {_scope(selection)} in {shown(url)}.")
                 if not opts.dry_run:
-                    removal.remove()  # digests may be left, by which it would not come back
+                    removal.remove()  # digests may be left, which would keep it from coming back
                 return 0
             if opts.dry_run:
                 print(f"{what} would be removed from {shown(url)}.")
@@ -85,42 +65,43 @@ class Command(CheckedCommand):
         return 0
 
     def _open(self, url: str, selection: Selection, dry: bool, stack: ExitStack) -> Removal:
-        """Open whatever has triples of the crawl, and keep other writers out of it."""
+        """Open everything that holds triples of the crawl, and keep other writers out."""
         from rdfaspider.pipelines.store import store_access
-        from rdfaspider.stores import is_embedded, open_pages
+        from rdfaspider.settings.places import jobdir_of
+        from rdfaspider.stores import is_embedded, open_store
+        from rdfaspider.stores.outbox.database import OutboxDatabase
         from rdfaspider.stores.removal import Removal
-        from rdfaspider.stores.spool import Spool
 
-        assert self.settings is not None
         access = store_access(self.settings)
-        outbox = Path(self.settings["JOBDIR"] or ".") / "outbox"
-        spool = None
+        outbox = jobdir_of(self.settings) / "outbox"
+        database = None
         if (outbox / "outbox.sqlite").exists():
-            spool = stack.enter_context(Spool(str(outbox), target=None, read_only=dry))
-        is_own = self._is_own(url, spool) if selection.is_everything else lambda graph: True
-        open_pages(url, read_only=True, access=access).close()  # says so if there is none
-        store = stack.enter_context(open_pages(url, read_only=dry, access=access))
+            database = OutboxDatabase(str(outbox), target=None, read_only=dry)
+            stack.enter_context(database)
+        is_own = self._is_own(url, database) if selection.is_everything else lambda graph: True
+        open_store(url, read_only=True, access=access).close()  # fails if there is none
+        store = stack.enter_context(open_store(url, read_only=dry, access=access))
         embedded = Path(url) if is_embedded(url) else None
         return stack.enter_context(
-            Removal(selection, store, spool=spool, embedded=embedded, is_own=is_own)
+            Removal(selection, store, outbox=database, embedded=embedded, is_own=is_own)
         )
 
-    def _is_own(self, url: str, spool: Spool | None) -> Callable[[str], bool]:
-        """Return what tells the graphs of this crawl from others; on a server there may be others."""
+    def _is_own(self, url: str, database: OutboxDatabase | None) -> Callable[[str], bool]:
+        """Return a test for graphs of this crawl; a server may hold others."""
+        from rdfaspider.settings.places import jobdir_of
         from rdfaspider.stores import is_embedded, shown, target_of
         from rdfaspider.stores.provenance import crawl_graph
 
-        assert self.settings is not None
         if is_embedded(url) or url.startswith("nquads:"):
             return lambda graph: True
-        jobdir = self.settings["JOBDIR"] or "."
-        if spool is None or spool.target != target_of(url):
+        jobdir = jobdir_of(self.settings)
+        if database is None or database.target != target_of(url):
             raise ValueError(
-                f"{jobdir} does not know which graphs of {shown(url)} are of this crawl: name them by"
+                f"{jobdir} does not know which graphs of {shown(url)} belong to this crawl: name them with"
                 " --host or --page."
             )
-        crawl = crawl_graph(str(Path(jobdir).resolve()))
-        return lambda graph: graph == crawl or spool.has_sent(graph)
+        crawl = crawl_graph(str(jobdir.resolve()))
+        return lambda graph: graph == crawl or database.has_sent(graph)
 
 
 def _count(removal: Removal) -> str:
@@ -155,7 +136,7 @@ def _is_wanted(question: str) -> bool:
         return confirm(question)
     except EOFError:
         raise ValueError(
-            f"{question} Nobody is at a terminal to say so: give --yes, or --dry-run to look."
+            f"{question} There is no terminal to confirm it: use --yes, or --dry-run to look."
         ) from None
 
 

@@ -90,7 +90,7 @@ class Command(CheckedCommand):
                 replay.run(found, bookmark, lambda: line.show(f"{tally['pages']:,} pages …"))
             )
         pages, quads = plural(tally["pages"], "page"), plural(tally["quads"], "triple")
-        print(f"{pages} read again, {quads}; {tally['changed']:,} graphs are new or changed.")
+        print(f"{pages} read again, {quads}; {tally['store/graphs']:,} graphs are new or changed.")
         for name in sorted(tally):
             if name.startswith(("skipped/", "failed/")) or name == "damaged":
                 print(f"{tally[name]:>9,} {name.replace('/', ': ')}")
@@ -169,12 +169,15 @@ def _wanted(opts: argparse.Namespace, settings: BaseSettings) -> Wanted:
 def _replay(
     settings: BaseSettings, opts: argparse.Namespace, tally: Tally, directory: Path
 ) -> Replay:
+    from scrapy.signalmanager import SignalManager
+
     from rdfaspider.extract.pool.batches import Batches
     from rdfaspider.pipelines.extract import ExtractPipeline, options_from
     from rdfaspider.pipelines.filter import FilterPipeline, rules_of
     from rdfaspider.pipelines.replay import Replay
-    from rdfaspider.pipelines.store import crawl_of, outbox_options, store_url
-    from rdfaspider.stores import open_store
+    from rdfaspider.pipelines.store import StorePipeline, crawl_of, outbox_options
+    from rdfaspider.settings.places import store_url
+    from rdfaspider.stores import open_sink
 
     options = options_from(settings)
     # Nobody follows the links.
@@ -186,9 +189,8 @@ def _replay(
         pool = Batches(processes, options, timeout=timeout, memory=memory)
     # The crawl has an outbox of its own.
     outbox = outbox_options(settings) | {"outbox": str(directory / "outbox")}
-    store: Any = open_store(store_url(settings), **outbox)
+    sink = open_sink(store_url(settings), **outbox)
     stats = tally.as_stats()
-    extract = ExtractPipeline(stats, options, pool)
-    return Replay(
-        extract, FilterPipeline(stats, *rules_of(settings)), store, tally, crawl_of(settings)
-    )
+    store = StorePipeline(stats, SignalManager(), sink, crawl_of(settings))
+    filters = FilterPipeline(stats, *rules_of(settings))
+    return Replay(ExtractPipeline(stats, options, pool), filters, store, tally)

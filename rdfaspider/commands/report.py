@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
@@ -19,23 +19,13 @@ _KINDS = (".svg", ".html", ".json")
 
 
 class Command(CheckedCommand):
-    requires_project = True
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[options]"
-
-    def short_desc(self) -> str:
-        return "Show how a crawl went: pages, URLs and bandwidth over time"
-
-    def long_desc(self) -> str:
-        return (
-            "Show the history of the crawl in JOBDIR, which may be running: how long, how many pages,"
-            " how fast. With -o draw pages a second, URLs discovered, bandwidth and triples over time"
-            " as SVG or HTML, or write the numbers as JSON. With --against put other crawls beside it."
-            " Time is time spent crawling; stops between two runs are left out and marked."
-        )
+    summary = "Show how a crawl went: pages, URLs and bandwidth over time"
+    description = (
+        "Show the history of the crawl in JOBDIR, which may be running: how long, how many pages,"
+        " how fast. -o draws pages per second, URLs discovered, bandwidth and triples over time as"
+        " SVG or HTML, or writes the numbers as JSON. --against puts other crawls beside it. Only"
+        " time spent crawling counts; stops between two runs are left out and marked."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -51,18 +41,16 @@ class Command(CheckedCommand):
             "-o", "--output", type=Path, metavar="FILE", help="a file .svg, .html or .json"
         )
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if args:
-            raise UsageError("scrapy report takes options only")
+    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().check_usage(args, opts)
         if opts.output and opts.output.suffix not in _KINDS:
             raise UsageError(f"-o wants a file that ends in {', '.join(_KINDS)}")
-        from rdfaspider.terminal import exit_code_of
 
-        assert self.settings is not None
-        names = (self.settings["JOBDIR"] or ".", *opts.against)
-        self.exitcode = exit_code_of(
-            "report", lambda: _show([_crawl(name) for name in names], opts.output)
-        )
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        from rdfaspider.settings.places import jobdir_of
+
+        names = (str(jobdir_of(self.settings)), *opts.against)
+        _show([_crawl(name) for name in names], opts.output)
 
 
 def _crawl(name: str) -> Crawl:
@@ -76,7 +64,7 @@ def _crawl(name: str) -> Crawl:
             " with -s JOBDIR=DIRECTORY."
         )
     if not (found := samples.read(path)):
-        raise ValueError(f"There is nothing to be read in {path}: it is no history of a crawl.")
+        raise ValueError(f"{path} is not the history of a crawl.")
     return Crawl(name, found)
 
 
@@ -94,9 +82,10 @@ def _show(crawls: Sequence[Crawl], output: Path | None) -> None:
 
 def _show_left_out(name: str) -> None:
     from rdfaspider.extensions import leftout
+    from rdfaspider.extensions.summary.reasons import sentences
 
     path = (Path(name).parent if Path(name).is_file() else Path(name)) / leftout.NAME
-    if reasons := leftout.sentences(*leftout.read(path)):
+    if reasons := sentences(*leftout.read(path)):
         print(f"\nLeft out by {name}:")
         for reason in reasons:
             print(f"  {reason}")

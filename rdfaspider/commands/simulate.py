@@ -3,62 +3,53 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
+
+from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
 
     from rdfaspider.simulator import Run
-    from rdfaspider.simulator.web import Web
+    from rdfaspider.simulator.web import SimulatedWeb
 
 
-class Command(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[options]"
-
-    def short_desc(self) -> str:
-        return "Compare orders on a web that needs no network"
-
-    def long_desc(self) -> str:
-        return (
-            "Crawl a generated web, or one recorded as JSON lines of url, gain and links, by several"
-            " orders in virtual time, and show what each harvested. With --real the frontier on disk"
-            " is driven instead of the quick one in memory."
-        )
+class Command(CheckedCommand):
+    summary = "Compare orders on a web that needs no network"
+    description = (
+        "Crawl a generated web, or one recorded as JSON lines of url, gain and links, by several"
+        " orders in virtual time, and show what each harvested. --real uses the frontier on disk"
+        " instead of the fast one in memory."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument
         add("--order", default="breadth,bandit,harvest", metavar="A,B", help="which orders")
-        add("--fetches", type=int, default=20_000, help="of each order (default 20000)")
+        add("--fetches", type=int, default=20_000, help="fetches of each order (default 20000)")
         add(
             "--web",
             default="sections",
             help="uniform, hosts, sections or a file (default sections)",
         )
-        add("--seed", type=int, default=0, help="another seed is another web and another crawl")
-        add("--hosts", type=int, default=2_000, help="of a generated web (default 2000)")
+        add("--seed", type=int, default=0, help="another seed makes another web and another crawl")
+        add("--hosts", type=int, default=2_000, help="hosts of a generated web (default 2000)")
         add("--connections", type=int, default=32, help="fetches at a time (default 32)")
         add(
             "--delay", type=float, default=1.0, help="seconds between fetches of a host (default 1)"
         )
-        add("--real", action="store_true", help="drive the frontier on disk")
+        add("--real", action="store_true", help="use the frontier on disk")
         add("--plot", type=Path, metavar="FILE", help="write the curves as SVG")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if args:
-            raise UsageError("scrapy simulate takes options only")
+    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().check_usage(args, opts)
         if min(opts.fetches, opts.hosts, opts.connections) < 1 or opts.delay < 0:
             raise UsageError("--fetches, --hosts and --connections must be at least 1, --delay 0")
-        from rdfaspider.terminal import exit_code_of
 
-        self.exitcode = exit_code_of("simulate", lambda: _show(_run_all(opts), opts))
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        _show(_run_all(opts), opts)
 
 
 def _run_all(opts: argparse.Namespace) -> dict[str, Run]:
@@ -67,7 +58,7 @@ def _run_all(opts: argparse.Namespace) -> dict[str, Run]:
     return {order: run(order, web, opts) for order in opts.order.split(",")}
 
 
-def _web(opts: argparse.Namespace) -> Web:
+def _web(opts: argparse.Namespace) -> SimulatedWeb:
     from rdfaspider.simulator import WEBS, GeneratedWeb, RecordedWeb, Shape
 
     if opts.web in WEBS:
@@ -75,14 +66,14 @@ def _web(opts: argparse.Namespace) -> Web:
     return RecordedWeb.read(Path(opts.web))
 
 
-def _run_simulated(order: str, web: Web, opts: argparse.Namespace) -> Run:
+def _run_simulated(order: str, web: SimulatedWeb, opts: argparse.Namespace) -> Run:
     from rdfaspider.simulator import crawl, simulated
 
     frontier = simulated(order, opts.seed, opts.delay)
     return crawl(frontier, web, opts.fetches, connections=opts.connections, seed=opts.seed)
 
 
-def _run_real(order: str, web: Web, opts: argparse.Namespace) -> Run:
+def _run_real(order: str, web: SimulatedWeb, opts: argparse.Namespace) -> Run:
     from tempfile import TemporaryDirectory
 
     from rdfaspider.frontier import open_frontier

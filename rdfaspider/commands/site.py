@@ -4,44 +4,36 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
+
+from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
 
     from rdfaspider.site.web import Web
 
-# Up to so many pages are counted one by one before serving; that takes a moment.
+# Webs of up to this many pages are counted before they are served; that takes a moment.
 _COUNTED = 10_000
 
 
-class Command(ScrapyCommand):
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[options]"
-
-    def short_desc(self) -> str:
-        return "Serve a generated web whose pages and triples are known"
-
-    def long_desc(self) -> str:
-        return (
-            "Serve a generated web on loopback: each page is a function of the seed and its URL,"
-            " so any number of hosts costs no memory. With --proxy it answers for all of them as"
-            " an HTTP proxy; with --oracle it serves nothing and prints what a crawl must find."
-        )
+class Command(CheckedCommand):
+    summary = "Serve a generated web whose pages and triples are known"
+    description = (
+        "Serve a generated web on loopback: each page is a function of the seed and its URL, so any"
+        " number of hosts costs no memory. The server is also an HTTP proxy for all hosts; --proxy"
+        " prints how to use it. --oracle serves nothing and prints what a crawl must find."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        from rdfaspider.site.options import add_options
+        from rdfaspider.site.parameters import add_options
 
         super().add_options(parser)
         group = parser.add_argument_group("what to do")
         group.add_argument("--port", type=int, default=8000, help="0 takes any (default 8000)")
-        group.add_argument("--proxy", action="store_true", help="tell how to crawl all hosts")
+        group.add_argument("--proxy", action="store_true", help="print how to crawl all hosts")
         group.add_argument("--access-log", type=Path, metavar="FILE", help="a line per request")
         group.add_argument(
             "--oracle",
@@ -51,44 +43,36 @@ class Command(ScrapyCommand):
         group.add_argument("--depth", type=int, help="links the oracle follows (default levels)")
         add_options(parser)
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from rdfaspider.site.options import read
+    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
+        from rdfaspider.site.parameters import read_options
         from rdfaspider.site.web import Web
 
-        if args:
-            raise UsageError("scrapy site takes options only")
+        super().check_usage(args, opts)
         try:
-            web = Web(read(opts))
+            self._web = Web(read_options(opts))
         except ValueError as error:
             raise UsageError(str(error), print_help=False) from error
-        if opts.oracle:
-            self._tell(web, opts)
-        else:
-            self._serve(web, opts)
 
-    def _serve(self, web: Web, opts: argparse.Namespace) -> None:
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
         import asyncio
         import errno
 
+        web = self._web
+        if opts.oracle:
+            _print_oracle(web, opts)
+            return
         try:
             asyncio.run(_serve(web, opts))
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # that is how it ends
             print()
-        except (OSError, OverflowError) as error:
-            self.exitcode = 1
-            reason = str(error)
-            if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-                reason = f"port {opts.port} is taken; choose another, --port 0 takes any free one"
-            print(f"scrapy site: {reason}", file=sys.stderr)
-
-    def _tell(self, web: Web, opts: argparse.Namespace) -> None:
-        import os
-
-        try:
-            _tell(web, opts)
-            sys.stdout.flush()
-        except BrokenPipeError:  # `| head` has seen enough, also of what is left to flush
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OverflowError as error:  # a port beyond 65535
+            raise ValueError(error) from error
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise ValueError(
+                    f"port {opts.port} is taken; choose another, --port 0 takes any free one"
+                ) from error
+            raise
 
 
 async def _serve(web: Web, opts: argparse.Namespace) -> None:
@@ -121,8 +105,8 @@ def _greeting(web: Web, url: str, proxy: bool) -> str:
     return f"{url} serves {size}{places}. Ctrl-C stops it. To crawl it:\n\n    {command}\n"
 
 
-def _tell(web: Web, opts: argparse.Namespace) -> None:
-    """Print what a crawl from the first host's root gets, the links `depth` deep, under robots."""
+def _print_oracle(web: Web, opts: argparse.Namespace) -> None:
+    """Print what a crawl from the first root gets, `depth` links deep, obeying robots.txt."""
     from pyoxigraph import RdfFormat, serialize
 
     from rdfaspider.site.oracle import Oracle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
@@ -17,28 +17,18 @@ if TYPE_CHECKING:
 
 _FOR_ROWS = ("table", "json", "csv", "tsv", "xml")
 _FOR_GRAPHS = ("turtle", "ntriples")
-# So many blank nodes get a short name; it has to be remembered.
+# At most this many blank nodes get a short name, which takes memory.
 _NODES = 100_000
 
 
 class Command(CheckedCommand):
-    requires_project = True
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[options] 'QUERY' | FILE | -"
-
-    def short_desc(self) -> str:
-        return "Query the triples of a crawl with SPARQL"
-
-    def long_desc(self) -> str:
-        return (
-            "Ask the store of a crawl a SPARQL query, given as text, as a file or on standard"
-            " input (-). A query sees all pages at once; GRAPH ?page { … } tells which page says"
-            " what. On a terminal a table is as wide as the terminal; nothing else is cut. The"
-            " crawl is the one in JOBDIR (-s JOBDIR=DIRECTORY)."
-        )
+    arguments = "[options] 'QUERY' | FILE | -"
+    summary = "Query the triples of a crawl with SPARQL"
+    description = (
+        "Query the store of the crawl in JOBDIR with SPARQL. The query is given as text, as a file"
+        " or on standard input (-). It sees all pages at once; GRAPH ?page { … } tells which page"
+        " says what. A table on a terminal is cut to its width; nothing else is cut."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -49,29 +39,26 @@ class Command(CheckedCommand):
             " DESCRIBE (default: table, turtle)",
         )
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("give one query: as text, as the name of a file, or - to read it")
-        from rdfaspider.terminal import exit_code_of
 
-        self.exitcode = exit_code_of("sparql", lambda: self._ask(args[0], opts.format))
-
-    def _ask(self, argument: str, requested: str | None) -> None:
-        from rdfaspider.pipelines.store import store_access, store_url
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        from rdfaspider.pipelines.store import store_access
+        from rdfaspider.settings.places import store_url
         from rdfaspider.stores import open_store
-        from rdfaspider.stores.sparql import read_query
+        from rdfaspider.stores.queries import read_query
 
-        if requested not in (None, *_FOR_ROWS, *_FOR_GRAPHS):
+        if opts.format not in (None, *_FOR_ROWS, *_FOR_GRAPHS):
             names = ", ".join((*_FOR_ROWS, *_FOR_GRAPHS))
-            raise ValueError(f"There is no format {requested}: take one of {names}.")
-        assert self.settings is not None
+            raise ValueError(f"There is no format {opts.format}: choose one of {names}.")
         url, access = store_url(self.settings), store_access(self.settings)
-        query = read_query(argument)
+        query = read_query(args[0])
         with open_store(url, read_only=True, access=access) as store:
             results = store.query(query)
-            if hint := getattr(store, "hint", ""):
-                print(f"scrapy sparql: {hint}", file=sys.stderr)
-            _write(results, query, requested)
+            if store.hint:
+                print(f"scrapy sparql: {store.hint}", file=sys.stderr)
+            _write(results, query, opts.format)
 
 
 def _write(results: Any, query: str, requested: str | None) -> None:
@@ -105,7 +92,7 @@ def _write(results: Any, query: str, requested: str | None) -> None:
 
 
 def _write_table(solutions: QuerySolutions, query: str) -> None:
-    from rdfaspider.stores.sparql import in_order_of_query
+    from rdfaspider.stores.queries import in_order_of_query
     from rdfaspider.terminal.table import Table
 
     names = in_order_of_query(query, [variable.value for variable in solutions.variables])
@@ -116,7 +103,7 @@ def _write_table(solutions: QuerySolutions, query: str) -> None:
 
 
 def _writer_of_terms() -> Callable[[Any], str]:
-    """Return what writes terms as people read them: no quotes, no datatypes, blank nodes as `_:b0`."""
+    """Return a function that writes terms for people: no quotes or datatypes, blank nodes as `_:b0`."""
     from pyoxigraph import BlankNode, Triple
 
     nodes: dict[str, str] = {}

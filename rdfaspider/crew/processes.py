@@ -1,7 +1,7 @@
 """The workers of a crew as processes.
 
-A worker that ends before it is told to is said to be gone, and another takes its place, unless several have
-ended within a short time: then something is wrong that another start does not mend, and the crawl stops.
+A worker that ends too early is reported and replaced. If several end within a short time, a restart does not
+help, and the crawl stops.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# The folder that holds the package, or the egg, which Python imports from like a folder.
+# The folder of the package, or the egg, which Python imports from like a folder.
 _ROOT = str(Path(__file__).parents[2])
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
     "from rdfaspider.crew.worker import main; main()"
 )
-# So many deaths within so many seconds, for each worker, are too many.
+# More deaths per worker than this, within this many seconds, are too many.
 _DEATHS, _WITHIN = 3, 60.0
-# A line of the log that is longer is left out.
+# Longer lines of the log are left out.
 _LONGEST_LINE = 1 << 16
 
 _LEVELS = logging.getLevelNamesMapping()
@@ -39,11 +39,11 @@ Task = dict[str, Any]
 
 
 class Processes:
-    """Keeps so many workers running.
+    """Keeps a number of workers running.
 
-    task     returns what a worker of a name is to do
-    counted  is called with what the counters of one have grown by in the end
-    gone     is called with the name of one that has ended before its time
+    task     returns the task of a worker, by its name
+    counted  is called at the end with the growth of a worker's counters
+    gone     is called with the name of a worker that ended too early
     failed   is called with a sentence when no worker can be kept running
     """
 
@@ -69,11 +69,11 @@ class Processes:
         self._keepers = [loop.create_task(self._keep(str(name + 1))) for name in range(size)]
 
     def expect_ends(self) -> None:
-        """Take in that workers end now because they were told to."""
+        """Note that workers end now because they were told to."""
         self._is_ending = True
 
     async def end(self, grace: float | None) -> None:
-        """End all: each when what it fetches has ended, or by force after some seconds."""
+        """End all workers: each when its fetches have ended, or by force after `grace` seconds."""
         self._is_ending = True
         for process in self._running.values():
             with suppress(ProcessLookupError):
@@ -124,7 +124,7 @@ class Processes:
                 process.stdin.write(json.dumps(self._task(name)).encode() + b"\n")
                 await process.stdin.drain()
             said, _ = await asyncio.gather(process.stdout.read(), _pass_on(process.stderr, name))
-            with suppress(ValueError, TypeError):  # it was killed while it wrote
+            with suppress(ValueError, TypeError):  # it was killed while writing
                 self._counted(json.loads(said or b"{}"))
             return await process.wait()
         finally:
@@ -145,7 +145,7 @@ class Processes:
 
 
 async def _pass_on(stream: asyncio.StreamReader, name: str) -> None:
-    """Write what a worker has logged to the crawl's own log, with its name; what has no level is an error."""
+    """Write a worker's log lines to the log of the crawl, with its name; lines without a level are errors."""
     level = logging.ERROR
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The scheduler of a crawl with a crew: it hands out nothing here, and serves everything to its workers."""
+"""The scheduler of a crawl with a crew: it hands out no URLs itself, but serves them to its workers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from rdfaspider import clock
 from rdfaspider.crew.processes import Processes
 from rdfaspider.crew.settings import settings_of, size_of
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.service.desk import Desk
-from rdfaspider.frontier.service.server import Service
-from rdfaspider.frontier.service.wire import Address, Security
-from rdfaspider.pipelines.served import answering
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.scheduler import Scheduler
 from rdfaspider.scheduler.memory import Memory
-from rdfaspider.scheduler.options import division_of, frontier_url
+from rdfaspider.scheduler.options import division_of
+from rdfaspider.service.handler import Handler
+from rdfaspider.service.messages import StoreChanges
+from rdfaspider.service.server import Service
+from rdfaspider.service.wire import Address, Security
+from rdfaspider.settings.places import frontier_url
 from rdfaspider.signals import seed_failed, store_closing, store_opened, time_is_over
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Seconds that pages in flight have when the time of the crawl is over.
+# Seconds that pages in flight get when the time of the crawl is over.
 _GRACE = 4.0
 
 
@@ -49,24 +50,32 @@ class CrewScheduler(Scheduler):
 
     def _make_memory(self) -> Memory:
         assert isinstance(self.frontier, LocalFrontier)
-        self.desk = Desk(self.frontier, clock.now, division=division_of(self.crawler.settings))
-        return Memory(self.desk.notices, is_shared=True)
+        self.handler = Handler(
+            self.frontier, clock.now, division=division_of(self.crawler.settings)
+        )
+        return Memory(self.handler.notes, is_shared=True)
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         super().open(spider)
         self._is_time_over = False
-        self.desk.page_limit = self.page_limit
-        self.desk.heard = self._count
-        self.desk.happened = self._happened
-        self.desk.stopped = self._stopped
+        self.handler.page_limit = self.page_limit
+        self.handler.heard = self._count
+        self.handler.happened = self._happened
+        self.handler.stopped = self._stopped
         address = Address(path=_short(Path(f"{frontier_url(self.crawler.settings)}.sock")))
-        self._service = Service(self.desk, address, Security())
+        self._service = Service(self.handler, address, Security())
         self._service.failed = self._frontier_failed
-        self._processes = Processes(self._task, self._count, self.desk.bury, self._workers_failed)
+        self._processes = Processes(
+            self._task, self._count, self.handler.bury, self._workers_failed
+        )
         return None
 
     def _serve_store(self, pipeline: Any) -> None:
-        self._service.others["store"] = answering(pipeline.put)
+        async def put(said: StoreChanges) -> list[bool]:
+            are_new: list[bool] = await pipeline.put(said.changes)
+            return are_new
+
+        self._service.others[StoreChanges] = put
 
     async def _spider_opened(self) -> None:
         try:
@@ -79,7 +88,7 @@ class CrewScheduler(Scheduler):
         self._processes.start(size)
 
     def _task(self, name: str) -> dict[str, Any]:
-        """Return what a worker is to do; its seeds are known to the frontier already."""
+        """Return the task of a worker; the frontier already has the seeds."""
         kind = type(self.spider)
         settings = settings_of(name, self.crawler.settings, str(self._service.address))
         Path(settings["JOBDIR"]).mkdir(parents=True, exist_ok=True)
@@ -90,19 +99,19 @@ class CrewScheduler(Scheduler):
             "settings": settings,
         }
 
-    # --- what the engine asks ---
+    # --- for the engine ---
 
     def next_request(self) -> Request | None:
-        if self.desk.has_enough_pages and not self._is_stopping:
+        if self.handler.has_enough_pages and not self._is_stopping:
             self._is_stopping = True
             self._close_spider("closespider_pagecount")
         return self._own.next_request()
 
     @property
     def is_waiting(self) -> bool:
-        return super().is_waiting and not self.desk.frontier.in_flight
+        return super().is_waiting and not self.handler.frontier.in_flight
 
-    # --- what the workers tell ---
+    # --- from the workers ---
 
     def _count(self, growth: dict[str, int]) -> None:
         count = self.crawler.stats.inc_value
@@ -114,7 +123,7 @@ class CrewScheduler(Scheduler):
             self.crawler.signals.send_catch_log(seed_failed, **words)
 
     def _stopped(self) -> None:
-        """End the crawl as Ctrl-C does: somebody has told all workers to stop."""
+        """End the crawl as Ctrl-C does, because all workers were told to stop."""
         if not self._is_stopping:
             self._is_stopping = True
             self._processes.expect_ends()
@@ -127,7 +136,7 @@ class CrewScheduler(Scheduler):
         self._stop("worker_error", ChildProcessError(sentence))
 
     def _report_fetches(self) -> None:
-        """The workers have the lanes."""
+        """Do nothing: the workers have the lanes."""
 
     # --- the end ---
 
@@ -147,6 +156,6 @@ class CrewScheduler(Scheduler):
 
 
 def _short(path: Path) -> str:
-    """Return a path, from here if it is below: that of a socket may not be long."""
+    """Return a path, relative if it is below this directory: the path of a socket must be short."""
     absolute, here = path.absolute(), Path.cwd()
     return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 from scrapy.exceptions import UsageError
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from scrapy.settings import BaseSettings
 
 from rdfaspider.frontier import is_shared
+from rdfaspider.settings.check import is_asked
+from rdfaspider.settings.places import jobdir_of
 
-# Under this name the crawl keeps the settings of its workers.
+# The name under which the crawl keeps the settings of its workers.
 CREW = "CREW_SETTINGS"
 
-_PROJECT = SETTINGS_PRIORITIES["project"]
-
-# The crawl itself does what these are for.
+# The crawl itself does this.
 _OFF = {
     "WORKERS": 1,
     "PROGRESS_INTERVAL": 0,
@@ -37,7 +36,7 @@ _OFF_EXTENSIONS = (
     "rdfaspider.extensions.reach.Reach",
     "rdfaspider.extensions.summary.Summary",
 )
-# Pages and errors of a single process are not those of the crawl.
+# These count pages and errors of a single process, not of the crawl.
 _NOT_FOR_CREWS = (
     "CLOSESPIDER_ITEMCOUNT",
     "CLOSESPIDER_ERRORCOUNT",
@@ -46,12 +45,12 @@ _NOT_FOR_CREWS = (
 
 
 def size_of(settings: BaseSettings) -> int:
-    """Return how many workers the settings ask for; 1 is a crawl without a crew."""
+    """Return the number of workers; 1 means no crew."""
     return settings.getint("WORKERS") or len(os.sched_getaffinity(0))
 
 
 def prepare(settings: BaseSettings) -> None:
-    """Make the settings those of a crawl with a crew, and keep those of its workers with them."""
+    """Turn the settings into those of a crawl with a crew, and keep those of its workers in them."""
     _refuse_what_cannot_be(settings)
     size = size_of(settings)
     settings.set(CREW, _of_workers(settings, size), "cmdline")
@@ -62,8 +61,8 @@ def prepare(settings: BaseSettings) -> None:
 def _refuse_what_cannot_be(settings: BaseSettings) -> None:
     if is_shared(settings["FRONTIER_URL"]):
         raise UsageError(
-            "WORKERS is for a frontier in a directory, which the workers of this crawl share; one that is"
-            " shared already (FRONTIER_URL) gets a worker for each crawl that is started."
+            "WORKERS is for a frontier in a directory. With a shared frontier (FRONTIER_URL), start one"
+            " crawl for each worker."
         )
     if settings["FEEDS"]:
         raise UsageError(
@@ -75,7 +74,7 @@ def _refuse_what_cannot_be(settings: BaseSettings) -> None:
 
 
 def _of_workers(settings: BaseSettings, size: int) -> dict[str, Any]:
-    """Return the settings of a worker, as far as they are not those of every project."""
+    """Return the settings that all workers share and that are not defaults."""
     shared = {
         name: plain
         for name in settings
@@ -83,17 +82,17 @@ def _of_workers(settings: BaseSettings, size: int) -> dict[str, Any]:
     }
     shared |= _OFF
     shared["EXTENSIONS"] = {**shared.get("EXTENSIONS", {}), **dict.fromkeys(_OFF_EXTENSIONS)}
-    if (settings.getpriority("EXTRACT_PROCESSES") or 0) <= _PROJECT:
+    if not is_asked(settings, "EXTRACT_PROCESSES"):
         shared["EXTRACT_PROCESSES"] = max(1, len(os.sched_getaffinity(0)) // size)
     shared["FETCH_MEMORY_MB"] = max(1, settings.getint("FETCH_MEMORY_MB") // size)
-    if (settings.getpriority("LOG_LEVEL") or 0) <= _PROJECT:
-        shared["LOG_LEVEL"] = "WARNING"  # when each begins and ends is of no interest
-    shared["LOG_FORMAT"] = "%(levelname)s %(message)s"  # the rest is added by the crawl's own log
+    if not is_asked(settings, "LOG_LEVEL"):
+        shared["LOG_LEVEL"] = "WARNING"  # leaves out the start and end of each
+    shared["LOG_FORMAT"] = "%(levelname)s %(message)s"  # the log of the crawl adds the rest
     return shared
 
 
 def _plain(value: object) -> Any:
-    """Return a value as JSON knows it, None if it does not."""
+    """Return a value in plain JSON types, None if that is not possible."""
     if isinstance(value, BaseSettings):
         value = value.copy_to_dict()
     try:
@@ -104,12 +103,12 @@ def _plain(value: object) -> Any:
 
 
 def settings_of(worker: str, settings: BaseSettings, address: str) -> dict[str, Any]:
-    """Return the settings of one worker, which finds frontier and store at an address."""
+    """Return the settings of one worker; frontier and store are at an address."""
     own = {
         "FRONTIER_WORKER": worker,
         "FRONTIER_URL": address,
         "STORE_URL": address,
-        "JOBDIR": str(Path(settings["JOBDIR"] or ".") / "workers" / worker),
-        "CREW_JOBDIR": str(settings["JOBDIR"] or "."),  # what is known of fetches is the crawl's
+        "JOBDIR": str(jobdir_of(settings) / "workers" / worker),
+        "CREW_JOBDIR": str(jobdir_of(settings)),  # provenance names the crawl
     }
     return {**settings[CREW], **own}

@@ -1,8 +1,7 @@
-"""A worker process: a crawl whose frontier and store are served by the crawl that has started it.
+"""A worker process: a crawl that uses the frontier and the store of the crawl that started it.
 
-Its standard input tells what to crawl, and then nothing until the crawl ends: whoever started it may be
-killed, and then nobody must go on fetching. To its standard output it writes at the end, as JSON, what its
-counters have grown by since it told the crawl the last time.
+Its standard input has the task, and then stays open until the crawl ends: if that is killed, the worker must
+end too. At its end it writes to standard output, as JSON, the growth of its counters since it last reported.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Read without the file object of Python, which a thread may not hold when the process ends.
+# Read without Python's file object, which a thread must not hold when the process ends.
 _STDIN = 0
 
 
 def main() -> None:
     output = os.dup(1)
-    os.dup2(2, 1)  # what libraries print is for people
+    os.dup2(2, 1)  # libraries may print
     task = b""
     while not task.endswith(b"\n"):
         task += (part := os.read(_STDIN, 1 << 16))
@@ -48,7 +47,7 @@ def _crawl(task: dict[str, Any], output: int) -> int:
 
     settings = get_project_settings()
     for name, value in task["settings"].items():
-        if settings.get(name) != value:  # else it is not one that somebody has set
+        if settings.get(name) != value:  # else it would look as if a user had set it
             settings.set(name, value, "cmdline")
     process = AsyncCrawlerProcess(settings)
     quieten()
@@ -64,7 +63,7 @@ def _crawl(task: dict[str, Any], output: int) -> int:
 
     def opened() -> None:
         scheduler: Any = crawler.engine and crawler.engine.scheduler
-        growths.append(scheduler.growth)  # at the end the engine has none any more
+        growths.append(scheduler.growth)  # at the end the engine has no scheduler
 
     crawler.signals.connect(opened, signals.spider_opened)
     process.start()

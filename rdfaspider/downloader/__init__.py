@@ -1,9 +1,16 @@
-"""Scrapy's downloader, without its queues for the pages of the frontier.
+"""Fetching: Scrapy's downloader without its queues, and a download handler behind the address guard.
 
-Scrapy sorts requests by host once more, lets them queue, and makes a task for each to come out again. When
-a page of the frontier is fetched, and how many at a time, is decided there, so it goes straight to the
-handler, as does what middlewares ask for in its turn (robots.txt). Requests of the spider's own, to log in
+Scrapy sorts requests by host once more, lets them queue, and makes a task for each to come out again. The
+frontier has already decided when a page is fetched, and how many at a time. So its pages go straight to the
+handler, as does what middlewares ask for in their turn (robots.txt). Requests of the spider itself, to log in
 for example, have no turn: they wait in Scrapy's queues, with the frontier's delay.
+
+aiohttp      the download handler: every address comes from our resolver
+connection   a connection that takes answers only to what was asked
+failures     downloads that are late, or whose server has no valid certificate
+memory       bounds the memory of large downloads
+traffic      counts what is sent and received
+fetch        fetches one page without a crawl, for `scrapy extract URL`
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.python.failure import Failure
 
 from rdfaspider import clock
-from rdfaspider.downloader.memory import Memory
+from rdfaspider.downloader.memory import DownloadMemory
 from rdfaspider.downloader.traffic import Traffic
 from rdfaspider.urls.own import OwnServers
 
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Abandoned(IgnoreRequest):
-    """Says that a download was given up because the crawl is at its end, not for any fault of its own."""
+    """A download was given up because the crawl ends, not because it failed."""
 
     postpones = True
 
@@ -57,18 +64,20 @@ class Downloader(ScrapyDownloader):
         self._counts = settings.getbool("DOWNLOADER_STATS")
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_abandoning = False
-        # Requests that hold a slot but are not of the frontier.
+        # Requests that hold a slot but do not come from the frontier.
         self._others = 0
-        self.memory = Memory(int(settings.getfloat("FETCH_MEMORY_MB") * (1 << 20)), self._unread)
+        self.memory = DownloadMemory(
+            int(settings.getfloat("FETCH_MEMORY_MB") * (1 << 20)), self._unread
+        )
 
     def _unread(self) -> int:
-        """Return the bytes of pages that wait to be read."""
+        """Return the bytes of pages that wait to be parsed."""
         slot = self.crawler.engine.scraper.slot
         return slot.active_size if slot is not None else 0
 
     @cached_property
     def _lanes(self) -> Any:
-        """Where the scheduler keeps count of the pages of the frontier; None if it does not."""
+        """Return where the scheduler counts the pages of the frontier; None if it does not."""
         return getattr(self.crawler.engine.scheduler, "lanes", None)
 
     def needs_backout(self) -> bool:
@@ -78,12 +87,12 @@ class Downloader(ScrapyDownloader):
         return bool(self._others + self._lanes.young(clock.now()) >= self._lanes.slots)
 
     def abandon(self) -> None:
-        """Give up all downloads, as they raise Abandoned, and those that come."""
+        """Give up all downloads, also later ones; each raises Abandoned."""
         self._is_abandoning = True
         for task in self._tasks:
             task.cancel()
 
-    def fetch(  # type: ignore[override]  # without the argument that Scrapy has given up
+    def fetch(  # type: ignore[override]  # without an argument that Scrapy has deprecated
         self, request: Request
     ) -> Deferred[Response | Request]:
         self.active.add(request)
@@ -91,7 +100,7 @@ class Downloader(ScrapyDownloader):
         is_due = "host" in request.meta or request.callback is NO_CALLBACK
         download = self._download_now if is_due else self._download_in_queue
         fetched = deferred_from_coro(self.middleware.download_async(download, request))
-        # Only when the engine gets it: in between, it would seem that nothing is going on.
+        # Only when the engine gets the result; before, the crawl would seem idle.
         return fetched.addBoth(self._fetched, request)
 
     def _fetched(self, result: Any, request: Request) -> Any:
@@ -119,11 +128,11 @@ class Downloader(ScrapyDownloader):
                 raise Abandoned from None
             raise
         except DownloadTimeoutError:
-            if self.memory.has_waited(request):  # it was not its server that took so long
+            if self.memory.has_waited(request):  # not its server was slow
                 raise self.memory.put_off(request) from None
             raise
         except Exception:
-            # Failures that come at once must not keep the loop from everything else.
+            # Immediate failures must not starve everything else in the loop.
             await asyncio.sleep(0)
             raise
         finally:
@@ -151,7 +160,7 @@ class Downloader(ScrapyDownloader):
         return response
 
     def _tell(self, signal: object, **what: Any) -> None:
-        """Send one of Scrapy's signals, if anybody listens: mostly nobody does."""
+        """Send one of Scrapy's signals if anybody listens; mostly nobody does."""
         if any(dispatcher.getReceivers(self.signals.sender, signal)) or any(
             dispatcher.getReceivers(dispatcher.Any, signal)
         ):
@@ -171,8 +180,8 @@ class Downloader(ScrapyDownloader):
 
 
 def _holds_slot(request: Request) -> bool:
-    """Tell whether a request holds a slot that the scheduler knows nothing of; robots.txt is asked for
-    while the page that needs it holds one."""
+    """Tell whether a request holds a slot that the scheduler does not count; a request for robots.txt
+    uses that of its page."""
     return "host" not in request.meta and "robots" not in request.meta
 
 
@@ -182,4 +191,4 @@ def _has_answered(result: Any) -> bool | None:
         return isinstance(result, Response) or None
     if isinstance(result.value, IgnoreRequest):
         return None
-    return isinstance(result.value, DownloadCancelledError)  # at more length than we wanted to hear
+    return isinstance(result.value, DownloadCancelledError)  # with more than we wanted

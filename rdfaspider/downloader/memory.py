@@ -1,4 +1,4 @@
-"""Bounds the memory of downloads that are large."""
+"""Bounds the memory of large downloads."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
-# Seconds between two looks whether pages were read meanwhile, and until a download is put off.
+# Seconds between two checks for memory, and until a download is postponed.
 _PAUSE = 0.1
 _PATIENCE = 15.0
 
 
 class Crowded(IgnoreRequest):
-    """Says that a download was put off because large ones held all the memory they may."""
+    """A download was postponed because large ones used all their memory."""
 
     postpones = True
 
 
-class Memory:
-    """Lets large downloads go on as long as all of them, and the pages not read yet, fit into a budget.
+class DownloadMemory:
+    """Lets large downloads go on while they and the pages not parsed yet fit into a budget.
 
     Layout: the bytes of each large download, in the order in which they became large, and the downloads
-    that wait. One that waits does not read, so its server waits too.
-    Invariant: beyond the budget only the eldest goes on, and not even that while the pages not read yet take
-    half of it; they become fewer by themselves. So there is always one that goes on.
+    that wait. A waiting download does not read, so its server waits too.
+    Invariant: beyond the budget only the oldest goes on, and only while the pages not parsed yet take less
+    than half of it. Parsing makes those fewer, so there is always progress.
     """
 
     def __init__(self, budget: int, unread: Callable[[], int]) -> None:
-        """`unread()` returns the bytes of pages that were downloaded and not read yet."""
+        """`unread()` returns the bytes of pages that were downloaded and not parsed yet."""
         self.budget = budget
-        self.crowded = 0  # downloads that were put off
+        self.crowded = 0  # downloads that were postponed
         self._unread = unread
         self._held: dict[Request, int] = {}
         self._total = 0
@@ -44,7 +44,7 @@ class Memory:
         self._timer: asyncio.TimerHandle | None = None
 
     async def hold(self, request: Request, size: int) -> None:
-        """Note that a large download has so many bytes, and wait until it may go on; else raise Crowded."""
+        """Note the size of a large download, and wait until it may go on; else raise Crowded."""
         self._total += size - self._held.get(request, 0)
         self._held[request] = size
         if self._may_go_on(request):
@@ -59,7 +59,7 @@ class Memory:
 
     def put_off(self, request: Request) -> Crowded:
         self.crowded += 1
-        return Crowded(f"{request.url} waits until other large pages are read.")
+        return Crowded(f"{request.url} waits until other large pages are parsed.")
 
     def has_waited(self, request: Request) -> bool:
         return request in self._waited
@@ -78,7 +78,7 @@ class Memory:
         return next(iter(self._held)) is request and unread <= self.budget // 2
 
     def _change(self) -> asyncio.Future[None]:
-        """Return what is done when it may be otherwise."""
+        """Return a future that is done when there may be memory."""
         loop = asyncio.get_running_loop()
         if self._timer is None:
             self._timer = loop.call_later(_PAUSE, self._wake)

@@ -1,4 +1,4 @@
-"""Counts what was sent and received."""
+"""Counts what is sent and received."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
-# Octets of a request line, the host's and the empty one, without method, path and host.
+# Octets of the request line, the Host header and the empty line, without method, path and host.
 _REQUEST_LINES = len("  HTTP/1.1\r\nHost: \r\n\r\n")
 
 
 @cache
 def _status_size(status: int) -> int:
-    """Return the octets of a status line and the empty line, as Scrapy has it."""
+    """Return the octets of a status line and the empty line, as Scrapy counts them."""
     return get_status_size(status) + 2
 
 
@@ -28,7 +28,7 @@ class Traffic:
     """What was sent and received.
 
     Scrapy's middleware changes six stats for each page, which takes ten times as long as these plain numbers,
-    handed over once a second. Sizes are computed as Scrapy does, bodies as they come over the line.
+    reported once a second. Sizes are computed as in Scrapy, bodies as received.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Traffic:
     def asked(self, request: Request) -> None:
         method, url = request.method, request.url
         self._methods[method] += 1
-        # All of a URL but its scheme is sent: the host in its header, the rest in the first line.
+        # All of a URL except its scheme is sent: the host in its header, the rest in the first line.
         scheme = 8 if url.startswith("https") else 7
         self._sent += len(method) + len(url) - scheme + _REQUEST_LINES + len(request.body)
         for name, values in dict.items(request.headers):

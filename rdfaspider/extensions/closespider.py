@@ -21,9 +21,9 @@ _GRACE = 2.0
 
 
 class CloseSpider(ScrapyCloseSpider):
-    """Takes pages that were read for items, and gives up slow ones when the time is over.
+    """Counts pages that were read as items, and gives up slow ones when the time is over.
 
-    CLOSESPIDER_PAGECOUNT is the scheduler's: it hands out no more URLs than that leaves room for, so that the
+    The scheduler takes care of CLOSESPIDER_PAGECOUNT: it hands out no more URLs than that allows, so the
     limit is met exactly. When CLOSESPIDER_TIMEOUT is over, pages in flight have a few seconds left; then they
     are given up and wait for the next run.
     """
@@ -50,7 +50,7 @@ class CloseSpider(ScrapyCloseSpider):
             call_later(_GRACE, self._give_up)
 
     def _give_up(self) -> None:
-        # Our downloader can; that of others may not.
+        # Another downloader may not have it.
         abandon = getattr(self.crawler.engine.downloader, "abandon", None)
         if abandon is not None:
             abandon()

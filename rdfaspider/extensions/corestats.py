@@ -1,4 +1,4 @@
-"""Scrapy's CoreStats, in plain numbers, and of items in the eyes of users."""
+"""Scrapy's CoreStats in plain numbers, with only what users call items."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ class CoreStats(ScrapyCoreStats):
             ("item_scraped_count", self._items),
             ("response_received_count", self._responses),
         ):
-            if count:  # else Scrapy has no such stat
+            if count:  # as in Scrapy
                 self.stats.set_value(name, count)

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Seconds between two looks: a crawl writes some megabytes meanwhile.
+# Seconds between two checks; a crawl writes some megabytes in between.
 _INTERVAL = 5.0
 
 
 class DiskGuard:
-    """Looks at the free space of the crawl's disk every few seconds."""
+    """Checks the free space on the crawl's disk every few seconds."""
 
     def __init__(self, crawler: Crawler, directory: str, least: int) -> None:
         self.crawler = crawler

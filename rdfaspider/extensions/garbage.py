@@ -1,8 +1,8 @@
-"""Keeps Python's search for garbage short.
+"""Tunes Python's garbage collector.
 
-What was made before the crawl began, modules and classes mostly, stays to its end; to look through it again
-and again would hold up the crawl for tens of milliseconds. And a page makes thousands of objects of which
-hardly any is part of a cycle, so it is enough to look now and then. Together that is a tenth of the time.
+Objects from before the crawl, mostly modules and classes, live to its end; scanning them again and again
+would stop the crawl for tens of milliseconds. A page makes thousands of objects and hardly any cycle, so
+it is enough to collect now and then. Together that saves a tenth of the time.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from scrapy import signals
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-# New objects, less those that are gone, after which the young ones are looked through: those of some pages.
+# New objects, minus deleted ones, before the young generation is collected: those of some pages.
 _YOUNG = 20_000
 
 
 class Garbage:
-    """Puts aside what is there when the spider opens, and lets more pile up before it is looked through."""
+    """Freezes the objects that exist when the spider opens, and collects the others less often."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

@@ -1,8 +1,7 @@
-"""Shows how the crawl goes while it runs: a line on the terminal, or one in the log now and then."""
+"""Shows the progress of the crawl: one line on the terminal, or a line in the log now and then."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import deque
 from logging import getLogger
@@ -13,6 +12,8 @@ from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.log import get_scrapy_root_handler
 
+from rdfaspider.terminal import CLEAR_LINE, duration, true_columns
+
 if TYPE_CHECKING:
     from logging import LogRecord
 
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
 
 logger = getLogger(__name__)
 
-# A terminal's line is renewed this often, in seconds.
+# Seconds between two updates of the line on a terminal.
 _TICK = 0.5
-# The rate is that of the last seconds; the counters themselves are renewed once a second.
+# The rate is that of the last seconds; the counters themselves change once a second.
 _WINDOW = 5.0
-_CLEAR = "\r\x1b[K"
 
 
 class Progress:
@@ -66,19 +66,21 @@ class Progress:
     def _tick(self) -> None:
         fields = self._fields(monotonic())
         if self.terminal:
-            self.terminal.write(_CLEAR + fitted(fields, _width(self.terminal)))
+            # A line that fills the terminal would wrap on some.
+            width = true_columns(self.terminal) - 1
+            self.terminal.write(CLEAR_LINE + fitted(fields, width))
             self.terminal.flush()
         else:
             logger.info("%s", "  ".join(fields))
 
     def _clear(self, record: LogRecord | None = None) -> bool:
         assert self.terminal
-        self.terminal.write(_CLEAR)
+        self.terminal.write(CLEAR_LINE)
         self.terminal.flush()
         return True
 
     def _fields(self, now: float) -> list[str]:
-        """Return what there is to say, the most important first."""
+        """Return the parts of the line, the most important first."""
         pages = self._stat("frontier/done/page")
         return [
             f"{pages:,} pages",
@@ -91,7 +93,7 @@ class Progress:
         ]
 
     def _rate(self, now: float, pages: int) -> float:
-        """Return the pages a second of the last seconds."""
+        """Return the pages per second of the last seconds."""
         samples = self._samples
         window = max(_WINDOW, 0.0 if self.terminal else self.interval)
         while len(samples) > 1 and now - samples[1][0] >= window:
@@ -105,26 +107,10 @@ class Progress:
         return value
 
 
-def _width(terminal: TextIO) -> int:
-    """Return the room on a line of a terminal; one that fills it would wrap on some."""
-    try:
-        columns = os.get_terminal_size(terminal.fileno()).columns
-    except (OSError, ValueError):
-        columns = 0
-    return (columns or 80) - 1
-
-
 def fitted(fields: list[str], width: int) -> str:
-    """Join as many fields as a line of a width has room for, the first ones first."""
+    """Join the fields that fit into a line, the first ones first."""
     line = fields[0][:width]
     for field in fields[1:]:
         if len(line) + 2 + len(field) <= width:
             line += f"  {field}"
     return line
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people write it, 1:02:03 or 2:03."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

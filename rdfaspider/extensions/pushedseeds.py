@@ -1,7 +1,7 @@
-"""Takes in seeds that are pushed to Redis while the crawl runs (SEEDS_URL).
+"""Reads seeds that are pushed to Redis while the crawl runs (SEEDS_URL).
 
-The crawl does not end before all that wait are read, and with FRONTIER_WAIT not at all. While Redis is away
-it goes on, and looks again.
+The crawl does not end before all waiting seeds are read, and with FRONTIER_WAIT it does not end at all. While
+Redis is down the crawl goes on, and tries again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from scrapy import signals
 from scrapy.exceptions import DontCloseSpider, NotConfigured
 
 from rdfaspider.settings.places import seeds_url
+from rdfaspider.urls.seedfile import BadSeeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
 logger = getLogger(__name__)
 
-# Seconds between two looks when nothing was there, and when Redis was away.
+# Seconds before the next try when there was nothing, and when Redis was down.
 _PAUSE, _AWAY = 1.0, 5.0
 
 
 class PushedSeeds:
-    """Reads seeds, some at a time, and says that they are safe when the frontier has them."""
+    """Reads seeds in batches, and acknowledges them when the frontier has them."""
 
     def __init__(self, crawler: Crawler, seeds: SeedList, *, waits: bool) -> None:
         self.crawler = crawler
@@ -46,10 +47,10 @@ class PushedSeeds:
         if not url:
             raise NotConfigured
         from rdfaspider.seedlist import (
-            SeedList,  # a tenth of a second, which most crawls need not wait
+            SeedList,  # the import takes a tenth of a second
         )
 
-        # Workers of one crawl read under one name: if one is killed, the others take in what it was reading.
+        # All workers of a crawl read under one name: if one is killed, the others read its seeds.
         seeds = SeedList(url, "reader")
         extension = cls(crawler, seeds, waits=settings.getbool("FRONTIER_WAIT"))
         connect = crawler.signals.connect
@@ -80,8 +81,8 @@ class PushedSeeds:
             try:
                 items = await asyncio.to_thread(self._seeds.read, safe)
             except SeedsUnavailable as error:
-                logger.warning("%s It is tried again every %.0f seconds.", error, _AWAY)
-                # Nobody knows, and the crawl cannot wait for ever.
+                logger.warning("%s The next try is in %.0f seconds.", error, _AWAY)
+                # There may be more, but the crawl cannot wait for ever.
                 self._is_drained = not self._waits
                 await asyncio.sleep(_AWAY)
                 continue
@@ -96,16 +97,16 @@ class PushedSeeds:
                 await asyncio.sleep(_PAUSE)
 
     async def _take_in(self, spider: Any, items: Iterable[bytes]) -> bool:
-        """Take seeds in; tell whether the frontier has them."""
+        """Put seeds into the frontier; tell whether it has them."""
         from rdfaspider.seedlist import read_seed
 
+        bad = BadSeeds(logger.warning)
         by_depth: dict[int, list[str]] = {}
         for item in items:
             try:
                 url, depth = read_seed(item)
             except (ValueError, RecursionError) as error:
-                shown = item[:200].decode(errors="replace")
-                logger.warning("Skipped the seed %s in %s: %s", shown, self._seeds.key, error)
+                bad(self._seeds.key, item.decode(errors="replace"), error)
                 continue
             if spider.welcome(url):
                 by_depth.setdefault(depth, []).append(url)

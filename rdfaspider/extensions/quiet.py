@@ -1,4 +1,4 @@
-"""Keeps Scrapy from writing lines about each page that nobody reads."""
+"""Keeps lines about each page out of the log."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class QuietLogFormatter(LogFormatter):
-    """Scrapy's own, without the lines of each response and item unless LOG_LEVEL asks for them.
+    """Scrapy's formatter, without a line for each response and item unless LOG_LEVEL asks for them.
 
-    Scrapy makes these lines in any case and drops them afterwards; that took a twentieth of the time.
-    Nor is there a traceback for each page that a full disk or a failed store holds up: the scheduler says
-    it in one sentence.
+    Scrapy formats these lines in any case and drops them later, which took a twentieth of the time. There
+    is no traceback either for each page that a full disk or a failed store stops: the scheduler says so in
+    one sentence.
     """
 
     def __init__(self, *, is_quiet: bool) -> None:

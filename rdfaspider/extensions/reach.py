@@ -1,4 +1,4 @@
-"""Tells at once which seeds cannot be reached, and ends a crawl in which nothing answers."""
+"""Warns at once of seeds that cannot be fetched, and ends a crawl if no server answers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 logger = getLogger(__name__)
 
-# Seeds that are named; of the others there is a count at the end.
+# Seeds that are named; the others are counted at the end.
 _NAMED = 20
-# Seconds after which a crawl without any answer is given up, unless more can be tried before.
+# Seconds after which a crawl without any answer is given up, if nothing more can be tried before.
 _PATIENCE = 50.0
-# Names of stats that count answers, whatever they say; a robots.txt that is known has answered before.
+# Stats that count answers of any kind; a known robots.txt means that its host has answered before.
 _ANSWERS = ("frontier/done/", "frontier/failed/", "robots/fetched/", "frontier/denied/robots")
 
 NO_ANSWER = "no_answer"
@@ -35,8 +35,8 @@ NO_ANSWER = "no_answer"
 class Reach:
     """Watches whether anything answers.
 
-    A crawl of which nothing has answered ends as soon as no host can be asked within the first minute; so
-    a mistyped seed does not keep its user waiting for retries.
+    A crawl without any answer ends as soon as no host can be asked within its first minute. So a user does
+    not have to wait for retries of a mistyped seed.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -66,8 +66,8 @@ class Reach:
         self._task = create_looping_call(self._look)
         seeds = getattr(spider, "seeds", None)
         self._seeds = frozenset(map(hash, getattr(seeds, "urls", ())))
-        # A crawl that is resumed without seeds is as patient as ever. Workers of a shared crawl that wait for
-        # seeds wait for servers too.
+        # A crawl that is resumed without seeds stays patient. Workers that wait for seeds also wait for
+        # servers.
         if self._seeds and not self.crawler.settings.getbool("FRONTIER_WAIT"):
             self._task.start(1.0, now=False)
 
@@ -110,7 +110,7 @@ class Reach:
         return frontier
 
     def _is_hopeless(self) -> bool:
-        """Tell whether nothing is under way and no host can be asked within the first minute."""
+        """Tell whether nothing is in flight and no host can be asked within the first minute."""
         if not self._scheduler.is_waiting:
             return False
         seconds = self._frontier.wait(now())

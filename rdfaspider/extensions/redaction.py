@@ -1,4 +1,4 @@
-"""Keeps secrets, and what would steer a terminal, out of the log, whoever writes the line."""
+"""Keeps secrets and control characters out of the log, wherever a line comes from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-# Shorter secrets would make holes in ordinary words.
+# Shorter secrets would be found inside ordinary words.
 _SHORTEST = 4
 _formatter = logging.Formatter()
 
@@ -30,8 +30,8 @@ _formatter = logging.Formatter()
 class Redaction:
     """Replaces the secrets of settings, arguments and URLs in every log record by an ellipsis.
 
-    Our own sentences contain none; this is for those of Scrapy, of libraries and of tracebacks. Control
-    characters, which pages and servers may have put into their words, are written as escapes.
+    Our own messages contain none; this is for those of Scrapy, of libraries and of tracebacks. Control
+    characters, which pages and servers may send, are written as escapes.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -47,12 +47,12 @@ class Redaction:
         return redaction
 
     def install(self) -> None:
-        """Filter what the handlers of the log get that are there now."""
+        """Filter the records of all log handlers that exist now."""
         for handler in logging.root.handlers:
             handler.addFilter(self.filter)
 
     def spider_opened(self, spider: Spider) -> None:
-        self.install()  # Scrapy has replaced its handler since
+        self.install()  # Scrapy has replaced its handler since then
         arguments = {name: value for name, value in vars(spider).items() if isinstance(value, str)}
         self.add(secret for name, value in arguments.items() for secret in secrets_of(name, value))
 

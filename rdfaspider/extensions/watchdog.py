@@ -1,7 +1,7 @@
-"""Notices when the event loop stands still, and what it does then.
+"""Notices when the event loop is blocked, and where.
 
-Everything that fetches, schedules and answers goes on in one thread. What blocks it, a long computation or
-a slow disk, holds up all hosts at once, and nothing else would tell.
+All fetching and scheduling happens in one thread. A long computation or a slow disk blocks all hosts at once,
+and nothing else would tell.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 logger = getLogger(__name__)
 
-# Seconds between two beats of the loop, and by how much one may be late.
+# Seconds between two beats of the loop, and how late one may be.
 _BEAT = 0.25
 STALL = 0.25
-# Seconds of a stall that is worth a warning: a busy machine has shorter ones. And between two warnings.
+# Seconds of a stall that is worth a warning (a busy machine has shorter ones), and between two warnings.
 _LONG = 1.0
 _WARNINGS = 60.0
 # Frames of the stack that are shown, the innermost ones.
@@ -33,10 +33,10 @@ _FRAMES = 12
 
 
 class Watchdog:
-    """Counts the stalls of the loop. A thread looks what the loop does while it stands still.
+    """Counts the stalls of the loop. A thread looks at its stack during a stall.
 
-    Stats are changed and lines written by the loop itself, when it goes on. What holds Python's lock for
-    all of a stall is counted, and cannot be looked at.
+    The loop itself changes stats and writes lines, when it goes on. A stall in code that holds Python's lock
+    is counted, but its stack is not seen.
     """
 
     def __init__(self, stats: StatsCollector) -> None:

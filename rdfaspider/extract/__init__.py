@@ -2,22 +2,27 @@
 
 ``extract`` is a pure function: it opens no file and no connection, keeps nothing between pages and
 never raises, whatever the bytes are: each reader fails alone (``containment``). HTML is parsed once,
-to a flat list of elements (``tree``), and each reader walks that list: ``facts``, ``links``,
-``rdfa``, ``jsonld``, ``microdata``. RDF documents go to ``rdf``. All statements of a page end up in
-one graph, each once.
+to a flat list of elements (``document``), after ``guard`` has cut what would choke the parsers. Each
+reader walks that list: ``facts``, ``links``, ``rdfa``, ``jsonld``, ``microdata``. RDF documents go to
+``rdf``. All statements of a page end up in one graph (``triples``), each once.
+
+``contexts`` has the prefixes that need no declaration, ``files`` reads pages from disk, and ``pool``
+runs ``extract`` in other processes.
 """
 
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
+from typing import Any, Self
 
 from pyoxigraph import Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
 
 from rdfaspider.extract import facts as heads
-from rdfaspider.extract import guard, iris, jsonld, microdata, rdf, rdfa
+from rdfaspider.extract import guard, jsonld, microdata, rdf, rdfa
 from rdfaspider.extract import links as anchors
 from rdfaspider.extract.containment import contained
 from rdfaspider.extract.document.encoding import to_utf8
@@ -25,11 +30,12 @@ from rdfaspider.extract.document.limits import Limits
 from rdfaspider.extract.document.parse import parse
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.facts import Facts
-from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.labels import Labels
 from rdfaspider.extract.rdfa.rdfa10 import Processor10
 from rdfaspider.extract.rdfa.version import declared_version
 from rdfaspider.extract.rdfa.vocabulary import Vocabularies
+from rdfaspider.extract.triples import iris
+from rdfaspider.extract.triples.graph import Graph, Labels
+from rdfaspider.items import Content
 from rdfaspider.urls import to_iri, without_userinfo
 
 __all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "extract"]
@@ -52,19 +58,13 @@ class Options:
 
 
 @dataclass(slots=True)
-class Extraction:
-    """What one page holds; ``links``, ``relations`` and ``texts`` run in parallel.
+class Extraction(Content):
+    """What one page holds: its content and facts about it.
 
-    Its statements are there as N-Quads, as bytes can be handed on to a store or to another process
-    for nothing, and as quads for those who ask for them. All IRIs in them are valid.
+    Its statements are N-Quads, because bytes can be passed to a store or another process for free;
+    ``quads`` parses them. All IRIs in them are valid.
     """
 
-    links: list[str] = field(default_factory=list)
-    relations: list[str] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    nquads: bytes = b""
-    predicates: list[str] = field(default_factory=list)  # of the quads, each once
-    longest: int = 0  # characters of the longest object, as it is written
     facts: Facts = field(default_factory=Facts)
     _quads: list[Quad] | None = field(default=None, repr=False, compare=False)
 
@@ -74,6 +74,21 @@ class Extraction:
         if self._quads is None:
             self._quads = list(parse_rdf(self.nquads, RdfFormat.N_QUADS, lenient=True))
         return self._quads
+
+    def encode(self) -> bytes:
+        """Return a line of JSON, which has the ``size`` of the N-Quads, and the N-Quads."""
+        header = {name: getattr(self, name) for name in _CONTENT}
+        header |= {"facts": self.facts.to_json(), "size": len(self.nquads)}
+        return json.dumps(header).encode() + b"\n" + self.nquads
+
+    @classmethod
+    def decode(cls, header: dict[str, Any], nquads: bytes) -> Self:
+        """Return what was encoded, from the parsed line of JSON and the N-Quads."""
+        content = {name: header[name] for name in _CONTENT}
+        return cls(nquads=nquads, facts=Facts.from_json(header["facts"]), **content)
+
+
+_CONTENT = [item.name for item in fields(Content) if item.name != "nquads"]
 
 
 _DEFAULTS = Options()
@@ -85,10 +100,10 @@ def extract(
 ) -> Extraction:
     """Return the links, the quads and the facts of the page at an absolute URL.
 
-    Whatever fails is counted among the cuts of the facts, and costs nothing else that was found.
+    A failure is counted in the cuts of the facts, and does not affect what else was found.
     """
-    # A page makes tens of thousands of small objects and no cycles: to look for cycles meanwhile
-    # would cost a tenth of the time.
+    # A page makes tens of thousands of small objects and no cycles: collecting garbage meanwhile
+    # would take a tenth of the time.
     collects = gc.isenabled()
     gc.disable()
     extraction = Extraction()
@@ -149,7 +164,7 @@ def _read_page(
         size, body = len(body), guard.without_tags(body, limits.tags)
         if len(body) < size:
             facts.cuts["tags"] += 1
-    lowered = body.lower()  # the looks before the parse are at this
+    lowered = body.lower()  # searched before the parse
     names = _ATTRIBUTES
     names |= jsonld.ATTRIBUTES if "jsonld" in formats else frozenset()
     names |= microdata.attributes(lowered) if "microdata" in formats else frozenset()

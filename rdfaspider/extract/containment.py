@@ -1,7 +1,7 @@
-"""Containment of failures: a reader of a page that fails costs no other reader anything.
+"""Containment of failures: a reader that fails does not affect the others.
 
-Pages are read by libraries in C and Rust, too, which panic and run out of memory or stack on some of
-them. Whatever a reader raises is counted in ``Facts.cuts`` as "READER memory" or "READER error".
+Pages are also read by libraries in C and Rust, which panic or run out of memory or stack on some of
+them. Any exception of a reader is counted in ``Facts.cuts`` as "READER memory" or "READER error".
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TRACEBACK = 4_000  # characters of where
 
 
 class contained:
-    """Let nothing out of a block of code but what is meant for the whole process."""
+    """Contain all exceptions of a block except those meant for the whole process."""
 
     __slots__ = ("_facts", "_reader")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.iris import Base
+from rdfaspider.extract.triples.iris import Base
 from rdfaspider.urls import MAX_LENGTH
 
 ATTRIBUTES = frozenset(("href", "rel", "name", "lang", "xml:lang"))

@@ -1,4 +1,4 @@
-"""Pages in files: what their names tell of their type, their links, and gzip."""
+"""Pages in files: their types by name, their links, and gzip."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _TYPES = {
 }
 _GZIP = b"\x1f\x8b"
 
-# Stands for this machine while links are joined; nobody can have this name (RFC 6761).
+# Stands for this machine while links are joined; no host can have this name (RFC 6761).
 _STAND_IN = "http://file.invalid/"
 _FILES = "file:///"
 
 
 def type_of(name: str) -> str:
-    """Return the media type that the name of a file tells, also before .gz; "" if it tells none."""
+    """Return the media type for the name of a file, also before .gz; "" if unknown."""
     path = PurePath(name)
     if path.suffix.lower() == ".gz":
         path = path.with_suffix("")
@@ -46,7 +46,7 @@ def type_of(name: str) -> str:
 
 
 def unpacked(body: bytes, size: int = -1) -> bytes:
-    """Return what is in gzip, at most so many bytes of it, and all else as it is.
+    """Return the content of gzip data, at most `size` bytes of it; return other data as it is.
 
     Raise ValueError if the gzip data is damaged.
     """

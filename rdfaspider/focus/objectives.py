@@ -69,17 +69,6 @@ def objective(text: str) -> Objective:
     )
 
 
-def gain_of(nquads: bytes, text: str) -> float:
-    """Return what N-Quads are worth to an objective; ValueError if either cannot be read."""
-    from pyoxigraph import RdfFormat, parse
-
-    sought = objective(text)
-    try:
-        return sought.gain(cast("Iterable[Quad]", parse(nquads, RdfFormat.N_QUADS)))
-    except SyntaxError as error:
-        raise ValueError(f"These are no N-Quads: {error}") from error
-
-
 def _value(quad: Quad) -> str:
     return str(cast("NamedNode", quad.object).value) if hasattr(quad.object, "value") else ""
 

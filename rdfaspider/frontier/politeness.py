@@ -1,15 +1,90 @@
-"""How long a host is left alone: between two fetches, when it asks for it, and when it is in trouble."""
+"""How long a host is left alone: between two fetches, when it asks for it, and when it is in trouble.
+
+`Manners` is what is remembered of one host, `Experience` what a fetch adds to it, `Politeness` the rules. A
+number that is to be remembered needs a field of the first, its place in `pack`, and a rule.
+"""
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.urls.own import AT_ONCE
 
 if TYPE_CHECKING:
-    from rdfaspider.frontier.hosts import Host
     from rdfaspider.urls.own import OwnServers
+
+# failures in a row; crawl delay, latency, back-off, clock, blocked until
+_RECORD = struct.Struct(">Hddddd")
+
+
+class Experience(NamedTuple):
+    """What one fetch of a host was like: it answered after `latency` seconds, or refused (429, 503) and may
+    have said how long to wait (`wanted`), or was one of `strikes` pages of its domain that cost a worker
+    lately, or, if none of these, there was no answer."""
+
+    latency: float | None = None
+    refused: bool = False
+    wanted: float | None = None
+    strikes: int = 0
+
+
+class Manners:
+    """What is remembered of one host, for politeness. Times are seconds.
+
+    The host may be asked again at `clock`, its delay after the last fetch, and not before `blocked`, because
+    of trouble or at its own wish. `at_once` of its URLs may be in flight. `is_own` hosts are the user's.
+    """
+
+    __slots__ = (
+        "at_once",
+        "backoff",
+        "blocked",
+        "clock",
+        "crawl_delay",
+        "failures",
+        "is_own",
+        "latency",
+    )
+
+    SIZE = _RECORD.size
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.crawl_delay = self.latency = self.backoff = self.clock = self.blocked = 0.0
+        self.is_own = False
+        self.at_once = 1
+
+    @property
+    def pages(self) -> int:
+        """Return how many pages of the host were fetched."""
+        return 0
+
+    @property
+    def jitter(self) -> float:
+        """Return a factor a little above 1 that differs from host to host."""
+        return 1.0
+
+    def pack(self) -> bytes:
+        return _RECORD.pack(
+            min(self.failures, 65_535),
+            self.crawl_delay,
+            self.latency,
+            self.backoff,
+            self.clock,
+            self.blocked,
+        )
+
+    def unpack(self, data: bytes, start: int) -> None:
+        (
+            self.failures,
+            self.crawl_delay,
+            self.latency,
+            self.backoff,
+            self.clock,
+            self.blocked,
+        ) = _RECORD.unpack_from(data, start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,69 +92,72 @@ class Politeness:
     """The rules of one crawl. Times are seconds.
 
     A host's pause is the longest of three: the configured one (another for large sites, row W2), the
-    Crawl-delay of its robots.txt, and a multiple of the time it takes to answer. Hosts that are `own`
-    have none, nor back-off unless they say for how long.
+    Crawl-delay of its robots.txt, and a multiple of the time it takes to answer. The user's own hosts have
+    no pause, and no back-off unless they ask for one.
     """
 
     delay: float = 1.0
     at_once: int = 1
-    large_delay: float | None = None  # for hosts of which `large_pages` were fetched
+    # For hosts with `large_pages` fetched.
+    large_delay: float | None = None
     large_pages: int = 100
     latency_factor: float = 0.0
     longest_adaptive: float = 60.0
     first_backoff: float = 60.0
     longest_backoff: float = 86_400.0
     forgiven_after: float = 1_800.0
-    failures_in_a_row: int = 3  # that are taken for bad luck
-    server_delay: float | None = (
-        None  # for all hosts of one address together; None: each is its own
-    )
+    # As many failures in a row are taken for bad luck.
+    failures_in_a_row: int = 3
+    # For all hosts at one address together; if None, each host has only its own clock.
+    server_delay: float | None = None
     own: OwnServers | None = None
 
-    def mark(self, host: Host) -> None:
-        """Say of a host whether it is own, which its name or its address tells, and so its limit."""
-        host.is_own = self.own is not None and self.own.includes(host.name, host.address)
-        host.at_once = AT_ONCE if host.is_own else self.at_once
+    def mark(self, host: Manners, *, is_own: bool) -> None:
+        """Set whether a host is the user's own, and so how many of its URLs may be in flight."""
+        host.is_own = is_own
+        host.at_once = AT_ONCE if is_own else self.at_once
 
-    def pause(self, host: Host) -> float:
+    def pause(self, host: Manners) -> float:
         """Return the seconds from the end of one fetch of a host to the start of the next."""
         if host.is_own:
             return 0.0
-        is_large = self.large_delay is not None and host.done + host.failed >= self.large_pages
-        configured = self.large_delay if is_large and self.large_delay is not None else self.delay
+        configured = self.delay
+        if self.large_delay is not None and host.pages >= self.large_pages:
+            configured = self.large_delay
         adaptive = min(self.latency_factor * host.latency, self.longest_adaptive)
         return max(configured, host.crawl_delay, adaptive)
 
-    def note_answer(self, host: Host, latency: float) -> None:
-        """Take in that a host answered, after so long."""
-        host.failures = 0
-        host.latency = latency if not host.latency else 0.8 * host.latency + 0.2 * latency
+    def learn(self, host: Manners, now: float, fetch: Experience) -> None:
+        """Remember what a fetch of a host was like."""
+        if fetch.strikes:
+            self._back_off(host, now, fetch.strikes)
+        elif fetch.refused:
+            self._learn_refusal(host, now, fetch.wanted)
+        elif fetch.latency is None:
+            host.failures += 1
+            self._back_off(host, now, host.failures - self.failures_in_a_row)
+        else:
+            host.failures = 0
+            before = host.latency or fetch.latency
+            host.latency = 0.8 * before + 0.2 * fetch.latency
 
-    def note_refusal(self, host: Host, now: float, wanted: float | None) -> None:
-        """Take in that a host said it has too much to do, and perhaps for how long (Retry-After).
+    def _back_off(self, host: Manners, now: float, times: int) -> None:
+        """Leave a host alone, twice as long each time."""
+        if times > 0 and not host.is_own:
+            seconds = self.first_backoff * 2 ** min(times - 1, 20)
+            host.blocked = max(host.blocked, now + min(seconds, self.longest_backoff))
 
-        Without a time the host is left alone twice as long as the last time, and a little longer by a
-        share of its own, so that hosts that were refused together do not come back together. What is
-        long past is forgiven.
+    def _learn_refusal(self, host: Manners, now: float, wanted: float | None) -> None:
+        """Leave a host alone for as long as it wants.
+
+        If it does not say, that is twice as long as the last time, and a little longer by its jitter, so that
+        hosts that refused together do not come back together. What is long past is forgiven.
         """
         if host.is_own or now - host.blocked > self.forgiven_after:
             host.backoff = 0.0
         first = 0.0 if host.is_own else self.first_backoff
         host.backoff = min(max(first, 2 * host.backoff), self.longest_backoff)
-        own_share = 1 + host.id * 2654435761 % 1000 / 10_000
-        seconds = host.backoff * own_share if wanted is None else min(wanted, self.longest_backoff)
+        seconds = (
+            host.backoff * host.jitter if wanted is None else min(wanted, self.longest_backoff)
+        )
         host.blocked = max(host.blocked, now + seconds)
-
-    def note_failure(self, host: Host, now: float) -> None:
-        """Take in that a host did not answer, or with an error of its own."""
-        host.failures += 1
-        beyond = host.failures - self.failures_in_a_row
-        if beyond > 0 and not host.is_own:
-            seconds = self.first_backoff * 2 ** min(beyond - 1, 20)
-            host.blocked = max(host.blocked, now + min(seconds, self.longest_backoff))
-
-    def note_strikes(self, host: Host, now: float, strikes: int) -> None:
-        """Take in that so many pages of a host's domain have cost a worker lately."""
-        if not host.is_own:
-            seconds = self.first_backoff * 2 ** min(strikes - 1, 20)
-            host.blocked = max(host.blocked, now + min(seconds, self.longest_backoff))

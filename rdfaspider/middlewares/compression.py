@@ -1,4 +1,4 @@
-"""Unpacks bodies: small ones at once, others in a thread, and not as often as a server likes."""
+"""Unpacks bodies: small ones at once, others in a thread, and only a few layers of encoding."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
     Unpacked = tuple[bytes, list[bytes]]
 
-# One is usual, two come from a proxy that packs again. Each may cost as much as the largest page.
+# One is usual; a proxy may add a second. Each may cost as much as the largest page.
 _MOST_ENCODINGS = 3
 
-# Bytes, packed or not, that are unpacked within a millisecond or so; nothing else goes on meanwhile.
+# Bytes, packed or not, that are unpacked in the event loop, within a millisecond or so.
 _SMALL = 256 * 1024
 
-# While they unpack, they let go of Python's lock. Each may need twice DOWNLOAD_MAXSIZE.
+# They release Python's lock while they unpack. Each may need twice DOWNLOAD_MAXSIZE.
 _THREADS = 2
 
 
 class _Large(Exception):
-    """Says that a body is for a thread."""
+    """A body is so large that a thread must unpack it."""
 
 
 class CompressionMiddleware(HttpCompressionMiddleware):
-    """Scrapy's, with a limit to how many encodings are stacked; a body with more is not read.
+    """Scrapy's middleware, with a limit to the encodings of a body; one with more is not read.
 
-    Of a page no more is handed on than is read.
+    No more of a page is passed on than is parsed.
     """
 
     def __init__(self, *, crawler: Crawler) -> None:
@@ -46,14 +46,14 @@ class CompressionMiddleware(HttpCompressionMiddleware):
         self._most_read = crawler.settings.getint("EXTRACT_MAX_BYTES") + 1
         self._largest = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._threads = ThreadPoolExecutor(_THREADS, "unpack")
-        # What a thread has made of the body at hand.
+        # The result of a thread for the body that is being processed.
         self._unpacked: Unpacked | Exception | None = None
         crawler.signals.connect(self._close, signals.engine_stopped)
 
     def _close(self) -> None:
         self._threads.shutdown(wait=False)
 
-    def process_response(  # type: ignore[override]  # without the argument that Scrapy has given up
+    def process_response(  # type: ignore[override]  # without an argument that Scrapy has deprecated
         self, request: Request, response: Response
     ) -> Request | Response | Awaitable[Request | Response]:
         values = response.headers.getlist("Content-Encoding")
@@ -78,7 +78,7 @@ class CompressionMiddleware(HttpCompressionMiddleware):
             )
             unpacked = body[:most], kept
         except Exception as error:
-            # Its frames, and so all that was unpacked, would be kept until somebody looks for garbage.
+            # Its frames would keep all that was unpacked until the next garbage collection.
             unpacked = error.with_traceback(None)
         self._unpacked = unpacked
         try:

@@ -1,4 +1,4 @@
-"""Stops a download at its headers when what comes is not a page."""
+"""Stops a download at its headers when it is not a page."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from scrapy.exceptions import StopDownload
 
 from rdfaspider.extract.rdf import MEDIA_TYPES
 from rdfaspider.items import is_for_page
+from rdfaspider.urls import redirect_target
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy.http.headers import Headers
 
-# Any text may hold mark-up that somebody mislabelled; the rest are the XML hosts of RDFa, and RDF.
+# Any text may be mislabelled mark-up; the rest are the XML hosts of RDFa, and RDF.
 _WANTED = (
     "text/",
     "application/xhtml+xml",
@@ -26,12 +28,22 @@ _WANTED = (
 
 
 def header_text(headers: Headers, name: str) -> str:
-    """Return a header as text: UTF-8 if it can be, as browsers read it, else Latin-1."""
+    """Return a header as text: UTF-8 if it is valid, as in browsers, else Latin-1."""
     value = headers.get(name) or b""
     try:
         return value.decode("utf-8").strip()
     except UnicodeDecodeError:
         return value.decode("latin-1").strip()
+
+
+def moved_to(response: Response) -> str:
+    """Return the URL that an answer redirects to, "" if it does not, or to nowhere."""
+    if not (300 <= response.status < 400 and "Location" in response.headers):
+        return ""
+    try:
+        return redirect_target(header_text(response.headers, "Location"), response.url)
+    except ValueError:
+        return ""
 
 
 def unwanted(headers: Headers) -> bool:
@@ -42,7 +54,7 @@ def unwanted(headers: Headers) -> bool:
 
 
 class ContentTypeMiddleware:
-    """Hangs up on images, archives and the like instead of downloading them (row R5).
+    """Stops the download of images, archives and the like (row R5).
 
     It is a downloader middleware by its place and purpose; the headers reach it by signal, since
     a middleware's own `process_response` is called only when the whole body is there.

@@ -1,4 +1,4 @@
-"""Tells the frontier how a host answers; what follows from it is decided there."""
+"""Tells the frontier how a host answers; the frontier decides what follows."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest
 
 from rdfaspider import clock
+from rdfaspider.frontier.politeness import Experience
 from rdfaspider.middlewares.problems import is_shortage
-from rdfaspider.middlewares.turns import Postponed
-from rdfaspider.urls.servers import server_of
+from rdfaspider.middlewares.turns import Postponed, frontier_of
+from rdfaspider.urls.own import server_of
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from rdfaspider.frontier import Frontier
 
 logger = getLogger(__name__)
 
-# The server says itself that it has too much to do.
+# The server says that it is overloaded.
 _REFUSALS = (429, 503)
 
-# Seconds in which connections end and give back their files.
+# Seconds until some connections have ended and released their files.
 _PAUSE = 2.0
 
 
@@ -45,16 +45,18 @@ class PolitenessMiddleware:
         if host is not None:
             now = clock.now()
             if response.ip_address is not None and "proxy" not in request.meta:
-                self._frontier.place(host, server_of(response.ip_address))  # it may have moved
+                frontier_of(self.crawler).set_address(
+                    host, server_of(response.ip_address)
+                )  # it may have moved
             if response.status in _REFUSALS:
                 wanted = retry_after(response.headers.get("Retry-After"), now)
                 self.crawler.stats.inc_value(f"politeness/refused/{response.status}")
-                self._frontier.report(host, now, refused=True, wanted=wanted)
+                frontier_of(self.crawler).report(host, now, Experience(refused=True, wanted=wanted))
             elif response.status >= 500:
-                self._frontier.report(host, now)
+                frontier_of(self.crawler).report(host, now, Experience())
             else:
                 latency = request.meta.get("download_latency", 0.0)
-                self._frontier.report(host, now, latency=latency)
+                frontier_of(self.crawler).report(host, now, Experience(latency))
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
@@ -64,14 +66,14 @@ class PolitenessMiddleware:
         if host is None or isinstance(exception, IgnoreRequest):
             return
         if isinstance(exception, DownloadCancelledError):
-            # It answered, at more length than we wanted to hear.
+            # It answered, with more than we wanted.
             latency = request.meta.get("download_latency", 0.0)
-            self._frontier.report(host, clock.now(), latency=latency)
+            frontier_of(self.crawler).report(host, clock.now(), Experience(latency))
         else:
-            self._frontier.report(host, clock.now())
+            frontier_of(self.crawler).report(host, clock.now(), Experience())
 
     def _postpone(self, host: int | None, exception: Exception) -> NoReturn:
-        """Try again later what failed for want of open files."""
+        """Postpone a page that failed because no more files can be opened."""
         if not self._has_warned:
             self._has_warned = True
             logger.warning(
@@ -80,13 +82,8 @@ class PolitenessMiddleware:
             )
         if host is not None:
             self.crawler.stats.inc_value("politeness/shortages")
-            self._frontier.slow_down(host, until=clock.now() + _PAUSE)
+            frontier_of(self.crawler).slow_down(host, until=clock.now() + _PAUSE)
         raise Postponed from exception
-
-    @property
-    def _frontier(self) -> Frontier:
-        frontier: Frontier = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
-        return frontier
 
 
 def retry_after(value: bytes | None, now: float) -> float | None:

@@ -18,17 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# What the machine that crawls is short of: files, or memory for connections.
+# This machine is short of files, or of memory for connections.
 _SHORTAGES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Tell whether a download failed for want of something here, not by any fault of its host."""
-    # Twisted's errors have the number under another name.
-    return any(
-        getattr(cause, "errno", None) in _SHORTAGES or getattr(cause, "osError", None) in _SHORTAGES
-        for cause in _causes(error)
-    )
+    """Tell whether a download failed because this machine is short of something."""
+    return any(getattr(cause, "errno", None) in _SHORTAGES for cause in _causes(error))
 
 
 def problem_of(error: BaseException) -> str:
@@ -52,7 +48,7 @@ def problem_of(error: BaseException) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what led to it, also what aiohttp wraps."""
+    """Yield an error and its causes, also those that aiohttp wraps."""
     while error is not None:
         if (wrapped := getattr(error, "os_error", None)) is not None:
             yield wrapped

@@ -1,4 +1,4 @@
-"""Obeys robots.txt, as RFC 9309 says, from asking for it to forgetting it."""
+"""Obeys robots.txt by RFC 9309: fetches it, keeps it, applies it, lets it expire."""
 
 from __future__ import annotations
 
@@ -10,43 +10,41 @@ from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, NotConfigur
 from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider import clock, urls
-from rdfaspider.middlewares.contenttype import header_text
+from rdfaspider.frontier.limits import MAX_REDIRECTS
+from rdfaspider.middlewares.contenttype import moved_to
 from rdfaspider.middlewares.politeness import retry_after
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robotsrecords import Records, service_of
 from rdfaspider.middlewares.sitemaps import announce
-from rdfaspider.middlewares.turns import Postponed
+from rdfaspider.middlewares.turns import Postponed, frontier_of
 from rdfaspider.robots import record as robots
-from rdfaspider.robots.record import Record
+from rdfaspider.robots.record import RobotsRecord
 from rdfaspider.signals import hosts_unplaced, scope_grown, seed_failed
-from rdfaspider.urls import as_linked, normalise
+from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from rdfaspider.frontier import Frontier
 
-# As many as RFC 9309 asks to follow at least.
-_MAX_REDIRECTS = 5
-# Seconds that a request of the spider's own waits for the turn of a host elsewhere.
+# Seconds that the spider's own request waits for the turn of another host.
 _PATIENCE = 60.0
 
 
 class Denied(IgnoreRequest):
-    """Says that robots.txt forbids a URL, or that it could not be had (`unreachable`)."""
+    """robots.txt forbids a URL (`robots`), or could not be fetched (`unreachable`)."""
 
 
 class RobotsMiddleware:
     """Lets a request pass if the robots.txt of its service (scheme, host, port) does.
 
-    To ask for robots.txt is to ask the host, so it takes the turn of the page that needed it, and
-    each redirect another: the page is postponed. Where a redirect leads to another host, its turn is
-    taken too. However many requests wait, it is asked for once.
-    What it says is kept with the frontier, so a restart does not ask again. A service whose
-    robots.txt cannot be had is left alone for a while, each time longer; after `retries` times its
+    A request for robots.txt is a request to the host, so it takes the turn of the page that needed it;
+    the page is postponed. Each redirect takes another turn, and a redirect to another host takes the
+    turn of that host too. However many requests wait, robots.txt is fetched once.
+    The rules are kept with the frontier, so a restart does not fetch them again. A service whose
+    robots.txt cannot be fetched is left alone for a while, longer each time; after `retries` times its
     pages are denied.
-    With `sitemaps` those of the services in the spider's scope are taken in.
+    With `sitemaps`, those of the services in the spider's scope are read.
     """
 
     def __init__(
@@ -63,11 +61,11 @@ class RobotsMiddleware:
         self.retries = retries
         self.longest_delay = longest_delay
         self.sitemaps = sitemaps
-        self._records = Records(lambda: self._frontier)
+        self._records = Records(lambda: frontier_of(self.crawler))
         self._asking: dict[str, asyncio.Event] = {}
-        # Where the robots.txt of a service is looked for next, behind how many redirects.
+        # Where to look next for the robots.txt of a service, and after how many redirects.
         self._moved: dict[str, tuple[str, int]] = {}
-        # Services whose Crawl-delay was read when none of their pages was asked for.
+        # Services whose Crawl-delay was read while no page of theirs was requested.
         self._unheeded: set[str] = set()
 
     @classmethod
@@ -86,13 +84,13 @@ class RobotsMiddleware:
         return middleware
 
     def scope_grown(self, url: str) -> None:
-        """Take in the sitemaps of a service that was not in the scope when its robots.txt was read."""
+        """Read the sitemaps of a service that was outside the scope when its robots.txt was read."""
         service = service_of(url)
         if self.sitemaps and (record := self._records.known(service)) is not None:
             announce(self.crawler, record.rules.sitemaps, f"{service}/")
 
     async def process_request(self, request: Request) -> None:
-        # Only pages have a host in the frontier; robots.txt itself is asked for without.
+        # Only pages have a host in the frontier; the request for robots.txt has none.
         if "host" not in request.meta:
             if request.callback is not NO_CALLBACK and "dont_obey_robotstxt" not in request.meta:
                 await self._check_own(request)
@@ -112,11 +110,11 @@ class RobotsMiddleware:
         if record.failures > self.retries:
             self._count("denied")
             raise Denied("unreachable")
-        self._frontier.slow_down(request.meta["host"], until=record.expires)
+        frontier_of(self.crawler).slow_down(request.meta["host"], until=record.expires)
         raise Postponed
 
     async def _check_own(self, request: Request) -> None:
-        """Raise Denied if a request of the spider's own is forbidden; it has no turn to wait for."""
+        """Raise Denied if the spider's own request is forbidden; it has no turn to wait for."""
         url = normalise(request.url)
         service = service_of(url)
         while (record := self._records.known(service)) is None or record.expires <= clock.now():
@@ -126,7 +124,7 @@ class RobotsMiddleware:
             raise Denied("robots" if record.reached else "unreachable")
 
     async def _ask(self, service: str, request: Request) -> None:
-        """Ask for the robots.txt of a service, or wait for somebody who does."""
+        """Fetch the robots.txt of a service, or wait for the request that does."""
         if asked := self._asking.get(service):
             await asked.wait()
             return
@@ -140,7 +138,7 @@ class RobotsMiddleware:
             self._asking.pop(service).set()
 
     def _heed(
-        self, service: str, record: Record, previous: Record | None, host: int | None
+        self, service: str, record: RobotsRecord, previous: RobotsRecord | None, host: int | None
     ) -> None:
         if self.sitemaps and f"{service}/" in self.crawler.spider.scope:  # type: ignore[union-attr]
             announce(self.crawler, record.rules.sitemaps, f"{service}/")
@@ -153,16 +151,16 @@ class RobotsMiddleware:
         else:
             self._set_delay(service, record, host)
 
-    def _set_delay(self, service: str, record: Record, host: int) -> None:
-        """Give a host the longest Crawl-delay of its services, which may have got shorter."""
+    def _set_delay(self, service: str, record: RobotsRecord, host: int) -> None:
+        """Give a host the longest Crawl-delay of its services; it may be shorter than before."""
         self._unheeded.discard(service)
         longest = self._records.longest_delay(service, record.rules.crawl_delay)
-        self._frontier.slow_down(host, crawl_delay=min(longest, self.longest_delay))
+        frontier_of(self.crawler).slow_down(host, crawl_delay=min(longest, self.longest_delay))
 
     async def _fetch(
-        self, service: str, request: Request, previous: Record | None
-    ) -> Record | None:
-        """Return what becomes of the record; None if robots.txt has moved, which takes another turn.
+        self, service: str, request: Request, previous: RobotsRecord | None
+    ) -> RobotsRecord | None:
+        """Return the new record; None if robots.txt has moved, which takes another turn.
 
         Raise if the service cannot or may not be asked.
         """
@@ -182,7 +180,7 @@ class RobotsMiddleware:
             self._warn(request, problem_of(error))
             return robots.unreachable(clock.now(), previous)
         self._moved.pop(service, None)
-        if (target := self._target(response, url, hops)) is not None:
+        if hops < MAX_REDIRECTS and (target := moved_to(response)):
             self._moved[service] = (target, hops + 1)
             return None
         record = self._read(response, request, previous)
@@ -190,15 +188,12 @@ class RobotsMiddleware:
             self._records.keep_answer(url, record)
         return record
 
-    def _target(self, response: Response, url: str, hops: int) -> str | None:
-        """Return where a robots.txt has moved to, None if it has not or too often."""
-        is_moved = 300 <= response.status < 400 and "Location" in response.headers
-        return _target(response, url) or None if is_moved and hops < _MAX_REDIRECTS else None
-
-    def _read(self, response: Response, request: Request, previous: Record | None) -> Record:
+    def _read(
+        self, response: Response, request: Request, previous: RobotsRecord | None
+    ) -> RobotsRecord:
         status, body = response.status, response.body
         if 300 <= status < 400 and "Location" in response.headers:
-            # To nowhere, or further than RFC 9309 asks to follow: it may be taken for missing.
+            # To nowhere, or further than RFC 9309 asks to follow: it counts as missing.
             status, body = 404, b""
             self._count("fetched/redirects")
         else:
@@ -210,13 +205,13 @@ class RobotsMiddleware:
         return robots.answered(status, body, self.agent, now, previous, wanted=wanted)
 
     async def _download_in_turn(self, service: str, url: str, request: Request) -> Response:
-        """Download a robots.txt in the turn of the page, or in that of the host to which it has moved."""
+        """Download a robots.txt in the turn of the page, or of the host to which it has moved."""
         if urls.host(url) == urls.host(f"{service}/"):
             return await self._download(url)
         host, address = request.meta.get("host"), await self._address_of(urls.host(url))
-        while wait := self._frontier.borrow(host, url, address, now := clock.now()):
+        while wait := frontier_of(self.crawler).borrow(host, url, address, now := clock.now()):
             if host is not None:
-                self._frontier.slow_down(host, until=now + wait)
+                frontier_of(self.crawler).slow_down(host, until=now + wait)
                 raise Postponed
             if wait > _PATIENCE:
                 raise TimeoutError(f"the robots.txt of {service} has moved to a busy host")
@@ -224,10 +219,10 @@ class RobotsMiddleware:
         try:
             return await self._download(url)
         finally:
-            self._frontier.repay(url, clock.now())
+            frontier_of(self.crawler).repay(url, clock.now())
 
     async def _address_of(self, name: str) -> str:
-        """Return the address at which a host is, "" if it has none or nobody says."""
+        """Return the address of a host, "" if it has none or nobody answers."""
         found: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def place(_: int, address: str) -> None:
@@ -244,7 +239,7 @@ class RobotsMiddleware:
         return await self.crawler.engine.download_async(request)
 
     def _warn(self, request: Request, problem: str) -> None:
-        """Tell at once if a seed has to wait because its robots.txt cannot be had."""
+        """Report at once a seed that has to wait because its robots.txt cannot be fetched."""
         if request.meta.get("depth") == 0:
             send = self.crawler.signals.send_catch_log
             send(seed_failed, url=request.url, problem=problem)
@@ -252,21 +247,9 @@ class RobotsMiddleware:
     def _count(self, name: str) -> None:
         self.crawler.stats.inc_value(f"robots/{name}")
 
-    @property
-    def _frontier(self) -> Frontier:
-        frontier: Frontier = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
-        return frontier
-
-
-def _target(response: Response, url: str) -> str:
-    try:
-        return as_linked(normalise(header_text(response.headers, "Location"), url), url)
-    except ValueError:
-        return ""
-
 
 def _concerns_the_server(error: Exception) -> bool:
-    """Tell whether an error means that there is no server, or none that may be asked at all."""
+    """Tell whether an error means that there is no server, or that it must not be asked."""
     if isinstance(error, IgnoreRequest):
-        return type(error) is not IgnoreRequest  # which is a body that unpacks to too much
+        return type(error) is not IgnoreRequest  # that is a body that unpacks to too much
     return isinstance(error, CannotResolveHostError) or getattr(error, "concerns_server", False)

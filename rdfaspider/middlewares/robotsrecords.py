@@ -1,4 +1,4 @@
-"""What is known of robots.txt: kept with the frontier, and the part that was used last at hand."""
+"""The records of robots.txt: kept with the frontier, the latest ones also in memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from rdfaspider.middlewares.turns import noted
-from rdfaspider.robots.record import Record
+from rdfaspider.robots.record import RobotsRecord
 from rdfaspider.urls import host
 from rdfaspider.urls.hosts import authority
 
@@ -16,48 +16,50 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Frontier
 
-# Octets of stored rules that are at hand, some 40,000 services; the rest is with the frontier.
+# Octets of stored rules in memory, some 40,000 services; the rest is with the frontier.
 _REMEMBERED = 8_000_000
 
 
 class Records:
-    """Records by service, and by URL those of answers elsewhere, to which robots.txt files have moved.
+    """Records by service, and by URL for robots.txt files that have moved elsewhere.
 
-    The latter are at hand only: many hosts may have moved theirs to one place, which is then asked once.
-    `delays` of a host are those that its services ask for, a note for each host that has any.
+    The latter are in memory only: many hosts may have moved theirs to one URL, which is then fetched once.
+    The note `delays HOST` has the Crawl-delays that the services of a host ask for.
     """
 
     def __init__(self, frontier: Callable[[], Frontier]) -> None:
         self._frontier = frontier
         # Records with the size of what is stored of them, the least recently used first.
-        self._records: OrderedDict[str, tuple[Record, int]] = OrderedDict()
+        self._records: OrderedDict[str, tuple[RobotsRecord, int]] = OrderedDict()
         self._size = 0
 
-    def known(self, service: str) -> Record | None:
+    def known(self, service: str) -> RobotsRecord | None:
         """Return the record of a service; Postponed if it cannot be read now."""
         if (record := self._at_hand(service)) is not None:
             return record
         data = noted(self._frontier(), f"robots {service}")
-        return None if data is None else self._keep(service, Record.from_bytes(data), len(data))
+        return (
+            None if data is None else self._keep(service, RobotsRecord.from_bytes(data), len(data))
+        )
 
-    def remember(self, service: str, record: Record) -> None:
+    def remember(self, service: str, record: RobotsRecord) -> None:
         data = record.to_bytes()
         self._frontier().set_note(f"robots {service}", data)
         self._keep(service, record, len(data))
 
-    def answered(self, url: str, now: float) -> Record | None:
-        """Return what a URL has answered to others lately, None if that is not known."""
+    def answered(self, url: str, now: float) -> RobotsRecord | None:
+        """Return the latest answer of a URL to which others have moved, None if there is none."""
         service = service_of(url)
         record = self.known(service) if url == f"{service}/robots.txt" else self._at_hand(url)
         if record is None or record.failures or not record.reached or record.expires <= now:
             return None
-        return Record(record.rules, record.expires)
+        return RobotsRecord(record.rules, record.expires)
 
-    def keep_answer(self, url: str, record: Record) -> None:
+    def keep_answer(self, url: str, record: RobotsRecord) -> None:
         self._keep(url, record, len(record.to_bytes()))
 
     def longest_delay(self, service: str, delay: float | None) -> float:
-        """Take in the Crawl-delay of a service, None for none; return the longest of its host."""
+        """Store the Crawl-delay of a service, None for none; return the longest of its host."""
         name = f"delays {host(f'{service}/')}"
         delays: dict[str, float] = json.loads(noted(self._frontier(), name) or b"{}")
         before = dict(delays)
@@ -69,13 +71,13 @@ class Records:
             self._frontier().set_note(name, json.dumps(delays).encode())
         return max(delays.values(), default=0.0)
 
-    def _at_hand(self, name: str) -> Record | None:
+    def _at_hand(self, name: str) -> RobotsRecord | None:
         if name not in self._records:
             return None
         self._records.move_to_end(name)
         return self._records[name][0]
 
-    def _keep(self, name: str, record: Record, size: int) -> Record:
+    def _keep(self, name: str, record: RobotsRecord, size: int) -> RobotsRecord:
         self._forget(name)
         self._records[name] = (record, size)
         self._size += size
@@ -89,5 +91,5 @@ class Records:
 
 
 def service_of(url: str) -> str:
-    """Return scheme, host and port of a normalised URL, which have one robots.txt for all users."""
+    """Return scheme, host and port of a normalised URL, which share one robots.txt."""
     return f"{url.partition('/')[0]}//{authority(url)}"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from scrapy.exceptions import NotConfigured
 
-from rdfaspider.middlewares.contenttype import header_text
-from rdfaspider.middlewares.turns import noted
+from rdfaspider.frontier.limits import MAX_REDIRECTS
+from rdfaspider.middlewares.contenttype import moved_to
+from rdfaspider.middlewares.turns import frontier_of, noted
 from rdfaspider.robots.sitemaps import read_sitemap
 from rdfaspider.urls import as_linked, normalise
 
@@ -19,17 +20,15 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from rdfaspider.frontier import Frontier
 
-# Of one service in all; large sites name some hundreds.
+# Sitemaps of one service; large sites have some hundreds.
 _MOST_SITEMAPS = 500
-# How deep an index may be in others: sitemaps.org has none in another, yet some sites do.
+# How deep indexes may nest: sitemaps.org allows no nesting, but some sites do it.
 _DEEPEST_INDEX = 1
-_MOST_REDIRECTS = 5
 
 
 class _Note(NamedTuple):
-    """What is known of a sitemap: the indexes and redirects that led there, and whose robots.txt."""
+    """How a sitemap was found: behind how many indexes and redirects, and whose robots.txt names it."""
 
     level: int
     hops: int
@@ -45,12 +44,12 @@ class _Note(NamedTuple):
 
 
 class SitemapsMiddleware:
-    """Marks the requests for sitemaps by a list in their `meta["sitemap"]`, and fills it with pages.
+    """Marks the requests for sitemaps by a list in `meta["sitemap"]`, and fills it with pages.
 
-    That a URL is a sitemap, whose robots.txt says so, and how many indexes and redirects led there is
-    noted with the frontier, so a restart knows it. Sitemaps have depth 0, wherever they were found, so
-    what they list is one link away from a seed. Only those within the scope of the crawl are read, and
-    so many of one service: a robots.txt cannot send the crawl to others.
+    A note in the frontier says that a URL is a sitemap, whose robots.txt names it, and how many indexes and
+    redirects led there, so a restart knows it. Sitemaps have depth 0, wherever they were found, so the
+    pages in them are one link away from a seed. Only sitemaps within the scope of the crawl are read, and
+    a limited number per service: a robots.txt cannot send the crawl elsewhere.
     """
 
     def __init__(self, crawler: Crawler, most_urls: int) -> None:
@@ -64,16 +63,19 @@ class SitemapsMiddleware:
         return cls(crawler, crawler.settings.getint("ROBOTS_SITEMAP_URLS"))
 
     def process_request(self, request: Request) -> None:
-        if "host" in request.meta and noted(self._frontier, _name(request.url)) is not None:
+        if (
+            "host" in request.meta
+            and noted(frontier_of(self.crawler), _name(request.url)) is not None
+        ):
             request.meta["sitemap"] = []
 
     async def process_response(self, request: Request, response: Response) -> Response:
         if "sitemap" not in request.meta or response.status >= 400:
             return response
-        note = _Note.read(noted(self._frontier, _name(request.url)) or b"0 0 ")
+        note = _Note.read(noted(frontier_of(self.crawler), _name(request.url)) or b"0 0 ")
         if response.status >= 300 and "Location" in response.headers:
-            if note.hops < _MOST_REDIRECTS:
-                announce(self.crawler, [_target(response)], note._replace(hops=note.hops + 1))
+            if note.hops < MAX_REDIRECTS:
+                announce(self.crawler, [moved_to(response)], note._replace(hops=note.hops + 1))
         else:
             await self._read(request, response, note)
         return response
@@ -92,16 +94,11 @@ class SitemapsMiddleware:
         elif note.level <= _DEEPEST_INDEX:
             announce(self.crawler, sitemap.urls, note._replace(level=note.level + 1))
 
-    @property
-    def _frontier(self) -> Frontier:
-        frontier: Frontier = self.crawler.engine.scheduler.frontier  # type: ignore[union-attr]
-        return frontier
-
 
 def announce(crawler: Crawler, urls: Iterable[str], note: _Note | str) -> None:
-    """Take in URLs as sitemaps, named by the robots.txt of a service or by what that led to."""
+    """Add URLs as sitemaps: named by the robots.txt of a service, an index or a redirect."""
     note = _Note(0, 0, note) if isinstance(note, str) else note
-    frontier: Frontier = crawler.engine.scheduler.frontier  # type: ignore[union-attr]
+    frontier = frontier_of(crawler)
     spider: Any = crawler.spider
     counter = f"sitemaps {note.owner}"
     count = int(noted(frontier, counter) or 0)
@@ -123,13 +120,6 @@ def announce(crawler: Crawler, urls: Iterable[str], note: _Note | str) -> None:
     if sitemaps:
         frontier.set_note(counter, str(count + len(sitemaps)).encode())
         frontier.put(sitemaps, depth=0)
-
-
-def _target(response: Response) -> str:
-    try:
-        return normalise(header_text(response.headers, "Location"), response.url)
-    except ValueError:
-        return ""
 
 
 def _name(url: str) -> str:

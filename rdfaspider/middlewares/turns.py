@@ -1,4 +1,4 @@
-"""Pages that have to wait for another turn of their host."""
+"""What middlewares need of the frontier: its notes, and another turn for a page."""
 
 from __future__ import annotations
 
@@ -9,17 +9,25 @@ from scrapy.exceptions import IgnoreRequest
 from rdfaspider.frontier import FrontierUnavailable
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
     from rdfaspider.frontier import Frontier
 
 
 class Postponed(IgnoreRequest):
-    """Says that a URL has to wait for another turn of its host, and is to be asked for then."""
+    """A URL has to wait for another turn of its host."""
 
     postpones = True
 
 
+def frontier_of(crawler: Crawler) -> Frontier:
+    """Return the frontier of a running crawl."""
+    frontier: Frontier = crawler.engine.scheduler.frontier  # type: ignore[union-attr]
+    return frontier
+
+
 def noted(frontier: Frontier, name: str) -> bytes | None:
-    """Return a note of the frontier; Postponed if it cannot be read now, which is not the page's fault."""
+    """Return a note of the frontier; raise Postponed if it cannot be read now."""
     try:
         return frontier.note(name)
     except FrontierUnavailable as error:

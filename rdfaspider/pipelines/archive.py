@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.archive.exchange import Exchange
 
-_HANDLER = "rdfaspider.resolver.aiohttp.GuardedAiohttpDownloadHandler"
+_HANDLER = "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler"
 
 # Small pages are packed in the loop: a thread would wait for the interpreter's lock several times a page, and
 # that takes longer than the packing. They are packed in groups of this many pages or bytes, which takes two

@@ -1,4 +1,4 @@
-"""Turns the body of a page into links and quads, and does as its robots directives say."""
+"""Extraction: turns the body of a page into links and quads, and obeys its robots directives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scrapy.exceptions import CloseSpider, UsageError
 from rdfaspider.extract import FORMATS, Limits, Options, extract
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
 from rdfaspider.extract.rdfa.vocabulary import bundled
-from rdfaspider.items import Page
+from rdfaspider.items import LINKS, STATEMENTS, Page
 from rdfaspider.signals import time_is_over
 
 if TYPE_CHECKING:
@@ -24,31 +24,26 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Directives with a value: what stands before their colon is no agent.
+# Directives with a value: the word before their colon is not an agent.
 _WITH_VALUE = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
-
 
 # The orders that judge a link by its relation and its text.
 _READ_ANCHORS = frozenset(("harvest", "topics"))
 
-# Characters of a page by which its topic is found.
+# Characters of text that the topics pipeline reads of a page.
 _READ_FOR_TOPICS = 20_000
 
 
 class ExtractPipeline:
-    """Reads each page once, in a process of the pool or, without one, here.
+    """Reads each page once, in a process of the pool or, without one, in this process.
 
-    A page that says `noindex`, in its head or by the header X-Robots-Tag, gives no quads; one that
-    says `nofollow` no links (row R16). A page that no worker can read fails. A page that the pool has no
-    room for is put back. In both cases its host is left alone for a while. Without workers the crawl stops.
+    A page that says `noindex`, in its head or in the header X-Robots-Tag, gives no quads; one that
+    says `nofollow` gives no links (row R16). A page that no worker can read fails. A page for which the
+    pool has no room is postponed. In both cases its host is left alone for a while. If no worker can be
+    started, the crawl stops.
     """
 
-    def __init__(
-        self,
-        stats: StatsCollector,
-        options: Options,
-        pool: Pool | None = None,
-    ) -> None:
+    def __init__(self, stats: StatsCollector, options: Options, pool: Pool | None = None) -> None:
         self.stats = stats
         self.options = options
         self.pool = pool
@@ -59,13 +54,11 @@ class ExtractPipeline:
         options = options_from(settings)
         pool = None
         if processes := settings.getint("EXTRACT_PROCESSES"):
-            timeout = settings.getfloat("EXTRACT_TIMEOUT")
-            memory = settings.getint("EXTRACT_MEMORY_MB")
             pool = Pool(
                 processes,
                 options,
-                timeout=timeout,
-                memory=memory,
+                timeout=settings.getfloat("EXTRACT_TIMEOUT"),
+                memory=settings.getint("EXTRACT_MEMORY_MB"),
                 on_crash=lambda: crawler.stats.inc_value("extract/retried/crash"),
             )
             crawler.signals.connect(pool.hurry, time_is_over)
@@ -82,7 +75,7 @@ class ExtractPipeline:
 
     async def process_item(self, page: Page) -> Page:
         if not isinstance(page, Page) or not page.is_read:
-            return page  # of a user's own, or not a page
+            return page  # an item of the user's, or not a page
         try:
             extraction = await self._extract(page)
         except ExtractionFailed as failure:
@@ -93,16 +86,12 @@ class ExtractPipeline:
         header = header_directives(page.robots_header, self.options.agent)
         noindex = extraction.facts.noindex or not header.isdisjoint(("noindex", "none"))
         nofollow = extraction.facts.nofollow or not header.isdisjoint(("nofollow", "none"))
+        page.take(extraction, (() if noindex else STATEMENTS) + (() if nofollow else LINKS))
+        facts = extraction.facts
+        page.title, page.language, page.text = facts.title, facts.language, facts.text
         if not noindex:
-            page.nquads = extraction.nquads
-            page.predicates, page.longest = extraction.predicates, extraction.longest
-            page.found = extraction.facts.quads
-        if not nofollow:
-            page.links, page.relations = extraction.links, extraction.relations
-            page.texts = extraction.texts
-        page.noarchive = extraction.facts.noarchive
-        page.title, page.text = extraction.facts.title, extraction.facts.text
-        page.language = extraction.facts.language
+            page.found = facts.quads
+        page.noarchive = facts.noarchive
         self._count(extraction.facts, noindex, nofollow)
         return page
 
@@ -142,7 +131,7 @@ def _fail(page: Page, failure: ExtractionFailed) -> None:
 
 
 def _is_usable(page: Page, facts: Facts) -> bool:
-    """Log the readers that failed, each of which is a bug; fail the page if nothing could be read."""
+    """Log the readers that failed, each of which has a bug; fail the page if nothing could be read."""
     for reader, trace in facts.errors.items():
         error = trace.rpartition("\n")[2]
         logger.warning("%s could not be read (%s): %s.", page.url, reader, error)
@@ -154,9 +143,9 @@ def _is_usable(page: Page, facts: Facts) -> bool:
 
 
 def options_from(settings: BaseSettings) -> Options:
-    """Return how pages are read, by the EXTRACT_ settings; raise UsageError if one is wrong."""
+    """Return the options of the EXTRACT_ settings; raise UsageError if one is wrong."""
     limits = Limits(
-        # A bound for hostile pages; how many are followed is for the spider to say.
+        # A bound for hostile pages; the spider decides how many links are followed.
         links=max(Limits().links, settings.getint("EXTRACT_MAX_LINKS")),
         body=settings.getint("EXTRACT_MAX_BYTES"),
         quads=settings.getint("EXTRACT_MAX_QUADS"),
@@ -179,8 +168,8 @@ def options_from(settings: BaseSettings) -> Options:
 def header_directives(values: Iterable[str], agent: str) -> set[str]:
     """Return the directives of X-Robots-Tag headers that are for everybody or for `agent`.
 
-    `noindex, googlebot: nofollow` tells everybody noindex and Googlebot nofollow: a name holds for
-    what follows it in the same header.
+    `noindex, googlebot: nofollow` means noindex for everybody and nofollow for Googlebot: a name
+    applies to what follows it in the same header.
     """
     directives: set[str] = set()
     for value in values:

@@ -1,16 +1,15 @@
-"""Drops triples that nobody asked for (row R12): implied ones, broken ones, monstrous ones."""
+"""The triple filter (row R12): drops triples that are implied, invalid or too long."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
-from pyoxigraph import BlankNode, Literal, NamedNode
+from pyoxigraph import Literal
 from scrapy.exceptions import UsageError
 
-from rdfaspider.items import Page
+from rdfaspider.items import Page, is_valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
-
-# What no IRI may contain, and without which none is absolute (RFC 3987). Stores refuse a whole batch
-# for one such IRI.
-_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
 
 
 class Rule:
@@ -49,9 +44,9 @@ class Rule:
 
 
 class Rules:
-    """Many rules. Most name one predicate, and most quads have another: one look-up settles it.
+    """Many rules. Most name one predicate, so that one look-up is enough for most quads.
 
-    Most pages have none of these predicates: then no quad need be looked at.
+    Most pages have none of these predicates, so that none of their quads need be looked at.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -79,7 +74,7 @@ def _glob(term: str) -> re.Pattern[str]:
 
 
 class FilterPipeline:
-    """Keeps the quads that match no rule and that every store can take; the rest is counted."""
+    """Keeps the quads that match no rule and that every store can take; counts the rest."""
 
     def __init__(self, stats: StatsCollector, rules: Rules, longest_literal: int) -> None:
         self.stats = stats
@@ -91,8 +86,10 @@ class FilterPipeline:
         return cls(crawler.stats, *rules_of(crawler.settings))
 
     def process_item(self, page: Page) -> Page:
-        if isinstance(page, Page) and page.nquads and self._may_drop(page):
-            dropped: Counter[str] = Counter()
+        if isinstance(page, Page) and (page.nquads or page.invalid) and self._may_drop(page):
+            page.check()
+            dropped = Counter({"iri": page.invalid} if page.invalid else ())
+            page.invalid = 0
             kept = []
             for quad in page.quads:
                 if reason := reason_to_drop(quad, self.rules, self.longest_literal):
@@ -100,7 +97,7 @@ class FilterPipeline:
                 else:
                     kept.append(quad)
             if dropped:
-                page.quads = kept
+                page.keep(kept)
             for reason, count in dropped.items():
                 self.stats.inc_value(f"filter/dropped/{reason}", count)
         return page
@@ -108,14 +105,14 @@ class FilterPipeline:
     def _may_drop(self, page: Page) -> bool:
         """Tell whether each quad has to be looked at: the extraction leaves no other fault."""
         return (
-            page.predicates is None
+            not page.is_checked
             or page.longest > self.longest_literal
             or self.rules.may_match(page.predicates)
         )
 
 
 def rules_of(settings: BaseSettings) -> tuple[Rules, int]:
-    """Return the rules and the longest literal of the settings, or say which rule is wrong."""
+    """Return the rules and the longest literal of the settings; raise UsageError for a wrong rule."""
     try:
         rules = Rules(settings.getlist("FILTER_DROP"))
     except ValueError as error:
@@ -127,24 +124,9 @@ def reason_to_drop(quad: Quad, rules: Rules, longest_literal: int) -> str:
     """Return why a quad is dropped, "" if it is not."""
     if label := rules.label_of(quad):
         return label
-    value = quad.object
-    if not (_is_valid(quad.subject) and _is_valid(quad.predicate) and _is_valid(value)):
+    if not is_valid(quad):
         return "iri"
+    value = quad.object
     if type(value) is Literal and len(value.value) > longest_literal:
         return "literal"
     return ""
-
-
-def _is_valid(term: object) -> bool:
-    kind = type(term)
-    if kind is NamedNode:
-        return _is_iri(term.value)  # type: ignore[attr-defined]
-    if kind is Literal:
-        return _is_iri(term.datatype.value)  # type: ignore[attr-defined]
-    return kind is BlankNode
-
-
-@lru_cache(4096)
-def _is_iri(text: str) -> bool:
-    """Tell whether a text is an IRI; a crawl meets the same predicates and types again and again."""
-    return _IRI.fullmatch(text) is not None

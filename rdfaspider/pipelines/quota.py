@@ -1,8 +1,8 @@
-"""Leaves out the triples of hosts and domains that fill the store.
+"""Quotas: drops the triples of hosts and domains that would fill the store.
 
-JOBDIR/quotas.json holds the counts of those that have used up a part of what they may, replaced as a whole
-every few seconds. A kill costs what was counted since, a restart also the counts of all others: less than a
-hundredth of what each may have. Each worker of a shared crawl counts what it stores itself.
+JOBDIR/quotas.json holds the counts of names that have used up a part of their quota. It is replaced as a
+whole every few seconds. A kill loses what was counted since; a restart also loses the counts of all other
+names, each less than a hundredth of a quota. Each worker of a shared crawl counts only what it stores.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ logger = getLogger(__name__)
 NAME = "quotas.json"
 _INTERVAL = 10.0
 
-# What has used up this part of its quota is remembered, and written down.
+# A name that has used up this part of its quota is kept in the file.
 _PART = 0.01
-# Others that are remembered, those seen last.
+# Other names that are kept in memory: those seen last.
 _OTHERS = 50_000
 
 
 class Limits(NamedTuple):
-    """How many triples and bytes a name may have; 0 is any number."""
+    """The triples and bytes that a name may store; 0 means any number."""
 
     quads: int
     size: int
@@ -45,8 +45,8 @@ class Limits(NamedTuple):
 class Quota:
     """Counts the triples and bytes of names.
 
-    Layout: counts of names that have used up a part of their limits, all of them; of other names those that
-    were used last. Their number is bounded by what is stored.
+    Layout: the counts of all names that have used up a part of their limits, whose number is bounded by
+    what is stored; of other names, those that were used last.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -76,9 +76,9 @@ class Quota:
 
 
 class QuotaPipeline:
-    """Lets a page keep its triples unless its host, or its registered domain, has reached a limit.
+    """Drops the triples of a page whose host, or registered domain, has reached a limit.
 
-    A page that begins within the limits is stored whole. One that is beyond is done, without triples.
+    A page that begins within the limits is stored as a whole. A page beyond them is done, without triples.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class QuotaPipeline:
         count = page.quad_count
         if reason := self._excess(name, owner):
             self.stats.inc_value(f"store/dropped/{reason}", count)
-            page.nquads, page.predicates = b"", []
+            page.nquads = b""
             return page
         self.hosts.add(name, count, len(page.nquads))
         self.domains.add(owner, count, len(page.nquads))
@@ -145,7 +145,7 @@ class QuotaPipeline:
 
 
 def read(path: Path) -> tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int]]]:
-    """Return the counts of hosts and of domains; none if there is no file, or it is damaged."""
+    """Return the counts of hosts and of domains; none if the file is missing or damaged."""
     try:
         found = json.loads(path.read_bytes())
         return _counts(found["hosts"]), _counts(found["domains"])

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter, deque
-from time import monotonic, time
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from rdfaspider.items import Page
-from rdfaspider.pipelines.writer import Writer
-from rdfaspider.stores.changes import Change
-from rdfaspider.stores.provenance import provenance
-from rdfaspider.urls import normalise, to_iri
+from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,15 +20,13 @@ if TYPE_CHECKING:
     from rdfaspider.archive.answers import Answer
     from rdfaspider.pipelines.extract import ExtractPipeline
     from rdfaspider.pipelines.filter import FilterPipeline
-    from rdfaspider.stores.embedded import Embedded
-    from rdfaspider.stores.outbox import Outbox
+    from rdfaspider.pipelines.store import StorePipeline
 
 # Pages, and bytes of them, that are read at the same time.
 _PAGES = 64
 _BYTES = 1 << 26
 # Seconds between two notes of how far it has come.
 _NOTED = 1.0
-_PATIENCE = 0.1
 
 
 class Tally(Counter[str]):
@@ -85,16 +80,13 @@ class Replay:
         self,
         extract: ExtractPipeline,
         filters: FilterPipeline,
-        store: Embedded | Outbox,
+        store: StorePipeline,
         tally: Tally,
-        crawl: str = "",
     ) -> None:
         self.extract = extract
         self.filters = filters
         self.store = store
         self.tally = tally
-        self.crawl = crawl
-        self._writer = Writer(store)
         self._reading: dict[str, asyncio.Task[None]] = {}
         self._bytes = 0
 
@@ -126,8 +118,7 @@ class Replay:
                 task.cancel()
             await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
             await self.extract.close_spider()
-            self._writer.close()
-        await asyncio.to_thread(self.store.close)
+        await asyncio.to_thread(self.store.sink.close)
         bookmark.remove()
 
     async def _begin(self, answer: Answer) -> asyncio.Task[None]:
@@ -165,16 +156,6 @@ class Replay:
         if not page.is_read:
             self.tally[f"failed/{page.reason}"] += 1
             return
-        while self.store.is_full:
-            await asyncio.sleep(_PATIENCE)
-        is_new, *_ = await self._writer.put(self._changes(page))
+        await self.store.process_item(page)
         self.tally["pages"] += 1
         self.tally["quads"] += page.quad_count
-        self.tally["changed"] += is_new
-
-    def _changes(self, page: Page) -> list[Change]:
-        graph = to_iri(page.url)
-        changes: list[Any] = [Change.of_page(graph, page.nquads)]
-        if self.crawl and page.nquads:
-            changes += Change.adding(provenance(page, graph, self.crawl, time()))
-        return changes

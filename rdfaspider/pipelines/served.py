@@ -1,73 +1,47 @@
-"""The store of a crawl as its workers see it: what they put is written down by the crawl itself."""
+"""The sink of a worker: it sends what the worker puts to the crawl, which writes it."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.service.line import Line
-from rdfaspider.frontier.service.wire import Address, Security
-from rdfaspider.stores import StoreUnavailable
-from rdfaspider.stores.changes import Change
+from rdfaspider.service.connection import Connection
+from rdfaspider.service.messages import StoreChanges
+from rdfaspider.service.session import Session
+from rdfaspider.service.wire import Address, Security
+from rdfaspider.stores import Sink, StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Sequence
 
-# Seconds that a worker seeks its crawl, and waits while the store is full.
+    from rdfaspider.stores.changes import Change
+
+# Seconds that a worker looks for its crawl, and waits while the store is full.
 _PATIENCE = 600.0
-# Texts of triples are UTF-8; what is not goes there and back unchanged.
-_CODEC = ("utf-8", "surrogateescape")
 
 
-class ServedStore:
-    """Puts changes into the store that a crawl serves; as far as a pipeline needs one."""
+class ServedSink(Sink):
+    """Puts changes into the sink that a crawl serves to its workers."""
 
-    is_full = False  # the crawl lets its workers wait
+    is_full = False  # the crawl makes its workers wait
     backlog = (0, 0)
     backlog_quads = 0
 
     def __init__(self, url: str, security: Security | None = None) -> None:
-        self.counters: Counter[str] = Counter()
-        self._line = Line(Address.parse(url), security or Security(), timeout=_PATIENCE)
-        self._greeting = {
-            **{"name": "", "run": os.urandom(8).hex(), "now": 0.0},
-            **{"about": {}, "watch": [], "grants": 0, "holds": []},
-        }
+        self.counters = Counter()
+        connection = Connection(Address.parse(url), security or Security(), timeout=_PATIENCE)
+        self._session = Session(connection, "", 0.0, _PATIENCE)
         self._is_connected = False
 
     def put(self, changes: Sequence[Change]) -> list[bool]:
-        """Have changes made; False for each that changes nothing."""
-        rows = [(graph, triples.decode(*_CODEC), *rest) for graph, triples, *rest in changes]
         try:
-            are_new: list[bool] = self._ask({"ask": "store", "changes": rows})["are_new"]
+            if not self._is_connected:
+                self._session.greet()
+                self._is_connected = True
+            return self._session.ask(StoreChanges(list(changes)), list[bool], 2 * _PATIENCE)
         except FrontierUnavailable as error:
             raise StoreUnavailable(str(error)) from error
-        return are_new
-
-    def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
-        while True:
-            self._line.submit(message, None if self._is_connected else self._greeting, _PATIENCE)
-            answer = self._line.collect(2 * _PATIENCE)
-            if answer is None:
-                raise FrontierUnavailable("The crawl does not take this worker's pages.")
-            self._is_connected = answer.reply is not None
-            if answer.reply is not None:
-                return answer.reply
 
     def close(self) -> None:
-        self._line.close()
-
-
-def answering(put: Callable[[Sequence[Change]], Awaitable[list[bool]]]) -> Any:
-    """Return what answers workers that put something into the store."""
-
-    async def answer(message: dict[str, Any]) -> dict[str, Any]:
-        changes = [
-            Change(str(graph), triples.encode(*_CODEC), int(quads), bool(replaces))
-            for graph, triples, quads, replaces in message["changes"]
-        ]
-        return {"are_new": await put(changes)}
-
-    return answer
+        self._session.shut()

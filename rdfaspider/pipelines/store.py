@@ -1,49 +1,45 @@
-"""Puts the quads of a page into the store, or into the outbox of a store that is elsewhere."""
+"""Storage: puts the quads of a page into the crawl's sink."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import create_looping_call
 
 from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
-from rdfaspider.pipelines.served import ServedStore
+from rdfaspider.pipelines.served import ServedSink
 from rdfaspider.pipelines.writer import Writer
+from rdfaspider.settings.places import store_url
 from rdfaspider.signals import store_closing, store_opened
-from rdfaspider.stores import open_store
+from rdfaspider.stores import open_sink
 from rdfaspider.stores.changes import Change
-from rdfaspider.stores.http import Access
 from rdfaspider.stores.provenance import crawl_graph, provenance
+from rdfaspider.stores.server.access import Access
 from rdfaspider.urls import to_iri
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+    from scrapy.signalmanager import SignalManager
+    from scrapy.statscollectors import StatsCollector
 
-    from rdfaspider.stores.embedded import Embedded
-    from rdfaspider.stores.outbox import Outbox
+    from rdfaspider.stores import Sink
 
-# Seconds between two looks at an outbox that is full.
+# Seconds between two looks at a full sink.
 _PATIENCE = 0.1
 
 
-def store_url(settings: BaseSettings) -> str:
-    """Return the URL of the crawl's store; {jobdir} in it is the crawl's directory."""
-    url: str = settings["STORE_URL"]
-    return url.replace("{jobdir}", str(settings["JOBDIR"] or "."))
-
-
 def store_access(settings: BaseSettings) -> Access | None:
-    """Return how to identify to the store's server, None if that is left to its URL."""
+    """Return the credentials for the store's server, or None to use those in its URL."""
     headers = settings.getdict("STORE_HEADERS")
-    # The client would show a value that cannot be sent in its complaint, and so in the log.
+    # The HTTP client would show a value that cannot be sent in its error, and so in the log.
     if not all(map(_is_header, (*headers, *headers.values()))):
         raise UsageError('STORE_HEADERS is wrong: give a dictionary of texts, {"X-Key": "…"}.')
     if not _is_header(settings.get("STORE_TOKEN", "")):
@@ -57,7 +53,6 @@ def store_access(settings: BaseSettings) -> Access | None:
         verify=settings.getbool("STORE_VERIFY", True),
         timeout=settings.getfloat("STORE_TIMEOUT", 60.0),
     )
-    # Nothing set: the URL may carry a name and a password.
     return None if access == Access() else access
 
 
@@ -66,7 +61,7 @@ def _is_header(value: object) -> bool:
 
 
 def outbox_options(settings: BaseSettings) -> dict[str, Any]:
-    """Return the options of `open_store` for writing through the crawl's outbox."""
+    """Return the options of `open_sink`."""
     return {
         "access": store_access(settings),
         "outbox": str(Path(settings["JOBDIR"] or ".") / "outbox"),
@@ -79,7 +74,7 @@ def outbox_options(settings: BaseSettings) -> dict[str, Any]:
 
 
 def crawl_of(settings: BaseSettings) -> str:
-    """Return the name of the crawl for what is known of its fetches, "" if that is not stored."""
+    """Return the name of the crawl's provenance graph, "" if provenance is not stored."""
     if not settings.getbool("STORE_PROVENANCE"):
         return ""
     jobdir = settings["CREW_JOBDIR"] or settings["JOBDIR"] or "."
@@ -89,30 +84,39 @@ def crawl_of(settings: BaseSettings) -> str:
 class StorePipeline:
     """Replaces the page's graph by what was found this time.
 
-    The store is opened when the pipeline is built, before anything is fetched: one that cannot be
-    opened stops the crawl at once; a server that is merely down does not. A full outbox holds
-    the page back, and so in the end the crawl.
+    The sink is opened when the pipeline is built, before anything is fetched: a store that cannot be
+    opened stops the crawl at once, but a server that is merely down does not. A full sink holds the
+    page back, and so in the end the crawl; when the crawl `is_ending`, the last pages are let in.
     """
 
     def __init__(
-        self, crawler: Crawler, store: Outbox | Embedded | ServedStore, crawl: str = ""
+        self,
+        stats: StatsCollector,
+        signals: SignalManager,
+        sink: Sink,
+        crawl: str = "",
+        is_ending: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.crawler = crawler
-        self.store = store
+        self.stats = stats
+        self.signals = signals
+        self.sink = sink
         self.crawl = crawl
-        self._writer = Writer(store)
+        self._is_ending = is_ending
+        self._writer = Writer(sink)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
+        def is_ending() -> bool:
+            slot = crawler.engine._slot  # Scrapy has no public way to ask
+            return slot is None or slot.closing is not None
+
         settings = crawler.settings
         url = store_url(settings)
-        if is_shared(url):
-            return cls(crawler, ServedStore(url), crawl_of(settings))
-        store = open_store(url, **outbox_options(settings))
-        return cls(crawler, cast("Outbox | Embedded", store), crawl_of(settings))
+        sink = ServedSink(url) if is_shared(url) else open_sink(url, **outbox_options(settings))
+        return cls(crawler.stats, crawler.signals, sink, crawl_of(settings), is_ending)
 
     def open_spider(self) -> None:
-        self.crawler.signals.send_catch_log(store_opened, pipeline=self)
+        self.signals.send_catch_log(store_opened, pipeline=self)
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
 
@@ -122,22 +126,17 @@ class StorePipeline:
         return page
 
     async def put(self, changes: Sequence[Change]) -> list[bool]:
-        """Make changes, when there is room for them; False for each that changes nothing."""
-        if self.store.is_full:
-            await self._wait_for_room()
+        """Make changes durable when there is room; return False for each that changes nothing."""
+        if self.sink.is_full:
+            self.stats.inc_value("store/waits")
+            while self.sink.is_full and not self._is_ending():
+                await asyncio.sleep(_PATIENCE)
         return await self._writer.put(changes)
 
-    async def _wait_for_room(self) -> None:
-        self.crawler.stats.inc_value("store/waits")
-        # When the crawl ends, the few pages that are still on their way are let in.
-        while self.store.is_full and not self._is_ending():
-            await asyncio.sleep(_PATIENCE)
-
-    def _is_ending(self) -> bool:
-        slot = self.crawler.engine._slot  # Scrapy has no public way to ask
-        return slot is None or slot.closing is not None
-
     async def _store(self, page: Page) -> None:
+        page.check()
+        if page.invalid:
+            self.stats.inc_value("store/dropped/iri", page.invalid)
         graph, quads = to_iri(page.url), page.quad_count
         changes = [Change.of_page(graph, page.nquads)]
         if self.crawl and quads:
@@ -145,32 +144,31 @@ class StorePipeline:
         is_new, *_ = await self.put(changes)
         if not quads:
             return
-        count = self.crawler.stats.inc_value
         if is_new:
-            count("store/graphs")
-            count("store/quads", quads)
+            self.stats.inc_value("store/graphs")
+            self.stats.inc_value("store/quads", quads)
         else:
-            count("store/unchanged")
+            self.stats.inc_value("store/unchanged")
 
     async def close_spider(self) -> None:
-        await self.crawler.signals.send_catch_log_async(store_closing)
+        await self.signals.send_catch_log_async(store_closing)
         if self._reporting.running:
             self._reporting.stop()
         self._writer.close()
-        await asyncio.to_thread(self.store.close)
+        await asyncio.to_thread(self.sink.close)
         self._report()
 
     def _report(self) -> None:
-        """Hand what the store has counted over to the stats."""
-        put = self.crawler.stats.set_value
-        counters = dict(self.store.counters)
-        pages, size = self.store.backlog
+        """Copy the counters of the sink to the stats."""
+        put = self.stats.set_value
+        counters = dict(self.sink.counters)
+        pages, size = self.sink.backlog
         put("store/backlog", pages)
         put("store/backlog/bytes", size)
-        put("store/backlog/quads", self.store.backlog_quads)
+        put("store/backlog/quads", self.sink.backlog_quads)
         put("store/batches", counters.get("batches", 0))
         put("store/sent", counters.get("quads", 0))
-        put("store/aside", counters.get("aside", 0))
+        put("store/aside", counters.get("refused", 0))
         put("store/rebuilt", counters.get("rebuilt", 0))
         if batches := counters.get("batches"):
             put("store/latency", round(counters["milliseconds"] / batches / 1000, 3))

@@ -1,4 +1,4 @@
-"""Tells what a page is about, once for the store and the frontier (WebParF's page classifier; row P4)."""
+"""Topics: classifies a page once, for the store and the frontier (WebParF's page classifier; row P4)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.focus.topics import Topic
 
-# A statement that a page makes of a type, found without reading the others.
+# A type statement, found without parsing the others.
 _TYPE = re.compile(
     rb"^(?:<[^>\n]*>|_:\S+) <http://www\.w3\.org/1999/02/22-rdf-syntax-ns#type> <([^>\n]*)>",
     re.MULTILINE,
@@ -28,8 +28,7 @@ _TYPE = re.compile(
 class TopicsPipeline:
     """Gives each page that was read its topic, and the names of all topics that it is about.
 
-    It comes after the extraction and before the filter, so that what a filter leaves out of the store speaks
-    for a topic nevertheless.
+    It runs before the filter, so that statements which the filter drops still count for a topic.
     """
 
     def __init__(self, topics: Sequence[Topic]) -> None:

@@ -1,9 +1,9 @@
 """Which addresses a crawler has no business with, and the many ways to write one.
 
 The tables are those of the IANA special-purpose registries as of 2025, written out because those of
-`ipaddress` differ from one Python to the next. Of IPv6 only the global unicast block is let through,
-less its special parts. Where an IPv4 address is inside another (mapped, 6to4, NAT64, …) that must
-be a public one too, for it is where a gateway would deliver.
+`ipaddress` differ between versions of Python. Of IPv6 only the global unicast block is allowed,
+without its special parts. An IPv4 address inside another address (mapped, 6to4, NAT64, …) must be
+public too, because a gateway would deliver there.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _REASON = [reason for _, reason in _ROWS]
 
 @lru_cache(maxsize=10_000)
 def forbidden(address: Address) -> str:
-    """Return why nobody should be sent to an address by a page of the Web, or "" for a public one."""
+    """Return why no page may send the crawler to an address, or "" for a public one."""
     if isinstance(address, IPv6Address):
         return _forbidden_ipv6(IPv6Address(int(address)))  # without its zone
     if address in _METADATA:
@@ -129,7 +129,7 @@ def _carried(address: IPv6Address) -> IPv4Address | None:
 
 
 def addresses(texts: Iterable[str]) -> tuple[Address, ...]:
-    """Return the addresses that are written in the usual form, each once, without the rest."""
+    """Return the valid addresses among texts in the usual form, each once."""
     found: dict[Address, None] = {}
     for text in texts:
         with suppress(ValueError):
@@ -140,28 +140,28 @@ def addresses(texts: Iterable[str]) -> tuple[Address, ...]:
 def canonical(host: str) -> str:
     """Return a host name as it is looked up: ASCII, lower case, no dot at the end.
 
-    Raise ValueError for what is no host name.
+    Raise ValueError if it is not a host name.
     """
     name = host.rstrip(".").lower()
     if not name.isascii():
-        # What browsers ask for is IDNA 2008; the standard library knows the rest, such as emoji.
+        # Browsers use IDNA 2008; the standard library handles the rest, such as emoji.
         try:
             name = idna.encode(name, uts46=True).decode("ascii")
         except idna.IDNAError:
             name = name.encode("idna").decode("ascii")
-        name = name.rstrip(".")  # there are full stops beyond ASCII
+        name = name.rstrip(".")  # not all full stops are ASCII
     # The C library would stop reading at a NUL or a space, and see another host.
     if not name.isprintable() or " " in name or not 0 < len(name) <= 253:
         raise ValueError(f"Not a host name: {host[:80]!r}.")
     return name
 
 
-# A crawl asks this of each request, again and again of the same hosts.
+# Called for each request, mostly with the same hosts.
 @lru_cache(maxsize=10_000)
 def literal(host: str) -> tuple[Address, ...]:
     """Return the addresses that a host stands for without any look-up; none for other names.
 
-    Besides the usual forms these are all that the C library takes for an IPv4 address (`127.1`,
+    Besides the usual forms these are all that the C library accepts as an IPv4 address (`127.1`,
     `0x7f.1`, `2130706433`, `0177.0.0.1`), and `localhost` with all names below it (RFC 6761).
     """
     try:

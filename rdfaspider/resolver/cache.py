@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rdfaspider.resolver.addresses import Address
 
-# Of a name with more addresses: enough to try another when one is down.
+# Addresses kept of one name: enough to try another when one is down.
 MAX_ADDRESSES = 8
 
 
 class Cache:
-    """The addresses of the names that were used last, until they expire, and for a while after that.
+    """The addresses of the names used last, until they expire, and for a while after that.
 
-    Layout: one dictionary, name -> (time of expiry, of the end, addresses), the least recently used first.
-    No addresses are an answer too: the look-up failed, and is not repeated at once. Addresses that have
-    expired are stale, and good until their end: better than to wait for a name server (RFC 8767).
+    Layout: one dictionary, name -> (time of expiry, time of the end, addresses), the least recently used
+    first. An empty answer counts too: the look-up failed, and is not repeated at once. Addresses that have
+    expired are stale, and may be used until their end: better than to wait for a name server (RFC 8767).
     Invariant: never more than `size` names.
     """
 
@@ -49,7 +49,7 @@ class Cache:
         return answer is not None and answer[0] <= now
 
     def put(self, name: str, addresses: tuple[Address, ...], now: float) -> None:
-        """Remember an answer; if it is none, stale addresses are kept until their end."""
+        """Remember an answer; if it is empty, stale addresses are kept until their end."""
         if addresses:
             expiry = now + self.hit_seconds
             self._answers[name] = (expiry, expiry + self.stale_seconds, addresses[:MAX_ADDRESSES])

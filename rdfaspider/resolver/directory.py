@@ -1,4 +1,4 @@
-"""Finds the addresses of hosts, and tells those apart that may be connected to."""
+"""Finds the addresses of hosts, and tells which of them may be connected to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rdfaspider.resolver.guard import Guard
     from rdfaspider.resolver.lookups import Waiter
 
-# How often a look-up is tried that finds no file left, and the seconds in between.
+# Tries of a look-up while no more files can be opened, and the seconds between them.
 _PATIENCE = 40
 _PAUSE = 0.25
 
@@ -28,16 +28,16 @@ LookUp = Callable[[str], Iterable[str]]
 
 
 def look_up(name: str) -> list[str]:
-    """Ask the system for the addresses of a name, the best first; block until it answers."""
+    """Ask the system for the addresses of a name, best first; block until it answers."""
     found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     return [str(place[0]) for *_, place in found]
 
 
 class Directory:
-    """The addresses of hosts, from the host itself, the cache or a look-up, and the guard's word.
+    """The addresses of hosts, from a literal, the cache or a look-up, checked by the guard.
 
-    All methods belong to one thread, that of the event loop, and never block; look-ups run in
-    others and come back by `call_from_thread`. Those are daemons: a name server that never answers
+    All methods run in the thread of the event loop and never block. Look-ups run in other threads and
+    return through `call_from_thread`. Those threads are daemons: a name server that never answers
     cannot keep the process from ending.
     """
 
@@ -61,8 +61,8 @@ class Directory:
         self._proxies: set[tuple[str, int]] = set()
 
     def find(self, host: str, waiter: Waiter) -> None:
-        """Have `waiter` called with all addresses of a host, none if it has none."""
-        known = self.known(host)
+        """Call `waiter` with all addresses of a host, now or later; with none if it has none."""
+        known = self._known(host)
         if known is None:
             self.counts["miss"] += 1
             self._lookups.want(name_of(host), waiter)
@@ -75,34 +75,28 @@ class Directory:
         """Look up stale addresses again, while they are used."""
         if self.cache.is_stale(name, self._clock()):
             self.counts["stale"] += 1
-            self._lookups.prefetch(name)
+            self._lookups.refresh(name)
 
     def look_again(self) -> None:
-        """Start look-ups that wait behind slow ones; to be called every second or so."""
+        """Start look-ups that wait behind slow ones; called several times a second."""
         self._lookups.start_more()
         for name in ("slow", "turned_away"):
             if count := getattr(self._lookups, name):
                 self.counts[name] = count
 
-    def known(self, host: str) -> tuple[Address, ...] | None:
+    def _known(self, host: str) -> tuple[Address, ...] | None:
         """Return the addresses of a host, or None if they must be looked up."""
         if found := literal(host):
             return found
         name = name_of(host)
         return self.cache.get(name, self._clock()) if name else ()
 
-    def prefetch(self, hosts: Iterable[str]) -> None:
-        """Begin to look up the hosts that are not known."""
-        for host in hosts:
-            if self.known(host) is None:
-                self._lookups.prefetch(name_of(host))
-
     def trust_proxy(self, host: str, port: int) -> None:
-        """Let connections be made to a proxy, wherever it is."""
+        """Allow connections to a proxy, wherever it is."""
         self._proxies.add((name_of(host), port))
 
     def admit(self, host: str, port: int, found: tuple[Address, ...]) -> list[Address]:
-        """Return those of a host's addresses that may be connected to; count if none may."""
+        """Return the addresses of a host that may be connected to; count a host with none."""
         name = name_of(host)
         if self._is_proxy(name, port):
             return list(found)
@@ -129,13 +123,13 @@ class Directory:
     def _work(self, name: str) -> None:
         try:
             found = addresses(self._look_up_patiently(name))
-        except (OSError, ValueError):  # the latter for a name that cannot be encoded
+        except (OSError, ValueError):  # ValueError: the name cannot be encoded
             found = ()
         with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
             self._call_from_thread(self._answered, name, found)
 
     def _look_up_patiently(self, name: str) -> Iterable[str]:
-        """Look a name up; wait a while if there are no files left to do it, which tells nothing of it."""
+        """Look a name up; try again for a while if no more files can be opened."""
         for _ in range(_PATIENCE):
             try:
                 return self._look_up(name)

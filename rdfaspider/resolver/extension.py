@@ -1,20 +1,18 @@
-"""Sees to it that nothing is fetched past the address guard, and reports what that did."""
+"""Makes sure that nothing is fetched past the address guard, and reports its counters."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
+from urllib.request import getproxies, proxy_bypass
 
 from scrapy import signals
 from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.misc import load_object
 
-from rdfaspider.resolver.http11 import GuardedHTTP11DownloadHandler
-from rdfaspider.resolver.proxies import Proxies
 from rdfaspider.resolver.resolver import Resolver, installed_resolver
-from rdfaspider.resolver.typed import TypedFileDownloadHandler
 from rdfaspider.signals import hosts_unplaced
-from rdfaspider.urls.servers import server_of
+from rdfaspider.urls.own import server_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.resolver.addresses import Address
 
-# Seconds between two looks for names that wait behind slow ones.
+# Seconds between two checks for names that wait behind slow ones.
 _LOOK_AGAIN = 0.2
 
 # They name no host.
@@ -33,19 +31,25 @@ _HARMLESS = frozenset(("data",))
 
 
 class ResolverExtension:
-    """Refuses to start a crawl that would not be guarded; says at which servers hosts are; hands the
-    counters over each second."""
+    """Refuses to start a crawl that is not guarded; tells at which servers hosts are; reports counters.
 
-    def __init__(self, stats: StatsCollector, proxies: Proxies) -> None:
+    `has_proxy` tells whether the environment names a proxy, for http or https: which of the two a host
+    will need is not known in advance. A host that is then fetched without one is placed by the address
+    that answers.
+    """
+
+    def __init__(self, stats: StatsCollector, *, has_proxy: bool) -> None:
         self.stats = stats
-        self.proxies = proxies
+        self.has_proxy = has_proxy
         self._reporting = create_looping_call(self._report)
         self._looking = create_looping_call(self._look_again)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         check_wiring(crawler.settings)
-        extension = cls(crawler.stats, Proxies.of(crawler.settings))
+        is_enabled = crawler.settings.getbool("HTTPPROXY_ENABLED")
+        has_proxy = is_enabled and not {"http", "https"}.isdisjoint(getproxies())
+        extension = cls(crawler.stats, has_proxy=has_proxy)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         crawler.signals.connect(extension.hosts_unplaced, hosts_unplaced)
@@ -65,9 +69,9 @@ class ResolverExtension:
     def hosts_unplaced(
         self, hosts: Iterable[tuple[int, str]], place: Callable[[int, str], None]
     ) -> None:
-        """Look hosts up before they are needed; the first address is the one that is connected to.
+        """Look hosts up before they are needed; the first address is the one to connect to.
 
-        Behind a proxy there is none: each host is a server of its own.
+        Behind a proxy there is none: each host counts as a separate server.
         """
         for host, name in hosts:
             if self._is_proxied(name):
@@ -76,9 +80,9 @@ class ResolverExtension:
                 self._look_up(host, name, place)
 
     def _is_proxied(self, name: str) -> bool:
-        if self.proxies.are_there:
-            return self.proxies.serve(name)
-        # A middleware may choose proxies that nobody else knows of.
+        if self.has_proxy:
+            return not proxy_bypass(name)
+        # A middleware may choose proxies that are not in the environment.
         return installed_resolver().uses_proxy
 
     def _look_up(self, host: int, name: str, place: Callable[[int, str], None]) -> None:
@@ -96,22 +100,15 @@ class ResolverExtension:
 
 
 def check_wiring(settings: BaseSettings) -> None:
-    """Raise UsageError if the settings let a download go past the guard."""
+    """Raise UsageError if the settings would let a download bypass the guard."""
     if not issubclass(load_object(settings["TWISTED_DNS_RESOLVER"]), Resolver):
         raise UsageError("TWISTED_DNS_RESOLVER is not rdfaspider.resolver.Resolver.")
     for scheme, path in settings.getwithbase("DOWNLOAD_HANDLERS").items():
         if path is None or scheme in _HARMLESS:
             continue
         handler = load_object(path)
-        if not issubclass(handler, _guarded_handlers()):
+        if not getattr(handler, "is_guarded", False):
             raise UsageError(
-                f"DOWNLOAD_HANDLERS has {handler.__name__} for {scheme}, which goes past the"
-                " address guard: use a guarded handler of rdfaspider.resolver, or None."
+                f"DOWNLOAD_HANDLERS has {handler.__name__} for {scheme}, which bypasses the"
+                " address guard: use rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler, or None."
             )
-
-
-def _guarded_handlers() -> tuple[type, ...]:
-    # Imported late: it needs a private module of Scrapy that other handlers do not.
-    from rdfaspider.resolver.aiohttp import GuardedAiohttpDownloadHandler
-
-    return GuardedHTTP11DownloadHandler, GuardedAiohttpDownloadHandler, TypedFileDownloadHandler

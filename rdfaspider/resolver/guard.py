@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
 from rdfaspider.resolver.addresses import canonical, forbidden, literal
-from rdfaspider.urls.hosts import authority
+from rdfaspider.urls.hosts import authority, split_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# What a seed may open by naming it. Nobody crawls a metadata service on purpose.
+# A seed may allow these by naming them. Nobody crawls a metadata service on purpose.
 _NAMEABLE = frozenset(("loopback", "private"))
 
 
@@ -24,9 +24,9 @@ class Guard:
 
     An entry is an address (`127.0.0.1`, `::1`), a network (`10.0.0.0/8`) or a name
     (`wiki.intranet`), and all but a network may have a port (`127.0.0.1:8080`, `[::1]:8080`).
-    Without a port it is good for all. A name stands for itself, not for names below it, and allows
-    whatever it resolves to. Other forms of an allowed address (`::ffff:127.0.0.1`) stay refused,
-    and a metadata service is allowed by its own address alone: no network or name includes it.
+    Without a port it allows all ports. A name stands for itself, not for names below it, and allows
+    any address that it resolves to. Other forms of an allowed address (`::ffff:127.0.0.1`) stay
+    refused, and only its own address allows a metadata service: no network or name includes it.
     """
 
     def __init__(self, allow: Iterable[str] = ()) -> None:
@@ -74,9 +74,9 @@ class Guard:
 def named_servers(urls: Iterable[str]) -> list[str]:
     """Return the entries that let a crawl reach the servers that its user named by their address.
 
-    These are the URLs (normalised) whose host is a loopback or private address, or `localhost`:
-    host and port, no other port of that machine. A name that merely resolves to such an address is
-    not among them, since its owner, and not the user, says where it points.
+    These are host and port of the normalised URLs whose host is a loopback or private address, or
+    `localhost`. A name that resolves to such an address is not among them, since its owner, not the
+    user, decides where it points.
     """
     entries: dict[str, None] = {}
     for url in urls:
@@ -92,8 +92,8 @@ def named_servers(urls: Iterable[str]) -> list[str]:
 
 def _host_and_port(text: str) -> tuple[str, int]:
     """Split `host[:port]`; the host loses its brackets, and port 0 means that there is none."""
-    host, colon, port = text.rpartition(":")
-    if not colon or text.endswith("]"):
+    host, port = split_port(text)
+    if not port and host == text:
         return text.strip("[]"), 0
     if not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
         raise ValueError(f"{text!r} has no port between 1 and 65535.")

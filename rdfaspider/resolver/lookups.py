@@ -16,30 +16,30 @@ logger = logging.getLogger(__name__)
 
 Waiter = Callable[["tuple[Address, ...]"], None]
 
-# Names to be looked up in advance beyond this many are left to be looked up when they are needed.
-MAX_PREFETCH = 10_000
-# Names that wait for others of their domain; one more has no address for now.
+# Stale names that wait to be looked up again; others are looked up when they have expired.
+MAX_REFRESHED = 10_000
+# Names that wait for others of their domain; any more have no address for now.
 MAX_HELD = 10_000
 
-# Seconds after which a look-up is slow: it only waits for a name server that may never answer, and nobody
-# can call it back.
+# Seconds after which a look-up is slow: it only waits for a name server that may never answer, and cannot be
+# cancelled.
 SLOW = 0.5
-# Slow look-ups for each that counts. A thread that waits takes some 30 kB.
+# Slow look-ups allowed for each normal one. A waiting thread takes some 30 kB.
 _SLOW_PER_THREAD = 16
-# Domains remembered to be slow.
+# Slow domains to remember.
 _MOST_SLOW_DOMAINS = 10_000
 
 
 class Lookups:
-    """Starts look-ups, each name once however many wait for it, and a limited number at a time.
+    """Starts look-ups: each name once, however many wait for it, and a limited number at a time.
 
     Layout: a dictionary of open names -> those who wait for them, two queues of names to start
-    (wanted and prefetched), those that run with their start, and the names held back by domain. A prefetched
+    (wanted and refreshed), those that run with their start, and the names held back by domain. A refreshed
     name that is wanted before its turn stands in both queues.
     Invariant: every open name runs, stands in a queue or is held back; at most `at_once` run that are not
-    slow. While `at_once` or more run, slow ones included, a domain has at most a quarter of them, and one if
-    its last look-up was slow: what is held back is for idle times.
-    Prefetching takes up at most half of those, so that a wanted name seldom waits behind it.
+    slow. While `at_once` or more run, slow ones included, a domain has at most a quarter of them, or one if
+    its last look-up was slow; its other names are held back until there is room.
+    Refreshing takes up at most half of those, so that a wanted name seldom waits behind it.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Lookups:
         self._clock = clock
         self._waiters: dict[str, list[Waiter]] = {}
         self._wanted: deque[str] = deque()
-        self._prefetched: deque[str] = deque()
+        self._refreshed: deque[str] = deque()
         self._young: OrderedDict[str, float] = OrderedDict()
         self._slow: set[str] = set()
         self._domains: Counter[str] = Counter()  # of all that run
@@ -66,17 +66,18 @@ class Lookups:
         self._slow_domains: OrderedDict[str, None] = OrderedDict()
 
     def want(self, name: str, waiter: Waiter) -> None:
-        """Have `waiter` called with the addresses of a name, none if it has none."""
+        """Call `waiter` with the addresses of a name when they are known; with none if it has none."""
         waiters = self._waiters.setdefault(name, [])
         if not waiters and not self._runs(name):
             self._wanted.append(name)
         waiters.append(waiter)
         self.start_more()
 
-    def prefetch(self, name: str) -> None:
-        if name not in self._waiters and len(self._prefetched) < MAX_PREFETCH:
+    def refresh(self, name: str) -> None:
+        """Look a name up again for which nobody waits, unless too many wait for that."""
+        if name not in self._waiters and len(self._refreshed) < MAX_REFRESHED:
             self._waiters[name] = []
-            self._prefetched.append(name)
+            self._refreshed.append(name)
             self.start_more()
 
     def answered(self, name: str, addresses: tuple[Address, ...]) -> None:
@@ -94,7 +95,7 @@ class Lookups:
         self.start_more()
 
     def start_more(self) -> None:
-        """Start what may be; to be called now and then too, as running look-ups become slow."""
+        """Start as many as allowed; must also be called now and then, as running look-ups become slow."""
         self._age()
         while (name := self._next()) is not None:
             self._young[name] = self._clock()
@@ -108,7 +109,7 @@ class Lookups:
         for waiter in self._waiters.pop(name):
             try:
                 waiter(addresses)
-            except Exception:  # it holds nobody else up
+            except Exception:  # the others must still be told
                 logger.exception("Nobody took the addresses of %s.", name)
 
     def _age(self) -> None:
@@ -127,7 +128,7 @@ class Lookups:
     def _next(self) -> str | None:
         for queue, limit in (
             (self._wanted, self.at_once),
-            (self._prefetched, (self.at_once + 1) // 2),
+            (self._refreshed, (self.at_once + 1) // 2),
         ):
             while queue and len(self._young) < limit:
                 name = queue.popleft()
@@ -142,7 +143,7 @@ class Lookups:
         return None
 
     def _next_held(self) -> str:
-        """Return the name of the domain that has waited for longest, which is then the last."""
+        """Return a name of the domain that has waited longest, and move that domain to the end."""
         domain = next(iter(self._held))
         held = self._held.pop(domain)
         name = held.popleft()
@@ -164,7 +165,7 @@ class Lookups:
         self._count_held += 1
 
     def _release(self, domain: str) -> None:
-        """Let those names of a domain have their turn that may be started now."""
+        """Queue the names of a domain that may be started now."""
         held = self._held.get(domain)
         room = self._limit(domain) - self._domains[domain]
         while held and room > 0:

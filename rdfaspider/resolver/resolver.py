@@ -1,4 +1,4 @@
-"""The resolver that Twisted and the download handlers ask before they connect."""
+"""The resolver that Twisted and the download handler ask before they connect."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ class _Resolution:
         self.name = name
 
     def cancel(self) -> None:
-        raise NotImplementedError  # as in Twisted: a look-up cannot be called back
+        raise NotImplementedError  # as in Twisted: a look-up cannot be cancelled
 
 
 @implementer(IHostnameResolver)
 class Resolver:
     """Resolves hosts, and withholds the addresses that the guard refuses.
 
-    What it returns is what is connected to, without another look-up in between; so a name whose
-    address changes does not get past it. Addresses in URLs come here like names.
+    The addresses that it returns are connected to without another look-up, so a name whose address
+    changes cannot get past it. Addresses in URLs come here like names.
     """
 
-    # A subclass may know other ways.
+    # A subclass may replace it.
     look_up = staticmethod(look_up)
 
     def __init__(self, reactor: ReactorBase | None, directory: Directory) -> None:
@@ -91,37 +91,27 @@ class Resolver:
     # --- for the crawl ---
 
     def allow_seeds(self, urls: Iterable[str]) -> None:
-        """Let the crawl reach the servers on this machine or network that its user named."""
+        """Allow the servers on this machine or network that the user named as seeds."""
         for entry in named_servers(urls):
             self.directory.guard.allow(entry)
 
-    def prefetch(self, hosts: Iterable[str]) -> None:
-        """Begin to look up hosts that will be needed soon."""
-        self.directory.prefetch(hosts)
-
     def counts(self) -> dict[str, int]:
-        """Return how often each thing happened, by the name of its stat without `resolver/`."""
+        """Return the counters, by the name of their stat without `resolver/`."""
         return dict(self.directory.counts)
 
-    # --- for download handlers ---
+    # --- for the download handler ---
 
     def check_target(self, host: str, port: int) -> None:
         """Raise ForbiddenAddressError for a host that names a refused address without a look-up.
 
-        This is all that can be known of a target that a proxy resolves.
+        This is all that can be checked if a proxy resolves the host.
         """
         if reason := self.directory.refusal(host, port, literal(host)):
             self.directory.counts[f"refused/{reason}"] += 1
             raise ForbiddenAddressError(host, reason)
 
-    def check_answer(self, host: str, port: int) -> None:
-        """Raise ForbiddenAddressError if a host has addresses and all are refused."""
-        known = self.directory.known(host) or ()
-        if reason := self.directory.refusal(host, port, known):
-            raise ForbiddenAddressError(host, reason)
-
     def trust_proxy(self, host: str, port: int) -> None:
-        """Let connections be made to a proxy, wherever it is: no page chooses it."""
+        """Allow connections to a proxy, wherever it is: no page chooses it."""
         self.directory.trust_proxy(host, port)
 
     async def resolve(self, host: str, port: int) -> list[Address]:
@@ -168,14 +158,14 @@ class Resolver:
 
 
 def installed_resolver() -> Resolver:
-    """Return the reactor's resolver; raise RuntimeError if it is another than ours."""
+    """Return the reactor's resolver; raise RuntimeError if it is not ours."""
     from twisted.internet import reactor
 
     resolver = getattr(reactor, "nameResolver", None)
     if not isinstance(resolver, Resolver):
         raise RuntimeError(
             "Nothing is fetched without the address guard: set TWISTED_DNS_RESOLVER to"
-            " rdfaspider.resolver.Resolver and crawl by scrapy crawl or a CrawlerProcess."
+            " rdfaspider.resolver.Resolver and crawl with scrapy crawl or a CrawlerProcess."
         )
     return resolver
 

@@ -1,4 +1,4 @@
-"""What a person asks for: its server may be private, as that of a seed; in the shell it may be a file."""
+"""URLs that a person types: their servers may be private, like those of seeds; in the shell also files."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class StartRequests:
-    """A spider middleware that opens the servers of the requests that `start` yields.
+    """A spider middleware that allows the servers of the requests that `start` yields.
 
-    No page has a say in these. Requests of callbacks may come from links, and open nothing.
+    No page chooses these. Requests of callbacks may come from links, and allow nothing.
     """
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -31,7 +31,7 @@ class StartRequests:
 
 
 class TypedRequests:
-    """An extension that opens the servers of all requests but redirects, for `scrapy shell`."""
+    """An extension that allows the servers of all requests except redirects, for `scrapy shell`."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -46,6 +46,8 @@ class TypedRequests:
 
 class TypedFileDownloadHandler(FileDownloadHandler):
     """Reads files for `scrapy shell`; in a crawl pages could lead to them."""
+
+    is_guarded = True
 
 
 def _open(url: str) -> None:

@@ -7,7 +7,8 @@ A `Robots` is what a crawler keeps of a robots.txt: the rules of its own agent a
     robots.crawl_delay, robots.sitemaps              # 10.0, ("https://example.com/map.xml",)
     Robots.from_bytes(robots.to_bytes())             # the same rules, without the file
 
-`parser` reads the file, `patterns` gives rules and URLs the one form in which they are compared.
+`parser` reads the file, `patterns` brings rules and URLs to one form for comparison, `record` keeps what is
+known of one robots.txt and for how long, `sitemaps` reads sitemaps.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Self
 from rdfaspider.robots.parser import parse
 from rdfaspider.robots.patterns import Rules, target, unescape_query
 
-LIMIT = 500 * 1024  # octets: RFC 9309 section 2.5 asks for at least so many
+LIMIT = 500 * 1024  # octets, the least that RFC 9309 section 2.5 asks for
 
 Index = dict[bytes, list[tuple[int, list[bytes]]]]
 

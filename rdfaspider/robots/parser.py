@@ -1,4 +1,4 @@
-"""The reading of a robots.txt: what it says to one agent, whatever state it is in.
+"""Parses a robots.txt, in whatever state it is, for one agent.
 
 RFC 9309 asks to use every line that can be parsed. Beyond its grammar this takes what site owners
 plainly mean: misspelt keys, a missing colon, several names in a User-agent line, names with a
@@ -53,11 +53,11 @@ def _gather(
     everybody: Group,
     sitemaps: dict[str, None],
 ) -> None:
-    """Hand the lines of a file to the group of the agent and that of everybody.
+    """Pass the lines of a file to the group of the agent and that of everybody.
 
     User-agent lines name the readers of the rules that follow; the first rule closes the list, any
-    other line leaves it open (RFC 9309 section 2.2.4). Crawl-delay is no rule, yet sites write one
-    below each name: it has a list of its own, which it closes as well.
+    other line leaves it open (RFC 9309 section 2.2.4). Crawl-delay is not a rule, but sites write one
+    below each name: it has a separate list, which it closes in the same way.
     """
     ruled: set[Group] = set()
     delayed: set[Group] = set()

@@ -5,8 +5,8 @@ query may not hold is escaped, so that `/~a`, `/%7ea` and `/%7Ea`, or `/ü` and 
 (RFC 9309 section 2.2.2). Reserved characters and their escapes stay different: `/a/b`, `/a%2Fb`.
 
 *The invariant*: a `*` is always the wildcard and a `$` always the end; those that are meant
-literally are escaped. What is wanted of a URL carries the `$` of its end, so the end needs no code
-of its own: `/a$` is how `/a$` begins and not how `/ab$` begins.
+literally are escaped. The path of a URL ends in a `$` too, so the end needs no special code: `/a$` is
+how `/a$` begins and not how `/ab$` begins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The reading of a sitemap: the URLs that it lists, whatever state it is in (sitemaps.org).
+"""Reads a sitemap, in whatever state it is: the URLs that it lists (sitemaps.org).
 
 A sitemap is XML or a text of one URL a line, perhaps compressed by gzip; an index lists sitemaps in
 place of pages. The XML is searched for its tags and not parsed: there are no entities to expand and

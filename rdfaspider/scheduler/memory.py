@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rdfaspider.frontier import Frontier
-    from rdfaspider.frontier.service.notices import Notices
+    from rdfaspider.service.notes import SharedNotes
 
 _SPIDER = "spider"
 
@@ -20,7 +20,7 @@ _SPIDER = "spider"
 class Memory:
     """Reads the notes of a crawl at its start, and adds to them."""
 
-    def __init__(self, notes: Frontier | Notices, *, is_shared: bool) -> None:
+    def __init__(self, notes: Frontier | SharedNotes, *, is_shared: bool) -> None:
         self._notes = notes
         self._is_shared = is_shared
         self._members = 0
@@ -40,8 +40,7 @@ class Memory:
     def begin(self, spider: Any) -> None:
         """Write everything down, and take over what other workers add from now on."""
         if self._is_shared:
-            notes: Any = self._notes
-            notes.watch(_SPIDER, spider.recall)
+            self._notes.watch(_SPIDER, spider.recall)
         self._notes.set_note(_SPIDER, spider.memory)
 
     def keep(self, spider: Any) -> None:

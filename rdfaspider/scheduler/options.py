@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from rdfaspider import clock
 from rdfaspider.frontier import is_begun, is_replicated, is_shared, open_frontier
+from rdfaspider.frontier.engine.terms import WITH_WINDOW
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.partitions import Division
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.reader import FrontierReader
-from rdfaspider.frontier.service.wire import Security
-from rdfaspider.frontier.terms import WITH_WINDOW
+from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.scheduler.lanes import Lanes
 from rdfaspider.secrets import without_secrets
+from rdfaspider.service.partitions import Division
+from rdfaspider.service.wire import Security
 from rdfaspider.settings.check import check
+from rdfaspider.settings.check import is_asked as _is_asked
+from rdfaspider.settings.places import frontier_url
 from rdfaspider.urls.own import OwnServers
 
 if TYPE_CHECKING:
@@ -32,27 +34,13 @@ _MANY_FILES = 100_000
 
 logger = getLogger(__name__)
 
-# The priority of what settings.py says: what is set anywhere else was asked for.
-_PROJECT = 20
-
-
-def _is_asked(settings: BaseSettings, name: str) -> bool:
-    """Tell whether somebody has set a setting, other than as a default of the project."""
-    return (settings.getpriority(name) or 0) > _PROJECT
-
-
-def frontier_url(settings: BaseSettings) -> str:
-    """Return the URL of the crawl's frontier; {jobdir} in it is the crawl's directory."""
-    url: str = settings["FRONTIER_URL"]
-    return url.replace("{jobdir}", str(settings["JOBDIR"] or "."))
-
 
 def frontier_order(settings: BaseSettings) -> str:
     """Return the order that was asked for, or else the one that the crawl was begun with."""
     url, order = frontier_url(settings), str(settings["FRONTIER_ORDER"])
     is_asked = _is_asked(settings, "FRONTIER_ORDER")
     if is_replicated(url):
-        from rdfaspider.frontier.replica.registry import begun_order
+        from rdfaspider.service.replica.registry import begun_order
 
         begun = begun_order(url) or order
         return _same_order(url, begun, order if is_asked else "")

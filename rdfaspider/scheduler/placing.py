@@ -43,7 +43,7 @@ class Placing:
         while recent and recent[first := next(iter(recent))] < now - _SOON:
             del recent[first]
             self._late.add(first)
-        hosts = self._frontier.unplaced(_AT_ONCE - len(recent))
+        hosts = self._frontier.hosts_to_resolve(_AT_ONCE - len(recent))
         if hosts:
             recent.update((host, now) for host, _ in hosts)
             self._late.difference_update(recent)  # some are named again
@@ -57,5 +57,5 @@ class Placing:
         self._recent.pop(host, None)
         self._late.discard(host)
         if not self._closed:
-            self._frontier.place(host, address)
+            self._frontier.set_address(host, address)
             self._placed()

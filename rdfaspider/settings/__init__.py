@@ -1,8 +1,18 @@
 """Scrapy's settings module: the declared settings with their defaults, and all the wiring.
 
 The settings of this project are declared in `declarations/`, each with its type, range, default and
-text; `check.py` holds a crawl to them, and docs/settings.md is made of them. Here are the settings of
-Scrapy that only wire the parts together, each with its reason.
+text; `check.py` checks a crawl against them, and docs/settings.md is made from them. Here are the settings
+of Scrapy that only wire the parts together, each with its reason.
+
+declarations/   every setting of this project
+setting         what a declaration consists of
+syntax          what values must look like beyond their type
+check           wrong values and misspelt names; `addon` runs the check at the start
+secrets         secrets that come from a file or the environment
+places          the directories and URLs that the settings name
+identity        the User-Agent
+command         the frame of our commands
+document        the tables of docs/settings.md
 """
 
 import typing
@@ -25,30 +35,30 @@ if typing.TYPE_CHECKING:
 BOT_NAME = "rdfaspider"
 SPIDER_MODULES = ["rdfaspider.spiders"]
 COMMANDS_MODULE = "rdfaspider.commands"
-# Checks all settings before anything else is done.
-# The other one gives other spiders than ours Scrapy's own wiring, and reads Scrapy's settings into ours.
+# The first checks all settings before anything else happens. The second gives spiders other than ours the
+# wiring of Scrapy, and reads Scrapy's settings into ours.
 ADDONS = {"rdfaspider.settings.addon.SettingsCheck": 0, "rdfaspider.addon.Addon": 100}
 
 # --- identity and politeness ---
 
-# Our own middleware obeys.
+# Our own middleware does that.
 ROBOTSTXT_OBEY = False
-# Politeness is the frontier's: it hands out a URL when its host may be asked.
+# The frontier is polite: it hands out a URL when its host may be asked.
 DOWNLOADER = "rdfaspider.downloader.Downloader"
-# A page where there is one, else RDF.
+# HTML where there is some, else RDF.
 DEFAULT_REQUEST_HEADERS = {
     "Accept": "text/html,application/xhtml+xml,text/turtle;q=0.9,application/rdf+xml;q=0.8,"
     "application/ld+json;q=0.8,application/n-triples;q=0.8,application/trig;q=0.8,*/*;q=0.5",
     "Accept-Language": "en,*;q=0.5",
 }
 
-# --- whom we connect to ---
+# --- connections ---
 
-# Only through the guard of addresses; another handler is refused at the start.
+# Only through the address guard; another handler is refused at the start.
 TWISTED_DNS_RESOLVER = "rdfaspider.resolver.Resolver"
 DOWNLOAD_HANDLERS_BASE = {
-    "http": "rdfaspider.resolver.aiohttp.GuardedAiohttpDownloadHandler",
-    "https": "rdfaspider.resolver.aiohttp.GuardedAiohttpDownloadHandler",
+    "http": "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler",
+    "https": "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler",
     "file": None,
     "ftp": None,
     "s3": None,
@@ -56,12 +66,12 @@ DOWNLOAD_HANDLERS_BASE = {
 
 # --- what is downloaded ---
 
-# Nothing is fetched while more bytes of pages are not read yet. That is twice FETCH_MEMORY_MB, so that large
-# pages alone do not hold up the crawl.
+# Nothing is fetched while more bytes of pages wait to be parsed. This is twice FETCH_MEMORY_MB, so that large
+# pages alone do not stop the crawl.
 SCRAPER_SLOT_MAX_ACTIVE_SIZE = 64 * 1024 * 1024
 
-# The tables end in _BASE, as Scrapy's do, so that those of a user add to them and replace nothing.
-# Scrapy's middlewares that have a switch of their own (HTTPCACHE_ENABLED, COOKIES_ENABLED, …) are left to it.
+# The tables end in _BASE, as Scrapy's do, so that a user's tables add to them and replace nothing.
+# Scrapy's middlewares with their own switch (HTTPCACHE_ENABLED, COOKIES_ENABLED, …) stay as they are.
 DOWNLOADER_MIDDLEWARES_BASE = {
     **scrapys.DOWNLOADER_MIDDLEWARES_BASE,
     "rdfaspider.middlewares.archive.ArchiveMiddleware": 80,
@@ -71,8 +81,8 @@ DOWNLOADER_MIDDLEWARES_BASE = {
     "rdfaspider.middlewares.politeness.PolitenessMiddleware": 840,
     "rdfaspider.middlewares.contenttype.ContentTypeMiddleware": 860,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
-    # Each costs time for each page. The frontier retries and redirects pages, our middleware obeys
-    # robots.txt, our downloader counts. The add-on switches on what requests of a spider's own need.
+    # Each of these costs time per page. The frontier retries and redirects pages, our middleware obeys
+    # robots.txt, our downloader counts. The add-on switches on what a spider's own requests need.
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
@@ -82,7 +92,7 @@ DOWNLOADER_MIDDLEWARES_BASE = {
     "scrapy.downloadermiddlewares.stats.DownloaderStats": None,
 }
 
-# The spider itself looks at status and depth.
+# The spider checks status and depth itself.
 SPIDER_MIDDLEWARES_BASE: dict[str, int | None] = dict.fromkeys(scrapys.SPIDER_MIDDLEWARES_BASE)
 
 # --- what becomes of a page ---
@@ -96,11 +106,11 @@ ITEM_PIPELINES_BASE = {
     "rdfaspider.pipelines.store.StorePipeline": 900,
 }
 FEED_EXPORT_ENCODING = "utf-8"
-# The spider yields one item a response; a pool of workers for it costs more than the item.
+# The spider yields one item per response; Scrapy would start a pool of tasks for it.
 CONCURRENT_ITEMS = 1
-# Scrapy would read the source of the spider again and again to look for a mistake that it has not.
+# Scrapy would parse the source of the spider again and again to look for a mistake that is not there.
 WARN_ON_GENERATOR_RETURN_VALUE = False
-# Faster than Python's own loop by a tenth.
+# A tenth faster than Python's own loop.
 ASYNCIO_EVENT_LOOP = "uvloop.Loop" if find_spec("uvloop") else None
 
 # --- order ---
@@ -111,9 +121,9 @@ SCHEDULER = "rdfaspider.scheduler.Scheduler"
 
 EXTENSIONS_BASE = {
     **scrapys.EXTENSIONS_BASE,
-    # It keeps a pickle in JOBDIR, which runs what somebody else may have put there.
+    # It reads a pickle in JOBDIR, and so would run code that somebody else has put there.
     "scrapy.extensions.spiderstate.SpiderState": None,
-    # Ours know which Pages are items.
+    # Ours know which Pages count as items.
     "scrapy.extensions.closespider.CloseSpider": None,
     "scrapy.extensions.corestats.CoreStats": None,
     "scrapy.extensions.feedexport.FeedExporter": None,
@@ -134,7 +144,7 @@ EXTENSIONS_BASE = {
     "rdfaspider.resolver.extension.ResolverExtension": 100,
 }
 LOGSTATS_INTERVAL = 0  # Progress does it
-# No lines for each page but with LOG_LEVEL=DEBUG.
+# No line for each page unless LOG_LEVEL=DEBUG.
 LOG_FORMATTER = "rdfaspider.extensions.quiet.QuietLogFormatter"
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 LOG_DATEFORMAT = "%H:%M:%S"

@@ -1,4 +1,4 @@
-"""Scrapy's first call into a project: the place to check its settings.
+"""The add-on that checks all settings: Scrapy's first call into a project.
 
 `update_pre_crawler_settings` comes before logging, reactor and spider are set up; a wrong setting ends
 the process there with a sentence. `update_settings` comes at the start of a crawl, when the spider has

@@ -1,4 +1,4 @@
-"""Holds settings to their declarations: wrong values, and names that are no settings."""
+"""Checks settings against their declarations: wrong values, and names that do not exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
 _DEFAULT = SETTINGS_PRIORITIES["default"]
+_PROJECT = SETTINGS_PRIORITIES["project"]
 _SCRAPYS = frozenset(name for name in dir(default_settings) if name.isupper())
+
+
+def is_asked(settings: BaseSettings, name: str) -> bool:
+    """Tell whether somebody has set a setting, other than as a default of this or another project."""
+    return (settings.getpriority(name) or 0) > _PROJECT
 
 
 def check(settings: BaseSettings) -> None:
@@ -40,7 +46,7 @@ def find_faults(settings: BaseSettings) -> Iterator[str]:
 
 
 def _reckless(settings: BaseSettings) -> Iterator[str]:
-    """Say that a password would be sent to every host that a crawl comes to; Scrapy raises for it."""
+    """Refuse a password without a domain: it would be sent to every host."""
     given = [name for name in ("HTTPAUTH_USER", "HTTPAUTH_PASS") if settings[name]]
     if given and (settings.getpriority("HTTPAUTH_DOMAIN") or 0) <= _DEFAULT:
         yield (
@@ -50,9 +56,9 @@ def _reckless(settings: BaseSettings) -> Iterator[str]:
 
 
 def _unknown(name: str, priority: int) -> Iterator[str]:
-    """Say that a name is misspelt: one with a prefix of ours, or one given by hand that is nearly known."""
+    """Refuse a misspelt name: one with a prefix of ours, or on the command line one that nearly exists."""
     is_ours = name.startswith(PREFIXES)
-    # A project has settings of its own, and may use our prefixes for them.
+    # Another project may use our prefixes for its own settings.
     is_by_hand = priority >= _COMMAND_LINE
     if not is_by_hand and not is_ours:
         return
@@ -65,7 +71,7 @@ def _unknown(name: str, priority: int) -> Iterator[str]:
 
 
 def give_types(settings: BaseSettings) -> None:
-    """Turn values that were given as text into their types; all must be allowed."""
+    """Convert values that were given as text to their types; all must be valid."""
     for name, setting in DECLARED.items():
         if name in settings:
             value = setting.read(settings[name])

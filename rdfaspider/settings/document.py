@@ -1,4 +1,4 @@
-"""The tables of docs/settings.md, made of the declarations.
+"""The tables of docs/settings.md, made from the declarations.
 
 A table stands between `<!-- settings: COMPONENT -->` and `<!-- end -->`.
 """
@@ -18,7 +18,7 @@ _HEAD = "| setting | allowed | default | what it does |\n|---|---|---|---|\n"
 
 
 def with_tables(text: str) -> str:
-    """Return a document with its tables as they should be."""
+    """Return a document with its tables renewed."""
     return _PLACE.sub(lambda found: found[1] + table(found[2]) + found[3], text)
 
 

@@ -1,7 +1,6 @@
-"""Where seeds are pushed, and what a crawl needs on disk: a directory that can be written, and the topics
-file if it has topics.
+"""The places that the settings name: the directory of the crawl, its frontier, its store, its seeds.
 
-Nothing is created here; only `scrapy crawl` and its like ask, since other commands merely read.
+Nothing is created here. `find_missing` is for commands that crawl; the others only read.
 """
 
 from __future__ import annotations
@@ -23,14 +22,33 @@ if TYPE_CHECKING:
 _REMOTE = ("rdf4j+", "gsp+", "update+")
 
 
+def jobdir_of(settings: BaseSettings) -> Path:
+    """Return the directory of the crawl."""
+    return Path(settings["JOBDIR"] or ".")
+
+
+def frontier_url(settings: BaseSettings) -> str:
+    """Return the URL of the crawl's frontier."""
+    return _in_jobdir(settings, "FRONTIER_URL")
+
+
+def store_url(settings: BaseSettings) -> str:
+    """Return the URL of the crawl's store."""
+    return _in_jobdir(settings, "STORE_URL")
+
+
+def _in_jobdir(settings: BaseSettings, name: str) -> str:
+    return str(settings[name] or "").replace("{jobdir}", str(settings["JOBDIR"] or "."))
+
+
 def find_missing(settings: BaseSettings) -> Iterator[str]:
-    """Yield a sentence for each thing on disk that the crawl needs and cannot have."""
-    jobdir = str(settings["JOBDIR"] or ".")
+    """Yield a sentence for each file or directory that the crawl needs and cannot use."""
+    jobdir = settings["JOBDIR"] or "."
     if fault := _unwritable(jobdir):
         yield f"JOBDIR={jobdir} is wrong: {fault}."
     else:
         for name in ("FRONTIER_URL", "STORE_URL"):
-            place = str(settings[name] or "").replace("{jobdir}", jobdir)
+            place = _in_jobdir(settings, name)
             path = place.removeprefix("nquads:")
             remote = is_shared(place) or place.startswith(_REMOTE)
             if path and not remote and (fault := _unwritable(path)):
@@ -39,25 +57,25 @@ def find_missing(settings: BaseSettings) -> Iterator[str]:
 
 
 def seeds_url(settings: BaseSettings) -> str:
-    """Return where seeds are pushed; those of a crawl by way of Redis are there too. "" if nowhere."""
+    """Return where seeds are pushed, "" if nowhere; a crawl shared through Redis has them there too."""
     if url := settings["SEEDS_URL"]:
         return str(url)
     if not is_replicated(url := str(settings["FRONTIER_URL"])):
         return ""
-    from rdfaspider.frontier.replica.registry import DEFAULT_NAME
     from rdfaspider.redislink import split_query
+    from rdfaspider.service.replica.registry import DEFAULT_NAME
 
     place, crawl = split_query(url, "crawl", DEFAULT_NAME)
     return f"{place}{'&' if '?' in place else '?'}key={quote(crawl)}:start_urls"
 
 
 def _unwritable(name: str) -> str:
-    """Return why a directory can neither be written nor made, "" if it can."""
+    """Return why a directory can neither be written nor created, "" if it can."""
     path = Path(name).absolute()
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
-        pass  # it will be made
+        pass  # it will be created
     except OSError as error:  # a name that is too long, for example
         return f"it cannot be used ({error.strerror})"
     place = next(each for each in (path, *path.parents) if os.path.lexists(each))
@@ -65,7 +83,7 @@ def _unwritable(name: str) -> str:
     if not place.is_dir():
         return f"{what} is not a directory"
     try:
-        # The one sure way to know, for the owner of the system too; the file never has a name.
+        # The only sure test, also for root; the file never has a name.
         TemporaryFile(dir=place).close()
     except OSError as error:
         return f"{what} cannot be written ({error.strerror})"

@@ -1,8 +1,8 @@
 """Secrets that come from a file or the environment, since others can read command lines and logs.
 
 For each secret setting NAME, `NAME_FILE` names a file whose first line is the value. The password and the
-token of the store and the secret of the frontier are read from the environment variables of their names too;
-other names there, such as STORE_URL, may well be somebody else's. What is set by hand comes first.
+token of the store and the secret of the frontier are also read from environment variables of the same names;
+others there, such as STORE_URL, may belong to another program. A value that is set directly comes first.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.settings import SETTINGS_PRIORITIES
-
+from rdfaspider.settings.check import is_asked
 from rdfaspider.settings.declarations import SECRETS
 
 if TYPE_CHECKING:
@@ -20,18 +19,17 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-_PROJECT = SETTINGS_PRIORITIES["project"]
 _LONGEST = 100_000
 _IN_ENVIRONMENT = ("STORE_PASSWORD", "STORE_TOKEN", "FRONTIER_SECRET")
 
 
 def read_secrets(settings: BaseSettings) -> list[str]:
-    """Fill in the secrets that are kept elsewhere; return a sentence for each that cannot be read."""
+    """Read secrets from files and the environment; return a sentence for each that cannot be read."""
     return [fault for name in sorted(SECRETS) for fault in _read(settings, name)]
 
 
 def _read(settings: BaseSettings, name: str) -> Iterator[str]:
-    if (settings.getpriority(name) or 0) > _PROJECT:
+    if is_asked(settings, name):
         return
     if file := settings.get(f"{name}_FILE"):
         try:

@@ -1,4 +1,4 @@
-"""One setting: what it is for, which values it may have, and what is said of another one.
+"""One setting: what it is for, which values it may have, and what is said of a wrong one.
 
 A value comes as text (`-s NAME=VALUE`, scrapyd) or with its type (a settings file); `read` takes both.
 """
@@ -18,7 +18,7 @@ from rdfaspider.secrets import without_secrets
 
 Kind = Literal["bool", "int", "float", "text", "url", "choice", "list", "dict"]
 
-# No number may be larger where `most` says nothing: timers, threads and files overflow.
+# The largest numbers where `most` is not set: beyond them timers, threads and files overflow.
 _MOST = {"float": 1e9, "int": 1e12}
 _SHOWN = 200  # characters of a wrong value
 _BOOLS = {"1": True, "True": True, "true": True, "0": False, "False": False, "false": False}
@@ -41,8 +41,8 @@ class Setting:
     choices        the values of a choice, or of the items of a list
     optional       whether it may be None
     secret         whether its value must never be shown
-    shown_default  the default in the docs, where the value itself is no help
-    syntax         dotted path of a callable that raises ValueError for a value that it cannot read
+    shown_default  the default in the docs, where the value itself would not help
+    syntax         dotted path of a callable that raises ValueError for a wrong value
     """
 
     name: str
@@ -78,7 +78,8 @@ class Setting:
         if self.least is not None and self.most is not None:
             return f" from {self.least:g} to {self.most:g}"
         if self.above is not None:
-            return f" above {self.above:g}"
+            most = "" if self.most is None else f" and at most {self.most:g}"
+            return f" above {self.above:g}{most}"
         if self.least is not None:
             return f", at least {self.least:g}"
         return ""
@@ -101,7 +102,7 @@ class Setting:
         return found
 
     def shown(self, value: object) -> str:
-        """Return a value as it may be shown: a secret one without what is secret in it."""
+        """Return a value as it may be shown: without its secrets."""
         if self.kind == "url":
             return without_secrets(str(value))[:_SHOWN]
         return "…" if self.secret and value else str(value)[:_SHOWN]

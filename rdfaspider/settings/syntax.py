@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rdfaspider.frontier import is_replicated, is_shared, services_of
-from rdfaspider.frontier.service.wire import Address
+from rdfaspider.service.wire import Address
 from rdfaspider.urls import Filters, Traps
 
 if TYPE_CHECKING:
@@ -63,15 +63,13 @@ def seeds_url(url: str) -> None:
     """Accept the URL of seeds in Redis."""
     if url:
         if not is_replicated(url):
-            raise ValueError(
-                "it must be redis://HOST:PORT/0, with ?key=NAME if they have another key"
-            )
+            raise ValueError("it must be redis://HOST:PORT/0, with ?key=NAME for another key")
         _address(url)
 
 
 def store_url(url: str) -> None:
     """Accept the URL of a store of a known kind."""
-    if is_shared(url):  # by the crawl that has started this worker
+    if is_shared(url):  # the crawl that started this worker serves it
         Address.parse(url)
     elif remote := _REMOTE.fullmatch(url):
         _address(remote[1])
@@ -88,7 +86,7 @@ def _address(url: str) -> None:
         known = bool(parts.hostname) or parts.scheme == "redis+unix"
         for each in parts.netloc.rpartition("@")[2].split(","):  # of Sentinels there may be several
             _ = urlsplit(f"//{each}").port
-    except ValueError:  # its words might show a password
+    except ValueError:  # its message might show a password
         known = False
     if not known:
         raise ValueError(
@@ -108,6 +106,6 @@ def traps(limits: Mapping[str, Any]) -> None:
     known = [name for name in Traps.__slots__ if name != "year"]
     for name, limit in limits.items():
         if name not in known:
-            raise ValueError(f"{name!r} is no rule: choose {', '.join(known)}")
+            raise ValueError(f"{name!r} is not a rule: choose {', '.join(known)}")
         if type(limit) is not int or limit < 0:
             raise ValueError(f"the limit {name!r} must be a whole number, at least 0")

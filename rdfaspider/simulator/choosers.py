@@ -14,7 +14,7 @@ from rdfaspider.simulator.memory import MemoryFrontier
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rdfaspider.simulator.memory import Chooser, Entry, MemoryHost
+    from rdfaspider.simulator.memory import Chooser, MemoryHost, WaitingUrl
 
 
 class BreadthChooser:
@@ -33,8 +33,8 @@ class BreadthChooser:
         first = host.groups[b""][0]
         return first.depth * 1e9 + first.number, b""
 
-    def learn(self, host: MemoryHost, entry: Entry, gain: float) -> None:
-        """Nothing: that is the point."""
+    def learn(self, host: MemoryHost, entry: WaitingUrl, gain: float) -> None:
+        """Learn nothing: that is the point."""
 
 
 class HarvestChooser:
@@ -66,7 +66,7 @@ class HarvestChooser:
         beyond = 0.0 if self._shares.has_room(host.number) else 1e9
         return beyond - best[0], best[1]
 
-    def learn(self, host: MemoryHost, entry: Entry, gain: float) -> None:
+    def learn(self, host: MemoryHost, entry: WaitingUrl, gain: float) -> None:
         self._shares.count(host.number)
         self.harvest.learn(entry.key, gain, entry.context)
 
@@ -100,7 +100,7 @@ class BanditChooser:
         poor, rich = self._hosts.get(host.number, (0, 0))
         return -self._chance.betavariate(rich + 1, poor + 1), b""
 
-    def learn(self, host: MemoryHost, entry: Entry, gain: float) -> None:
+    def learn(self, host: MemoryHost, entry: WaitingUrl, gain: float) -> None:
         is_rich = gain > 0
         self._hosts.setdefault(host.number, [0, 0])[is_rich] += 1
         for slot in self._slots(entry.key, entry.context):
@@ -119,7 +119,7 @@ ORDERS: dict[str, Callable[[int], Chooser]] = {
 
 
 def simulated(order: str, seed: int = 0, delay: float = 1.0) -> MemoryFrontier:
-    """Return a frontier in memory with the order of this name, whose hosts rest so many seconds."""
+    """Return a frontier in memory with the order of this name; its hosts rest `delay` seconds."""
     if order not in ORDERS:
         raise ValueError(f"There is no simulated order {order}: choose {', '.join(ORDERS)}.")
     return MemoryFrontier(ORDERS[order](seed), delay)

@@ -1,7 +1,7 @@
 """Crawls a web without a network, in virtual time, by any frontier.
 
-Connections are slots: each fetch holds one for a time drawn by chance, and a frontier that has no host
-ready leaves them idle. So the waits of politeness cost what they cost in a crawl.
+Connections are slots: each fetch holds one for a random time, and a frontier without a ready host leaves them
+idle. So politeness costs as much as in a real crawl.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rdfaspider.frontier import Frontier, State, Taken
-    from rdfaspider.simulator.web import Web
+    from rdfaspider.simulator.web import SimulatedWeb
 
 _POINTS = 200  # of a curve
 
 
 class Crawled(Protocol):
-    """What of a frontier a simulation uses."""
+    """The part of a frontier that a simulation uses."""
 
     def put(self, urls: Sequence[str], depth: int = 0) -> None: ...
 
@@ -45,7 +45,7 @@ class Crawled(Protocol):
 
 
 class Real:
-    """Any Frontier as a simulation uses it, with the gain of each page and the contexts of its links."""
+    """Adapts any Frontier for a simulation, with the gain of each page and the contexts of its links."""
 
     def __init__(self, frontier: Frontier) -> None:
         self._frontier = frontier
@@ -79,7 +79,7 @@ class Real:
 
 
 class Point(NamedTuple):
-    """Where a crawl stood after so many fetches; `idle` and `seen` as in Run."""
+    """The state of a crawl after some fetches; `idle` and `seen` as in Run."""
 
     fetches: int
     gain: float
@@ -90,7 +90,7 @@ class Point(NamedTuple):
 
 @dataclass(slots=True)
 class Run:
-    """What became of a simulated crawl, with points of its curves by fetches done."""
+    """The result of a simulated crawl, with points of its curves."""
 
     fetches: int = 0
     rich: int = 0
@@ -109,7 +109,7 @@ class Run:
 
 def crawl(
     frontier: Crawled,
-    web: Web,
+    web: SimulatedWeb,
     fetches: int,
     *,
     seeds: int = 20,
@@ -117,7 +117,7 @@ def crawl(
     latency: float = 0.5,
     seed: int = 0,
 ) -> Run:
-    """Fetch so many pages, or all there are, with so many connections and answers in so long."""
+    """Crawl until `fetches` pages are fetched or none is left; `latency` is the mean time of an answer."""
     chance = Random(seed)
     run = Run()
     known: set[str] = set()
@@ -157,7 +157,9 @@ def _next_time(
     return min(times, default=None)
 
 
-def _land(run: Run, frontier: Crawled, web: Web, taken: Taken, now: float, known: set[str]) -> None:
+def _land(
+    run: Run, frontier: Crawled, web: SimulatedWeb, taken: Taken, now: float, known: set[str]
+) -> None:
     fetched = web.fetch(taken.url)
     frontier.finish(taken, "done", now, fetched.links, gain=fetched.gain)
     known.update(fetched.links)

@@ -1,9 +1,9 @@
 """A frontier in memory, for trying out orders: hosts with clocks, and groups of URLs to choose from.
 
 Layout. A host has groups of waiting URLs, each a heap by the rank that its order gives. A host that may
-be fetched from is in the heap of the ready ones with the urgency that its order found when it
-became ready; it is found anew when a better URL comes in, and not otherwise, so that an order which
-draws by chance draws once for what it knows. The others are in a heap by their time.
+be fetched from is in the heap of ready hosts, with the urgency that its order computed when it became
+ready. That is computed again only when a better URL comes in, so that a random order draws once for what it
+knows. The other hosts are in a heap by their time.
 
 Invariant. A host with waiting URLs is in exactly one place: ready, asleep, or being fetched from.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier import State
 
 
-class Entry(NamedTuple):
+class WaitingUrl(NamedTuple):
     """A waiting URL; the smallest is next."""
 
     rank: float
@@ -40,7 +40,7 @@ class MemoryHost:
 
     def __init__(self, number: int, key: bytes) -> None:
         self.number, self.key = number, key
-        self.groups: dict[bytes, list[Entry]] = {}
+        self.groups: dict[bytes, list[WaitingUrl]] = {}
         self.clock, self.stamp, self.is_ready = 0.0, 0, True
 
 
@@ -59,8 +59,8 @@ class Chooser(Protocol):
     def choose(self, host: MemoryHost) -> tuple[float, bytes]:
         """Return the urgency of a ready host, small is first, and which of its groups is meant."""
 
-    def learn(self, host: MemoryHost, entry: Entry, gain: float) -> None:
-        """Take in what a page was worth."""
+    def learn(self, host: MemoryHost, entry: WaitingUrl, gain: float) -> None:
+        """Learn what a page was worth."""
 
 
 class MemoryFrontier:
@@ -74,7 +74,7 @@ class MemoryFrontier:
         self._by_number: list[MemoryHost] = []
         self._ready: list[tuple[float, int, int, bytes]] = []
         self._asleep: list[tuple[float, int]] = []
-        self._flying: dict[int, Entry] = {}
+        self._flying: dict[int, WaitingUrl] = {}
         self._stamps = 0
 
     @property
@@ -109,7 +109,7 @@ class MemoryFrontier:
         now: float,
         links: Sequence[str] = (),
         *,
-        deeper: int = 1,
+        depth_step: int = 1,
         gain: float = 0.0,
     ) -> None:
         entry = self._flying.pop(taken.number)
@@ -118,7 +118,7 @@ class MemoryFrontier:
         host.clock = now + self._delay
         heapq.heappush(self._asleep, (host.clock, host.number))
         for link in links:
-            self._add(link, taken.depth + deeper, entry.key, gain)
+            self._add(link, taken.depth + depth_step, entry.key, gain)
 
     def _add(self, url: str, depth: int, source: bytes, gain: float) -> None:
         if url in self._seen:
@@ -129,7 +129,7 @@ class MemoryFrontier:
         context = self._chooser.context(source, gain, key)
         rank = self._chooser.rank(key, depth, context)
         group = host.groups.setdefault(self._chooser.group(key), [])
-        entry = Entry(rank, len(self._seen), url, key, depth, context)
+        entry = WaitingUrl(rank, len(self._seen), url, key, depth, context)
         heapq.heappush(group, entry)
         if host.is_ready and group[0] is entry:
             self._make_ready(host)

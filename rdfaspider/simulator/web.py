@@ -1,6 +1,6 @@
 """A web that exists only as numbers: hosts with sections, links between pages, and what pages are worth.
 
-A page is a function of the seed and its URL; kept are only the hosts and their sections, so a web of a
+A page is a function of the seed and its URL. Only the hosts and their sections are kept, so a web of a
 million pages is made in a second. Sections of a host are trees of pages with a fan-out of FAN:
 `https://h7.test/recipes/12` is page 12 of a section, `https://h7.test/recipes/` its front.
 """
@@ -55,7 +55,7 @@ class Fetched(NamedTuple):
     links: list[str]
 
 
-class Web(Protocol):
+class SimulatedWeb(Protocol):
     """Anything that can be crawled without a network."""
 
     def seeds(self, count: int) -> list[str]: ...

@@ -8,7 +8,7 @@ import contextlib
 import sys
 from pathlib import Path
 
-from rdfaspider.site import options
+from rdfaspider.site.parameters import add_options, read_options
 from rdfaspider.site.server import serve
 from rdfaspider.site.web import Web
 
@@ -31,10 +31,10 @@ def main() -> None:
     parser.add_argument("--start", type=float, default=0.0, help="the web's time at the start")
     parser.add_argument("--access-log", type=Path, help="file for a line per request")
     parser.add_argument("--stdin", action="store_true", help="end when standard input does")
-    options.add_options(parser)
+    add_options(parser)
     arguments = parser.parse_args()
     try:
-        asyncio.run(run(Web(options.read(arguments)), arguments))
+        asyncio.run(run(Web(read_options(arguments)), arguments))
     except (OSError, ValueError) as error:
         sys.exit(str(error))
     except KeyboardInterrupt:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from rdfaspider.site import robots
 from rdfaspider.site.draws import draw, whole
-from rdfaspider.site.markup import render
-from rdfaspider.site.pages import Place
+from rdfaspider.site.pages import Location
+from rdfaspider.site.pages.markup import render
 from rdfaspider.site.sitemaps import sitemap
 from rdfaspider.site.web import Web
 
@@ -25,7 +25,7 @@ _BEGINNING = 1767225600
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SiteAnswer:
     """An HTTP answer, and how to deliver it.
 
     It begins after `delay` seconds, its body trickles over `trickle` seconds, and if `cut` the
@@ -51,12 +51,12 @@ class Conditions(NamedTuple):
 _NONE = Conditions()
 
 
-def answer(web: Web, url: str, at: float = 0.0, conditions: Conditions = _NONE) -> Answer:
+def answer(web: Web, url: str, at: float = 0.0, conditions: Conditions = _NONE) -> SiteAnswer:
     """Return the answer to a request for a URL at a time."""
     try:
         place = web.place(url)
     except ValueError as error:
-        return Answer(404, f"{error}\n".encode())
+        return SiteAnswer(404, f"{error}\n".encode())
     result = _robots(web, place) or _passing(web, place, at) or _lasting(web, place, at, conditions)
     delay = latency(web, place.host)
     return replace(result, delay=delay) if delay else result
@@ -68,15 +68,15 @@ def latency(web: Web, host: int) -> float:
     return -mean * log(1 - draw(web.parameters.seed, "latency", host)) if mean else 0.0
 
 
-def _robots(web: Web, place: Place) -> Answer | None:
+def _robots(web: Web, place: Location) -> SiteAnswer | None:
     if place.path != "/robots.txt" or place.query:
         return None
     status = robots.status(web, place.host)
     body = robots.text(web, place.host, place.origin) if status == 200 else f"{status}\n"
-    return Answer(status, body.encode())
+    return SiteAnswer(status, body.encode())
 
 
-def _passing(web: Web, place: Place, at: float) -> Answer | None:
+def _passing(web: Web, place: Location, at: float) -> SiteAnswer | None:
     """Return the fault of this time slot, if it has one, and how long it stays."""
     parameters = web.parameters
     if not parameters.throttled and not parameters.unavailable:
@@ -85,39 +85,39 @@ def _passing(web: Web, place: Place, at: float) -> Answer | None:
     wait = max(1, -int(-((slot + 1) * parameters.slot - at) // 1))
     retry = (("Retry-After", str(wait)),)
     if draw(parameters.seed, "throttled", place.host, slot) < parameters.throttled:
-        return Answer(429, b"Too many requests\n", headers=retry)
+        return SiteAnswer(429, b"Too many requests\n", headers=retry)
     target = place.path + place.query
     if draw(parameters.seed, "unavailable", place.host, target, slot) < parameters.unavailable:
-        return Answer(503, b"Service unavailable\n", headers=retry)
+        return SiteAnswer(503, b"Service unavailable\n", headers=retry)
     return None
 
 
-def _lasting(web: Web, place: Place, at: float, conditions: Conditions) -> Answer:
+def _lasting(web: Web, place: Location, at: float, conditions: Conditions) -> SiteAnswer:
     location = web.redirect(place)
     if location is not None:
         # Servers redirect in several ways, and a crawler takes them alike.
         choice = whole(web.parameters.seed, "status", place.host, place.path) % len(_MOVED)
-        return Answer(_MOVED[choice], b"Moved\n", headers=(("Location", location),))
+        return SiteAnswer(_MOVED[choice], b"Moved\n", headers=(("Location", location),))
     try:
         index, session = web.find(place)
     except ValueError:
         return _special(web, place)
     fate = web.fate(place.host, index)
     if fate == "missing":
-        return Answer(404, b"Not found\n")
+        return SiteAnswer(404, b"Not found\n")
     if fate == "broken":
-        return Answer(500, b"Internal error\n")
+        return SiteAnswer(500, b"Internal error\n")
     return _page(web, place, index, session, fate, at, conditions)
 
 
-def _special(web: Web, place: Place) -> Answer:
+def _special(web: Web, place: Location) -> SiteAnswer:
     """Answer for a place outside the tree: a sitemap, a trap, or nothing."""
     xml = sitemap(web, place)
     if xml is not None:
         kind = "application/gzip" if place.path.endswith(".gz") else "application/xml"
-        return Answer(200, xml, kind)
+        return SiteAnswer(200, xml, kind)
     trap = web.traps.page(place)
-    return Answer(200, render(trap), HTML) if trap else Answer(404, b"Not found\n")
+    return SiteAnswer(200, render(trap), HTML) if trap else SiteAnswer(404, b"Not found\n")
 
 
 @lru_cache
@@ -128,13 +128,13 @@ def _date(at: int) -> str:
 
 def _page(
     web: Web,
-    place: Place,
+    place: Location,
     index: int,
     session: str,
     fate: str,
     at: float,
     conditions: Conditions,
-) -> Answer:
+) -> SiteAnswer:
     parameters, host = web.parameters, place.host
     shown = web.original(host, index) if fate == "duplicated" else index
     revision = web.revision(host, shown, at)
@@ -143,10 +143,10 @@ def _page(
     headers = (("ETag", etag), ("Last-Modified", modified))
     known = etag in conditions.etag if conditions.etag else conditions.modified == modified
     if known:
-        return Answer(304, b"", HTML, headers)
+        return SiteAnswer(304, b"", HTML, headers)
     page = web.show(place, shown, session, revision)
     slow = index and parameters.slow and draw(parameters.seed, "slow", host, index)
-    return Answer(
+    return SiteAnswer(
         200,
         render(page),
         HTML,

@@ -1,4 +1,4 @@
-"""What a crawl of the generated web must find, said without fetching anything."""
+"""What a crawl of the generated web must find, computed without fetching."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pyoxigraph import Literal, NamedNode, Quad
 
 from rdfaspider.site import robots
-from rdfaspider.site.facts import Fact, full
-from rdfaspider.site.pages import Page
+from rdfaspider.site.pages import GeneratedPage
+from rdfaspider.site.pages.facts import Fact, full
 from rdfaspider.site.parameters import FORMATS
 from rdfaspider.site.web import Web
 
@@ -19,7 +19,7 @@ _TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class Reachable:
     """What a crawl asks for and gets; the values are depths, seeds having depth 0.
 
     `fetched` are all URLs it asks for: pages, redirects, errors and broken-off bodies.
@@ -33,7 +33,7 @@ class Reach:
 
 
 class Oracle:
-    """Knows a web's URLs, links and triples. Faults that pass (429, 503) are past for it."""
+    """Knows a web's URLs, links and triples. It ignores temporary faults (429, 503)."""
 
     def __init__(self, web: Web) -> None:
         self.web = web
@@ -42,7 +42,7 @@ class Oracle:
         """Tell whether a URL answers with a whole page: no redirect, no error, not cut off."""
         return self.page(url) is not None
 
-    def page(self, url: str, at: float = 0.0) -> Page | None:
+    def page(self, url: str, at: float = 0.0) -> GeneratedPage | None:
         """Return the page at a URL, None if it shows none (also for URLs that are malformed)."""
         try:
             return self.web.page(url, at)
@@ -52,7 +52,7 @@ class Oracle:
     def urls(self, host: int = 0, origin: str = "") -> Iterator[str]:
         """Yield every page of a host that exists, breadth first, without traps and sessions.
 
-        `origin` is for a server at an address of its own, such as `http://127.0.0.1:8000`.
+        `origin` is that of a server at a given address, such as `http://127.0.0.1:8000`.
         """
         origin = origin or self.web.origin(host)
         for index in range(self.web.tree.count):
@@ -96,13 +96,13 @@ class Oracle:
         obey_robots: bool = True,
         accept: Callable[[str], bool] | None = None,
         max_links: int = 100,
-    ) -> Reach:
+    ) -> Reachable:
         """Crawl breadth first, `depth` links deep, following the first `max_links` of each page.
 
         A redirect leads on at the same depth. `accept` tells which links and redirects to follow
         (scope, traps); seeds are always asked for. `agent` is the name robots.txt is read for.
         """
-        reach = Reach()
+        reach = Reachable()
         waiting = deque((url, 0) for url in seeds)
         while waiting:
             url, level = waiting.popleft()

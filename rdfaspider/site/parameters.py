@@ -1,12 +1,16 @@
-"""Every knob of a generated web. The defaults give a small, clean site without faults or traps."""
+"""Every knob of a generated web, and its option on a command line: `links_inside` is --links-inside.
+
+The defaults give a small, clean site without faults or traps.
+"""
 
 from __future__ import annotations
 
+import argparse
 import re
 from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
-from rdfaspider.site.words import LANGUAGES
+from rdfaspider.site.pages.words import LANGUAGES
 
 Value = TypeVar("Value")
 
@@ -70,7 +74,7 @@ class Parameters:
     slot: float = knob(5.0, "seconds of a time slot, after which such a fault may pass")
 
     disallowed: float = knob(0.0, "share of sections that robots.txt forbids", share=True)
-    agent: str = knob("", "user agent for which robots.txt has rules of its own")
+    agent: str = knob("", "user agent for which robots.txt has special rules")
     crawl_delay: float = knob(0.0, "Crawl-delay in robots.txt, if not 0")
     robots_missing: float = knob(0.0, "share of hosts whose robots.txt answers 404", share=True)
     robots_broken: float = knob(0.0, "share of hosts whose robots.txt answers 500", share=True)
@@ -116,3 +120,59 @@ class Parameters:
             total = sum(getattr(self, name) for name in names)
             if total > 1 + 1e-9:
                 raise ValueError(f"{', '.join(names)} must not exceed 1 together, as {total} does")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add an option for each parameter, with its default and its reason as help."""
+    group = parser.add_argument_group("the generated web")
+    for knob in fields(Parameters):
+        name, default = _option(knob.name), knob.default
+        text = str(knob.metadata["reason"])
+        if isinstance(default, bool):
+            group.add_argument(
+                name, action=argparse.BooleanOptionalAction, default=default, help=text
+            )
+        elif isinstance(default, tuple):
+            shown = ",".join(default)
+            group.add_argument(
+                name, type=_names, default=default, metavar="A,B", help=f"{text} (default {shown})"
+            )
+        else:
+            kind = type(default)
+            shown = str(default) or "none"
+            group.add_argument(
+                name,
+                type=kind,
+                default=default,
+                metavar={int: "N", float: "X", str: "TEXT"}[kind],
+                help=f"{text} (default {shown})",
+            )
+
+
+def read_options(options: argparse.Namespace) -> Parameters:
+    """Return the parameters among parsed options, ValueError if they do not fit together."""
+    return Parameters(**{knob.name: getattr(options, knob.name) for knob in fields(Parameters)})
+
+
+def write_options(parameters: Parameters) -> list[str]:
+    """Return the options that give these parameters, leaving out the defaults."""
+    options = []
+    for knob in fields(Parameters):
+        value = getattr(parameters, knob.name)
+        if value == knob.default:
+            continue
+        name = _option(knob.name)
+        if isinstance(value, bool):
+            options.append(name if value else name.replace("--", "--no-", 1))
+        else:
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
+            options.append(f"{name}={text}")
+    return options
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))

@@ -1,4 +1,4 @@
-"""A generated web in a process of its own, for tests and benchmarks."""
+"""A generated web in another process, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rdfaspider.site.options import write
-from rdfaspider.site.parameters import Parameters
+from rdfaspider.site.parameters import Parameters, write_options
 
 # Where the package is found, wherever the server is started.
 _ROOT = Path(__file__).parents[2]
@@ -25,8 +24,8 @@ def running(
     `start` is the web's time when the server begins: a test of pages that change starts a second
     server later in time instead of waiting. OSError, with the server's sentence, if it fails.
     """
-    command = [sys.executable, "-m", "rdfaspider.site", *write(parameters)]
-    # The server ends with its input, and so never outlives whoever started it, even if killed.
+    command = [sys.executable, "-m", "rdfaspider.site", *write_options(parameters)]
+    # The server ends with its input, so it never outlives the process that started it.
     command += [f"--port={port}", f"--start={start}", "--stdin"]
     if log:
         command.append(f"--access-log={log}")

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TextIO
 
-from rdfaspider.site.answers import Answer, Conditions, answer
+from rdfaspider.site.answers import Conditions, SiteAnswer, answer
 from rdfaspider.site.web import Web, loopback
 
 # The longest request head that is read; browsers and crawlers stay far below.
@@ -29,14 +29,14 @@ _BODY = re.compile(rb"(?mi)^(?:transfer-encoding:|content-length:[ \t]*[1-9])")
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
-class Connection(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     """One client. Requests are answered one after another, in order, also when pipelined.
 
     Invariant: while `_busy`, an answer is on its way and nothing more is read from the buffer.
     """
 
     def __init__(
-        self, web: Web, clock: Callable[[], float], log: TextIO | None, open_: set[Connection]
+        self, web: Web, clock: Callable[[], float], log: TextIO | None, open_: set[ClientConnection]
     ) -> None:
         self._web = web
         self._clock = clock
@@ -129,11 +129,13 @@ class Connection(asyncio.Protocol):
             self._log.write(f"{time.time():.6f} {address} {method} {url} {status}\n")
 
     def _refuse(self, status: int) -> None:
-        """Answer what cannot be served, and hang up, since the rest of the stream is unclear."""
+        """Answer a bad request and close, since the rest of the stream is unclear."""
         allow = (("Allow", "GET, HEAD"),) if status == 405 else ()
-        self._send(Answer(status, f"{_REASONS[status]}\n".encode(), headers=allow), False, False)
+        self._send(
+            SiteAnswer(status, f"{_REASONS[status]}\n".encode(), headers=allow), False, False
+        )
 
-    def _send(self, reply: Answer, head_only: bool, stay: bool) -> None:
+    def _send(self, reply: SiteAnswer, head_only: bool, stay: bool) -> None:
         head = _head(reply, stay)
         body = b"" if head_only else reply.body
         if reply.cut and body:
@@ -173,9 +175,9 @@ def _url(target: bytes, host: bytes) -> str:
     return f"{scheme}://{authority.lower().removesuffix(':80')}{slash or '/'}{path}"
 
 
-def _head(reply: Answer, stay: bool) -> bytes:
+def _head(reply: SiteAnswer, stay: bool) -> bytes:
     more = "".join(f"{name}: {value}\r\n" for name, value in reply.headers)
-    # A 304 describes the page that the client has, whose length is not at hand.
+    # A 304 describes the page that the client has; its length is not known here.
     length = f"Content-Length: {len(reply.body)}\r\n" if reply.status != 304 else ""
     return (
         f"HTTP/1.1 {reply.status} {_REASONS[reply.status]}\r\n"
@@ -200,10 +202,10 @@ async def serve(
     """
     loop = asyncio.get_running_loop()
     began = loop.time() - start
-    connections: set[Connection] = set()
+    connections: set[ClientConnection] = set()
 
-    def connect() -> Connection:
-        return Connection(web, lambda: loop.time() - began, log, connections)
+    def connect() -> ClientConnection:
+        return ClientConnection(web, lambda: loop.time() - began, log, connections)
 
     servers = [await loop.create_server(connect, host, port, backlog=1024)]
     port = servers[0].sockets[0].getsockname()[1]
@@ -214,7 +216,7 @@ async def serve(
     finally:
         for server in servers:
             server.close()
-        while connections:  # each is told of its end in a later turn of the loop
+        while connections:  # each is notified in a later turn of the loop
             for connection in list(connections):
                 connection.close()
             await asyncio.sleep(0)

@@ -6,7 +6,7 @@ import gzip
 import re
 from collections.abc import Iterable
 
-from rdfaspider.site.pages import Place
+from rdfaspider.site.pages import Location
 from rdfaspider.site.web import Web
 
 # A part is small enough to be made quickly; the protocol allows 50,000 URLs.
@@ -18,7 +18,7 @@ _NAME = re.compile(r"/sitemap(?:-(0|[1-9][0-9]{0,5}))?\.xml(\.gz)?")
 _SPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
-def sitemap(web: Web, place: Place) -> bytes | None:
+def sitemap(web: Web, place: Location) -> bytes | None:
     """Return the sitemap at a place, None if there is none."""
     match = _NAME.fullmatch(place.path)
     if not match or place.query or not web.parameters.sitemaps:
@@ -39,7 +39,7 @@ def _index(origin: str, parts: int) -> str:
     return _document("sitemapindex", "sitemap", urls)
 
 
-def _part(web: Web, place: Place, part: int) -> str:
+def _part(web: Web, place: Location, part: int) -> str:
     """List the pages of one part that answer with content."""
     numbers = range(part * PART, min((part + 1) * PART, web.tree.count))
     return _document(

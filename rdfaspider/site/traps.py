@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rdfaspider.site.draws import draw, whole
-from rdfaspider.site.pages import Page, Place
+from rdfaspider.site.pages import GeneratedPage, Location
 from rdfaspider.site.parameters import Parameters
 
 _CALENDAR = re.compile(r"/calendar/([0-9]{4})/(0[1-9]|1[0-2])")
@@ -13,7 +13,7 @@ _REPEATING = re.compile(r"/archive(?:/more)+")
 _LAST_YEAR = 9998
 
 
-class Traps:
+class SiteTraps:
     """The traps of a web; a share of its hosts has each of them.
 
     `calendar`: from /calendar/2026/01 every month links to the one before and the one after.
@@ -29,7 +29,7 @@ class Traps:
         share: float = getattr(self._parameters, trap)
         return share > 0 and draw(self._parameters.seed, trap, host) < share
 
-    def links(self, place: Place, index: int, path: str, session: str) -> list[str]:
+    def links(self, place: Location, index: int, path: str, session: str) -> list[str]:
         """Return the links of a page that lead into traps; the root leads into the endless ones."""
         links = []
         if index == 0 and self.has("calendar", place.host):
@@ -41,7 +41,7 @@ class Traps:
             links.append(f"{path}?sid={fresh >> 32:08x}")
         return links
 
-    def page(self, place: Place) -> Page | None:
+    def page(self, place: Location) -> GeneratedPage | None:
         """Return the page at a place inside an endless trap; it carries no triples."""
         if place.query:
             return None
@@ -49,8 +49,10 @@ class Traps:
             month = int(date[1]) * 12 + int(date[2]) - 1
             near = range(max(month - 1, 0), min(month + 2, _LAST_YEAR * 12), 2)
             links = ["/", *(f"/calendar/{m // 12:04}/{m % 12 + 1:02}" for m in near)]
-            return Page(place.origin, place.path, "en", f"{date[1]}-{date[2]}", "", links, [], [])
+            return GeneratedPage(
+                place.origin, place.path, "en", f"{date[1]}-{date[2]}", "", links, [], []
+            )
         if _REPEATING.fullmatch(place.path) and self.has("repeating", place.host):
             links = ["/", f"{place.path}/more"]
-            return Page(place.origin, place.path, "en", "Archive", "", links, [], [])
+            return GeneratedPage(place.origin, place.path, "en", "Archive", "", links, [], [])
         return None

@@ -8,12 +8,12 @@ from itertools import accumulate
 from random import Random
 
 from rdfaspider.site.draws import draw, stream, whole
-from rdfaspider.site.facts import HOME, KINDS, things
-from rdfaspider.site.pages import Page, Place
+from rdfaspider.site.pages import GeneratedPage, Location
+from rdfaspider.site.pages.facts import HOME, KINDS, things
+from rdfaspider.site.pages.words import sentence, title
 from rdfaspider.site.parameters import FATES, FORMATS, Parameters
-from rdfaspider.site.traps import Traps
+from rdfaspider.site.traps import SiteTraps
 from rdfaspider.site.tree import SECTIONS, Tree
-from rdfaspider.site.words import sentence, title
 
 _URL = re.compile(
     r"http://([a-z0-9.\-]{1,255}|\[[0-9a-f:.]{1,45}\])(:[0-9]{1,5})?(/[^?#]*)(\?[^#]*)?"
@@ -31,12 +31,12 @@ class Web:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self.traps = Traps(parameters)
+        self.traps = SiteTraps(parameters)
         self.tree = Tree(parameters.levels, parameters.pages)
         self._name = re.compile(rf"w(0|[1-9][0-9]{{0,17}})\.{re.escape(parameters.domain)}")
         self._fates = _limits(parameters, FATES)
         self._formats = _limits(parameters, FORMATS)
-        # Hosts and paths come in runs, and building them anew is a fifth of the cost of a page.
+        # The same hosts and paths come in runs; building them each time is a fifth of the cost of a page.
         self.path = lru_cache(maxsize=65536)(self.tree.path)
         self._host = lru_cache(maxsize=4096)(self._find_host)
 
@@ -52,13 +52,13 @@ class Web:
         """Return the loopback address that serves a host."""
         return loopback(host % self.parameters.addresses)
 
-    def place(self, url: str) -> Place:
+    def place(self, url: str) -> Location:
         """Take a URL apart; ValueError if it is malformed or its host does not exist."""
         match = _URL.fullmatch(url)
         if not match or not url.isascii():
             raise ValueError(f"not an http URL in its normal form: {url[:200]!r}")
         name, port, path, query = match.groups("")
-        return Place(f"http://{name}{port}", self._host(name), port, path, query)
+        return Location(f"http://{name}{port}", self._host(name), port, path, query)
 
     def _find_host(self, name: str) -> int:
         match = self._name.fullmatch(name)
@@ -70,16 +70,16 @@ class Web:
     # what lasts
 
     def fate(self, host: int, index: int) -> str:
-        """Return what lastingly befalls a page: one of FATES, or "" for nothing. Roots are safe."""
+        """Return the lasting fault of a page: one of FATES, or "" for none. Roots have none."""
         if index == 0 or not self._fates:
             return ""
         chance = draw(self.parameters.seed, "fate", host, index)
         return next((fate for fate, limit in self._fates if chance < limit), "")
 
-    def redirect(self, place: Place) -> str | None:
+    def redirect(self, place: Location) -> str | None:
         """Return where a place redirects to, a path or a URL of another host; None if it does not.
 
-        A redirected page leads to a sound one; a looping page leads to itself by way of `?again`.
+        A redirected page leads to a sound one; a looping page leads to itself through `?again`.
         """
         if not self._fates:
             return None
@@ -93,7 +93,7 @@ class Web:
             return place.path if again else f"{place.path}?again"
         return self._target(place, index) if fate == "redirected" and not again else None
 
-    def _target(self, place: Place, index: int) -> str:
+    def _target(self, place: Location, index: int) -> str:
         numbers = stream(self.parameters.seed, "target", place.host, index)
         if self.parameters.hosts == 1 or numbers.random() >= 0.25:
             return self.path(self._sound(place.host, index, numbers))
@@ -114,10 +114,10 @@ class Web:
 
     # the page at a URL
 
-    def page(self, url: str, at: float = 0.0) -> Page | None:
+    def page(self, url: str, at: float = 0.0) -> GeneratedPage | None:
         """Return the page that a URL shows at a time, None if it shows no page.
 
-        Redirects and lasting errors show none; the faults that pass (429, 503) are not looked at.
+        Redirects and lasting errors show none; temporary faults (429, 503) are ignored.
         """
         place = self.place(url)
         try:
@@ -131,7 +131,7 @@ class Web:
             return None
         return self.show(place, index, session, self.revision(place.host, index, at))
 
-    def find(self, place: Place) -> tuple[int, str]:
+    def find(self, place: Location) -> tuple[int, str]:
         """Return number and session id of the page at a place, ValueError if there is none."""
         session = ""
         if place.query:
@@ -155,7 +155,7 @@ class Web:
     def _phase(self, host: int, index: int) -> float:
         return draw(self.parameters.seed, "phase", host, index)
 
-    def show(self, place: Place, index: int, session: str, revision: int) -> Page:
+    def show(self, place: Location, index: int, session: str, revision: int) -> GeneratedPage:
         """Return a page of the tree as it is shown at a place, whatever its fate."""
         parameters, origin, host = self.parameters, place.origin, place.host
         section = self.tree.section(index)
@@ -171,7 +171,7 @@ class Web:
         )
         name = said[0].facts[0].value if said and said[0].facts else title(language, numbers)
         text = [sentence(language, numbers) for _ in range(parameters.sentences)]
-        return Page(origin, path, language, name, format_, links, said, text)
+        return GeneratedPage(origin, path, language, name, format_, links, said, text)
 
     def _language(self, host: int, section: int) -> str:
         """Choose the language of a section; roots are in the first one."""
@@ -182,9 +182,9 @@ class Web:
     def format(self, host: int, index: int) -> str:
         """Choose the format of a page, "" for none.
 
-        With skew s each host moves its share the part s of the way to all or nothing, and so does
-        each section with the share of its host, so that the mean over many hosts stays the same;
-        and the part s of a section's pages have the same format.
+        With skew s each host moves its share by s towards all or nothing, and so does each section with
+        the share of its host; the mean over many hosts stays the same. The share s of a section's pages
+        have the same format.
         """
         if not self._formats:
             return ""
@@ -200,7 +200,7 @@ class Web:
 
     # links
 
-    def _links(self, place: Place, index: int) -> tuple[list[str], list[str]]:
+    def _links(self, place: Location, index: int) -> tuple[list[str], list[str]]:
         """Return the links of a page, each once: paths on its host, and URLs on others.
 
         Inside are home, parent, children and any other pages; across, every second is a root.

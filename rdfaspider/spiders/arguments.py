@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
+from rdfaspider.items import MAX_DEPTH
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy import Spider
 
-_DEEPEST = 250
-
 
 def check_arguments(spider: type[Spider], names: Iterable[str]) -> None:
     """Raise UsageError for an argument that the spider does not have.
 
-    A subclass has the arguments of its own `__init__`, of those it inherits, and its class attributes.
-    Names that begin with an underscore are passed by services, as scrapyd's `_job`.
+    A subclass has the arguments of its `__init__` and of those above it, and its class attributes.
+    Services such as scrapyd pass names that begin with an underscore.
     """
     known = _own_arguments(spider)
     faults = [
@@ -52,13 +52,13 @@ def _sentence(spider: str, name: str, known: list[str]) -> str:
 
 
 def read_depth(argument: str | None) -> int | None:
-    """Return the depth that was asked for, None if none was."""
+    """Return the depth given as an argument, None if there is none."""
     if argument is None:
         return None
     if not argument.isdecimal():
         raise UsageError(
             f"depth={argument} is not a number: 0 is the seeds alone, 1 the pages they link to."
         )
-    if int(argument) > _DEEPEST:
-        raise UsageError(f"depth={argument} is too deep: it must be between 0 and {_DEEPEST}.")
+    if int(argument) > MAX_DEPTH:
+        raise UsageError(f"depth={argument} is too deep: it must be between 0 and {MAX_DEPTH}.")
     return int(argument)

@@ -1,7 +1,7 @@
-"""How many hosts of one domain a crawl goes to.
+"""Limits the hosts of one domain that a crawl visits.
 
-Where every name has an address (`*.example.com`), each page can link to a hundred hosts that nobody has
-seen before, and the frontier keeps a kilobyte for each as long as it has URLs.
+Where every name has an address (`*.example.com`), each page can link to a hundred new hosts, and the frontier
+keeps a kilobyte for each while it has URLs.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections import OrderedDict
 
 from rdfaspider.urls.hosts import owner_of
 
-# Domains that are remembered, those seen last.
+# Domains to remember, those seen last.
 _DOMAINS = 20_000
 
 
 class DomainHosts:
     """Admits the first hosts of each registered domain, `most` of them, and no others.
 
-    Layout: the hashes of the admitted hosts, sorted, by domain; the domain seen last is the last. A domain
-    that is forgotten begins anew, as do all at the next start. Two hosts of a domain with the same hash, one
-    in 2^64, count as one.
+    Layout: the hashes of the admitted hosts, sorted, by domain; the domain seen last is at the end. A domain
+    that is forgotten starts again from zero, as all do at the next start. Two hosts of a domain with the same
+    hash, one in 2^64, count as one.
     """
 
     def __init__(self, most: int, domains: int = _DOMAINS) -> None:

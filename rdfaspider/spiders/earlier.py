@@ -1,7 +1,7 @@
 """Seeds out of an earlier crawl: `crawl:DIRECTORY?most=1000` (WebParF, section IV.A; row P9).
 
-They are the pages that gave most triples, by its store. Of a crawl with topics they are the best hubs of each
-topic in turn, by its frontier; and of a crawl whose store is elsewhere the best hubs of all. Nothing in the
+They are the pages with the most triples in its store. For a crawl with topics they are the best hubs of each
+topic in turn, from its frontier; for a crawl whose store is elsewhere the best hubs of all. Nothing in the
 directory is changed.
 """
 
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdfaspider import rocksdb
-from rdfaspider.frontier.reader import FrontierReader
-from rdfaspider.stores.oxigraph import OxigraphStore
+from rdfaspider.frontier.views.reader import FrontierReader
+from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 from rdfaspider.stores.selection import Selection
 
 if TYPE_CHECKING:

@@ -19,18 +19,16 @@ from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robots import Denied
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.resolver.guard import named_servers
-from rdfaspider.resolver.requests import host_and_port
 from rdfaspider.scheduler import uses_frontier
-from rdfaspider.scheduler.options import frontier_url
-from rdfaspider.settings.places import seeds_url
+from rdfaspider.settings.identity import introduce
+from rdfaspider.settings.places import frontier_url, seeds_url
 from rdfaspider.signals import seed_failed
 from rdfaspider.spiders.arguments import check_arguments, read_depth
 from rdfaspider.spiders.domains import DomainHosts
-from rdfaspider.spiders.identity import introduce
-from rdfaspider.spiders.rules import read_filters
-from rdfaspider.spiders.scope import Scope
+from rdfaspider.spiders.scope import Scope, read_filters
 from rdfaspider.spiders.seeds import Seeds, read_seeds
-from rdfaspider.urls import Filters, as_linked, host, normalise, unfit_authority
+from rdfaspider.urls import Filters, host, redirect_target, unfit_authority
+from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -39,15 +37,15 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-# Statuses that may be others the next time; what fails without any may be too.
+# Statuses that may be different at the next try, as may a failure without any.
 _TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524))
 
 
 class RdfaSpider(Spider):
     """Crawls from `seeds` to `depth` links away, within `scope`.
 
-    seeds  URL[,URL…], a file with a URL a line, - for standard input, or crawl:DIRECTORY for the pages of
-           an earlier crawl; may be left out to resume
+    seeds  URL[,URL…], a file with one URL per line, - for standard input, or crawl:DIRECTORY for the
+           pages of an earlier crawl; may be left out to resume
     depth  how many links away from a seed a page may be; FRONTIER_DEPTH when left out
     scope  host: the hosts of the seeds (default); domain: their registered domains; all: the web
 
@@ -77,7 +75,7 @@ class RdfaSpider(Spider):
         # Servers on this machine or network that the user named, as URLs.
         self._servers = set(_named(self.seeds.urls))
         self._trusts_memory = True
-        # The arguments that it was started with.
+        # The arguments of the spider.
         self.given: dict[str, str] = {}
 
     @classmethod
@@ -94,7 +92,7 @@ class RdfaSpider(Spider):
         if most := crawler.settings.getint("FRONTIER_DOMAIN_HOSTS"):
             spider.domain_hosts = DomainHosts(most)
         introduce(crawler.settings, spider.seeds.urls)
-        # What workers share can be written by whoever reaches their server.
+        # Anybody who can reach the service of a shared crawl can change its notes.
         url = frontier_url(crawler.settings)
         spider._trusts_memory = not is_shared(url) or all(
             service.startswith("unix:") for service in services_of(url)
@@ -103,7 +101,7 @@ class RdfaSpider(Spider):
         return spider
 
     def allow_seeds(self) -> None:
-        """Let the crawler connect to servers of the user's own that are named as seeds."""
+        """Allow connections to the user's own servers that are named as seeds."""
         installed_resolver().allow_seeds(self._servers)
 
     def _allow(self, servers: Iterable[str]) -> None:
@@ -112,10 +110,7 @@ class RdfaSpider(Spider):
             self._servers |= new
 
     def welcome(self, url: str) -> bool:
-        """Let a seed be crawled that came after the start; tell whether it may."""
-        if unfit := unfit_authority(url):
-            self.logger.error("Skipped the seed %s: no page can be at its %s.", url, unfit)
-            return False
+        """Accept a seed that came after the start; tell whether it may be crawled."""
         if not self.settings["POLITENESS_CONTACT"]:
             try:
                 introduce(self.settings, [url])
@@ -123,7 +118,7 @@ class RdfaSpider(Spider):
                 self.logger.error("Skipped the seed %s: %s", url, error)
                 return False
         try:
-            # Whoever can reach Redis can push seeds, so these open no servers of the user's own.
+            # Anybody who can reach Redis can push seeds, so they do not allow the user's own servers.
             installed_resolver().check_target(*host_and_port(url))
         except ForbiddenAddressError as error:
             self.logger.error("The seed %s will be denied: %s", url, error)
@@ -133,9 +128,9 @@ class RdfaSpider(Spider):
 
     @property
     def memory(self) -> bytes:
-        """Return what must be known to go on: the scope, which moved seeds may have widened, and the
-        servers of the user's own, if nobody else can write them down."""
-        known = {  # lists, as a shared frontier puts the memories of its workers together
+        """Return what is needed to resume: the scope, which moved seeds may have widened, and the user's
+        own servers, unless others could change them."""
+        known = {  # lists, because a shared frontier merges the memories of its workers
             "kind": [self.scope.kind],
             "scope": sorted(self.scope.members),
         }
@@ -144,15 +139,15 @@ class RdfaSpider(Spider):
         return json.dumps(known).encode()
 
     def recall(self, memory: bytes) -> None:
-        """Go on as the crawl was begun, or as another worker goes on; UsageError if asked otherwise."""
+        """Resume with the scope of the crawl or of another worker; UsageError if another was asked for."""
         known = json.loads(memory)
         if isinstance(known, list):  # as earlier versions kept it
             known = {"scope": known}
         kind, *_ = known.get("kind", [self.scope.kind])
         if self._wanted_scope not in (None, kind):
             raise UsageError(
-                f"This crawl was begun with scope={kind}, and links outside of it were not kept: to"
-                f" crawl with scope={self._wanted_scope}, begin a new one with -s JOBDIR=DIRECTORY."
+                f"This crawl was started with scope={kind}, and links outside of it were not kept: to"
+                f" crawl with scope={self._wanted_scope}, start a new one with -s JOBDIR=DIRECTORY."
             )
         if kind != self.scope.kind:
             self.scope = Scope(kind, self.seeds.urls)
@@ -162,7 +157,7 @@ class RdfaSpider(Spider):
         self._judged.cache_clear()
 
     async def start(self) -> AsyncIterator[Any]:
-        """Hand the seeds over; yields nothing, but subclasses may, to log in for example."""
+        """Add the seeds to the frontier; subclasses may yield requests, to log in for example."""
         await self.crawler.engine.scheduler.add_seeds(self.seeds.urls)  # type: ignore[union-attr]
         return
         yield  # makes it a generator
@@ -172,12 +167,12 @@ class RdfaSpider(Spider):
         page = self._page(response.request)
         page.status = status = response.status
         if status < 400 and "sitemap" in response.request.meta:
-            # Its pages are links; where it was moved to is a sitemap of its own.
+            # Its pages are links; a redirect leads to another sitemap.
             page.reason, page.links = "sitemap", response.request.meta["sitemap"]
         elif 300 <= status < 400 and "Location" in response.headers:
             self._redirect(page, header_text(response.headers, "Location"))
         elif not 200 <= status < 300:
-            # A server may say any number; there are only so many counters.
+            # A server may send any number, but the number of counters is limited.
             page.outcome, page.reason = "failed", str(status) if 100 <= status < 600 else "status"
             page.transient = status in _TRANSIENT
             self._warn(page, f"the server answers {status}")
@@ -205,7 +200,7 @@ class RdfaSpider(Spider):
             page.outcome, page.reason = "denied", "address"
             self._warn(page, "its address is not public, see RESOLVER_ALLOW")
         else:
-            # Too many bytes, as they come or unpacked: there will be as many the next time.
+            # Too many bytes, packed or unpacked: the next try would not help.
             too_large = isinstance(error, IgnoreRequest | DownloadCancelledError)
             page.outcome = "failed"
             page.reason = "size" if too_large else type(error).__name__
@@ -214,16 +209,16 @@ class RdfaSpider(Spider):
         yield page
 
     def follow(self, page: Page) -> tuple[list[str], list[int]]:
-        """Return the links of a page that the crawl may follow, as they are to be fetched, and which of
-        the page's links they are.
+        """Return the links of a page that the crawl may follow, in the form to fetch, and their places
+        among the page's links.
 
-        A seed may have moved to anywhere. Where its redirects end at a page, the scope grows by that page.
+        A seed may have moved anywhere. If its redirects end at a page, the scope grows by that page.
         """
         is_seed = page.depth == 0
         if is_seed and page.hops and page.is_read and self.scope.grow(page.url):
             self._judged.cache_clear()
         may_leave = is_seed and page.reason == "redirect"
-        # A sitemap has a limit of its own.
+        # Sitemaps have another limit.
         most = self.max_links if page.is_read and self.max_links else len(page.links)
         rejected: Counter[str] = Counter()
         links: list[str] = []
@@ -235,7 +230,7 @@ class RdfaSpider(Spider):
             url, reason = self._judged(link)
             if reason and not (
                 (may_leave and reason == "scope")
-                # The host of a page is one that the crawl goes to.
+                # The crawl already visits the host of this page.
                 or (reason == "domain_hosts" and host(url) == host(page.url))
             ):
                 rejected[reason] += 1
@@ -252,7 +247,7 @@ class RdfaSpider(Spider):
         return not reason and admitted == url
 
     def _judge(self, link: str) -> tuple[str, str]:
-        """Return a link as it is to be fetched, and an empty reason or why it is not."""
+        """Return a link in the form to fetch, and an empty reason or why it is rejected."""
         url, reason = self.filters.admit(link)
         reason = reason or unfit_authority(url) or ("" if url in self.scope else "scope")
         if not reason and self.domain_hosts is not None and self.scope.kind != "host":
@@ -261,7 +256,7 @@ class RdfaSpider(Spider):
 
     def _page(self, request: Request) -> Page:
         meta = request.meta
-        # One that comes from `scrapy parse` has neither.
+        # A request of `scrapy parse` has neither.
         return Page(
             request.url,
             meta.get("depth", 0),
@@ -272,19 +267,19 @@ class RdfaSpider(Spider):
         )
 
     def _warn(self, page: Page, problem: str) -> None:
-        """Tell at once if the page that cannot be had is a seed."""
+        """Report at once if the page that cannot be fetched is a seed."""
         if page.depth == 0:
             self.crawler.signals.send_catch_log(seed_failed, url=page.url, problem=problem)
 
     def _redirect(self, page: Page, location: str) -> None:
-        """Make the page a redirect to `location`, or a failure if that leads nowhere or on and on."""
+        """Make the page a redirect to `location`, or a failure if that leads nowhere or too far."""
         page.reason = "redirect"
         if page.hops >= MAX_REDIRECTS:
             page.outcome, page.reason = "failed", "redirects"
-            self._warn(page, f"more than {MAX_REDIRECTS} redirects lead on from it")
+            self._warn(page, f"more than {MAX_REDIRECTS} redirects follow")
             return
         try:
-            page.links = [as_linked(normalise(location, page.url), page.url)]
+            page.links = [redirect_target(location, page.url)]
         except ValueError:
             page.outcome = "failed"
             self._warn(page, "it redirects to nowhere")

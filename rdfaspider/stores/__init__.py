@@ -1,6 +1,17 @@
-"""Where triples go: the Store protocol and the way to open one by its URL.
+"""Where triples go: the protocols of stores and sinks, and how to open one by its URL.
 
-A page's triples live in one named graph, called by the page's URL and replaced as a whole.
+A page's triples live in one named graph, named by the page's URL and replaced as a whole. Two things
+take them:
+
+* a `Store` holds triples and answers queries: Oxigraph in a directory (`embedded/`), a server over HTTP
+  (`server/`), or compressed files (`nquads/`). Commands and notebooks open one with `open_store`.
+* a `Sink` is what a crawl writes into. It makes pages durable at once and passes them on to a store in
+  batches: the journal of the embedded store (`embedded/`), or the outbox of any other (`outbox/`). The
+  store pipeline opens one with `open_sink`.
+
+Both take a `Change` (`changes.py`): the triples that replace a graph, or are added to it. `log.py` is the
+log on disk beneath the journal and the N-Quads files, `provenance.py` records fetches, `selection.py` picks
+pages and triples, `queries.py` reads SPARQL text, `dump.py` writes RDF files, `removal.py` removes pages.
 """
 
 from __future__ import annotations
@@ -8,25 +19,28 @@ from __future__ import annotations
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol, Self
-from urllib.parse import parse_qs, urlsplit
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
 
     from rdfaspider.stores.changes import Change
-    from rdfaspider.stores.http import Access
+    from rdfaspider.stores.outbox import Outbox
     from rdfaspider.stores.selection import Selection
+    from rdfaspider.stores.server.access import Access
 
 __all__ = [
     "PageStore",
     "Refused",
+    "Sink",
     "Store",
     "StoreDown",
     "StoreUnavailable",
     "is_embedded",
-    "open_pages",
+    "open_outbox",
+    "open_sink",
     "open_store",
     "shown",
     "target_of",
@@ -38,7 +52,7 @@ class StoreUnavailable(OSError):
 
 
 class StoreDown(StoreUnavailable):
-    """A server did not do as asked, through no fault of what it was given: try again later.
+    """The store failed, but not because of the data: try again later.
 
     `label` names the cause in a counter: a status, `connection` or `timeout`.
     """
@@ -49,7 +63,7 @@ class StoreDown(StoreUnavailable):
 
 
 class Refused(ValueError):
-    """A server will never take what it was given, and said so in `words`."""
+    """The server will never accept this data; `words` is its reason."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(f"{status}: {words}")
@@ -58,24 +72,15 @@ class Refused(ValueError):
 
 
 class Store(Protocol):
-    """What the crawl needs of a triple store.
+    """A triple store.
 
     Replacing a graph is atomic: a reader, or a crawl that died, sees the old graph or the new one.
     What was written survives the death of the process; `close` makes it survive the death of the
-    machine. Writing may raise StoreDown or Refused; writing the same once more is harmless.
+    machine. Writing may raise StoreDown or Refused. Writing the same change twice is harmless.
     """
 
-    def create(self) -> bool:
-        """Make the store if it is missing, and tell whether it was."""
-
-    def replace(self, graph: str, quads: Iterable[Quad]) -> bool:
-        """Make `quads` the whole content of the named graph; False if they are already."""
-
-    def add(self, quads: Iterable[Quad]) -> None:
-        """Add quads, without blank nodes, to whatever their named graphs hold already."""
-
     def write(self, changes: Sequence[Change]) -> None:
-        """Make changes of which none replaces a graph that another one is about."""
+        """Apply changes; no graph may be replaced twice in one call."""
 
     def query(self, sparql: str) -> Any:
         """Answer a SPARQL query over the union of all graphs.
@@ -83,44 +88,94 @@ class Store(Protocol):
         The answer is one of pyoxigraph's: solutions, a boolean, or an iterable of triples.
         """
 
+    @property
+    def hint(self) -> str:
+        """A sentence about what the last query could not see, "" if it saw everything."""
+        return ""
+
     def quads(self) -> Iterator[Quad]:
-        """Yield everything that is stored."""
+        """Yield every quad."""
 
     def count(self) -> int:
-        """Return how many quads are stored."""
+        """Return the number of quads."""
 
     def close(self) -> None:
-        """Write everything to disk and let go of the store."""
+        """Write everything to disk and release the store."""
 
-    def __enter__(self) -> Self: ...
+    def create(self) -> bool:
+        """Create the store if it is missing, and tell whether it was."""
+        return False
 
-    def __exit__(self, *exception: object) -> None: ...
+    def replace(self, graph: str, quads: Iterable[Quad]) -> None:
+        """Make `quads` the whole content of the graph."""
+        from rdfaspider.stores.changes import Change
+
+        self.write([Change.replacing(graph, quads)])
+
+    def add(self, quads: Iterable[Quad]) -> None:
+        """Add quads, which may not have blank nodes, to their named graphs."""
+        from rdfaspider.stores.changes import Change
+
+        self.write(Change.adding(quads))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
 
 class PageStore(Store, Protocol):
-    """A store itself, without an outbox or a journal before it, whose pages can be picked and removed."""
+    """A store whose pages can be selected and removed."""
 
     def select(self, selection: Selection) -> Iterator[Quad]:
-        """Yield the quads that are meant; those of a page may come in any order."""
+        """Yield the selected quads; those of a page may come in any order."""
 
     def sizes(self, selection: Selection) -> Iterator[tuple[str, int]]:
-        """Yield the name of each page's graph that is meant and is not empty, and how many quads it has."""
+        """Yield the graph name and the number of quads of each selected page that is not empty."""
 
     def remove(self, graphs: Iterable[str]) -> None:
-        """Remove graphs, and what is known of the fetches of their pages.
+        """Remove graphs and the provenance of their pages.
 
-        What is known goes first: when this fails half way, the graphs that are left tell what to do again.
+        Provenance goes first: if this fails half way, the graphs that are left show what to do again.
         """
 
 
-def open_store(
-    url: str,
-    *,
-    read_only: bool = False,
-    access: Access | None = None,
-    outbox: str = "",
-    **options: Any,
-) -> Store:
+class Sink(Protocol):
+    """What a crawl writes into.
+
+    A change is durable when `put` returns. While `is_full`, writers should wait; nothing is refused.
+    `counters` counts what reached the store: batches, quads, milliseconds, refused pages, failed/LABEL,
+    and how often the store was rebuilt.
+    """
+
+    counters: Counter[str]
+
+    def put(self, changes: Sequence[Change]) -> list[bool]:
+        """Make changes durable together; return False for each that changes nothing."""
+
+    @property
+    def is_full(self) -> bool: ...
+
+    @property
+    def backlog(self) -> tuple[int, int]:
+        """The number of pages that the store does not have yet, and their size in bytes."""
+
+    @property
+    def backlog_quads(self) -> int:
+        """The number of quads that the store does not have yet."""
+
+    def close(self) -> None:
+        """Pass on what is left, as far as possible, and close the store."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def open_store(url: str, *, read_only: bool = False, access: Access | None = None) -> PageStore:
     """Open the store that `url` names.
 
         DIRECTORY                                        an embedded Oxigraph store
@@ -129,54 +184,70 @@ def open_store(
         update+http://HOST/PATH                          a SPARQL 1.1 Update endpoint
         nquads:DIRECTORY                                 compressed N-Quads files
 
-    A repository that is missing is made: a NativeStore, or with ?sail=lmdb an LmdbStore.
-    `access` says how to identify to a server. With `outbox`, a directory, all but the embedded one
-    are written to from there, by the `options` of Outbox, and the embedded one through its journal;
-    only RDF4J's can be rebuilt.
+    A missing repository is created: a NativeStore, or with ?sail=lmdb an LmdbStore. `access` holds the
+    credentials for a server. What a killed crawl left in a journal is loaded first.
     """
-    if read_only or not outbox:
-        return open_pages(url, read_only=read_only, access=access)
     kind, place = _parts(url)
-    if not kind:
-        from rdfaspider.stores.embedded import Embedded
-        from rdfaspider.stores.oxigraph import OxigraphStore
+    if kind == "nquads":
+        from rdfaspider.stores.nquads import NQuadsStore
 
-        return Embedded(OxigraphStore(place))
-    from rdfaspider.stores.outbox import Outbox
-
-    if kind != "rdf4j":
-        options["rebuild"] = False
-    store = _nquads(place, False) if kind == "nquads" else _remote(kind, place, access, outbox)
-    return Outbox(store, outbox, target=target_of(url), **options)
-
-
-def open_pages(url: str, *, read_only: bool = False, access: Access | None = None) -> PageStore:
-    """Open the store that `url` names itself; what a crawl that died left in its journal is loaded first."""
-    kind, place = _parts(url)
+        return NQuadsStore(place, read_only=read_only)
     if kind:
-        return _nquads(place, read_only) if kind == "nquads" else _remote(kind, place, access)
+        from rdfaspider.stores.server import open_server
+
+        return open_server(kind, place, access)
     from rdfaspider.stores.embedded import Embedded
-    from rdfaspider.stores.journal import Journal
-    from rdfaspider.stores.oxigraph import OxigraphStore
+    from rdfaspider.stores.embedded.journal import Journal
+    from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 
     if Journal.waits_in(Path(place) / "journal"):
         Embedded(OxigraphStore(place)).close()
     return OxigraphStore(place, read_only=read_only)
 
 
+def open_sink(url: str, outbox: str, **options: Any) -> Sink:
+    """Open what a crawl writes into to fill the store that `url` names.
+
+    The embedded store has a journal, all others an outbox: `outbox` is its directory, `options` are those
+    of `open_outbox`.
+    """
+    if not is_embedded(url):
+        return open_outbox(url, outbox, **options)
+    from rdfaspider.stores.embedded import Embedded
+    from rdfaspider.stores.embedded.oxigraph import OxigraphStore
+
+    return Embedded(OxigraphStore(url))
+
+
+def open_outbox(
+    url: str, outbox: str, *, access: Access | None = None, rebuild: bool = False, **options: Any
+) -> Outbox:
+    """Open the outbox of a store with the `options` of `Outbox`; only RDF4J's can rebuild the store."""
+    from rdfaspider.stores.outbox import Outbox
+
+    kind, place = _parts(url)
+    options["target"] = target_of(url)
+    if kind != "rdf4j":
+        return Outbox(open_store(url, access=access), outbox, **options)
+    from rdfaspider.stores.server import open_repository
+
+    repository = open_repository(place, access, _owner(outbox))
+    return Outbox(repository, outbox, rebuilt=repository if rebuild else None, **options)
+
+
 def is_embedded(url: str) -> bool:
-    """Tell whether a store is in this process, with a journal instead of an outbox."""
+    """Tell whether the store runs in this process, with a journal instead of an outbox."""
     return not _parts(url)[0]
 
 
 def target_of(url: str) -> str:
-    """Return what the store of a URL is called in its outbox: no user, no password, no options."""
+    """Return the name of a store in its outbox: its URL without user, password and options."""
     kind, place = _parts(url)
     return f"{kind}:{place if kind == 'nquads' else place.rpartition('@')[2].partition('?')[0]}"
 
 
 def shown(url: str) -> str:
-    """Return the URL of a store as people may see it, without a user and a password."""
+    """Return the URL of a store without user and password."""
     kind, place = _parts(url)
     if kind in ("", "nquads"):
         return place
@@ -197,28 +268,8 @@ def _parts(url: str) -> tuple[str, str]:
     return "", url
 
 
-def _nquads(path: str, read_only: bool) -> PageStore:
-    from rdfaspider.stores.nquads import NQuadsStore
-
-    return NQuadsStore(path, read_only=read_only)
-
-
-def _remote(kind: str, place: str, access: Access | None, outbox: str = "") -> PageStore:
-    from rdfaspider.stores.graphstore import GraphStore, UpdateStore
-    from rdfaspider.stores.http import Client
-    from rdfaspider.stores.rdf4j import Rdf4jStore
-
-    client = Client(place, access)
-    if kind == "gsp":
-        return GraphStore(client)
-    if kind == "update":
-        return UpdateStore(client)
-    sail = parse_qs(urlsplit(place).query).get("sail", ["native"])[0]
-    return Rdf4jStore(client, sail, _owner(outbox) if outbox else "")
-
-
 def _owner(outbox: str) -> str:
-    """Return the word that marks what was made for an outbox; it moves with its directory."""
+    """Return the token that marks a repository as created for this outbox; it moves with the directory."""
     path = Path(outbox) / "ID"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

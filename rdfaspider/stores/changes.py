@@ -1,4 +1,4 @@
-"""A change of one graph, in the forms that stores and files take it, and the digest of a graph."""
+"""A change of one graph, in the forms that stores and files take, and the digest of a graph."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, parse, serialize
 
+from rdfaspider.items import is_valid
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
 
-# Rounds of refinement: nodes that look alike so many links around are taken for alike.
+# Blank nodes whose surroundings are alike this many links around are taken for alike.
 _ROUNDS = 8
 
 # Graphs removed by one request.
@@ -24,8 +26,7 @@ _REMOVALS = 500
 class Change(NamedTuple):
     """The triples that replace the content of a graph, or are added to it, as N-Triples.
 
-    Invariant: each triple is a line, and nothing but a triple ends one. So changes can be put together, and
-    what is wrong with one of them is its own affair.
+    Invariant: each triple is one line, so that changes can be joined and a bad one harms no other.
     """
 
     graph: str
@@ -35,29 +36,29 @@ class Change(NamedTuple):
 
     @classmethod
     def replacing(cls, graph: str, quads: Iterable[Quad]) -> Self:
-        """Make `quads` the content of `graph`; ValueError if that, or one of their terms, is no IRI."""
+        """Make `quads` the content of `graph`; raise ValueError if an IRI among them is not valid."""
         NamedNode(graph)
-        triples = [Triple(quad.subject, quad.predicate, quad.object) for quad in quads]
-        # Nothing is serialised to None.
-        body = serialize(triples, format=RdfFormat.N_TRIPLES) or b""
-        if body.count(b"\n") != len(triples):
-            # In a literal it would be escaped; such an IRI comes from a parser that was told to be lenient.
-            raise ValueError(f"There is a line feed in an IRI of the graph {graph}.")
-        return cls(graph, body, len(triples))
+        triples = []
+        for quad in quads:
+            if not is_valid(quad):  # in N-Triples, a line feed in it would tear the next lines
+                raise ValueError(f"The graph {graph} has an invalid IRI: {str(quad)!r}.")
+            triples.append(Triple(quad.subject, quad.predicate, quad.object))
+        # serialize() returns None for nothing.
+        return cls(graph, serialize(triples, format=RdfFormat.N_TRIPLES) or b"", len(triples))
 
     @classmethod
     def of_page(cls, graph: str, nquads: bytes) -> Self:
-        """Make N-Quads, a line each, the content of `graph`; ValueError if that is no IRI."""
+        """Make N-Quads, a line each, the content of `graph`; raise ValueError if that is not an IRI."""
         NamedNode(graph)
         tail, count = f" <{graph}> .\n".encode(), nquads.count(b"\n")
-        # All lines are of this graph, as they should, and the last one has an end.
+        # All lines are of this graph, as they should be, and the last one is complete.
         if nquads.count(tail) == count and nquads[-1:] in (b"\n", b""):
             return cls(graph, nquads.replace(tail, b" .\n"), count)
         return cls.replacing(graph, parse(nquads, RdfFormat.N_QUADS, lenient=True))
 
     @classmethod
     def adding(cls, quads: Iterable[Quad]) -> list[Self]:
-        """Make one change for each graph that `quads` belong to; ValueError if to none."""
+        """Return one change per named graph of `quads`; raise ValueError for a quad without one."""
         graphs = defaultdict(list)
         for quad in quads:
             if not isinstance(quad.graph_name, NamedNode):
@@ -66,34 +67,34 @@ class Change(NamedTuple):
         return [cls.replacing(*item)._replace(replaces=False) for item in graphs.items()]
 
     def nquads(self) -> bytes:
-        # A line feed inside a literal is escaped, so this is the end of a line and nothing else.
+        # A line feed inside a literal is escaped, so this is only found at the end of a line.
         return self.triples.replace(b" .\n", f" <{self.graph}> .\n".encode())
 
     def digest(self) -> bytes:
-        """Return the digest of the triples; that of the same quads may differ in how texts are escaped."""
+        """Return the digest of the triples; equal texts that are escaped differently count as different."""
         if b"_:" in self.triples:
             return digest(parse(self.nquads(), RdfFormat.N_QUADS, lenient=True))
         return _digest_of(self.triples.splitlines())
 
 
 def removals(graphs: Iterable[str]) -> Iterator[list[Change]]:
-    """Yield the changes that leave nothing in graphs, as many at a time as one request should have."""
+    """Yield the changes that empty graphs, in batches of the size of a request."""
     rest = iter(graphs)
     while batch := [Change(graph, b"", 0) for graph in islice(rest, _REMOVALS)]:
         yield batch
 
 
 def update(changes: Sequence[Change]) -> bytes:
-    """Return one SPARQL Update that makes all changes.
+    """Return one SPARQL Update that applies all changes.
 
-    It drops graphs rather than clearing them, because some stores know only that.
+    It drops graphs rather than clearing them, because some stores only know how to drop.
     """
     drops = [f"DROP SILENT GRAPH <{change.graph}> ;\n" for change in changes if change.replaces]
     return "".join(drops).encode() + insertion(changes)
 
 
 def insertion(changes: Sequence[Change]) -> bytes:
-    """Return the SPARQL Update that inserts what the changes bring."""
+    """Return the SPARQL Update that inserts the triples of changes."""
     data = [
         part
         for change in changes
@@ -104,11 +105,11 @@ def insertion(changes: Sequence[Change]) -> bytes:
 
 
 def digest(quads: Iterable[Quad]) -> bytes:
-    """Return 16 bytes that are the same for graphs that differ in the labels of blank nodes only.
+    """Return 16 bytes that are the same for graphs that differ only in the labels of blank nodes.
 
-    Blank nodes are coloured by what is said about them, round by round, in time linear in the
-    quads: exact canonical labels would take exponential time on a hostile page. Graphs that
-    differ may share a digest only if every blank node has its like within several links.
+    Blank nodes are coloured by their statements, round by round, in time linear in the number of
+    quads; exact canonical labels would take exponential time on a hostile page. Different graphs may
+    share a digest only if their blank nodes look alike for several links around.
     """
     lines, linked = [], []
     for quad in quads:
@@ -127,7 +128,7 @@ def _digest_of(lines: list[bytes]) -> bytes:
 
 
 def _coloured(triples: Sequence[tuple[object, str, object]]) -> list[bytes]:
-    """Return a line for each triple, with colours in the place of blank nodes."""
+    """Return a line per triple, with colours in place of blank nodes."""
     words = [
         (_word(subject), predicate.encode(), _word(value)) for subject, predicate, value in triples
     ]
@@ -143,7 +144,7 @@ def _coloured(triples: Sequence[tuple[object, str, object]]) -> list[bytes]:
             break
         distinct = len(set(colours.values()))
     get = colours.get
-    # Nodes alike leave equal lines: their number must count, so each line says how many there are.
+    # Alike nodes give equal lines, and their number must count, so equal lines are numbered.
     lines = [b" ".join((get(s, s), p, get(o, o))) for s, p, o in words]
     return [line + b" %d" % number for number, line in _numbered(lines)]
 

@@ -1,4 +1,4 @@
-"""RDF files: their formats, how they are compressed, and that they are there whole or not at all."""
+"""RDF files: their formats and compression. A file is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import bz2
 import gzip
 import os
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from pyoxigraph import RdfFormat, serialize
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Format(NamedTuple):
-    """A way to write RDF; without `has_graphs`, which page says what is lost."""
+    """A way to write RDF; one that has no graphs loses which page says what."""
 
     name: str
     suffix: str
@@ -35,7 +35,7 @@ FORMATS = (
     Format("turtle", ".ttl", RdfFormat.TURTLE, False),
 )
 
-# What Turtle and TriG abbreviate: the vocabularies that pages use most.
+# Prefixes for Turtle and TriG: the vocabularies that pages use most.
 PREFIXES = {
     "dc": "http://purl.org/dc/elements/1.1/",
     "dcterms": "http://purl.org/dc/terms/",
@@ -55,7 +55,7 @@ PREFIXES = {
 
 
 def format_of(path: str, name: str | None) -> Format:
-    """Return the format of that name, or else that of a file of that path; ValueError if there is none."""
+    """Return the format of a name or, without a name, of a path; raise ValueError if there is none."""
     if name is not None:
         wanted = name.lower().removeprefix(".")
         found = [each for each in FORMATS if wanted in (each.name, each.suffix[1:])]
@@ -75,7 +75,7 @@ def format_of(path: str, name: str | None) -> Format:
 
 
 def write(quads: Iterable[Quad], output: BinaryIO, kind: Format) -> None:
-    """Write quads as they come, or, where there are no graphs, their triples."""
+    """Write quads as they come or, in a format without graphs, their triples."""
     prefixes = PREFIXES if kind.rdf in (RdfFormat.TURTLE, RdfFormat.TRIG) else None
     statements = quads if kind.has_graphs else (quad.triple for quad in quads)
     serialize(statements, output, kind.rdf, prefixes=prefixes)
@@ -83,20 +83,21 @@ def write(quads: Iterable[Quad], output: BinaryIO, kind: Format) -> None:
 
 @contextmanager
 def create(path: str) -> Iterator[BinaryIO]:
-    """Open a file to write, compressed by its name; it is there, whole, when the block has ended.
+    """Open a file for writing, compressed by its suffix, which is there as a whole after the block.
 
-    It is written beside its place under another name and renamed at the end; when the block fails, or the
-    process dies, what was there before still is. What is no file (a pipe, a device) is written to at once.
+    It is written under another name and renamed at the end. If the block fails or the process dies, the
+    old file is still there. A pipe or a device is written to directly.
     """
     target = Path(os.path.realpath(path))  # a link stays a link
+    compressed = _COMPRESSED.get(Path(path).suffix, nullcontext)
     if target.exists() and not target.is_file():
-        with target.open("wb") as file, _compressed(path, file) as output:
+        with target.open("wb") as file, compressed(file) as output:
             yield output
         return
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with part.open("xb") as file:
-            with _compressed(path, file) as output:
+            with compressed(file) as output:
                 yield output
             file.flush()
             os.fsync(file.fileno())
@@ -108,24 +109,6 @@ def create(path: str) -> Iterator[BinaryIO]:
         raise
 
 
-@contextmanager
-def _compressed(path: str, file: BinaryIO) -> Iterator[BinaryIO]:
-    opener = _COMPRESSED.get(Path(path).suffix)
-    if opener is None:
-        yield file
-        return
-    with opener(file) as output:
-        yield cast("BinaryIO", output)
-
-
-def _gzip(file: BinaryIO) -> Any:
-    return gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6)
-
-
-def _bzip2(file: BinaryIO) -> Any:
-    return bz2.BZ2File(file, "wb")
-
-
 def _zstandard(file: BinaryIO) -> Any:
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]
@@ -135,7 +118,7 @@ def _zstandard(file: BinaryIO) -> Any:
 
 
 _COMPRESSED: dict[str, Callable[[BinaryIO], Any]] = {
-    ".gz": _gzip,
-    ".bz2": _bzip2,
+    ".gz": lambda file: gzip.GzipFile("", "wb", 6, file),
+    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
     ".zst": _zstandard,
 }

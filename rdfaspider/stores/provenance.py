@@ -1,7 +1,7 @@
-"""Where the triples of a page come from, as triples (row B5): PROV-O and Dublin Core.
+"""The provenance of a page's triples, as triples of PROV-O and Dublin Core (row B5).
 
-Each fetch is an activity with a name of its own, so that nothing need be removed when a page is
-fetched again, and writing the same fetch twice changes nothing:
+Each fetch is an activity with its own name. So nothing need be removed when a page is fetched again,
+and writing the same fetch twice changes nothing:
 
     <urn:rdfaspider:fetch:HASH> a prov:Activity ;
         prov:generated <page graph> ; prov:used <urn:sha256:DIGEST OF THE BODY> ;
@@ -38,15 +38,12 @@ _GENERATED = re.compile(rb"(\S+) <" + re.escape(PROV).encode() + rb"generated> <
 
 
 def crawl_graph(name: str) -> str:
-    """Return the graph of what is known about the fetches of the crawl of that name."""
+    """Return the name of the provenance graph of a crawl."""
     return CRAWL + blake2b(name.encode(), digest_size=8).hexdigest()
 
 
 def provenance(page: Page, graph: str, crawl: str, now: float) -> list[Quad]:
-    """Return what is known of the fetch of a page whose quads are in `graph`.
-
-    `now` stands for the time of the fetch if the page does not tell it.
-    """
+    """Return the provenance of a page whose quads are in `graph`; `now` stands in for an unknown time."""
     moment = datetime.fromtimestamp(page.fetched or now, UTC).isoformat(timespec="milliseconds")
     label = blake2b(f"{crawl} {graph} {moment}".encode(), digest_size=16).hexdigest()
     fetch, context = NamedNode(f"urn:rdfaspider:fetch:{label}"), NamedNode(crawl)
@@ -69,7 +66,7 @@ def provenance(page: Page, graph: str, crawl: str, now: float) -> list[Quad]:
 
 
 def removal_of_fetches(graphs: Iterable[str]) -> str:
-    """Return a SPARQL Update that removes what the graphs of crawls say about the fetches of pages."""
+    """Return a SPARQL Update that removes the provenance of pages."""
     return f"""DELETE {{ GRAPH ?crawl {{ ?fetch ?p ?o }} }} WHERE {{
   VALUES ?page {{ {" ".join(f"<{graph}>" for graph in graphs)} }}
   GRAPH ?crawl {{ ?fetch <{PROV}generated> ?page . ?fetch ?p ?o }}
@@ -78,7 +75,7 @@ def removal_of_fetches(graphs: Iterable[str]) -> str:
 
 
 def without_fetches(lines: Iterable[bytes], is_removed: Callable[[str], bool]) -> list[bytes]:
-    """Return the N-Triples or N-Quads of a crawl's graph, without the fetches of pages that are removed."""
+    """Return the N-Triples or N-Quads of a provenance graph, without those of removed pages."""
     kept = list(lines)
     gone = {
         found[1] for found in map(_GENERATED.match, kept) if found and is_removed(found[2].decode())

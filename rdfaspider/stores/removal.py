@@ -1,8 +1,8 @@
-"""Removes pages from wherever a crawl keeps their triples: the store, the outbox, what was refused.
+"""Removal of pages from everywhere a crawl keeps their triples: the store, the outbox, what was refused.
 
-What is removed is first counted. In between the store, or its outbox, is kept from other writers, so what was
-counted is what goes. The outbox forgets first: if the process dies then, the graphs are still found in the
-store, and it can be done again; the other way round the outbox would bring them back.
+Pages are counted before they are removed. Other writers are locked out from then on, so that what was counted
+is what goes. The outbox forgets first: if the process dies after that, the graphs are still in the store and
+can be removed again. The other way round, the outbox would bring them back.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from rdfaspider.stores.journal import forget_refused, refused_in
+from rdfaspider.stores.embedded.journal import forget_refused, refused_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from rdfaspider.stores import PageStore
+    from rdfaspider.stores.outbox.database import OutboxDatabase
     from rdfaspider.stores.selection import Selection
-    from rdfaspider.stores.spool import Spool
 
 
 class Found(NamedTuple):
-    """Graphs in the store with their quads, and pages that wait for it or were refused by it."""
+    """The graphs in the store, their quads, and the pages that wait for it or were refused."""
 
     graphs: int
     quads: int
@@ -30,10 +30,10 @@ class Found(NamedTuple):
 
 
 class Removal:
-    """The pages of a selection in a store, and in its outbox or, if it is embedded, its directory.
+    """The selected pages in a store, and in its outbox or, if it is embedded, its directory.
 
-    With `is_own`, only graphs for which it holds are removed from the store. The names of the graphs are in
-    a temporary file, as there may be millions.
+    Only graphs for which `is_own` holds are removed from the store. The names of the graphs are in a
+    temporary file, because there may be millions.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class Removal:
         selection: Selection,
         store: PageStore,
         *,
-        spool: Spool | None = None,
+        outbox: OutboxDatabase | None = None,
         embedded: Path | None = None,
         is_own: Callable[[str], bool] = lambda graph: True,
     ) -> None:
         self._selection = selection
         self._store = store
-        self._spool = spool
+        self._outbox = outbox
         self._embedded = embedded
         self._is_own = is_own
         self._file: BinaryIO = TemporaryFile()  # noqa: SIM115  # closed by __exit__
@@ -60,14 +60,14 @@ class Removal:
                 self._write(graph)
                 graphs += 1
                 quads += count
-        # A page that is nowhere may have a digest all the same, by which it would not come back.
+        # A page that is stored nowhere may still have a digest, which would keep it from coming back.
         for page in self._selection.pages:
             self._write(page)
         return Found(graphs, quads, self._find_waiting())
 
     def _find_waiting(self) -> int:
         count = 0
-        for graph, waits in self._spool.graphs() if self._spool else ():
+        for graph, waits in self._outbox.graphs() if self._outbox else ():
             if self._selection.has_page(graph):
                 self._write(graph)
                 count += waits
@@ -79,11 +79,11 @@ class Removal:
         self._file.write(f"{graph}\n".encode())
 
     def remove(self, show: Callable[[int], None] = lambda count: None) -> None:
-        """Remove what was found; `show` is told how many graphs are on their way."""
-        if self._spool and self._selection.is_everything:
-            self._spool.forget_all()
-        elif self._spool:
-            self._spool.forget(self._names())
+        """Remove what was found; call `show` with the number of graphs so far."""
+        if self._outbox and self._selection.is_everything:
+            self._outbox.forget_all()
+        elif self._outbox:
+            self._outbox.forget(self._names())
         if self._embedded:
             forget_refused(self._embedded, self._selection.has_page)
         self._store.remove(self._shown(show))

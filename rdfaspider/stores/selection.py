@@ -1,4 +1,4 @@
-"""Which pages of a store, and which of their triples: by page, host, type and predicate."""
+"""Selection of pages and triples in a store: by page, host, type and predicate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 class Selection:
     """Pages, by the IRIs of their graphs or by hosts; triples, by predicate or by the type of the subject.
 
-    What is empty excludes nothing. A thing has a type if the same page says so.
+    An empty field excludes nothing. A thing has a type if the same page says so.
     """
 
     pages: frozenset[str] = frozenset()
@@ -37,7 +37,7 @@ class Selection:
         types: Iterable[str] = (),
         predicates: Iterable[str] = (),
     ) -> Selection:
-        """Read what a user wrote; ValueError says in a sentence what is none."""
+        """Read what a user wrote; raise ValueError with a sentence about what is wrong."""
         return cls(
             frozenset(map(_page, pages)),
             frozenset(map(_host, hosts)),
@@ -47,7 +47,7 @@ class Selection:
 
     @property
     def is_everything(self) -> bool:
-        """Tell whether every page is meant."""
+        """Tell whether every page is selected."""
         return not (self.pages or self.hosts)
 
     def has_page(self, graph: str) -> bool:
@@ -56,7 +56,7 @@ class Selection:
         return graph in self.pages or bool(self.hosts and self._by_host.match(graph))
 
     def of_page(self, quads: Iterable[Quad]) -> Iterable[Quad]:
-        """Return those of a page's quads that are meant."""
+        """Return the selected ones of a page's quads."""
         if not (self.types or self.predicates):
             return quads
         return self._of_page(list(quads))
@@ -76,7 +76,7 @@ class Selection:
         return re.compile(self._host_pattern())
 
     def _host_pattern(self) -> str:
-        """Return the pattern of the names of graphs, in what Python and SPARQL have in common."""
+        """Return a pattern for graph names that means the same in Python and in SPARQL."""
         names = (
             re.escape(host) + ("" if _has_port(host) else "(:[0-9]+)?")
             for host in sorted(self.hosts)
@@ -86,9 +86,9 @@ class Selection:
     # --- as SPARQL ---
 
     def graphs(self) -> str:
-        """Return the part of a SPARQL pattern by which ?g is the graph of a page that is meant."""
+        """Return a SPARQL pattern that makes ?g the graph of a selected page."""
         if self.pages and not self.hosts:
-            return f"VALUES ?g {{ {_terms(sorted(self.pages))} }}"  # which stores look up
+            return f"VALUES ?g {{ {_terms(sorted(self.pages))} }}"  # stores look these up
         tests = [f"?g = <{page}>" for page in sorted(self.pages)]
         if self.hosts:
             pattern = self._host_pattern().replace("\\", "\\\\")
@@ -96,18 +96,18 @@ class Selection:
         return f"FILTER({' || '.join(tests)})" if tests else ""
 
     def query(self) -> str:
-        """Return the query for all quads that are meant, as ?s ?p ?o ?g."""
+        """Return the query for all selected quads, as ?s ?p ?o ?g."""
         patterns = ["?s ?p ?o"]
         if self.predicates:
             patterns.insert(0, f"VALUES ?p {{ {_terms(self.predicates)} }}")
         if len(self.types) == 1:
             patterns.insert(0, f"?s a {_terms(self.types)}")
-        elif self.types:  # without a row for each type that a thing has
+        elif self.types:  # gives one row even if a thing has several of the types
             patterns.append(f"FILTER EXISTS {{ VALUES ?t {{ {_terms(self.types)} }} ?s a ?t }}")
         return f"SELECT ?s ?p ?o ?g {{ {self.graphs()} GRAPH ?g {{ {' . '.join(patterns)} }} }}"
 
     def sizes(self) -> str:
-        """Return the query for the graphs of all pages that are meant, ?g, and their quads, ?n."""
+        """Return the query for the graphs of all selected pages, ?g, and the number of their quads, ?n."""
         return (
             f"SELECT ?g (COUNT(*) AS ?n) {{ {self.graphs()} GRAPH ?g {{ ?s ?p ?o }} }} GROUP BY ?g"
         )

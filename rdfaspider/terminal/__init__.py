@@ -1,7 +1,8 @@
-"""Text for people: as wide as the terminal, in the characters it has, and nothing that steers it.
+"""Text for people: as wide as the terminal, in its characters, and without control sequences.
 
-A page may say anything, so what comes from one passes `escaped` before it is shown. Commands write
-within `quiet_pipe`, so that `| head` ends them without a word.
+A page may say anything, so text from a page passes `escaped` before it is shown. Commands write
+within `quiet_pipe`, so that `| head` ends them silently. `table` formats rows, `data` writes output for
+programs to a terminal.
 """
 
 from __future__ import annotations
@@ -20,26 +21,29 @@ from rdfaspider.secrets import masked
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Control characters, those that turn the direction of writing, and halves of characters.
+# Control characters, those that change the direction of writing, and surrogates.
 _STEERING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 _NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
-_CLEAR = "\r\x1b[K"
-# Of a terminal that does not say.
+CLEAR_LINE = "\r\x1b[K"
+# If a terminal does not say.
 _COLUMNS = 80
 
 
 def columns(stream: TextIO) -> int | None:
-    """Return how many columns a terminal has, by COLUMNS if it is set; None if it is no terminal."""
+    """Return how many columns to use: COLUMNS if set, else those of the terminal; None if there is none."""
     if not stream.isatty():
         return None
     wanted = os.environ.get("COLUMNS", "")
-    if wanted.isdecimal() and int(wanted):
-        return int(wanted)
+    return int(wanted) if wanted.isdecimal() and int(wanted) else true_columns(stream)
+
+
+def true_columns(terminal: TextIO) -> int:
+    """Return how many columns a terminal has, whatever COLUMNS is set to."""
     try:
-        return os.get_terminal_size(stream.fileno()).columns or _COLUMNS
-    except OSError:
+        return os.get_terminal_size(terminal.fileno()).columns or _COLUMNS
+    except (OSError, ValueError):
         return _COLUMNS
 
 
@@ -48,15 +52,22 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def duration(seconds: float) -> str:
+    """Return a time as people write it, 1:02:03 or 2:03."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def number_of(text: str, count: int) -> str:
     """Return `page that is` or `pages that are` of `page/pages that is/are`."""
     return re.sub(r"(\w+)/(\w+)", r"\1" if count == 1 else r"\2", text)
 
 
 def escaped(text: str, encoding: str | None = None) -> str:
-    r"""Return the text with `\n`, `\x1b`, `\u202e` for what would steer a terminal.
+    r"""Return the text with control characters written as `\n`, `\x1b`, `\u202e`.
 
-    With an encoding, what it has no character for is written so too.
+    With an encoding, so are the characters that it lacks.
     """
     text = _STEERING.sub(_escape, text)
     return text.encode(encoding, "backslashreplace").decode(encoding) if encoding else text
@@ -80,7 +91,7 @@ def _cells(character: str) -> int:
 
 
 def cut(text: str, width: int, encoding: str = "utf-8") -> str:
-    """Return an escaped text, or as much of it as fits together with a mark that it goes on."""
+    """Return an escaped text, cut with a mark at its end if it is too wide."""
     if cells(text) <= width:
         return text
     mark = "…".encode(encoding, "ignore").decode(encoding) or "~"
@@ -93,7 +104,7 @@ def cut(text: str, width: int, encoding: str = "utf-8") -> str:
 
 
 def accept_all(stream: TextIO) -> None:
-    """Let a stream write what its encoding lacks as escapes, instead of raising UnicodeEncodeError."""
+    """Let a stream write characters that its encoding lacks as escapes, instead of raising an error."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
@@ -101,13 +112,13 @@ def accept_all(stream: TextIO) -> None:
 
 @contextmanager
 def quiet_pipe() -> Iterator[None]:
-    """End the block without a word when nobody reads what it writes any longer, as after `| head`."""
+    """End the block silently when nobody reads its output any longer, as after `| head`."""
     accept_all(sys.stdout)
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # What is left would be flushed, and fail once more, when the interpreter ends.
+        # Else the interpreter would flush the rest at its end, and fail again.
         for descriptor in filter(_has_no_reader, (sys.stdout.fileno(), sys.stderr.fileno())):
             os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
@@ -115,7 +126,7 @@ def quiet_pipe() -> Iterator[None]:
 def _has_no_reader(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, 0)
-    return bool(poll.poll(0))  # an error is told without being asked for
+    return bool(poll.poll(0))  # errors are always reported
 
 
 def complain(command: str, error: object) -> None:
@@ -124,7 +135,7 @@ def complain(command: str, error: object) -> None:
 
 
 def exit_code_of(command: str, work: Callable[[], int | None]) -> int:
-    """Do the work of a command; what goes wrong is one line on standard error, never a traceback."""
+    """Do the work of a command; report a failure in one line on standard error, never a traceback."""
     with quiet_pipe():
         try:
             return work() or 0
@@ -140,7 +151,7 @@ def exit_code_of(command: str, work: Callable[[], int | None]) -> int:
 
 
 def confirm(question: str) -> bool:
-    """Ask on standard error; only a yes is a yes. EOFError if nobody is at a terminal to answer."""
+    """Ask on standard error, and return whether the answer is yes. EOFError without a terminal."""
     if not sys.stdin.isatty():
         raise EOFError
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
@@ -148,10 +159,10 @@ def confirm(question: str) -> bool:
 
 
 class StatusLine:
-    """A line that says how far long work has come, and renews itself; nothing but on a terminal.
+    """A line on a terminal that shows the progress of long work, and is updated in place.
 
-    Within the block call `show` as often as you like: it writes every `interval` seconds, unless
-    the line is not to be shown at all.
+    Call `show` as often as you like within the block: it writes every `interval` seconds. Nothing is
+    written where there is no terminal.
     """
 
     def __init__(self, stream: TextIO, *, interval: float = 0.5, is_shown: bool = True) -> None:
@@ -168,7 +179,7 @@ class StatusLine:
         self._is_there = True
         encoding = self._stream.encoding
         line = cut(escaped(text, encoding), self._columns - 1, encoding)
-        self._stream.write(_CLEAR + line)
+        self._stream.write(CLEAR_LINE + line)
         self._stream.flush()
 
     def __enter__(self) -> StatusLine:
@@ -176,5 +187,5 @@ class StatusLine:
 
     def __exit__(self, *exception: object) -> None:
         if self._is_there:
-            self._stream.write(_CLEAR)
+            self._stream.write(CLEAR_LINE)
             self._stream.flush()

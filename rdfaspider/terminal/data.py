@@ -1,4 +1,4 @@
-"""Data that a program would read, written to a terminal: nothing in it steers that."""
+"""Data for programs, written to a terminal without control sequences."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import BinaryIO, TextIO, cast
 
 from rdfaspider.terminal import escaped
 
-# Ends of lines are kept; a carriage return alone would let a text be written over.
+# Line ends are kept; a carriage return alone could overwrite text.
 _LINE_END = re.compile("(\r?\n|\t)")
 
 
 class _Escaping:
-    """Writes UTF-8 as text to a terminal, with escapes for what would steer it."""
+    """Writes UTF-8 as text to a terminal, with control characters escaped."""
 
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal
@@ -22,7 +22,7 @@ class _Escaping:
 
     def write(self, data: bytes) -> int:
         text = self._rest + self._decoder.decode(data)
-        # What comes next may belong to its end.
+        # A line feed may follow.
         self._rest = "\r" if text.endswith("\r") else ""
         self._show(text.removesuffix(self._rest))
         return len(data)
@@ -38,7 +38,7 @@ class _Escaping:
 
 
 def output_of(stream: TextIO) -> BinaryIO:
-    """Return what data is written to: as it is to a file or a pipe, escaped to a terminal."""
+    """Return the binary stream to write to: raw for a file or a pipe, escaped for a terminal."""
     if stream.isatty():
         return cast("BinaryIO", _Escaping(stream))
     return stream.buffer

@@ -1,7 +1,7 @@
-"""Rows as a table, written as they come: the first of them say how wide the columns are.
+"""Rows as a table, written as they come; the first rows decide how wide the columns are.
 
-On a terminal cells are cut so that a row fits into a line. Elsewhere nothing is cut, and a cell that is
-wider than its column pushes the others to the right. Memory does not grow with the number of rows.
+On a terminal cells are cut so that a row fits on a line. Elsewhere nothing is cut, and a wide cell pushes
+the others to the right. Memory does not grow with the number of rows.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from rdfaspider.terminal import cells, columns, cut, escaped, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-# The first rows, as far as they have no more characters than this, say how wide the columns are.
+# The first rows, up to this number and this many characters, decide how wide the columns are.
 _ROWS, _CHARACTERS = 200, 1 << 20
-# Between two columns; the least width of one that is cut; the most that one is filled up to in a file.
+# Between two columns; the least width of a column that is cut; the greatest in a file.
 _GAP = "  "
 _NARROWEST, _WIDEST = 4, 100
 
@@ -33,7 +33,7 @@ class Table:
         self._encoding = stream.encoding or "utf-8"
 
     def lines(self, rows: Iterable[Sequence[str]]) -> Iterator[str]:
-        """Yield the head, a line for each row, and how many there were; also the remedy for cut cells."""
+        """Yield the head, a line for each row, and their number; also the remedy for cut cells."""
         written = (self._written(row) for row in rows)
         head = self._written(self._names)
         first = list(_first(written))
@@ -47,7 +47,7 @@ class Table:
         yield f"({plural(self.rows, 'row')}{is_cut})\n"
 
     def _written(self, row: Sequence[str]) -> list[str]:
-        # Of a text that is cut anyway, no more is escaped than can be seen.
+        # No more is escaped of a long text than can be seen.
         most = None if self._columns is None else 4 * self._columns
         return [escaped(cell[:most], self._encoding) for cell in row]
 
@@ -76,7 +76,7 @@ def _first(rows: Iterator[list[str]]) -> Iterator[list[str]]:
 
 
 def _fitted(widths: Sequence[int], room: int) -> list[int]:
-    """Return widths of no more than `room` together: the widest columns give, all to the same width."""
+    """Return widths that add up to at most `room`: the widest columns shrink to one common width."""
     if sum(widths) <= room:
         return list(widths)
     rest, limit = room, 0

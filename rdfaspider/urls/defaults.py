@@ -1,4 +1,4 @@
-"""What the filters do unless told otherwise, and two transforms for whoever wants them."""
+"""The defaults of the filters, and two optional transforms."""
 
 from typing import Final
 

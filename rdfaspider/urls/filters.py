@@ -1,4 +1,4 @@
-"""What is wanted of the URLs found: rules that accept, reject and transform.
+"""Which URLs to crawl: rules that accept, reject and transform them.
 
 A rule is a string of a kind and a value:
 
@@ -36,8 +36,8 @@ class Filters:
     ) -> None:
         """Build the filters from rules; raise ValueError with the rule that is wrong.
 
-        :param accept: rules of which one must match; none accepts all
-        :param reject: rules of which none may match
+        :param accept: rules; one must match, unless there are none
+        :param reject: rules; none may match
         :param transforms: regular expressions with what replaces each match, as in `re.sub`
         :param drop_parameters: names of query parameters, in any case, perhaps like ``utm_*``
         """
@@ -52,7 +52,7 @@ class Filters:
         self._traps = traps
 
     def admit(self, url: str) -> tuple[str, str]:
-        """Return a normalised URL as it is to be crawled, and an empty reason or why it is not.
+        """Return a normalised URL in the form to crawl, and an empty reason or why it is rejected.
 
         Reasons are the kind of the rejecting rule, ``accept`` if no rule accepts, ``transform`` if
         the transforms left no URL, and ``trap/`` with the name of a trap rule.

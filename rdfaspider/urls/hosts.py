@@ -1,14 +1,15 @@
-"""The server of a URL, read off its normal form without parsing it again."""
+"""Host, port and domain of a URL in normal form, without parsing it again."""
 
 import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract
 
 
-# What WHATWG leaves in the name of a host, and neither a server nor an IRI can have.
+# Characters that WHATWG allows in a host name, but no server and no IRI can have.
 _ODD: Final = re.compile(r"https?://[^/?]*[\"`{}]")
 
 # Ports of other services, which browsers do not let a page ask by HTTP (the "bad ports" of WHATWG Fetch).
@@ -25,9 +26,8 @@ def unfit_authority(url: str) -> str:
     """Return why no page can be at the server of a normalised URL, "" if one can."""
     if _ODD.match(url):
         return "host"
-    name = authority(url)
-    port = name.rpartition(":")[2]
-    if port.isdecimal() and ":" in name and (not int(port) or int(port) in _FORBIDDEN_PORTS):
+    _, port = split_port(authority(url))
+    if port.isdecimal() and (not int(port) or int(port) in _FORBIDDEN_PORTS):
         return "port"
     return ""
 
@@ -35,6 +35,18 @@ def unfit_authority(url: str) -> str:
 def authority(url: str) -> str:
     """Return host and port of a normalised URL, without a user name: ``example.org:8080``."""
     return url.split("/", 3)[2].rpartition("@")[2]
+
+
+def split_port(authority: str) -> tuple[str, str]:
+    """Return host and port of `host[:port]`; the port is "" if there is none, an IPv6 host has brackets."""
+    host, colon, port = authority.rpartition(":")
+    return (authority, "") if not colon or authority.endswith("]") else (host, port)
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    """Return the host of a URL, an IPv6 address without brackets, and the port to connect to."""
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def host(url: str) -> str:
@@ -61,14 +73,14 @@ def domain_of(name: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def owner_of(name: str) -> str:
-    """Return the part of a host's name below which all belongs to one owner: ``me.blogspot.com``."""
+    """Return the part of a host name that belongs to one owner: ``me.blogspot.com``."""
     found = _extractor().extract_str(name, include_psl_private_domains=True)
     return found.top_domain_under_public_suffix or name
 
 
 @cache
 def _extractor() -> "TLDExtract":
-    # Imported here because it brings requests along. The bundled list is used as it is: no network,
+    # Imported here because it imports requests. The bundled list is used as it is: no network,
     # no cache on disk; blogspot.com and other private suffixes count as one domain.
     from tldextract import TLDExtract
 

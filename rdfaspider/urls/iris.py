@@ -1,7 +1,9 @@
-"""URLs as names of graphs: what RDF forbids is escaped, and what nobody else should read is left out."""
+"""URLs as names of graphs: with what RDF forbids escaped, and without passwords."""
 
 import re
 from typing import Final
+
+from rdfaspider.urls.normalise import normalise
 
 # A stray "%", and characters that WHATWG leaves in a path or a query and RFC 3987 has no place for.
 _FORBIDDEN: Final = re.compile(r'%(?![0-9A-Fa-f]{2})|[\x00-\x20"<>\\^`{|}\[\]]')
@@ -10,19 +12,24 @@ _USERINFO: Final = re.compile(r"^([^/?#]+://)[^/?#]*@")
 
 
 def without_userinfo(url: str) -> str:
-    """Return a URL without the name and the password of a user: these are for fetching alone."""
+    """Return a URL without user name and password, which are only for fetching."""
     return _USERINFO.sub(r"\1", url) if "@" in url else url
 
 
 def as_linked(url: str, page: str) -> str:
     """Return a URL that a page names, without a user and password, unless they are the page's own.
 
-    What stands in a link is nobody's secret, but would be sent to the server that it names. A page that was
-    fetched with a password leads to others of its server by relative links, which need it too.
+    A password in a link is no secret, but would be sent to the server of the link. A page that was fetched
+    with a password has relative links to other pages of its server, which need it too.
     """
     if "@" not in url or url.split("/", 3)[2] == page.split("/", 3)[2]:
         return url
     return without_userinfo(url)
+
+
+def redirect_target(location: str, url: str) -> str:
+    """Return the normalised URL that an answer from `url` redirects to; ValueError if there is none."""
+    return as_linked(normalise(location, url), url)
 
 
 def to_iri(url: str) -> str:

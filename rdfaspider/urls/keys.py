@@ -7,8 +7,8 @@
     http://127.0.0.1:8000/             127.0.0.1:8000)/
     https://user:word@example.org/     org,example@user:word)/
 
-A key has everything its URL has, and the way back is exact. What stands before the port, the user and
-the `)` is the host: it has one clock, whatever its services are and whoever asks.
+A key has everything its URL has, and the conversion back is exact. The host is what comes before the port,
+the user and the `)`: it has one clock, for all its services and users.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from rdfaspider.urls.hosts import split_port
+
 _HOST = re.compile(rb"\[[^]]*\]|[^:@)]*")
 _DEFAULT_PORT = {"http": "80", "https": ""}
 
 # Where a key may be cut: labels of the host, then the path's segments, then the query's parts.
 CUTS = frozenset(b",)/?&")
 
-# Pages link mostly within a few hosts, so the turning round is done once for each.
+# Pages link mostly within a few hosts, so each is converted once.
 _REMEMBERED = 65_536
 
 
@@ -60,9 +62,7 @@ def _host_key(origin: str) -> bytes:
     if scheme not in _DEFAULT_PORT:
         raise ValueError(f"Not an http or https URL: {origin[:80]!r}.")
     user, at, place = authority.rpartition("@")
-    name, colon, port = place.rpartition(":")
-    if not colon or place.endswith("]"):
-        name, port = place, ""
+    name, port = split_port(place)
     tag = port + ("s" if scheme == "https" else "") if port else _DEFAULT_PORT[scheme]
     return f"{_turn(name)}{':' + tag if tag else ''}{at}{user})".encode("ascii")
 
@@ -70,9 +70,7 @@ def _host_key(origin: str) -> bytes:
 @lru_cache(_REMEMBERED)
 def _origin(host: bytes) -> str:
     place, at, user = host[:-1].decode("ascii").partition("@")
-    name, colon, tag = place.rpartition(":")
-    if not colon or place.endswith("]"):
-        name, tag = place, ""
+    name, tag = split_port(place)
     scheme = "https" if not tag or tag.endswith("s") else "http"
     port = "" if tag in ("", "80") else ":" + tag.removesuffix("s")
     return f"{scheme}://{user}{at}{_turn_back(name)}{port}"

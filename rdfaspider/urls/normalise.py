@@ -1,4 +1,4 @@
-"""URLs are brought to one normal form, so that one page has one name.
+"""Brings URLs to one normal form, so that one page has one name.
 
 The form is what a browser would request (WHATWG parsing and joining, by Ada), made canonical by
 those steps of RFC 3986 section 6 that WHATWG leaves out and that never change the page:
@@ -13,7 +13,6 @@ A stray ``%`` of a user name is escaped: it cannot be sent.
 """
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 import ada_url
@@ -35,7 +34,7 @@ _HEX: Final = "[0-9A-Fa-f]"
 # the stray one to a new escape ("%%34%31" would become "%41", and then "A").
 _ESCAPES: Final = re.compile(f"%(?:{_HEX}{{2}}|{_HEX}?(?:%{_HEX}{{2}})+)")
 
-# Each escape as it is to be written.
+# The normal form of each escape.
 _WRITTEN: Final = {
     f"%{high}{low}": chr(code) if (code := int(high + low, 16)) in _UNRESERVED else f"%{code:02X}"
     for high in "0123456789ABCDEFabcdef"
@@ -89,16 +88,6 @@ class Joiner:
         if len(url) > MAX_LENGTH:
             raise _too_long(url)
         return url
-
-    def all(self, hrefs: Iterable[str]) -> list[str | None]:
-        """Return the URL of each href, in order, with None for a bad one."""
-        return [self._or_none(href) for href in hrefs]
-
-    def _or_none(self, href: str) -> str | None:
-        try:
-            return self(href)
-        except ValueError:
-            return None
 
 
 def normalise(url: str, base: str | None = None) -> str:

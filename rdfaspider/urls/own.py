@@ -1,8 +1,11 @@
-"""Which servers are the user's own: those on this machine and its networks, and those that are named."""
+"""Servers: which addresses are one server, and which servers are the user's own.
+
+Those are the ones on this machine and its networks, and those that the user names.
+"""
 
 from __future__ import annotations
 
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -10,10 +13,10 @@ if TYPE_CHECKING:
 
 Network = IPv4Network | IPv6Network
 
-# Fetches at once from a host of the user's own.
+# Concurrent fetches from one of the user's own hosts.
 AT_ONCE: Final = 256
 
-# Loopback and private. A server of IPv6 is a network of 64 bits (servers.py), of which ::1 has one to itself.
+# Loopback and private. ::1 has a network of 64 bits, which is one server (`server_of`), to itself.
 _OWN: Final = tuple(
     ip_network(text)
     for text in (
@@ -29,8 +32,27 @@ _OWN: Final = tuple(
 )
 
 
+# Behind it are addresses of IPv4, all within one network (RFC 6052).
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+
+
+def server_of(address: IPv4Address | IPv6Address) -> str:
+    """Return the name of the server at an address.
+
+    Of IPv6 that is its network of 64 bits: its owner has all addresses there, and may give each host
+    another.
+    """
+    if isinstance(address, IPv4Address):
+        return str(address)
+    if inner := address.ipv4_mapped:
+        return str(inner)
+    if address in _NAT64:
+        return str(IPv4Address(int(address) & 0xFFFFFFFF))
+    return str(IPv6Network((int(address) >> 64 << 64, 64)))
+
+
 class OwnServers:
-    """Tells servers of the user's own from others, by the name of a host and its address.
+    """Tells the user's own servers from others, by the name of a host and its address.
 
     `allowed` has entries as RESOLVER_ALLOW has them: an address, a network or a name, some with a port.
     """
@@ -47,7 +69,7 @@ class OwnServers:
                 self._networks.append(network)
 
     def includes(self, name: str, address: str | None = None) -> bool:
-        """Tell whether a host is the user's own; an address that is not known, None or "", tells nothing."""
+        """Tell whether a host is the user's own; the address is None or "" if unknown."""
         name = name.rstrip(".")
         if name in self._names or name.endswith(".localhost"):
             return True
@@ -60,7 +82,7 @@ class OwnServers:
 
     @property
     def slots(self) -> dict[str, dict[str, float]]:
-        """What Scrapy's DOWNLOAD_SLOTS says of the hosts that are known beforehand to be own."""
+        """Return Scrapy's DOWNLOAD_SLOTS for the hosts that are known in advance to be own."""
         single = (str(net.network_address) for net in self._networks if net.num_addresses == 1)
         names = ("127.0.0.1", "::1", *sorted(self._names), *single)
         return {name: {"delay": 0.0, "concurrency": AT_ONCE} for name in names}

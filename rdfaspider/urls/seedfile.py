@@ -1,4 +1,4 @@
-"""Reads seeds: URLs given as an argument, one a line in a file, or on standard input.
+"""Reads seeds: URLs given as an argument, one per line in a file, or on standard input.
 
 A file may be gzipped, whatever its name is. Text is UTF-8 or, with its mark, UTF-16; a byte that is
 neither is read as Latin-1. Empty lines and lines that begin with `#` are skipped. The file is
@@ -17,20 +17,49 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rdfaspider.secrets import without_secrets
 from rdfaspider.urls.hosts import unfit_authority
 from rdfaspider.urls.iris import without_userinfo
 from rdfaspider.urls.normalise import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 # A comma separates URLs only where another one begins: commas are allowed inside them.
 _SEPARATOR: Final = re.compile(r",\s*(?=https?:)", re.IGNORECASE)
 
 _GZIP: Final = b"\x1f\x8b"
 
-# A longer line is no URL, and whatever has one is no list of them: a device, an image, a gzip bomb.
+# Bad seeds that are named.
+_NAMED: Final = 20
+
+# A longer line is not a URL, and its file is not a list of URLs: a device, an image, a gzip bomb.
 _MAX_LINE: Final = 1 << 20
+
+
+class BadSeeds:
+    """Counts seeds that cannot be used, and tells of the first ones."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.count = 0
+        self._tell = tell
+
+    def __call__(self, place: str, text: str, error: Exception) -> None:
+        self.count += 1
+        if self.count <= _NAMED:
+            shown, reason = without_secrets(text[:200]), without_secrets(str(error))
+            self._tell(f"Skipped the seed {shown} in {place}: {reason}")
+        elif self.count == _NAMED + 1:
+            self._tell("Further bad seeds are not listed.")
+
+
+def usable_seeds(lines: Iterable[tuple[str, str]], bad: BadSeeds) -> Iterator[str]:
+    """Yield the seeds that can be used, in normal form, of pairs of a place and a text."""
+    for place, text in lines:
+        try:
+            yield seed_url(text)
+        except ValueError as error:
+            bad(place, text, error)
 
 
 def read_seed_lines(argument: str) -> Iterator[tuple[str, str]]:
@@ -62,7 +91,7 @@ def seed_url(text: str) -> str:
 
 @contextmanager
 def _reading(argument: str, name: str) -> Iterator[io.TextIOWrapper]:
-    """Open the file as text; say in a sentence what goes wrong while it is read."""
+    """Open the file as text; raise ValueError with a sentence if it cannot be read."""
     try:
         with _binary(argument) as file, _unpacked(file) as unpacked:
             text = io.TextIOWrapper(unpacked, _encoding(unpacked), errors="seedfile.latin-1")

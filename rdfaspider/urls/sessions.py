@@ -1,7 +1,7 @@
-"""Session ids are taken out of URLs: each visit gets a new one, so they make many pages of one.
+"""Removes session ids from URLs: each visit gets a new one, so they make many pages of one.
 
 Some names are given by a server's software and hold nothing else. Others, such as ``sid``, also
-number articles, talks or shops: they go only with a value that looks drawn by lot, that is a UUID
+number articles, talks or shops: they are removed only with a value that looks random, that is a UUID
 or at least 16 letters and digits with both among them. (Heritrix wants exactly 32; the ids of PHP
 have 22 and more.)
 """
@@ -25,7 +25,7 @@ _DRAWN: Final = re.compile(
 
 _PATH_PARAMETER: Final = re.compile(r";([^;/]+)")
 
-# ASP.NET keeps its ids in a segment of their own: /(S(lit3py55t21z5v55vlm25s55))/orders.aspx
+# ASP.NET keeps its ids in a separate segment: /(S(lit3py55t21z5v55vlm25s55))/orders.aspx
 _ASP_NET: Final = re.compile(r"/\((?:[A-Z]\([0-9A-Za-z_-]+\))+\)(?=/)")
 
 

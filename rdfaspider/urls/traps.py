@@ -1,4 +1,4 @@
-"""Rules that know a crawler trap by its URL alone.
+"""Rules that recognise a crawler trap by its URL alone.
 
 A trap is a site that never ends: relative links that nest, calendars that go on for ever, filters
 that multiply. Each rule is one function; `Traps` holds the limits and names the first rule broken.

@@ -14,10 +14,10 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from rdfaspider.archive.archive import Archive
+from rdfaspider.downloader import aiohttp
+from rdfaspider.downloader.capture import exchange_of
 from rdfaspider.items import Page
 from rdfaspider.pipelines.archive import ArchivePipeline
-from rdfaspider.resolver import aiohttp
-from rdfaspider.resolver.capture import exchange_of
 
 SPENT = {"thread": 0.0, "loop": 0.0}
 within = local()

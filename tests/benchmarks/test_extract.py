@@ -2,7 +2,7 @@
 
     pytest -s tests/benchmarks/test_extract.py
 
-prints the table of docs/extraction.md. Everything runs in turns in one process, and the least CPU
+prints the table of docs/results.md. Everything runs in turns in one process, and the least CPU
 time counts, so that a busy machine slows all of them alike.
 """
 

@@ -1,6 +1,6 @@
 """What this crawler and stock Scrapy do to the same badly behaved servers, as the servers see it.
 
-pytest tests/benchmarks/test_fetching.py -s     prints the table of docs/robots.md
+pytest tests/benchmarks/test_fetching.py -s     prints the table of docs/results.md
 """
 
 from __future__ import annotations

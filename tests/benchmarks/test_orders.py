@@ -21,8 +21,8 @@ import pytest
 from rdfaspider.focus.harvest import Harvest, section_of
 from rdfaspider.frontier import Frontier, open_frontier
 from rdfaspider.frontier.orders import ORDERS
-from rdfaspider.frontier.pages import MOST_OF_A_HOST
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.schedule.queue import MOST_OF_A_HOST
 from rdfaspider.simulator import GeneratedWeb, Real, Shape, crawl, simulated
 from rdfaspider.urls.keys import to_key
 from tests.benchmarks.test_frontier import LINKS, NO_LIMITS, urls

@@ -2,7 +2,7 @@
 
     pytest tests/benchmarks/test_parallel.py -s
 
-The desk, the allocator and the workers are those of a real crawl, but in virtual time, so the figures are
+The handler, the allocator and the workers are those of a real crawl, but in virtual time, so the figures are
 the same on every machine (tests/frontier/virtual.py). One test crawls the generated web with real processes.
 """
 
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from rdfaspider.frontier import Taken
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.simulator import GeneratedWeb, Real, Shape, crawl
 from rdfaspider.site.parameters import Parameters

@@ -17,7 +17,7 @@ import pytest
 
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.replica.client import ReplicatedFrontier
+from rdfaspider.service.replica.client import ReplicatedFrontier
 from rdfaspider.site.parameters import Parameters
 from tests.benchmarks.test_service import cpu_of, links
 from tests.frontier import redis_servers

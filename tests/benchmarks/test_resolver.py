@@ -127,8 +127,8 @@ from scrapy.crawler import AsyncCrawlerProcess
 
 kind, pages = sys.argv[1], int(sys.argv[2])
 path = {
-    "stock": "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler",
-    "guarded": "rdfaspider.resolver.http11.GuardedHTTP11DownloadHandler",
+    "stock": "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler",
+    "guarded": "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler",
 }[kind]
 
 class Fetcher(Spider):

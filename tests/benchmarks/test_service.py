@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rdfaspider.frontier import Taken, open_frontier, services_of
-from rdfaspider.frontier.service.client import ServedFrontier
-from rdfaspider.frontier.service.wire import Security
+from rdfaspider.frontier import Hooks, Taken, open_frontier, services_of
+from rdfaspider.service.client import ServedFrontier
+from rdfaspider.service.wire import Security
 from tests.frontier.served import PROJECT, ServiceProcess
 
 PAGES = int(os.environ.get("SERVICE_PAGES", "20_000"))
@@ -57,14 +57,14 @@ def work(url: str, pages: int, seed: int, pace: float) -> None:
     frontier: Any
     with open_frontier(url, security=security, worker=f"worker{seed}", read_ahead=64) as frontier:
         flying: list[Taken] = []
-        frontier.room = lambda: FLYING - len(flying)
+        frontier.attach(Hooks(room=lambda: FLYING - len(flying)))
         done = 0
         began, first = time.process_time(), time.monotonic()
         spent = 0.0
         while done < pages:
             now = time.time()
-            for host, name in frontier.unplaced(100):
-                frontier.place(host, name)
+            for host, name in frontier.hosts_to_resolve(100):
+                frontier.set_address(host, name)
             while len(flying) < FLYING and (taken := frontier.take(now)) is not None:
                 flying.append(taken)
             if not flying or done > (time.monotonic() - first) * pace:

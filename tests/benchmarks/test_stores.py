@@ -2,8 +2,8 @@
 
     pytest -s tests/benchmarks/test_stores.py
 
-prints the tables of docs/stores.md. STORE_QUADS is the size of the RDF4J repository in which pages
-are replaced (default: 200,000; the figures in docs/stores.md are of 1,000,000), STORE_KILLS how often
+prints the tables of docs/results.md. STORE_QUADS is the size of the RDF4J repository in which pages
+are replaced (default: 200,000; the figures in docs/results.md are of 1,000,000), STORE_KILLS how often
 a server is killed (default: 3). CPU is that of the server, and does not depend on what else runs.
 """
 
@@ -30,8 +30,10 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
-from rdfaspider.stores import Store, StoreDown, open_store
+from rdfaspider.stores import Store, StoreDown, open_sink, open_store
 from rdfaspider.stores.changes import Change
+from rdfaspider.stores.embedded import Embedded
+from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 from tests.stores.conftest import PROJECT, Server, oxigraph_server, rdf4j_server
 from tests.test_crawl_stores import crawl_through_deaths
 
@@ -106,16 +108,16 @@ def test_throughput(tmp_path: Path) -> None:
 def cost_of_filling(path: str, outbox: str) -> tuple[float, int, int]:
     """Return the CPU seconds of filling an embedded store, megabytes of memory and of disk."""
     making, start = 0.0, time.process_time()
-    with open_store(path, outbox=outbox) as store:
+    with open_sink(path, outbox) if outbox else open_store(path) as store:
         for first in range(0, QUADS // PAGE_QUADS, 8):
             before = time.thread_time()
             pages = [page(number) for number in range(first, first + 8)]
             quads = [quad for _, found in pages for quad in found]
             changes = [Change.replacing(*found) for found in pages]
             making += time.thread_time() - before
-            if outbox:
-                store.write(changes)
-            else:  # the quickest way in one transaction
+            if isinstance(store, Embedded):
+                store.put(changes)
+            elif isinstance(store, OxigraphStore):  # the quickest way in one transaction
                 store.add(quads)
     cpu = time.process_time() - start - making
     size = sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())

@@ -2,7 +2,7 @@
 
     pytest tests/benchmarks/test_topics.py -s
 
-The desk, the allocator and the workers are real, the time is virtual (tests/frontier/virtual.py). A pool is
+The service, allocator and workers are real, the time is virtual (tests/frontier/virtual.py). A pool is
 *ready* while one of its hosts may be fetched from. When a URL is taken, each pool that is ready then is
 entitled to an equal part of it; what pools got is compared with the sum of these parts.
 """
@@ -20,7 +20,7 @@ import pytest
 
 from rdfaspider.focus.topics import hint_of, topic_of
 from rdfaspider.frontier import State, Taken
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from tests.frontier.virtual import Member, Room
 
@@ -141,7 +141,7 @@ class Shares:
 
     def owner(self, topic: int) -> str:
         """Return the worker that a topic belongs to."""
-        allocator: Any = self.room.desk._allocator
+        allocator: Any = self.room.handler._allocator
         if len(self.room.members) == 1:
             return self.room.members[0].name
         return str(allocator._owners[allocator._keys._known[topic]])

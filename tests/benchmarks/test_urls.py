@@ -83,13 +83,15 @@ def one_by_one(base: str, hrefs: list[str]) -> None:
 
 
 def joined(base: str, hrefs: list[str]) -> None:
-    Joiner(base).all(hrefs)
+    join = Joiner(base)
+    for link in hrefs:
+        join(link)
 
 
 def joined_and_admitted(base: str, hrefs: list[str]) -> None:
-    for url in Joiner(base).all(hrefs):
-        if url is not None:
-            FILTERS.admit(url)
+    join = Joiner(base)
+    for link in hrefs:
+        FILTERS.admit(join(link))
 
 
 FILTERS = Filters(traps=Traps(year=2025))

@@ -16,13 +16,13 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, parse
 
 from rdfaspider.commands.export import _Tally
-from rdfaspider.stores import open_store
+from rdfaspider.stores import Refused, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.dump import FORMATS, Format
 from rdfaspider.stores.embedded import Embedded
-from rdfaspider.stores.oxigraph import OxigraphStore
+from rdfaspider.stores.embedded.oxigraph import OxigraphStore
+from rdfaspider.stores.outbox.database import OutboxDatabase
 from rdfaspider.stores.selection import TYPE
-from rdfaspider.stores.spool import Spool
 from rdfaspider.terminal import StatusLine
 from tests.commands.test_sparql import endpoint
 from tests.stores.conftest import PROJECT, oxigraph_server, url_of
@@ -47,13 +47,13 @@ def quads(*names: str) -> list[Quad]:
 
 
 @pytest.fixture
-def spool(tmp_path: Path) -> None:
+def outbox(tmp_path: Path) -> None:
     """Leave an outbox with one page that was refused and one that waits."""
-    spool = Spool(str(tmp_path / "crawl" / "outbox"))
-    spool.put(Change.replacing("http://site.test/b", quads("refused")))
-    spool.set_aside(spool.batch(1)[0], 400, "malformed data")
-    spool.put(Change.replacing(PAGE, quads("waits")))
-    spool.close()
+    database = OutboxDatabase(str(tmp_path / "crawl" / "outbox"))
+    database.put([(Change.replacing("http://site.test/b", quads("refused")), b"")])
+    database.refuse(database.batch(1)[0], Refused(400, "malformed data"))
+    database.put([(Change.replacing(PAGE, quads("waits")), b"")])
+    database.close()
 
 
 @pytest.mark.parametrize("kind", ["", "nquads:"])
@@ -108,7 +108,7 @@ def test_every_format_says_the_same(
     else:
         assert {quad.triple for quad in found} == {quad.triple for quad in store}
         assert lines[1:] == [
-            f"{kind.name} has no named graphs: which page says what is lost. nquads, trig and jsonld"
+            f"{kind.name} has no named graphs, so the page of each triple is lost; nquads, trig and jsonld"
             " keep it."
         ]
     if kind.name in ("turtle", "trig"):
@@ -250,7 +250,7 @@ def test_what_the_embedded_store_refused_is_written_with_the_reason(
     assert quad == f"<broken <{PAGE}> ."
 
 
-def test_an_outbox_is_written_and_what_was_refused_says_why(scrapy: Scrapy, spool: None) -> None:
+def test_an_outbox_is_written_and_what_was_refused_says_why(scrapy: Scrapy, outbox: None) -> None:
     waiting = scrapy("export", "--outbox").stdout
     assert waiting == f'<{PAGE}> <http://schema.org/name> "waits" <{PAGE}> .\n'
     refused = scrapy("export", "--aside").stdout
@@ -258,7 +258,7 @@ def test_an_outbox_is_written_and_what_was_refused_says_why(scrapy: Scrapy, spoo
     assert '"refused" <http://site.test/b> .' in refused
 
 
-def test_an_outbox_is_sent_without_a_crawl(scrapy: Scrapy, spool: None, tmp_path: Path) -> None:
+def test_an_outbox_is_sent_without_a_crawl(scrapy: Scrapy, outbox: None, tmp_path: Path) -> None:
     with oxigraph_server(tmp_path / "server") as (_, url):
         result = scrapy("export", "--send", STORE_URL=f"gsp+{url}/store")
         exported = scrapy("export", STORE_URL=f"gsp+{url}/store")
@@ -269,7 +269,7 @@ def test_an_outbox_is_sent_without_a_crawl(scrapy: Scrapy, spool: None, tmp_path
     }
 
 
-def test_what_cannot_be_sent_stays(scrapy: Scrapy, spool: None) -> None:
+def test_what_cannot_be_sent_stays(scrapy: Scrapy, outbox: None) -> None:
     url = "update+http://127.0.0.1:1/update"
     result = scrapy("export", "--send", STORE_URL=url, STORE_DRAIN_SECONDS=0.1)
     assert result.stdout == "0 quads sent, 0 pages refused, 2 wait.\n"
@@ -305,7 +305,7 @@ KNOWN = (
         (["-o", "out.nq.xz"], f"There is no format of files like out.nq.xz: {KNOWN}"),
         (["--host", "http://site.test/"], "http://site.test/ is not a host"),
         (["--type", "Person"], "Person is not an IRI"),
-        (["--construct", "SELECT * { ?s ?p ?o }"], "--construct wants a CONSTRUCT"),
+        (["--construct", "SELECT * { ?s ?p ?o }"], "--construct needs a CONSTRUCT"),
         (["--construct", "CONSTRUCT nonsense {}"], "error at 1:"),
         (["--construct", "CONSTRUCT {} {}", "--host", "a.test"], "--host and --construct cannot"),
         (["--host", "a.test", "--outbox"], "--host is about the store and cannot go with --outbox"),

@@ -19,11 +19,11 @@ from pyoxigraph import Literal, RdfFormat, parse
 from scrapy.settings import Settings
 
 from rdfaspider.commands.extract import Command
+from rdfaspider.settings.identity import introduce
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
-from rdfaspider.spiders.identity import introduce
 
 if TYPE_CHECKING:
     from tests.conftest import Scrapy

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import redis
 
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.replica.client import ReplicatedFrontier
+from rdfaspider.service.replica.client import ReplicatedFrontier
 from tests.frontier import redis_servers
 
 if TYPE_CHECKING:
@@ -270,7 +270,10 @@ def test_the_copy_of_a_shared_crawl_is_shown_when_no_worker_runs(
             frontier.put(["http://a.test/1", "http://b.test/2"])
         shown = scrapy("frontier", **options)
         assert "2 URLs = 0 done + 0 failed + 0 denied + 2 waiting" in shown.stdout, shown.stderr
-        assert shown.stderr == f"No worker runs; this is what the last one has left in {path}.\n"
+        assert (
+            shown.stderr
+            == f"No worker is running; this is the copy that the last one left in {path}.\n"
+        )
         Path(path).rename(tmp_path / "moved")
         for arguments in ((), ("--requeue", ".")):
             refused = scrapy("frontier", *arguments, **options)

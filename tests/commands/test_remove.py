@@ -8,14 +8,13 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
 from rdfaspider.items import Page
-from rdfaspider.stores import open_pages, open_store, shown, target_of
+from rdfaspider.stores import Refused, open_sink, open_store, shown, target_of
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.embedded import Embedded
-from rdfaspider.stores.outbox import Outbox
-from rdfaspider.stores.oxigraph import OxigraphStore
+from rdfaspider.stores.embedded.oxigraph import OxigraphStore
+from rdfaspider.stores.outbox.database import OutboxDatabase
 from rdfaspider.stores.provenance import crawl_graph, provenance
 from rdfaspider.stores.selection import Selection
-from rdfaspider.stores.spool import Spool
 from tests.stores.conftest import url_of
 
 if TYPE_CHECKING:
@@ -53,13 +52,12 @@ def outbox(directory: Path) -> str:
 def put(url: str, directory: Path, *graphs: str, rebuild: bool = False) -> list[bool]:
     """Store pages of two triples as a crawl does, with what is known of their fetches."""
     changes = [entry for g in graphs for entry in (change(g, "one", "two"), *fetch(g, directory))]
-    with open_store(url, outbox=outbox(directory), rebuild=rebuild) as store:
-        assert isinstance(store, Outbox | Embedded)
+    with open_sink(url, outbox(directory), rebuild=rebuild) as store:
         return store.put(changes)[::2]
 
 
 def sizes(url: str) -> dict[str, int]:
-    with open_pages(url, read_only=True) as store:
+    with open_store(url, read_only=True) as store:
         return dict(store.sizes(Selection()))
 
 
@@ -73,8 +71,8 @@ def test_the_pages_of_a_host_are_gone_and_can_come_again(
     refused = scrapy("remove", "--host", "site.test", STORE_URL=url)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == (
-        f"scrapy remove: Remove 2 graphs with 4 triples of host site.test from {place}? Nobody is at a"
-        " terminal to say so: give --yes, or --dry-run to look.\n"
+        f"scrapy remove: Remove 2 graphs with 4 triples of host site.test from {place}? There is"
+        " no terminal to confirm it: use --yes, or --dry-run to look.\n"
     )
     dry = scrapy("remove", "--host", "site.test", "--dry-run", STORE_URL=url)
     assert (dry.returncode, dry.stderr) == (0, "")
@@ -130,11 +128,11 @@ def test_of_a_server_that_the_crawl_does_not_know_nothing_is_removed(
     url = url_of("update", request, tmp_path)
     with open_store(url) as store:
         store.replace(FOREIGN, [Quad(NamedNode(FOREIGN), NAME, Literal("theirs"))])
-    Spool(outbox(tmp_path), target="update:another").close()
+    OutboxDatabase(outbox(tmp_path), target="update:another").close()
     for jobdir in ("crawl", "nowhere"):
         result = scrapy("remove", "--all", "--yes", STORE_URL=url, JOBDIR=jobdir)
         assert result.returncode == 1
-        assert f"{jobdir} does not know which graphs of {shown(url)} are of this crawl" in (
+        assert f"{jobdir} does not know which graphs of {shown(url)} belong to this crawl" in (
             result.stderr
         )
     assert sizes(url) == {FOREIGN: 1}
@@ -147,16 +145,16 @@ def test_the_outbox_does_not_bring_them_back(
     url = url_of("update", request, tmp_path)
     put(url, tmp_path, OTHER)
     refused, waiting = "http://site.test/refused", "http://site.test/waiting"
-    with Spool(outbox(tmp_path), target=target_of(url), keep=True) as spool:
-        spool.put(change(refused, "secret text"), b"r")
-        (entry,) = spool.batch(1)
-        spool.set_aside(entry, 400, "malformed")
+    with OutboxDatabase(outbox(tmp_path), target=target_of(url), keep=True) as database:
+        database.put([(change(refused, "secret text"), b"r")])
+        (entry,) = database.batch(1)
+        database.refuse(entry, Refused(400, "malformed"))
         for page in (B, waiting):
-            spool.put(change(page, "secret text"), b"w")
+            database.put([(change(page, "secret text"), b"w")])
             for entry_of_fetch in fetch(page, tmp_path):
-                spool.put(entry_of_fetch)
-        spool.remove(spool.batch(9)[:2])
-        assert {*spool.graphs()} >= {(B, False), (refused, True), (waiting, True)}
+                database.put([(entry_of_fetch, b"")])
+        database.remove(database.batch(9)[:2])
+        assert {*database.graphs()} >= {(B, False), (refused, True), (waiting, True)}
     result = scrapy("remove", "--host", "site.test", "--yes", STORE_URL=url)
     assert result.stdout == (
         "Removed 0 graphs with 0 triples, and 2 that wait for the store or were refused, of host"
@@ -164,10 +162,16 @@ def test_the_outbox_does_not_bring_them_back(
     )
     files = [*(tmp_path / "crawl").rglob("*")]
     assert not any(b"secret text" in file.read_bytes() for file in files if file.is_file())
-    with Spool(outbox(tmp_path), target=None) as spool:
-        assert (spool.pages, spool.quads, spool.size, [*spool.graphs()]) == (0, 0, 0, [])
-        assert spool.put(change(B, "secret text"), b"w")
-        assert not spool.put(change(OTHER, "one", "two"), change(OTHER, "one", "two").digest())
+    with OutboxDatabase(outbox(tmp_path), target=None) as database:
+        assert (database.pages, database.quads, database.size, [*database.graphs()]) == (
+            0,
+            0,
+            0,
+            [],
+        )
+        assert database.put([(change(B, "secret text"), b"w")]) == [True]
+        same = change(OTHER, "one", "two")
+        assert database.put([(same, same.digest())]) == [False]
 
 
 def test_what_the_embedded_store_refused_goes_too(scrapy: Scrapy, tmp_path: Path) -> None:
@@ -199,7 +203,7 @@ def test_while_a_crawl_writes_nothing_is_removed(
 ) -> None:
     url = url_of(kind, request, tmp_path)
     put(url, tmp_path, A)
-    with open_store(url, outbox=outbox(tmp_path)):
+    with open_sink(url, outbox(tmp_path)):
         result = scrapy("remove", "--page", A, "--yes", STORE_URL=url)
     assert result.returncode == 1
     assert "is in use by another crawl: wait until that one ends" in result.stderr

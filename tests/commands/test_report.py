@@ -135,7 +135,7 @@ def test_crawls_are_compared(scrapy: Scrapy, tmp_path: Path) -> None:
     head, *rows = result.stdout.splitlines()
     assert head.split() == ["crawl", "peer.jsonl", "third"]
     lines = {row[:19].strip(): row[19:].split() for row in rows}
-    assert lines["time spent crawling"] == ["0:10:00", "0:05:00", "0:01:00"]
+    assert lines["time spent crawling"] == ["10:00", "5:00", "1:00"]
     assert lines["pages"] == ["6,000", "6,000", "600"]
     assert lines["pages/s, mean"] == ["10.00", "20.00", "10.00"]
     assert lines["bandwidth, mean"] == ["5kB/s", "5kB/s", "5kB/s"]
@@ -167,7 +167,7 @@ def test_a_real_crawl_is_reported(crawl: Crawler, scrapy: Scrapy, tmp_path: Path
     [
         (["-s", "JOBDIR=nowhere"], 1, "There is no history in nowhere/history.jsonl: run a crawl"),
         (["--against", "nowhere"], 1, "There is no history in nowhere/history.jsonl: run a crawl"),
-        (["--against", "text"], 1, "There is nothing to be read in text"),
+        (["--against", "text"], 1, "text is not the history of a crawl"),
         (["-o", "nowhere/report.svg"], 1, "No such file"),
         (["-o", "report.png"], 2, "ends in .svg, .html, .json"),
         (["crawl"], 2, "takes options only"),

@@ -30,7 +30,7 @@ def test_seeds_are_pushed_and_listed(
     added = scrapy("seeds", "add", "seeds.txt", "http://c.test", FRONTIER_URL=url)
     assert added.returncode == 0, added.stderr
     assert added.stdout == "3 seeds pushed to mine:start_urls, 1 bad ones skipped.\n"
-    assert "skipped nonsense in seeds.txt, line 3: " in added.stderr
+    assert "Skipped the seed nonsense in seeds.txt, line 3: " in added.stderr
     scrapy("seeds", "add", "--depth", "2", "http://d.test", FRONTIER_URL=url)
     with redis_server.client() as client:
         assert client.lrange("mine:start_urls", 0, -1) == [
@@ -81,7 +81,7 @@ def test_many_bad_seeds_are_counted_and_not_all_named(
     result = scrapy("seeds", "add", "-", stdin=bad + "http://a.test/\n", FRONTIER_URL=url)
     assert result.returncode == 0
     assert result.stdout == "1 seeds pushed to rdfa:start_urls, 500 bad ones skipped.\n"
-    assert "skipped nonsense 19 in standard input, line 20" in result.stderr
+    assert "Skipped the seed nonsense 19 in standard input, line 20" in result.stderr
     assert result.stderr.count("\n") == 21
     result = scrapy("seeds", "add", "-", stdin=bad, FRONTIER_URL=url)
     assert result.returncode == 1

@@ -228,7 +228,7 @@ def test_all_variables_come_in_the_order_they_appear(scrapy: Scrapy, store: None
         (["SELECT nonsense"], "scrapy sparql: error at 1:"),
         ([SELECT, "--format", "turtle"], "Rows cannot be written as turtle"),
         (["CONSTRUCT WHERE { ?s ?p ?o }", "--format", "csv"], "A graph cannot be written as csv"),
-        ([SELECT, "--format", "yaml"], "There is no format yaml: take one of table, json"),
+        ([SELECT, "--format", "yaml"], "There is no format yaml: choose one of table, json"),
         ([SELECT, "-s", "JOBDIR=nowhere"], "There is no store in nowhere"),
         ([SELECT, "-s", "JOBDIR=file"], "There is no store in file"),
         ([SELECT, "-s", "STORE_URL=nquads:nowhere"], "There are no N-Quads files in nowhere"),

@@ -6,7 +6,7 @@ import pytest
 from scrapy import Request
 
 from rdfaspider.downloader import memory as module
-from rdfaspider.downloader.memory import Crowded, Memory
+from rdfaspider.downloader.memory import Crowded, DownloadMemory
 
 BUDGET = 100
 
@@ -15,7 +15,7 @@ def request(name: str) -> Request:
     return Request(f"http://{name}.example/")
 
 
-async def is_held_up(memory: Memory, page: Request, size: int) -> asyncio.Task[None] | None:
+async def is_held_up(memory: DownloadMemory, page: Request, size: int) -> asyncio.Task[None] | None:
     """Return the task of a download that waits, None if it goes on."""
     task = asyncio.create_task(memory.hold(page, size))
     await asyncio.sleep(0)
@@ -25,7 +25,7 @@ async def is_held_up(memory: Memory, page: Request, size: int) -> asyncio.Task[N
 
 def test_downloads_go_on_within_the_budget() -> None:
     async def work() -> None:
-        memory = Memory(BUDGET, lambda: 0)
+        memory = DownloadMemory(BUDGET, lambda: 0)
         first, second = request("a"), request("b")
         assert await is_held_up(memory, first, 60) is None
         assert await is_held_up(memory, second, 40) is None
@@ -45,7 +45,7 @@ def test_downloads_go_on_within_the_budget() -> None:
 def test_pages_that_are_not_read_yet_count_too() -> None:
     async def work() -> None:
         unread = 60
-        memory = Memory(BUDGET, lambda: unread)
+        memory = DownloadMemory(BUDGET, lambda: unread)
         page = request("a")
         task = await is_held_up(memory, page, 50)
         assert task is not None, "not even the eldest"
@@ -59,7 +59,7 @@ def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PATIENCE", 0.3)
 
     async def work() -> None:
-        memory = Memory(BUDGET, lambda: 2 * BUDGET)
+        memory = DownloadMemory(BUDGET, lambda: 2 * BUDGET)
         with pytest.raises(Crowded):
             await memory.hold(request("a"), 10)
         assert memory.crowded == 1
@@ -69,7 +69,7 @@ def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_download_that_is_given_up_while_it_waits_leaves_nothing_behind() -> None:
     async def work() -> None:
-        memory = Memory(BUDGET, lambda: 0)
+        memory = DownloadMemory(BUDGET, lambda: 0)
         first, second, third = request("a"), request("b"), request("c")
         await memory.hold(first, 90)
         task = await is_held_up(memory, second, 50)
@@ -88,4 +88,4 @@ def test_a_download_that_is_given_up_while_it_waits_leaves_nothing_behind() -> N
 
 
 def test_small_downloads_are_forgotten_without_being_known() -> None:
-    Memory(BUDGET, lambda: 0).release(request("a"))
+    DownloadMemory(BUDGET, lambda: 0).release(request("a"))

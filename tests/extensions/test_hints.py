@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rdfaspider.extensions.hints import CommandLine
+from rdfaspider.extensions.summary.hints import CommandLine
 from rdfaspider.secrets import is_secret, secrets_of, shell_assignment, without_secrets
 
 PYTHON = "/usr/bin/python3"

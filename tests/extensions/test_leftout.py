@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rdfaspider.extensions import leftout
+from rdfaspider.extensions.summary import reasons
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def test_a_sentence_names_count_and_setting() -> None:
     counts = {"urls/rejected/links": 1234, "urls/rejected/extension": 2, "extract/cut/depth": 1}
-    assert leftout.sentences(counts, {"EXTRACT_MAX_LINKS": 100}) == [
+    assert reasons.sentences(counts, {"EXTRACT_MAX_LINKS": 100}) == [
         "1,234 links beyond the per-page limit: EXTRACT_MAX_LINKS=100",
         "2 links rejected by extension: URLS_REJECT",
         "1 page cut by a limit (depth)",
@@ -27,7 +28,7 @@ def test_a_sentence_names_count_and_setting() -> None:
 
 def test_what_is_not_left_out_is_not_counted() -> None:
     stats = {"frontier/done/page": 5, "frontier/failed/404": 2, "frontier/failed/size": 1}
-    assert leftout.counts_of(stats) == {"frontier/failed/size": 1}
+    assert reasons.counts_of(stats) == {"frontier/failed/size": 1}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rdfaspider.extensions.reasons import in_words
+from rdfaspider.extensions.summary.reasons import in_words
 from rdfaspider.terminal import number_of
 from tests.stores.conftest import free_port
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
-from rdfaspider.extract.iris import Base, term
+from rdfaspider.extract.triples.iris import Base, term
 
 # RFC 3986, section 5.4
 EXAMPLES = {

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyoxigraph import Quad
+from pyoxigraph import Quad, RdfFormat
+from pyoxigraph import parse as parse_quads
 
 from rdfaspider.extract import Limits, rdfa
 from rdfaspider.extract.document.html import HtmlDocument
 from rdfaspider.extract.document.parse import parse
 from rdfaspider.extract.facts import Facts
-from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.labels import Labels
 from rdfaspider.extract.microdata import ATTRIBUTES, attributes, read
-from rdfaspider.extract.microdata.registry import REGISTRY, Registry
+from rdfaspider.extract.microdata.registry import REGISTRY, MicrodataRegistry
 from rdfaspider.extract.microdata.scopes import Scopes
 from rdfaspider.extract.microdata.values import number_suffix
+from rdfaspider.extract.triples.graph import Graph, Labels
 from rdfaspider.site.answers import answer
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
@@ -44,7 +44,10 @@ def items(
     document = parse(body, body.lower(), content_type, attributes(body.lower()), limits, facts)
     graph = Graph(limits, facts.cuts)
     read(document, URL, Labels("0"), graph, facts.warnings)
-    return {str(quad.triple) for quad in graph.quads(f"<{URL}>")}, facts
+    return {
+        str(quad.triple)
+        for quad in parse_quads(graph.nquads(f"<{URL}>"), RdfFormat.N_QUADS, lenient=True)
+    }, facts
 
 
 def value(element: str) -> str:
@@ -123,7 +126,7 @@ def test_type_tells_where_names_come_from(kind: str, namespace: str) -> None:
 
 
 def test_registry_may_hold_lists_and_comments() -> None:
-    registry = Registry.loads(
+    registry = MicrodataRegistry.loads(
         '{"@comment": "", "http://v/": {"properties": {"a": {"subPropertyOf": ["urn:b", "urn:c"],'
         ' "equivalentProperty": "urn:d"}}}}'
     )
@@ -136,7 +139,7 @@ def test_registry_may_hold_lists_and_comments() -> None:
 )
 def test_malformed_registry_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        Registry.loads(text)
+        MicrodataRegistry.loads(text)
 
 
 @pytest.mark.parametrize("name", ["additionalType", f"{SDO}additionalType"])
@@ -242,7 +245,9 @@ def test_generated_web_says_what_its_oracle_knows(seed: int) -> None:
         document = HtmlDocument(body, attributes(body), 100_000)
         graph = Graph(Limits(), Counter())
         read(document, url, Labels("0"), graph, Counter())
-        found: set[Quad] = set(graph.quads(f"<{url}>"))
+        found: set[Quad] = set(
+            parse_quads(graph.nquads(f"<{url}>"), RdfFormat.N_QUADS, lenient=True)
+        )
         assert found
         assert found == oracle.triples(url)
         pages += 1

@@ -19,7 +19,7 @@ import pytest
 from rdfaspider.extract import Limits, Options, extract
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable, options_to_json
 from rdfaspider.extract.pool.process import WorkerProcess
-from rdfaspider.extract.worker import options_from_json
+from rdfaspider.extract.pool.worker import options_from_json
 
 URL = "http://a.test/"
 PAGE = """<html lang=de><title>Füße</title><p property="schema:name">„Ü"</p>

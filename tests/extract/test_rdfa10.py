@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from rdfaspider.extract import _ATTRIBUTES, Limits, Options, extract
 from rdfaspider.extract.document.html import HtmlDocument, namespaces
-from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.labels import Labels
 from rdfaspider.extract.rdfa import is_worth
 from rdfaspider.extract.rdfa.rdfa10 import Processor10
+from rdfaspider.extract.triples.graph import Graph, Labels
 
 Triples = Callable[..., set[str]]
 

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from pyoxigraph import Quad, RdfFormat, parse
 
-from rdfaspider.focus.objectives import gain_of, objective
+from rdfaspider.focus.objectives import objective
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 PAGE = f"""\
@@ -28,8 +29,9 @@ PAGE = f"""\
     ],
 )
 def test_the_gain_of_a_page(text: str, expected: float) -> None:
-    assert gain_of(PAGE, text) == expected
-    assert gain_of(b"", text) == 0.0
+    quads = [quad for quad in parse(PAGE, RdfFormat.N_QUADS) if isinstance(quad, Quad)]
+    assert objective(text).gain(quads) == expected
+    assert objective(text).gain([]) == 0.0
 
 
 def test_only_what_is_new_counts_if_it_is_known() -> None:
@@ -41,8 +43,3 @@ def test_only_what_is_new_counts_if_it_is_known() -> None:
 def test_what_is_no_objective_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no objective"):
         objective(text)
-
-
-def test_what_is_no_data_is_refused() -> None:
-    with pytest.raises(ValueError, match="no N-Quads"):
-        gain_of(b"<broken", "any")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rdfaspider.focus.topics import Classifier, hint_of, parse_topics, read_topics, relevance
 from rdfaspider.focus.topics.ranker import links_of, merge, requested, requests_of, topic_of
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 
 TEXT = """\
 [food]

@@ -11,11 +11,12 @@ import pytest
 import redis
 
 from rdfaspider.frontier import Frontier, UrlView, open_frontier
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.frontier.views.reader import FrontierReader
 from tests.frontier import redis_servers
+from tests.frontier.ahead import AheadAlone, read_ahead_alone
 from tests.frontier.replicas import ReplicatedAlone, replicate_alone, url_of
 from tests.frontier.served import ServedAlone, serve_alone
 from tests.frontier.sharded import ShardedAlone, shard_alone
@@ -29,6 +30,19 @@ SERVERS_OF_ONE_SHARD = (
     "test_a_server_keeps_its_clock_over_a_restart",
     "test_a_host_may_move_while_it_is_being_asked",
     "test_a_thousand_names_of_a_server_are_one",
+)
+
+# A worker that reads ahead gets URLs before the test takes them, so it differs in the moment from which a
+# delay or a lease counts, and in what it has heard of a URL that it holds.
+TO_THE_MOMENT = (
+    "test_links_count_as_soon_as_they_are_found",
+    "test_two_fetches_of_a_host_keep_its_delay",
+    "test_politeness_survives_a_restart",
+    "test_a_better_depth_found_in_flight_reaches_the_links",
+    "test_why_a_url_failed_is_kept",
+    "test_a_host_may_move_while_it_is_being_asked",
+    "test_a_thousand_names_of_a_server_are_one",
+    "test_urls_of_one_host",
 )
 
 
@@ -50,7 +64,7 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
     """Return what people are told of a URL of a frontier that is open."""
     if isinstance(frontier, ShardedAlone):
         frontier = frontier.engine_of(url)
-    elif isinstance(frontier, ServedAlone | ReplicatedAlone):
+    elif isinstance(frontier, ServedAlone | ReplicatedAlone | AheadAlone):
         frontier = frontier.engine
     assert isinstance(frontier, LocalFrontier)
     with FrontierReader(frontier._database._database.path(), delay=0.0) as reader:
@@ -67,6 +81,7 @@ def look(frontier: Frontier, url: str) -> UrlView | None:
         "local-topics",
         "local-harvest",
         *(f"unix-{order}" for order in ORDERS),
+        *(f"ahead-{order}" for order in ORDERS),
         "tcp-breadth",
         "shards-breadth",
         *(
@@ -87,6 +102,11 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
     kind, order = request.param.split("-")
     if kind in ("unix", "tcp"):
         yield partial(serve_alone, tmp_path, order, is_tcp=kind == "tcp")
+        return
+    if kind == "ahead":
+        if request.node.originalname in TO_THE_MOMENT:
+            pytest.skip("the URLs were handed out before the test took them")
+        yield partial(read_ahead_alone, tmp_path, order)
         return
     if kind == "shards":
         if request.node.originalname in SERVERS_OF_ONE_SHARD:

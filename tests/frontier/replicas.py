@@ -16,14 +16,14 @@ from typing import Any, Self
 
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.replica.journal import Journal, unpack
-from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing
-from rdfaspider.frontier.replica.process import PROGRAM, ROOT, task_of
-from rdfaspider.frontier.replica.registry import BEGINNING, Keys, Onlooker, Registry, View
-from rdfaspider.frontier.service.client import ServedFrontier
-from rdfaspider.frontier.service.desk import Desk
-from rdfaspider.frontier.service.server import Service
-from rdfaspider.frontier.service.wire import Address, Security
+from rdfaspider.service.client import ServedFrontier
+from rdfaspider.service.handler import Handler
+from rdfaspider.service.replica.journal import Journal, unpack
+from rdfaspider.service.replica.logged import LoggedFrontier, Standing
+from rdfaspider.service.replica.process import PROGRAM, ROOT, task_of
+from rdfaspider.service.replica.registry import BEGINNING, Keys, Onlooker, Registry, View
+from rdfaspider.service.server import Service
+from rdfaspider.service.wire import Address, Security
 from tests.frontier import redis_servers
 
 
@@ -178,8 +178,8 @@ class Leading:
         self._journal = Journal(self._registry, number, self._standing.position)
         await self._journal.begin(is_whole=True)
         self.engine.record = self._journal.record
-        desk = Desk(self.engine, None, number)
-        self.service = Service(desk, Address(host="127.0.0.1"), Security("secret"))
+        handler = Handler(self.engine, None, number)
+        self.service = Service(handler, Address(host="127.0.0.1"), Security("secret"))
         self.service.commit = self._journal.commit
         await self.service.start()
         self._tasks = [

@@ -12,12 +12,12 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.service.client import ServedFrontier
-from rdfaspider.frontier.service.desk import Desk
-from rdfaspider.frontier.service.server import Service
-from rdfaspider.frontier.service.wire import Address, Security
+from rdfaspider.service.client import ServedFrontier
+from rdfaspider.service.handler import Handler
+from rdfaspider.service.server import Service
+from rdfaspider.service.wire import Address, Security
 
 PROJECT = Path(__file__).parent.parent.parent
 
@@ -88,8 +88,8 @@ class ThreadedService:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
-        self.desk = Desk(engine, clock)
-        self.service = Service(self.desk, address, security or Security())
+        self.handler = Handler(engine, clock)
+        self.service = Service(self.handler, address, security or Security())
         self.run(self.service.start())
 
     @property

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.service.client import ServedFrontier
-from rdfaspider.frontier.service.opening import in_order, open_services
-from rdfaspider.frontier.service.shards import ShardedFrontier
-from rdfaspider.frontier.service.wire import Address
 from rdfaspider.frontier.sharding import shard_of
+from rdfaspider.service.client import ServedFrontier
+from rdfaspider.service.shards.frontier import ShardedFrontier
+from rdfaspider.service.shards.opening import in_order, open_services
+from rdfaspider.service.wire import Address
 from tests.frontier.served import ThreadedService
 
 

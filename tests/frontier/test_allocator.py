@@ -11,9 +11,9 @@ import pytest
 from rdfaspider.focus.topics import hint_of, parse_topics, topic_of
 from rdfaspider.focus.topics.names import keep_names
 from rdfaspider.frontier import Taken
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.service.allocator import Allocator
+from rdfaspider.service.allocator import Allocator
 
 TOPICS = (1, 2, 3, 4)
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, Taken
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.pages import MOST_AT_HAND
-from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.trie import DENIED, DONE, FAILED, LATER, WAITING
-from rdfaspider.frontier.waiting import split
+from rdfaspider.frontier.politeness import Experience, Politeness
+from rdfaspider.frontier.schedule.queue import MOST_AT_HAND
+from rdfaspider.frontier.tables.trie import DENIED, DONE, FAILED, POSTPONED, WAITING
+from rdfaspider.frontier.tables.waiting import entry_of
 from rdfaspider.urls.keys import host_of
 from rdfaspider.urls.own import OwnServers
 
@@ -45,25 +45,25 @@ def check(frontier: LocalFrontier) -> None:
         states[FAILED],
         states[DENIED],
     )
-    assert counts.waiting + counts.in_flight == states[WAITING] + states[LATER]
-    unfinished = Counter(r.depth for r in records.values() if r.state in (WAITING, LATER))
-    stored = dict(enumerate(frontier._counters.unfinished))
+    assert counts.waiting + counts.in_flight == states[WAITING] + states[POSTPONED]
+    unfinished = Counter(r.depth for r in records.values() if r.state in (WAITING, POSTPONED))
+    stored = dict(enumerate(frontier._urls.counters.unfinished))
     assert {depth: count for depth, count in stored.items() if count} == dict(unfinished)
     database = frontier._database
     waiting = {
-        int.from_bytes(key[-5:], "big"): split(data) for key, data in database.waiting.pairs()
+        int.from_bytes(key[-5:], "big"): entry_of(data) for key, data in database.waiting.pairs()
     }
     assert len(waiting) == states[WAITING]
     for key, record in records.items():
         if record.state == WAITING:
-            hint, hops, rest = waiting[record.number]
+            _, _, hint, hops, rest = waiting[record.number]
             assert (hint, hops, host_of(key) + rest) == (record.hint, record.hops, key)
-    assert sum(1 for _ in database.later.pairs()) == states[LATER]
+    assert sum(1 for _ in database.later.pairs()) == states[POSTPONED]
     by_host = Counter((host_of(key), record.state) for key, record in records.items())
     for view in frontier.hosts(0.0):
         host = view.name.split(".")[0]
         own = {state: by_host[(f"test,{host}".encode(), state)] for state in range(5)}
-        assert view.waiting + view.in_flight == own[WAITING] + own[LATER]
+        assert view.waiting + view.in_flight == own[WAITING] + own[POSTPONED]
         assert (view.done, view.failed) == (own[DONE], own[FAILED])
 
 
@@ -97,9 +97,9 @@ def test_a_random_life(tmp_path: Path, order: str, seed: int) -> None:
             else:
                 links = [url() for _ in range(chance.randrange(4))]
                 assert taken.hops <= 5
-                deeper = chance.choice([0, 1])
-                hops = 0 if deeper else (taken.hops + 1) % 6
-                frontier.finish(taken, fate, now, links, deeper=deeper, hops=hops)  # type: ignore[arg-type]
+                depth_step = chance.choice([0, 1])
+                hops = 0 if depth_step else (taken.hops + 1) % 6
+                frontier.finish(taken, fate, now, links, depth_step=depth_step, hops=hops)  # type: ignore[arg-type]
         elif action > 0.97:
             (kill if chance.random() < 0.5 else LocalFrontier.close)(frontier)
             frontier = opened(tmp_path / "frontier", order, now)
@@ -171,7 +171,7 @@ def test_hops_survive_kills_retries_and_shorter_ways(tmp_path: Path) -> None:
     frontier.put(["http://a.test/"], depth=2)
     seed = frontier.take(0.0)
     assert seed
-    frontier.finish(seed, "done", 0.0, ["http://b.test/"], deeper=0, hops=3)
+    frontier.finish(seed, "done", 0.0, ["http://b.test/"], depth_step=0, hops=3)
     kill(frontier)  # in the inbox
     frontier = opened(tmp_path / "frontier", now=1.0, delay=0.0)
     target = frontier.take(1.0)
@@ -204,7 +204,7 @@ def test_hops_of_a_redirect_are_passed_on_with_a_better_depth(tmp_path: Path) ->
         frontier.put(["http://b.test/old?q"], depth=3)
         flying = [frontier.take(0.0) for _ in range(2)]
         old = next(each for each in flying if each and each.depth == 3)
-        frontier.finish(old, "done", 0.0, ["http://c.test/new"], deeper=0, hops=4)
+        frontier.finish(old, "done", 0.0, ["http://c.test/new"], depth_step=0, hops=4)
         new = frontier.take(0.0)
         assert new and new.hops == 4
         frontier.finish(new, "done", 0.0, ["http://d.test/too?deep"])
@@ -218,9 +218,9 @@ def test_what_is_linked_to_as_well_was_not_found_by_redirects(tmp_path: Path) ->
     with opened(tmp_path / "frontier", delay=0.0) as frontier:
         frontier.put(["http://a.test/1", "http://b.test/2"])
         flying = [frontier.take(0.0) for _ in range(2)]
-        for each, hops, deeper in zip(flying, (2, 0), (0, 1), strict=True):
+        for each, hops, depth_step in zip(flying, (2, 0), (0, 1), strict=True):
             assert each
-            frontier.finish(each, "done", 0.0, ["http://c.test/"], deeper=deeper, hops=hops)
+            frontier.finish(each, "done", 0.0, ["http://c.test/"], depth_step=depth_step, hops=hops)
         both = frontier.take(0.0)
         assert both and (both.depth, both.hops) == (0, 0)
 
@@ -263,8 +263,8 @@ def test_a_page_may_borrow_from_a_host_at_its_own_server(tmp_path: Path) -> None
     with LocalFrontier(str(tmp_path / "frontier"), politeness=politeness) as frontier:
         frontier.put(["http://a.test/", "http://b.test/"])
         frontier.wait(0.0)
-        for number, _ in frontier.unplaced(9):
-            frontier.place(number, "192.0.2.1")
+        for number, _ in frontier.hosts_to_resolve(9):
+            frontier.set_address(number, "192.0.2.1")
         page = frontier.take(0.0)
         assert page
         assert frontier.borrow(page.host, "http://c.test/", "192.0.2.1", 0.0) == 0.0
@@ -282,7 +282,7 @@ def test_there_is_no_politeness_with_own_servers_alone(tmp_path: Path) -> None:
     with LocalFrontier(path, politeness=politeness) as frontier:
         frontier.put([f"http://{host}/{n}" for host in hosts for n in range(4)])
         frontier.wait(0.0)
-        unplaced = dict((name, number) for number, name in frontier.unplaced(9))
+        unplaced = dict((name, number) for number, name in frontier.hosts_to_resolve(9))
         assert set(unplaced) == {"near.test", "far.test", "further.test"}
         addresses = {
             "near.test": "192.168.0.9",
@@ -290,17 +290,17 @@ def test_there_is_no_politeness_with_own_servers_alone(tmp_path: Path) -> None:
             "further.test": "192.0.2.1",
         }
         for name, number in unplaced.items():
-            frontier.place(number, addresses[name])
+            frontier.set_address(number, addresses[name])
         taken = []
         while (url := frontier.take(0.0)) is not None:
             taken.append(url)
-            frontier.report(url.host, 0.0, refused=True)
+            frontier.report(url.host, 0.0, Experience(refused=True))
         of = Counter(url.url.split("/")[2] for url in taken)
         assert of == {"127.0.0.1": 4, "mine.test": 4, "near.test": 4, "far.test": 1}
         for url in taken:
             frontier.release(url, 0.0)
         near = next(url for url in taken if "near.test" in url.url)
-        frontier.place(near.host, "192.0.2.7")
+        frontier.set_address(near.host, "192.0.2.7")
     with LocalFrontier(path, politeness=politeness, now=1.0) as frontier:
         urls = [url.url for _ in range(20) if (url := frontier.take(1.0)) is not None]
         of = Counter(url.split("/")[2] for url in urls)
@@ -315,8 +315,8 @@ def test_without_clocks_of_servers_own_ones_are_known_by_their_address_all_the_s
     with LocalFrontier(str(tmp_path / "frontier"), politeness=politeness) as frontier:
         frontier.put([f"http://{host}.test/{n}" for host in ("near", "far") for n in range(3)])
         frontier.wait(0.0)
-        for number, name in frontier.unplaced(9):
-            frontier.place(number, "10.0.0.1" if name == "near.test" else "192.0.2.1")
+        for number, name in frontier.hosts_to_resolve(9):
+            frontier.set_address(number, "10.0.0.1" if name == "near.test" else "192.0.2.1")
         urls = [taken.url for _ in range(6) if (taken := frontier.take(0.0)) is not None]
         assert len([url for url in urls if "near" in url]) == 3
         assert len([url for url in urls if "far" in url]) == 1
@@ -339,7 +339,7 @@ def test_memory_does_not_grow_with_the_urls_of_sleeping_hosts(tmp_path: Path) ->
         while (taken := frontier.take(0.0)) is not None:
             frontier.finish(taken, "done", 0.0)
         assert frontier.counts().done == 2_000
-        assert len(frontier._loaded) <= MOST_AT_HAND + 2_000
+        assert len(frontier._queue) <= MOST_AT_HAND + 2_000
 
 
 def test_many_retries_do_not_get_slower(tmp_path: Path) -> None:

@@ -299,7 +299,7 @@ def test_a_redirect_is_no_deeper(opener: Opener) -> None:
         frontier.put(["http://a.test/old"])
         old = frontier.take(0.0)
         assert old
-        frontier.finish(old, "done", 0.0, ["http://b.test/new"], deeper=0)
+        frontier.finish(old, "done", 0.0, ["http://b.test/new"], depth_step=0)
         assert drain(frontier) == ["http://b.test/new"]
 
 
@@ -314,7 +314,7 @@ def test_redirects_are_counted_through_postponements(opener: Opener) -> None:
             taken = frontier.take(now + 1)
             assert taken and (taken.depth, taken.hops) == (0, number)
             links = [f"http://h{number + 1}.test/"]
-            frontier.finish(taken, "done", now + 1, links, deeper=0, hops=taken.hops + 1)
+            frontier.finish(taken, "done", now + 1, links, depth_step=0, hops=taken.hops + 1)
         last = frontier.take(70.0)
         assert last and last.hops == 6
         frontier.finish(last, "done", 71.0, ["http://h0.test/page"])
@@ -526,9 +526,9 @@ def test_a_second_opener_is_told_what_to_do(opener: Opener) -> None:
 
 def placed(frontier: Frontier, address: str = "192.0.2.1") -> list[str]:
     """Place every host that waits for it at one address; return their names."""
-    hosts = frontier.unplaced(100)
+    hosts = frontier.hosts_to_resolve(100)
     for host, _ in hosts:
-        frontier.place(host, address)
+        frontier.set_address(host, address)
     return sorted(name for _, name in hosts)
 
 
@@ -539,21 +539,21 @@ def test_where_servers_matter_nothing_is_taken_of_a_host_before_it_is_placed(
         frontier.put([*urls("a", 2), *urls("b", 2)])
         assert frontier.take(0.0) is None
         assert frontier.wait(0.0) == 60.0, "there is work, as soon as they are placed"
-        assert sorted(name for _, name in frontier.unplaced(9)) == ["a.test", "b.test"]
-        assert frontier.unplaced(9) == [], "each is named once"
+        assert sorted(name for _, name in frontier.hosts_to_resolve(9)) == ["a.test", "b.test"]
+        assert frontier.hosts_to_resolve(9) == [], "each is named once"
         assert frontier.take(59.0) is None
         frontier.take(60.0)
-        assert len(frontier.unplaced(1)) == 1, "and again after the time of a lease"
+        assert len(frontier.hosts_to_resolve(1)) == 1, "and again after the time of a lease"
 
 
 def test_where_servers_do_not_matter_no_host_waits_to_be_placed(opener: Opener) -> None:
     with opener() as frontier:
         frontier.put(urls("a", 2))
         frontier.wait(0.0)
-        assert frontier.unplaced(9) == []
+        assert frontier.hosts_to_resolve(9) == []
         taken = frontier.take(0.0)
         assert taken
-        frontier.place(taken.host, "192.0.2.1")
+        frontier.set_address(taken.host, "192.0.2.1")
         assert frontier.take(0.0) is None
 
 
@@ -578,9 +578,9 @@ def test_servers_are_independent(opener: Opener) -> None:
     with opener(delay=1.0, server_delay=5.0) as frontier:
         frontier.put([*urls("a", 3), *urls("b", 3), *urls("c", 3)])
         frontier.wait(0.0)
-        for number, (host, _) in enumerate(frontier.unplaced(9)):
+        for number, (host, _) in enumerate(frontier.hosts_to_resolve(9)):
             # An empty address is a server of its own.
-            frontier.place(host, ["192.0.2.1", "2001:db8::1", ""][number])
+            frontier.set_address(host, ["192.0.2.1", "2001:db8::1", ""][number])
         assert sum(frontier.take(0.0) is not None for _ in range(4)) == 3
 
 
@@ -594,7 +594,7 @@ def test_a_server_keeps_its_clock_over_a_restart(opener: Opener) -> None:
         frontier.finish(taken, "done", 101.0)
     with opener(delay=1.0, server_delay=5.0, now=102.0) as frontier:
         frontier.wait(102.0)
-        assert frontier.unplaced(9) == [], "the places are known"
+        assert frontier.hosts_to_resolve(9) == [], "the places are known"
         assert frontier.take(105.9) is None
         assert frontier.take(106.0)
 
@@ -603,13 +603,13 @@ def test_a_host_may_move_while_it_is_being_asked(opener: Opener) -> None:
     with opener(delay=1.0, server_delay=5.0) as frontier:
         frontier.put([*urls("a", 3), *urls("b", 3), *urls("c", 3)])
         frontier.wait(0.0)
-        hosts = {name: host for host, name in frontier.unplaced(9)}
-        frontier.place(hosts["a.test"], "192.0.2.1")
+        hosts = {name: host for host, name in frontier.hosts_to_resolve(9)}
+        frontier.set_address(hosts["a.test"], "192.0.2.1")
         moving = frontier.take(0.0)
         assert moving and moving.host == hosts["a.test"]
-        frontier.place(hosts["b.test"], "192.0.2.1")
-        frontier.place(hosts["c.test"], "192.0.2.2")
-        frontier.place(moving.host, "192.0.2.2")
+        frontier.set_address(hosts["b.test"], "192.0.2.1")
+        frontier.set_address(hosts["c.test"], "192.0.2.2")
+        frontier.set_address(moving.host, "192.0.2.2")
         taken = frontier.take(5.0)
         assert taken and taken.host == hosts["b.test"], "the old server is free, the new one is not"
         frontier.finish(moving, "done", 6.0)

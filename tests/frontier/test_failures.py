@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rdfaspider.frontier.database import ADDED_FAMILIES, Database
-from rdfaspider.frontier.failures import Failure, Failures, tidy
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.frontier.tables.database import ADDED_FAMILIES, Database
+from rdfaspider.frontier.tables.failures import Failure, Failures, tidy
+from rdfaspider.frontier.views.reader import FrontierReader
 
 
 def opened(path: Path, **options: object) -> LocalFrontier:

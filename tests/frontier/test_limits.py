@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 import rdfaspider.settings
-from rdfaspider.frontier.admission import within_depth, within_host
-from rdfaspider.frontier.hosts import Host
+from rdfaspider.frontier.engine.admission import within_depth, within_host
 from rdfaspider.frontier.limits import SETTINGS, FrontierLimits, explain
+from rdfaspider.frontier.schedule.hosts import Host
 
 
 def test_every_reason_names_a_setting() -> None:

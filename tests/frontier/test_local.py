@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, open_frontier
-from rdfaspider.frontier.database import Database
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.frontier.tables.database import Database
+from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.urls.keys import to_url
 
 COUNT = 400
@@ -236,8 +236,8 @@ def by_server(path: Path, **options: Any) -> LocalFrontier:
 
 def place_all(frontier: LocalFrontier) -> None:
     frontier.wait(0.0)
-    for host, _ in frontier.unplaced(100):
-        frontier.place(host, "192.0.2.1")
+    for host, _ in frontier.hosts_to_resolve(100):
+        frontier.set_address(host, "192.0.2.1")
 
 
 def test_a_page_that_waits_again_takes_no_second_place_at_its_server(tmp_path: Path) -> None:
@@ -268,13 +268,13 @@ def test_servers_without_work_are_forgotten_after_a_restart(tmp_path: Path) -> N
     with by_server(tmp_path) as frontier:
         frontier.put([f"https://h{number}.example/" for number in range(20)])
         frontier.wait(0.0)
-        for host, name in frontier.unplaced(100):
-            frontier.place(host, f"192.0.2.{name[1:].partition('.')[0]}")
+        for host, name in frontier.hosts_to_resolve(100):
+            frontier.set_address(host, f"192.0.2.{name[1:].partition('.')[0]}")
         while (taken := frontier.take(1.0)) is not None:
             frontier.finish(taken, "done", 1.0)
     with by_server(tmp_path, now=2.0) as frontier:
         assert frontier.take(100.0) is None
-        assert not frontier._turns._servers
+        assert not frontier._schedule.servers
 
 
 def test_contexts_belong_to_links(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings, strategies
 from rdfaspider.focus.topics import hint_of, topic_of
 from rdfaspider.focus.topics.ranker import judgement, requests_of, score_of
 from rdfaspider.frontier import Frontier, Taken
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.orders.harvest import HarvestOrder
 from rdfaspider.frontier.orders.profit import best, profit
 from rdfaspider.frontier.politeness import Politeness
@@ -421,7 +421,7 @@ def test_the_heap_of_ready_hosts_is_swept(tmp_path: Path) -> None:
             assert url
             links = [f"{front}{page}" for front in fronts]
             order.finish(url, "done", 0.0, links)
-        assert len(order._turns._ready) <= 64 + 4 * 30 + 30
+        assert len(order._schedule._ready) <= 64 + 4 * 30 + 30
 
 
 def test_after_a_restart_harvest_sees_what_waits_beside_what_comes(tmp_path: Path) -> None:

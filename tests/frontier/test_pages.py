@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.frontier.database import Database
-from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.pages import MOST_OF_A_HOST, QUEUE_PAGE, Diversity, Inbox, spread
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.schedule.queue import MOST_OF_A_HOST, QUEUE_PAGE, Diversity, spread
+from rdfaspider.frontier.tables.database import Database
+from rdfaspider.frontier.tables.inbox import Inbox
 
 
 def test_the_example_of_the_paper_is_spread() -> None:

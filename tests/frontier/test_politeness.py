@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rdfaspider.frontier.hosts import Host
-from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.politeness import Experience, Politeness
+from rdfaspider.frontier.schedule.hosts import Host
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def host() -> Host:
 def test_the_longest_pause_counts(host: Host) -> None:
     rules = Politeness(delay=2.0, latency_factor=5.0, longest_adaptive=20.0)
     assert rules.pause(host) == 2.0
-    rules.note_answer(host, latency=1.0)
+    rules.learn(host, 0.0, Experience(1.0))
     assert rules.pause(host) == 5.0
     host.crawl_delay = 7.0
     assert rules.pause(host) == 7.0
@@ -31,7 +31,7 @@ def test_wire_asks_large_sites_more_often(host: Host) -> None:
 
 
 def test_a_refusal_with_a_time_is_taken_at_its_word(host: Host) -> None:
-    Politeness().note_refusal(host, 100.0, wanted=30.0)
+    Politeness().learn(host, 100.0, Experience(refused=True, wanted=30.0))
     assert host.blocked == 130.0
 
 
@@ -39,13 +39,13 @@ def test_refusals_without_a_time_double_and_are_forgiven(host: Host) -> None:
     rules = Politeness(first_backoff=60.0, forgiven_after=1800.0)
     now, waits = 0.0, []
     for _ in range(14):
-        rules.note_refusal(host, now, wanted=None)
+        rules.learn(host, now, Experience(refused=True, wanted=None))
         waits.append(host.blocked - now)
         now = host.blocked
     assert waits[:4] == [60.0, 120.0, 240.0, 480.0]
     assert waits[-1] == 86_400.0
     now += 1801.0
-    rules.note_refusal(host, now, wanted=None)
+    rules.learn(host, now, Experience(refused=True, wanted=None))
     assert host.blocked - now == 60.0
 
 
@@ -53,7 +53,7 @@ def test_hosts_refused_together_do_not_come_back_together() -> None:
     rules = Politeness()
     hosts = [Host(b"test,a", number) for number in range(50)]
     for host in hosts:
-        rules.note_refusal(host, 0.0, wanted=None)
+        rules.learn(host, 0.0, Experience(refused=True, wanted=None))
     times = {host.blocked for host in hosts}
     assert len(times) > 40
     assert min(times) >= 60.0 and max(times) <= 66.0
@@ -62,12 +62,12 @@ def test_hosts_refused_together_do_not_come_back_together() -> None:
 def test_failures_in_a_row_slow_and_park_a_host(host: Host) -> None:
     rules = Politeness(first_backoff=60.0, failures_in_a_row=3)
     for _ in range(3):
-        rules.note_failure(host, 0.0)
+        rules.learn(host, 0.0, Experience())
     assert host.blocked == 0.0, "bad luck"
-    rules.note_failure(host, 0.0)
+    rules.learn(host, 0.0, Experience())
     assert host.blocked == 60.0
-    rules.note_failure(host, 60.0)
+    rules.learn(host, 60.0, Experience())
     assert host.blocked == 180.0
-    rules.note_answer(host, 0.1)
-    rules.note_failure(host, 500.0)
+    rules.learn(host, 0.0, Experience(0.1))
+    rules.learn(host, 500.0, Experience())
     assert host.blocked == 180.0, "an answer between makes up for all"

@@ -8,7 +8,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from rdfaspider.frontier import Taken
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from tests.frontier.virtual import Member, Room
 
@@ -50,11 +50,11 @@ class Watched:
 
     @property
     def held(self) -> dict[Taken, int]:
-        return self.member.frontier._talk.held
+        return self.member.frontier._session.held
 
     @property
     def at_hand(self) -> list[Taken]:
-        return list(self.member.frontier._talk.at_hand)
+        return list(self.member.frontier._session.at_hand)
 
     def land(self, member: Member, taken: Taken, now: float) -> None:
         member.frontier.finish(taken, "done", now, gain=1.0)

@@ -12,15 +12,26 @@ from pathlib import Path
 import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, Taken
-from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.replica import Gone, end
-from rdfaspider.frontier.replica.client import ReplicatedFrontier
-from rdfaspider.frontier.replica.journal import Journal, unpack
-from rdfaspider.frontier.replica.logged import LoggedFrontier, Standing
-from rdfaspider.frontier.replica.node import Node, _Unfit
-from rdfaspider.frontier.replica.registry import BEGINNING, Keys, Registry, View, shard_url
-from rdfaspider.frontier.replica.sharded import agree_on_shards
-from rdfaspider.frontier.service.desk import Desk
+from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.frontier.politeness import Experience
+from rdfaspider.service.handler import Handler
+from rdfaspider.service.messages import (
+    Exchange,
+    Greeting,
+    Hold,
+    Leave,
+    Operations,
+    Put,
+    SetAddress,
+    SlowDown,
+)
+from rdfaspider.service.replica import Gone, end
+from rdfaspider.service.replica.client import ReplicatedFrontier
+from rdfaspider.service.replica.journal import Journal, unpack
+from rdfaspider.service.replica.logged import LoggedFrontier, Standing
+from rdfaspider.service.replica.node import Node, _Unfit
+from rdfaspider.service.replica.registry import BEGINNING, Keys, Registry, View, shard_url
+from rdfaspider.service.replica.sharded import agree_on_shards
 from tests.frontier import redis_servers
 from tests.frontier.replicas import NodeProcess, await_leader, await_standby, url_of, view_of
 
@@ -252,7 +263,7 @@ def test_a_copy_does_what_was_done_and_twice_does_no_harm(pair: Pair) -> None:
     now = 0.0
     for number, state in enumerate(("done", "failed", "denied", "done") * 5):
         taken = take(one, now)
-        one.report(taken.host, now, latency=0.5)
+        one.report(taken.host, now, Experience(0.5))
         if number % 7 == 3:
             one.retry(taken, now, 5.0, reason="503", status=503)
         else:
@@ -282,9 +293,9 @@ def test_a_copy_does_what_was_done_and_twice_does_no_harm(pair: Pair) -> None:
 
 def test_an_end_of_a_url_that_a_copy_does_not_know_leads_to_its_links_still(pair: Pair) -> None:
     _, other, _ = pair
-    other.do("end", "http://new.test/", 3, "done", 1.0, ["http://b.test/"], {"deeper": 1})
+    other.do("end", "http://new.test/", 3, "done", 1.0, ["http://b.test/"], {"depth_step": 1})
     assert take(other, 1.0).url == "http://b.test/"
-    other.do("end", "http://new.test/", 15, "done", 1.0, ["http://c.test/"], {"deeper": 1})
+    other.do("end", "http://new.test/", 15, "done", 1.0, ["http://c.test/"], {"depth_step": 1})
     assert other.counts().seen == 1, "that is beyond the depth"
 
 
@@ -293,16 +304,10 @@ def test_an_operation_that_nobody_knows_is_refused(pair: Pair) -> None:
         pair[1].do("explode")
 
 
-def greeting(name: str, holds: list[tuple[int, str, int]]) -> dict[str, object]:
-    return {
-        "name": name,
-        "run": "1",
-        "now": 1.0,
-        "about": {},
-        "watch": [],
-        "grants": 9,
-        "holds": holds,
-    }
+def greeting(name: str, holds: list[Hold]) -> Greeting:
+    return Greeting(
+        name=name, run="run", now=0.0, about={}, watched=[], grants=0, holds=holds, server_turns=[]
+    )
 
 
 def test_hosts_have_other_numbers_in_each_copy_and_workers_need_not_know(tmp_path: Path) -> None:
@@ -315,16 +320,16 @@ def test_hosts_have_other_numbers_in_each_copy_and_workers_need_not_know(tmp_pat
             for url in known:
                 frontier.put([url])
                 frontier.counts()
-        desk = Desk(one, None, 1)
-        worker, _ = desk.greet(greeting("worker", []))
-        message = {"number": 1, "now": 1.0, "did": [], "want": 1}
-        grant, url, _, _, _, host, *_ = desk.exchange(worker, message)["taken"][0]
-        desk = Desk(other, None, 2)
-        worker, told = desk.greet(greeting("worker", [(grant, url, host)]))
-        assert told["kept"] == [grant]
-        unknown = [["slow", (1 << 32) + 77, 99.0, None], ["place", 5, "192.0.2.1"]]
-        did = [["slow", host, 7.0, None], *unknown]
-        desk.exchange(worker, {"number": 2, "now": 2.0, "did": did})
+        handler = Handler(one, None, 1)
+        worker, _ = handler.greet(greeting("worker", []))
+        (granted,) = handler.exchange(worker, Exchange(number=1, now=1.0, want=1)).granted
+        grant, url, host = granted.grant, granted.url, granted.host
+        handler = Handler(other, None, 2)
+        worker, told = handler.greet(greeting("worker", [Hold(grant, url, host)]))
+        assert told.kept == [grant]
+        unknown = (SlowDown((1 << 32) + 77, 99.0, None), SetAddress(5, "192.0.2.1"))
+        did: list[Operations] = [SlowDown(host, 7.0, None), *unknown]
+        handler.exchange(worker, Exchange(number=2, now=2.0, did=did))
         delays = {view.name: view.delay for view in other.hosts(2.0)}
         name = url.split("/")[2]
         assert delays == {"a.test": 1.0, "b.test": 1.0, name: 7.0}
@@ -342,7 +347,7 @@ class Worker(ReplicatedFrontier):
 
     def _leave(self) -> None:
         super()._leave()
-        self._talk.ask("leave", 10)
+        self._session.ask(Leave(), type(None), 10)
 
 
 def ordered(url: str, *nodes: NodeProcess) -> tuple[NodeProcess, NodeProcess]:
@@ -417,9 +422,9 @@ def test_a_paused_leader_that_wakes_too_late_acknowledges_nothing(url: str, tmp_
             finish(worker, 5)
             await_standby(url, two)
             one.pause()
-            held = worker._talk
-            held.do("put", ["http://late.test/"], 0, [])
-            held.begin({})  # it is in the buffers of the leader, which sleeps
+            held = worker._session
+            held.do(Put(["http://late.test/"], 0, [], 0))
+            held.begin(Exchange())  # it is in the buffers of the leader, which sleeps
             assert await_leader(url, two) is two
             one.resume()
             held.settle(60)

@@ -14,14 +14,24 @@ from typing import Any
 import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, Taken
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.service import BEAT, DEAD_AFTER
-from rdfaspider.frontier.service.client import ServedFrontier
-from rdfaspider.frontier.service.desk import WORKERS, Desk
-from rdfaspider.frontier.service.logbook import Logbook
-from rdfaspider.frontier.service.server import Service
-from rdfaspider.frontier.service.wire import (
+from rdfaspider.service import BEAT, DEAD_AFTER, wire, workers
+from rdfaspider.service.client import ServedFrontier
+from rdfaspider.service.handler import Handler
+from rdfaspider.service.messages import (
+    End,
+    Exchange,
+    Greeting,
+    Hello,
+    ListHosts,
+    Operations,
+    Put,
+    Retry,
+    SetNote,
+)
+from rdfaspider.service.server import Service
+from rdfaspider.service.wire import (
     LARGE,
     SMALL,
     Address,
@@ -30,6 +40,7 @@ from rdfaspider.frontier.service.wire import (
     WireError,
     pack,
 )
+from rdfaspider.service.workerlog import WorkerLog
 from tests.frontier.served import ThreadedService
 
 
@@ -92,7 +103,7 @@ def take(frontier: ServedFrontier) -> Taken:
 
 def settle(frontier: ServedFrontier) -> None:
     """Wait until everything is told."""
-    frontier._talk.exchange({"look": "exact"}, 10)
+    frontier._session.exchange(Exchange(look="exactly"), 10)
 
 
 URLS = [f"http://h{number}.test/" for number in range(40)]
@@ -153,9 +164,9 @@ def test_a_message_whose_reply_was_lost_is_not_done_twice(served: Served) -> Non
         taken = one.take(0.0)
         assert taken is not None
         one.finish(taken, "failed", 0.0, reason="404")
-        worker = served.threaded.desk.workers["one"]
-        again = {"number": worker.number, "did": [["put", ["http://new.test/"], 0, []]]}
-        assert served.threaded.desk.exchange(worker, again) == worker.reply
+        (worker,) = served.threaded.handler.workers
+        again = Exchange(number=worker.number, did=[Put(["http://new.test/"], 0, [], 0)])
+        assert served.threaded.handler.exchange(worker, again) == worker.reply
         assert one.counts().seen == len(URLS)
 
 
@@ -166,8 +177,8 @@ def test_a_connection_that_breaks_costs_nothing(served: Served) -> None:
         while len(found) < len(URLS):
             taken = take(one)
             found.append(taken.url)
-            if len(found) % 7 == 0 and one._line._socket is not None:
-                one._line._socket.shutdown(socket.SHUT_RDWR)
+            if len(found) % 7 == 0 and one._connection._socket is not None:
+                one._connection._socket.shutdown(socket.SHUT_RDWR)
             one.finish(taken, "done", 0.0)
         settle(one)
         assert sorted(found) == sorted(URLS)
@@ -181,14 +192,14 @@ def test_a_service_that_comes_back_knows_what_its_workers_hold(served: Served) -
         settle(one)
         served.stop()
         served.start()
-        assert served.threaded.desk.is_waiting_for_workers(served.clock.now)
+        assert served.threaded.handler.is_waiting_for_workers(served.clock.now)
         with served.worker("other", read_ahead=64) as other:
             settle(other)
             assert other.take(0.0) is None, "one may come back with anything"
             settle(one)
-            others = {take(other).url for _ in range(len(URLS) - len(one._talk.held))}
+            others = {take(other).url for _ in range(len(URLS) - len(one._session.held))}
             assert held.url not in others
-            assert not others & {taken.url for taken in one._talk.held}
+            assert not others & {taken.url for taken in one._session.held}
         one.finish(held, "done", 0.0)
         settle(one)
         assert one.counts().done == 1
@@ -205,7 +216,7 @@ def test_a_worker_that_holds_many_long_urls_can_come_back(served: Served) -> Non
         assert one.counts().in_flight == len(urls)
         for taken in held:
             assert taken is not None
-            one._talk.end(taken, "end", "done", [], {"reason": "", "status": 0})
+            one._session.end(taken, lambda grant: End(grant, "done", [], {}))
         assert one.counts().done == len(urls)
 
 
@@ -214,20 +225,20 @@ def test_a_turn_that_was_lent_is_lent_once(served: Served) -> None:
         url = "http://victim.test/robots.txt"
         eventually(lambda: one.borrow(None, url, "", 0.0) == 0.0)
         settle(one)
-        assert one._talk.lent == {}
-        assert one._talk.borrowing == {}
+        assert one._session.lent == {}
+        assert one._session.borrowing == {}
 
 
 def test_what_is_at_hand_goes_back_when_all_are_told_to_pause(served: Served) -> None:
     with served.worker("one") as one:
         one.put(URLS)
         take(one)
-        eventually(lambda: (one.counts(), one._talk.at_hand)[1])
+        eventually(lambda: (one.counts(), one._session.at_hand)[1])
         with served.worker(onlooks=True, read_ahead=0) as onlooker:
             onlooker.tell("state", "pause")
         settle(one)
         settle(one)
-        assert len(one._talk.held) == 1
+        assert len(one._session.held) == 1
         assert one.counts().in_flight == 1
 
 
@@ -249,7 +260,7 @@ def test_nobody_waits_for_ever_for_workers_that_do_not_come_back(served: Served)
     one.put(URLS[:1])
     take(one)
     settle(one)
-    one._line.close()  # it is gone, without a word
+    one._connection.close()  # it is gone, without a word
     served.stop()
     served.start()
     with served.worker("other") as other:
@@ -267,7 +278,7 @@ def test_a_worker_that_is_not_heard_of_is_taken_for_dead(served: Served) -> None
     with served.worker("other") as other:
         served.clock.now += DEAD_AFTER + 1
         settle(other)
-        served.threaded.loop.call_soon_threadsafe(served.threaded.desk.bury_the_dead)
+        served.threaded.loop.call_soon_threadsafe(served.threaded.handler.bury_the_dead)
         assert take(other).url == lost.url
         one.finish(lost, "failed", 0.0)
         settle(one)  # it is let in again, but holds nothing
@@ -282,11 +293,11 @@ def test_nobody_is_taken_for_dead_while_nobody_can_be_answered(served: Served) -
     settle(one)
     served.threaded.service.is_cut_off = lambda: True
     served.clock.now += DEAD_AFTER + 1
-    worker = served.threaded.desk.workers["one"]
+    (worker,) = served.threaded.handler.workers
     eventually(lambda: worker.heard == served.clock.now)
     served.threaded.service.is_cut_off = lambda: False
     time.sleep(BEAT + 0.2)
-    assert list(served.threaded.desk.workers) == ["one"]
+    assert [worker.name for worker in served.threaded.handler.workers] == ["one"]
     assert served.engine.in_flight == 1
     one.close()
 
@@ -295,7 +306,7 @@ def test_a_name_is_one_worker(served: Served) -> None:
     with served.worker("one"), pytest.raises(FrontierUnavailable, match="in use by another worker"):
         served.worker("one")
     with served.worker("one"):
-        assert list(served.threaded.desk.workers) == ["one"]
+        assert [worker.name for worker in served.threaded.handler.workers] == ["one"]
 
 
 # --- notes ---
@@ -330,7 +341,7 @@ def test_all_workers_can_be_told_to_pause_and_how_long_to_wait(served: Served) -
                 onlooker.tell("delay", "-1")
         with served.worker(onlooks=True, read_ahead=0) as onlooker:
             onlooker.tell("state", "run")
-            assert [worker["name"] for worker in onlooker.workers()] == ["one"]
+            assert [worker.name for worker in onlooker.workers()] == ["one"]
         settle(one)
         take(one)
         assert served.engine.politeness.delay == 7.5
@@ -357,11 +368,9 @@ def test_failed_urls_can_be_looked_at_and_requeued(served: Served) -> None:
 
 def test_what_workers_log_is_kept_in_one_place(served: Served) -> None:
     with served.worker("one") as one, served.worker("other") as other:
-        one.lines = lambda: [(0.0, "WARNING", "a\nb"), (1.0, "INFO", "c")]
-        other.lines = lambda: [(2.0, "ERROR", "d \x1b[2J")]
-        for frontier in (one, other):
-            frontier._talk.exchange({"look": True, "log": frontier.lines()}, 10)
-            frontier.lines = list
+        first = [(0.0, "WARNING", "a\nb"), (1.0, "INFO", "c")]
+        for frontier, lines in ((one, first), (other, [(2.0, "ERROR", "d \x1b[2J")])):
+            frontier._session.exchange(Exchange(log=lines), 10)
         with served.worker(onlooks=True, read_ahead=0) as onlooker:
             assert onlooker.log(10, "INFO") == [
                 "1970-01-01 00:00:00 WARNING [one] a / b",
@@ -373,13 +382,13 @@ def test_what_workers_log_is_kept_in_one_place(served: Served) -> None:
 
 
 def test_the_log_of_all_workers_is_bounded(tmp_path: Path) -> None:
-    logbook = Logbook(str(tmp_path / "frontier"))
+    log = WorkerLog(str(tmp_path / "frontier"))
     for _ in range(30):
-        logbook.write("one", [(0.0, "INFO", "x" * 3_000)] * 200)
+        log.write("one", [(0.0, "INFO", "x" * 3_000)] * 200)
     files = list(tmp_path.iterdir())
     assert len(files) == 2
     assert sum(file.stat().st_size for file in files) < 10_000_000
-    assert len(logbook.last(50, "INFO")) == 50
+    assert len(log.last(50, "INFO")) == 50
 
 
 # --- who is let in ---
@@ -399,10 +408,10 @@ def connect(served: Served) -> socket.socket:
         (SMALL + 1).to_bytes(4, "big"),
         b"\0\0\0\2[]",
         b"\0\0\0\3{x}",
-        pack({"challenge": 1, "proof": 2}),
-        pack({"ask": "hosts", "begin": True}),
-        pack({"number": 1, "did": [["put", URLS, 0, []]]}),
-        b"\0\0\x20\0" + b"[" * 0x2000,
+        pack(Hello(1, "challenge")),
+        pack(ListHosts(True)),
+        pack(Exchange(number=1, did=[Put(URLS, 0, [], 0)])),
+        b"\0\0\x20\0" + b"\x91" * 0x2000,
     ],
 )
 def test_whoever_says_something_else_is_hung_up_on(served: Served, said: bytes) -> None:
@@ -419,9 +428,9 @@ def test_whoever_says_something_else_is_hung_up_on(served: Served, said: bytes) 
 @pytest.mark.parametrize("did", [[["no such", 1]], [["end"]], [["put", 5, 0, []]], 7, [[]]])
 def test_a_worker_that_makes_no_sense_is_told(served: Served, did: Any) -> None:
     with served.worker("one") as one, served.worker("two", read_ahead=0) as two:
-        two._talk.did = did
+        two._session.did = did
         with pytest.raises(FrontierUnavailable, match="cannot read this worker"):
-            two._talk.exchange({}, 10)
+            two._session.exchange(Exchange(), 10)
         one.put(URLS[:1])
         take(one)
 
@@ -449,12 +458,12 @@ def test_a_service_that_does_not_know_the_secret_is_not_trusted(served: Served) 
 
 
 def test_nothing_listens_beyond_this_machine_without_a_secret(served: Served) -> None:
-    desk = served.threaded.desk
+    handler = served.threaded.handler
     with pytest.raises(FrontierUnavailable, match="anybody in who reaches"):
-        Service(desk, Address.parse("frontier://0.0.0.0"), Security())
-    Service(desk, Address.parse("frontier://0.0.0.0"), Security(secret="x"))
+        Service(handler, Address.parse("frontier://0.0.0.0"), Security())
+    Service(handler, Address.parse("frontier://0.0.0.0"), Security(secret="x"))
     with pytest.raises(FrontierUnavailable, match="too long"):
-        Service(desk, Address(path="/tmp/" + "x" * 200), Security())
+        Service(handler, Address(path="/tmp/" + "x" * 200), Security())
 
 
 def test_no_service_is_said_in_a_sentence(tmp_path: Path) -> None:
@@ -478,7 +487,7 @@ def test_workers_and_service_can_talk_by_tls(tmp_path: Path) -> None:
     served.start()
     worker = Security("secret", str(certificate))
     with served.worker("one", security=worker) as one:
-        assert isinstance(one._line._socket, ssl.SSLSocket)
+        assert isinstance(one._connection._socket, ssl.SSLSocket)
         one.put(URLS[:1])
         take(one)
     served.stop()
@@ -488,7 +497,15 @@ def test_frames_are_bounded() -> None:
     frames = Frames(10)
     with pytest.raises(WireError, match="1,000 bytes"):
         frames.feed((1000).to_bytes(4, "big"))
-    assert Frames(LARGE).feed(pack({"a": 1}) + pack({"b": 2})[:5]) == [{"a": 1}]
+    one, two = pack(Exchange(number=1)), pack(Exchange(number=2))
+    assert Frames(LARGE).feed(one + two[:5]) == [one[4:]]
+
+
+def test_what_is_in_no_encoding_is_told_nevertheless() -> None:
+    did: list[Operations] = [SetNote("a", b"\xff"), Retry(1, 0.0, "\ud800", 0)]
+    told = wire.said.read(pack(Exchange(log=[(0.0, "INFO", "caf\udce9")], did=did))[4:])
+    did = [SetNote("a", b"\xff"), Retry(1, 0.0, "?", 0)]
+    assert told == Exchange(log=[(0.0, "INFO", "caf?")], did=did)
 
 
 @pytest.mark.parametrize(
@@ -512,18 +529,23 @@ def test_what_is_no_address(url: str) -> None:
         Address.parse(url)
 
 
+def greeting(name: str, grants: int = 0) -> Greeting:
+    return Greeting(
+        name=name, run="1", now=0.0, about={}, watched=[], grants=grants, holds=[], server_turns=[]
+    )
+
+
 def test_a_stop_reaches_workers_that_come_back_and_ends_with_a_new_one(tmp_path: Path) -> None:
     frontier = LocalFrontier(str(tmp_path / "frontier"), now=0.0)
-    frontier.set_note(WORKERS, b'["one"]')
+    frontier.set_note(workers.NOTE, b'["one"]')
     frontier.set_note("told", b'{"state": "stop"}')
     with frontier:
-        desk = Desk(frontier, lambda: 0.0)
-        words = {"run": "1", "grants": 0, "about": {}, "watch": [], "holds": []}
-        desk.greet({**words, "name": "one"})
-        assert desk.notices.state == "stop", "it was there when all were told"
-        desk.greet({**words, "name": ""})
-        assert desk.notices.state == "stop", "that one only looks"
-        desk.greet({**words, "name": "three", "grants": 7})
-        assert desk.notices.state == "stop", "it was taken for dead, and comes back"
-        desk.greet({**words, "name": "two"})
-        assert desk.notices.state == "run"
+        handler = Handler(frontier, lambda: 0.0)
+        handler.greet(greeting("one"))
+        assert handler.notes.state == "stop", "it was there when all were told"
+        handler.greet(greeting(""))
+        assert handler.notes.state == "stop", "that one only looks"
+        handler.greet(greeting("three", grants=7))
+        assert handler.notes.state == "stop", "it was taken for dead, and comes back"
+        handler.greet(greeting("two"))
+        assert handler.notes.state == "run"

@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from rdfaspider.frontier import FrontierUnavailable, Taken, open_frontier
+from rdfaspider.frontier import FrontierUnavailable, Hooks, Taken, open_frontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.outbox import Owed
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.replica.logged import LoggedFrontier
-from rdfaspider.frontier.service import DEAD_AFTER
-from rdfaspider.frontier.service.client import ServedFrontier
-from rdfaspider.frontier.service.opening import open_services
-from rdfaspider.frontier.service.shards import ShardedFrontier
 from rdfaspider.frontier.sharding import Shard, keeper_of, shard_of, shard_of_note
+from rdfaspider.frontier.tables.outbox import Owed
+from rdfaspider.service import DEAD_AFTER
+from rdfaspider.service.client import ServedFrontier
+from rdfaspider.service.replica.logged import LoggedFrontier
+from rdfaspider.service.shards.frontier import ShardedFrontier
+from rdfaspider.service.shards.opening import open_services
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.web import Web
 from tests.frontier.sharded import Services, host_on, shard_alone
@@ -131,7 +131,7 @@ def test_services_that_do_not_make_a_whole_are_refused(services: Services, tmp_p
 
 def test_shards_with_different_orders_are_refused(tmp_path: Path) -> None:
     services = Services(tmp_path, 2)
-    services.threaded[1].desk.frontier.order = "harvest"
+    services.threaded[1].handler.frontier.order = "harvest"
     try:
         with pytest.raises(FrontierUnavailable, match="different orders"):
             services.worker()
@@ -243,7 +243,7 @@ def test_links_are_known_before_their_page_is_ended(services: Services) -> None:
     one.put([page])
     taken = take(one)
     settle(one)
-    home, other = (shard._line for shard in one._shards)
+    home, other = (shard._connection for shard in one._shards)
     submit = home.submit
     home.submit = lambda *words: None  # type: ignore[method-assign]  # what it says does not arrive
     one.finish(taken, "done", 0.0, [link])
@@ -268,7 +268,7 @@ def test_a_page_is_not_ended_while_the_shard_of_a_link_has_not_answered(services
         one.put([page])
         taken = take(one)
         settle(one)
-        line = one._shards[1]._line
+        line = one._shards[1]._connection
         carry = line._carry
         answer = threading.Event()
 
@@ -344,7 +344,7 @@ def test_a_worker_takes_its_leave_of_all_shards_at_the_same_time(services: Servi
 
         shard._leave = wait_for_others  # type: ignore[method-assign]
     one.close()
-    assert not any(threaded.desk.workers for threaded in services.threaded)
+    assert not any(list(threaded.handler.workers) for threaded in services.threaded)
 
 
 def test_a_shard_that_is_killed_before_it_has_heard_of_an_end_hears_of_it(
@@ -403,7 +403,7 @@ def test_redirects_are_counted_across_shards(tmp_path: Path) -> None:
             taken = frontier.take(0.0)
             assert taken and (taken.depth, taken.hops) == (0, number)
             target = host_on((number + 1) % 2, 2, f"r{number}")
-            frontier.finish(taken, "done", 0.0, [target], deeper=0, hops=taken.hops + 1)
+            frontier.finish(taken, "done", 0.0, [target], depth_step=0, hops=taken.hops + 1)
 
 
 def test_what_other_shards_have_yet_to_hear_of_survives_a_restart(tmp_path: Path) -> None:
@@ -457,7 +457,7 @@ def test_a_copy_knows_what_other_shards_have_yet_to_hear_of(tmp_path: Path) -> N
         for now in (0.0, 1.0):
             taken = leader.take(now)
             assert taken
-            leader.finish(taken, "done", now, [], abroad=[link], contexts=[3], deeper=0, hops=2)
+            leader.finish(taken, "done", now, [], abroad=[link], contexts=[3], depth_step=0, hops=2)
         for name, *words in log[1:]:  # it has not heard of the pages
             copy.do(name, *words)
         assert {owed.page for owed in copy.owed(9, 0.0)} == {page, gone}
@@ -523,8 +523,8 @@ def test_a_server_with_hosts_of_two_shards_keeps_its_delay(tmp_path: Path) -> No
             if name == "0":
                 frontier.put([f"{url}{page}" for url in hosts for page in range(3)])
             while len(spans) < 24:
-                for host, _ in frontier.unplaced(100):
-                    frontier.place(host, address)
+                for host, _ in frontier.hosts_to_resolve(100):
+                    frontier.set_address(host, address)
                 if (taken := frontier.take(time.monotonic())) is None:
                     time.sleep(0.005)
                     continue
@@ -553,8 +553,8 @@ def test_a_server_with_hosts_of_two_shards_keeps_its_delay(tmp_path: Path) -> No
 
 def placed_apart(frontier: ShardedFrontier, address: str) -> None:
     frontier.wait(0.0)
-    for host, _ in frontier.unplaced(100):
-        frontier.place(host, address)
+    for host, _ in frontier.hosts_to_resolve(100):
+        frontier.set_address(host, address)
 
 
 def test_a_url_waits_for_the_turn_of_a_server_that_another_shard_keeps(tmp_path: Path) -> None:
@@ -587,14 +587,18 @@ def test_the_turn_of_a_worker_that_is_lost_is_free_again(tmp_path: Path) -> None
         one = services.worker("one")
         one.put([foreign])
         eventually(
-            lambda: one.wait(0.0) is not None and (hosts := one.unplaced(9)) and place(one, hosts)
+            lambda: (
+                one.wait(0.0) is not None
+                and (hosts := one.hosts_to_resolve(9))
+                and place(one, hosts)
+            )
         )
         assert take(one).url == foreign
         for shard in one._shards:
-            shard._line.close()  # it is gone, without a word
+            shard._connection.close()  # it is gone, without a word
         with services.worker("two") as two:
             two.put([own])
-            eventually(lambda: (hosts := two.unplaced(9)) and place(two, hosts))
+            eventually(lambda: (hosts := two.hosts_to_resolve(9)) and place(two, hosts))
             settle(two)
             assert two.take(0.0) is None
             clock.ahead += DEAD_AFTER + 1
@@ -613,8 +617,8 @@ def keeper_with_hosts(path: Path, hosts: int, pages: int, delay: float) -> Local
     own = itertools.islice((url for url in names if shard_of(url, 2) == 0), hosts)
     engine.put([f"{url}{page}" for url in own for page in range(pages)])
     engine.wait(0.0)
-    for host, _ in engine.unplaced(100):
-        engine.place(host, "192.0.2.1")
+    for host, _ in engine.hosts_to_resolve(100):
+        engine.set_address(host, "192.0.2.1")
     return engine
 
 
@@ -653,9 +657,9 @@ def test_a_host_that_was_ready_waits_for_a_turn_that_was_lent(tmp_path: Path) ->
         engine.put(urls)
         engine.wait(0.0)
         addresses = {}
-        for host, name in engine.unplaced(9):
+        for host, name in engine.hosts_to_resolve(9):
             addresses[f"http://{name}/"] = f"192.0.2.{host + 1}"
-            engine.place(host, f"192.0.2.{host + 1}")
+            engine.set_address(host, f"192.0.2.{host + 1}")
         first = engine.take(0.0)
         assert first
         (other,) = {*urls} - {first.url}
@@ -709,13 +713,13 @@ def test_a_worker_does_not_take_what_it_knew_before_for_the_end(services: Servic
         one.put([page])
         taken = take(one)
         settle(one)
-        eventually(lambda: (two.wait(0.0), two._shards[0].talk.wait is None)[1])
-        assert two._shards[1].talk.wait is not None
-        two._shards[0].talk.next_want = float("inf")
+        eventually(lambda: (two.wait(0.0), two._shards[0].session.wait is None)[1])
+        assert two._shards[1].session.wait is not None
+        two._shards[0].session.next_want = float("inf")
         one.finish(taken, "done", 0.0, [link])
         settle(one)
         services.engines[0].wait(0.0)
-        eventually(lambda: (two.wait(0.0), two._shards[1].talk.wait is None)[1])
+        eventually(lambda: (two.wait(0.0), two._shards[1].session.wait is None)[1])
         for _ in range(50):
             assert two.wait(0.0) is not None
             time.sleep(0.01)
@@ -723,7 +727,7 @@ def test_a_worker_does_not_take_what_it_knew_before_for_the_end(services: Servic
 
 def place(frontier: ShardedFrontier, hosts: list[tuple[int, str]]) -> bool:
     for host, _ in hosts:
-        frontier.place(host, "192.0.2.1")
+        frontier.set_address(host, "192.0.2.1")
     return True
 
 
@@ -735,12 +739,16 @@ def test_a_keeper_that_comes_back_knows_which_turns_are_out(tmp_path: Path) -> N
     try:
         with services.worker("one") as one:
             one.put([foreign])
-            eventually(lambda: (one.wait(0.0), hosts := one.unplaced(9))[1] and place(one, hosts))
+            eventually(
+                lambda: (one.wait(0.0), hosts := one.hosts_to_resolve(9))[1] and place(one, hosts)
+            )
             taken = take(one)
             services.stop(keeper)
             services.start(keeper, clock())
             one.put([own])
-            eventually(lambda: (one.wait(0.0), hosts := one.unplaced(9))[1] and place(one, hosts))
+            eventually(
+                lambda: (one.wait(0.0), hosts := one.hosts_to_resolve(9))[1] and place(one, hosts)
+            )
             for _ in range(60):
                 assert one.take(0.0) is None, "the server is being asked"
                 time.sleep(0.005)
@@ -816,7 +824,7 @@ def test_what_is_asked_and_told_concerns_all_shards(services: Services) -> None:
     here, there = host_on(0, 2), host_on(1, 2)
     with services.worker("one") as one, services.worker(onlooks=True, read_ahead=0) as onlooker:
         seen: list[dict[str, str]] = []
-        one.heed = seen.append
+        one.attach(Hooks(heed=seen.append))
         one.put([here, there])
         for _ in range(2):
             one.finish(take(one), "failed", 0.0, reason="404", status=404)
@@ -827,8 +835,8 @@ def test_what_is_asked_and_told_concerns_all_shards(services: Services) -> None:
         }
         view = onlooker.url(there)
         assert view and view.state == "failed"
-        assert [each["name"] for each in onlooker.workers()] == ["one"]
-        assert onlooker.workers()[0]["ended"] == 2
+        assert [each.name for each in onlooker.workers()] == ["one"]
+        assert onlooker.workers()[0].ended == 2
         onlooker.tell("state", "pause")
         eventually(lambda: (one.counts(), one.state == "pause")[1])
         assert onlooker.requeue("test") == 2

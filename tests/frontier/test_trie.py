@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rdfaspider.frontier.database import Database
-from rdfaspider.frontier.trie import Record, Trie, cut, pack, unpack
+from rdfaspider.frontier.tables.database import Database
+from rdfaspider.frontier.tables.trie import Record, Trie, cut, pack, unpack
 from rdfaspider.urls.keys import parent_of, to_key, to_url
 
 URLS = [
@@ -74,14 +74,6 @@ def test_children_are_one_step_below(trie: Trie) -> None:
     ]
     assert list(trie.children(b"org,example)/b/")) == [b"org,example)/b/c?"]
     assert list(trie.children(b"org,nobody)")) == []
-
-
-def test_siblings(trie: Trie) -> None:
-    assert trie.next_sibling(b"com,") == b"org,"
-    assert trie.next_sibling(b"org,") is None
-    assert trie.next_sibling(b"org,example)/a") == b"org,example)/a/"
-    assert trie.next_sibling(b"org,example)/a/") == b"org,example)/ab"
-    assert trie.next_sibling(b"org,example)/b/") is None
 
 
 def test_subtree_and_count(trie: Trie) -> None:

@@ -1,4 +1,4 @@
-"""Workers of a service in virtual time: the desk, the allocator and the clients are real, the wire is not.
+"""Workers of a service in virtual time: the handler, the allocator and the clients are real, the wire is not.
 
 A message is done when it is sent, and its answer is there `rtt` seconds later. Everything else happens as
 with processes and sockets, reading ahead included, but a minute of crawling takes as long as its CPU time,
@@ -12,57 +12,74 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from random import Random
-from typing import Any
+from typing import Protocol
 from unittest.mock import patch
 
+from msgspec import Struct
+
 from rdfaspider import clock
-from rdfaspider.frontier import Taken
-from rdfaspider.frontier.local import LocalFrontier
-from rdfaspider.frontier.service import BEAT
-from rdfaspider.frontier.service.client import ServedFrontier
-from rdfaspider.frontier.service.desk import Desk
-from rdfaspider.frontier.service.desk import Worker as Known
-from rdfaspider.frontier.service.line import Answer, Line
-from rdfaspider.frontier.service.wire import LARGE, Address, Frames, Security, pack
+from rdfaspider.frontier import Hooks, Taken
+from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.service import BEAT, questions, wire
+from rdfaspider.service.client import ServedFrontier
+from rdfaspider.service.connection import Carried, Connection
+from rdfaspider.service.handler import Handler
+from rdfaspider.service.messages import Answer, Exchange, Greeting, Question, Reply
+from rdfaspider.service.server import answer_with
+from rdfaspider.service.wire import LARGE, Address, Frames, Security, pack
+from rdfaspider.service.workers import Worker as Known
 from rdfaspider.simulator import Real
 
-Message = dict[str, Any]
+
+class Served(Protocol):
+    """Where a handler is, how late it is, and how long messages take."""
+
+    handler: Handler
+    now: float
+    rtt: float
 
 
-class DirectLine(Line):
-    """Carries messages to a desk in this process, through the frames of the wire."""
+class DirectConnection(Connection):
+    """Carries messages to a handler in this process, through the frames of the wire."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: Served) -> None:
         super().__init__(Address(path="virtual"), Security())
         self._room = room
-        self._answer: Answer | None = None
+        self._carried: Carried | None = None
         self._known: Known | None = None
         self.due = 0.0
 
     @property
     def is_busy(self) -> bool:
-        return self._answer is not None
+        return self._carried is not None
 
-    def submit(self, message: Message, greeting: Message | None, patience: float) -> None:
-        desk, welcome = self._room.desk, None
+    def submit(
+        self, message: Exchange | Question, greeting: Greeting | None, patience: float
+    ) -> None:
+        handler, welcome = self._room.handler, None
         if greeting is not None:
-            self._known, welcome = desk.greet(carried(greeting))
+            self._known, welcome = handler.greet(wire.greeting.read(framed(greeting)))
         assert self._known is not None
-        answer = desk.ask if "ask" in message else desk.exchange
-        self._answer = Answer(welcome, carried(answer(self._known, carried(message))))
+        said = wire.said.read(framed(message))
+        if isinstance(said, Exchange):
+            reply: Struct = handler.exchange(self._known, said)
+        else:
+            reply = answer_with(questions.answer(handler, self._known, said))
+        told = wire.told.read(framed(reply))
+        assert isinstance(told, Reply | Answer)
+        self._carried = Carried(welcome, told)
         self.due = self._room.now + self._room.rtt
 
-    def collect(self, timeout: float = 0.0) -> Answer | None:
-        if not timeout and self._room.now < self.due:
+    def collect(self, timeout: float = 0.0) -> Carried | None:
+        if self._room.rtt and not timeout and self._room.now < self.due:
             return None
-        answer, self._answer = self._answer, None
-        return answer
+        carried, self._carried = self._carried, None
+        return carried
 
 
-def carried(message: Message) -> Message:
-    """Return a message as the other side reads it."""
-    found: Message = Frames(LARGE).feed(pack(message))[0]
-    return found
+def framed(message: Struct) -> bytes:
+    """Return a message as the other side gets it."""
+    return Frames(LARGE).feed(pack(message))[0]
 
 
 class Member:
@@ -70,11 +87,11 @@ class Member:
 
     def __init__(self, room: Room, name: str, connections: int) -> None:
         self.name = name
-        self.line = DirectLine(room)
-        self.frontier = ServedFrontier("", worker=name, line=self.line)
+        self.line = DirectConnection(room)
+        self.frontier = ServedFrontier("", worker=name, connection=self.line)
         self.contexts = Real(self.frontier)
         self.free = connections
-        self.frontier.room = lambda: self.free
+        self.frontier.attach(Hooks(room=lambda: self.free))
         self.wakes = float("inf")  # when it looks next, if nothing happens before
         self.is_dead = False
 
@@ -85,7 +102,7 @@ class Room:
     def __init__(self, frontier: LocalFrontier, *, rtt: float = 0.002, seed: int = 0) -> None:
         self.now = 1.0
         self.rtt = rtt
-        self.desk = Desk(frontier, lambda: self.now)
+        self.handler = Handler(frontier, lambda: self.now)
         self.members: list[Member] = []
         self._chance = Random(seed)
         self._order = count()
@@ -104,7 +121,7 @@ class Room:
     def kill(self, member: Member) -> None:
         """End a worker that nobody hears of any more; the service knows at once, as a crew does."""
         member.is_dead = True
-        self.desk.bury(member.name)
+        self.handler.bury(member.name)
 
     def run(
         self,
@@ -122,7 +139,7 @@ class Room:
         while self._events and ended < fetches:
             self.now, _, member, taken = heapq.heappop(self._events)
             if member is None:
-                self.desk.bury_the_dead()
+                self.handler.bury_the_dead()
                 self._push(self.now + BEAT, None, None)
                 if all(each.wakes == float("inf") for each in self.members) and begun == ended:
                     break

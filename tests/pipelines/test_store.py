@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
@@ -15,14 +14,16 @@ from scrapy.utils.test import get_crawler
 
 from rdfaspider.items import Page
 from rdfaspider.pipelines.store import StorePipeline, store_access
-from rdfaspider.stores import open_store
+from rdfaspider.stores import open_sink, open_store
 from rdfaspider.stores.embedded import Embedded
+from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 from rdfaspider.stores.nquads import NQuadsStore
 from rdfaspider.stores.outbox import Outbox
-from rdfaspider.stores.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+
+    from rdfaspider.stores import Sink
 
 
 def page(url: str, *names: str) -> Page:
@@ -37,8 +38,11 @@ def page(url: str, *names: str) -> Page:
 def crawler() -> Crawler:
     crawler = get_crawler()
     crawler.stats = MemoryStatsCollector(crawler)
-    crawler.engine = SimpleNamespace(_slot=SimpleNamespace(closing=None))  # type: ignore[assignment]
     return crawler
+
+
+def pipeline_of(crawler: Crawler, sink: Sink, crawl: str = "") -> StorePipeline:
+    return StorePipeline(crawler.stats, crawler.signals, sink, crawl)
 
 
 def process(pipeline: StorePipeline, *pages: Page) -> None:
@@ -58,7 +62,7 @@ def test_pages_are_replaced_and_counted(crawler: Crawler, tmp_path: Path) -> Non
         page("http://site.test/a", "one", "two"),
     )
     failed = Page("http://site.test/a", 0, outcome="failed", reason="500")
-    process(StorePipeline(crawler, store), first, again, failed)
+    process(pipeline_of(crawler, store), first, again, failed)
     assert crawler.stats
     assert crawler.stats.get_value("store/graphs") == 1
     assert crawler.stats.get_value("store/quads") == 2
@@ -68,7 +72,7 @@ def test_pages_are_replaced_and_counted(crawler: Crawler, tmp_path: Path) -> Non
 def test_a_url_that_is_no_iri_has_a_graph_all_the_same(crawler: Crawler, tmp_path: Path) -> None:
     target = NQuadsStore(str(tmp_path / "files"))
     process(
-        StorePipeline(crawler, Outbox(target, str(tmp_path / "outbox"))),
+        pipeline_of(crawler, Outbox(target, str(tmp_path / "outbox"))),
         page("http://site.test/?q={a|b}", "one"),
     )
     with open_store(f"nquads:{tmp_path / 'files'}") as store:
@@ -84,7 +88,7 @@ def test_a_url_that_is_no_iri_has_a_graph_all_the_same(crawler: Crawler, tmp_pat
 def test_provenance_is_beside_the_pages(crawler: Crawler, tmp_path: Path) -> None:
     pages = [page("http://site.test/a", "one"), page("http://site.test/empty")]
     store = Embedded(OxigraphStore(str(tmp_path / "store")))
-    process(StorePipeline(crawler, store, "urn:crawl"), *pages)
+    process(pipeline_of(crawler, store, "urn:crawl"), *pages)
     with open_store(str(tmp_path / "store"), read_only=True) as stored:
         (row,) = stored.query(
             "SELECT ?page { GRAPH <urn:crawl> { ?f <http://www.w3.org/ns/prov#generated> ?page } }"
@@ -92,13 +96,24 @@ def test_provenance_is_beside_the_pages(crawler: Crawler, tmp_path: Path) -> Non
     assert row["page"] == NamedNode("http://site.test/a")
 
 
+class Kept(NQuadsStore):
+    """Files whose outbox keeps what it sends."""
+
+    def is_own(self) -> bool:
+        return True
+
+    def drop(self) -> None:
+        self.remove({quad.graph_name.value for quad in self.quads()})  # type: ignore[union-attr]
+
+
 def test_a_password_for_fetching_reaches_neither_the_outbox_nor_the_store(
     crawler: Crawler, tmp_path: Path
 ) -> None:
     """Wherever the bytes are, in the database, its log, the files: the secret is not among them."""
-    outbox = Outbox(NQuadsStore(str(tmp_path / "files")), str(tmp_path / "outbox"), rebuild=True)
+    files = Kept(str(tmp_path / "files"))
+    outbox = Outbox(files, str(tmp_path / "outbox"), rebuilt=files)
     item = page("http://me:secret@site.test/a", "one")
-    process(StorePipeline(crawler, outbox, "urn:crawl"), item)
+    process(pipeline_of(crawler, outbox, "urn:crawl"), item)
     with open_store(f"nquads:{tmp_path / 'files'}", read_only=True) as store:
         everything = "".join(map(str, store.quads()))
     assert "<http://site.test/a> <http://schema.org/name>" in everything
@@ -113,14 +128,15 @@ def test_a_full_outbox_holds_pages_back_until_the_crawl_ends(
     crawler: Crawler, tmp_path: Path
 ) -> None:
     box = Outbox(NQuadsStore(str(tmp_path / "files")), str(tmp_path / "outbox"), limit_bytes=0)
-    pipeline = StorePipeline(crawler, box)
+    ending: list[bool] = []
+    pipeline = StorePipeline(crawler.stats, crawler.signals, box, is_ending=lambda: bool(ending))
 
     async def run() -> None:
         pipeline.open_spider()
         held = asyncio.create_task(pipeline.process_item(page("http://site.test/a", "one")))
         done, _ = await asyncio.wait([held], timeout=0.3)
         assert not done
-        crawler.engine._slot.closing = True  # type: ignore[union-attr]
+        ending.append(True)
         await asyncio.wait_for(held, 5)
         await pipeline.close_spider()
 
@@ -134,8 +150,8 @@ def test_what_a_server_did_not_take_is_not_said_to_be_stored(
     crawler: Crawler, tmp_path: Path
 ) -> None:
     url = "update+http://127.0.0.1:1/update"
-    store = open_store(url, outbox=str(tmp_path / "outbox"), drain_seconds=0.1)
-    process(StorePipeline(crawler, cast("Outbox", store)), page("http://site.test/a", "one", "two"))
+    sink = open_sink(url, str(tmp_path / "outbox"), drain_seconds=0.1)
+    process(pipeline_of(crawler, sink), page("http://site.test/a", "one", "two"))
     assert crawler.stats
     stats = crawler.stats.get_stats()
     assert (stats["store/sent"], stats["store/backlog"], stats["store/backlog/quads"]) == (0, 1, 2)

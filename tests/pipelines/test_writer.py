@@ -9,7 +9,7 @@ import pytest
 from rdfaspider.pipelines.writer import Writer
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.embedded import Embedded
-from rdfaspider.stores.oxigraph import OxigraphStore
+from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 
 
 class Counting(Embedded):
@@ -39,7 +39,8 @@ def change(number: int, name: str = "name") -> Change:
 
 
 def names(store: Embedded) -> set[tuple[str, str]]:
-    return {(str(quad.subject)[1:-1], str(quad.object)[1:-1]) for quad in store.quads()}
+    store.load()
+    return {(str(quad.subject)[1:-1], str(quad.object)[1:-1]) for quad in store.store.quads()}
 
 
 async def put(writer: Writer, changes: list[Change]) -> list[list[bool] | BaseException]:

@@ -19,8 +19,7 @@ import pytest
 PROJECT = Path(__file__).parent.parent.parent
 
 HANDLERS = {
-    "http11": "rdfaspider.resolver.http11.GuardedHTTP11DownloadHandler",
-    "aiohttp": "rdfaspider.resolver.aiohttp.GuardedAiohttpDownloadHandler",
+    "aiohttp": "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler",
     "unguarded": "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler",
 }
 
@@ -42,7 +41,7 @@ def guard_settings(handler: str) -> dict[str, Any]:
 @pytest.fixture
 def guarded() -> dict[str, Any]:
     """Return the settings that put a crawl by the default handler behind the guard."""
-    return guard_settings("http11")
+    return guard_settings("aiohttp")
 
 
 @dataclass
@@ -190,7 +189,7 @@ def fetch(tmp_path: Path) -> Fetch:
 
     def run(
         urls: list[str],
-        handler: str = "http11",
+        handler: str = "aiohttp",
         *,
         names: dict[str, list[list[str]]] | None = None,
         seeds: tuple[str, ...] = (),

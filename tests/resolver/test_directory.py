@@ -93,7 +93,6 @@ def test_a_look_up_waits_for_a_file_to_be_free() -> None:
 )
 def test_literals_and_nonsense_are_never_looked_up(host: str) -> None:
     bench = Bench(no_answer)
-    bench.directory.prefetch([host])
     bench.find(host)
     assert bench.asked == []
 
@@ -113,16 +112,6 @@ def test_many_who_want_one_name_wait_for_one_look_up() -> None:
     bench.turn()
     assert bench.told == [(PUBLIC,)] * 100
     assert bench.asked == ["a.example"]
-
-
-def test_prefetched_names_are_there_when_they_are_wanted() -> None:
-    bench = Bench(lambda name: ["8.8.8.8"])
-    bench.directory.prefetch(["a.example", "A.example"])
-    bench.turn()
-    assert bench.find("a.example") == (PUBLIC,)
-    bench.directory.prefetch(["a.example"])
-    assert bench.asked == ["a.example"]
-    assert bench.directory.counts == {"hit": 1}
 
 
 def test_a_name_that_moves_to_a_refused_address_is_refused() -> None:
@@ -172,7 +161,7 @@ def test_an_answer_after_the_end_of_the_loop_is_dropped() -> None:
         clock=lambda: 0,
         call_from_thread=call,
     )
-    directory.prefetch(["a.example"])
+    directory.find("a.example", lambda found: None)
     assert ended.wait(10)  # and no thread ends in an exception, which would be a warning here
 
 

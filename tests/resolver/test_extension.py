@@ -14,9 +14,7 @@ from rdfaspider.resolver.extension import check_wiring
 Fetch = Callable[..., Any]
 
 
-@pytest.mark.parametrize("handler", ["http11.GuardedHTTP11", "aiohttp.GuardedAiohttp"])
-def test_guarded_handlers_are_good(guarded: dict[str, Any], handler: str) -> None:
-    guarded["DOWNLOAD_HANDLERS"]["https"] = f"rdfaspider.resolver.{handler}DownloadHandler"
+def test_guarded_handlers_are_good(guarded: dict[str, Any]) -> None:
     check_wiring(Settings(guarded))
 
 
@@ -47,11 +45,9 @@ def test_a_crawl_without_guard_does_not_start(canary: Any, fetch: Fetch) -> None
     assert canary.visits == []
 
 
-@pytest.mark.parametrize("handler", ["http11", "aiohttp"])
-def test_without_the_resolver_nothing_is_fetched(canary: Any, fetch: Fetch, handler: str) -> None:
+def test_without_the_resolver_nothing_is_fetched(canary: Any, fetch: Fetch) -> None:
     fetched = fetch(
         [f"http://127.0.0.1:{canary.port}/", f"http://localhost:{canary.port}/"],
-        handler,
         EXTENSIONS={},
         TWISTED_DNS_RESOLVER="scrapy.resolver.CachingThreadedResolver",
     )

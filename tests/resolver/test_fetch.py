@@ -22,8 +22,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from rdfaspider.downloader.fetch import FetchedPage, FetchFailed, fetch
 from rdfaspider.resolver import Resolver
-from rdfaspider.resolver.fetch import Fetched, FetchFailed, fetch
 
 Listening = Any  # conftest.Server
 
@@ -50,7 +50,7 @@ def without_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"{scheme}_proxy".upper(), raising=False)
 
 
-def get(url: str, **options: Any) -> Fetched:
+def get(url: str, **options: Any) -> FetchedPage:
     return fetch(url, **{"headers": {"User-Agent": "us"}, "timeout": 5.0, **options})
 
 

@@ -23,7 +23,7 @@ def test_a_name_is_looked_up_once_however_many_wait() -> None:
     names = Lookups(started.append, at_once=4)
     for _ in range(3):
         names.want("a", told.append)
-    names.prefetch("a")
+    names.refresh("a")
     assert started == ["a"]
     names.answered("a", ONE)
     assert told == [ONE] * 3
@@ -31,11 +31,11 @@ def test_a_name_is_looked_up_once_however_many_wait() -> None:
     assert started == ["a", "a"]
 
 
-def test_wanted_names_overtake_prefetched_ones() -> None:
+def test_wanted_names_overtake_refreshed_ones() -> None:
     started: list[str] = []
     names = Lookups(started.append, at_once=2)
     for name in "abcd":
-        names.prefetch(name)
+        names.refresh(name)
     assert started == ["a"]  # half of them
     names.want("d", ignore)
     assert started == ["a", "d"]
@@ -49,12 +49,12 @@ def test_wanted_names_overtake_prefetched_ones() -> None:
     assert started == ["a", "d", "e", "b", "c"]
 
 
-def test_prefetching_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookups, "MAX_PREFETCH", 2)
+def test_refreshing_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookups, "MAX_REFRESHED", 2)
     started: list[str] = []
     names = Lookups(started.append, at_once=1)
     for name in "abcdef":
-        names.prefetch(name)
+        names.refresh(name)
     for name in "abc":
         names.answered(name, ())
     assert started == ["a", "b", "c"]
@@ -82,7 +82,7 @@ def test_there_must_be_a_look_up_at_a_time() -> None:
 
 @given(
     st.integers(1, 4),
-    st.lists(st.tuples(st.sampled_from(["want", "prefetch", "answer"]), st.sampled_from("abcdef"))),
+    st.lists(st.tuples(st.sampled_from(["want", "refresh", "answer"]), st.sampled_from("abcdef"))),
 )
 def test_all_who_wait_are_told_once(at_once: int, steps: list[tuple[str, str]]) -> None:
     running: list[str] = []
@@ -98,8 +98,8 @@ def test_all_who_wait_are_told_once(at_once: int, steps: list[tuple[str, str]]) 
         if step == "want":
             wanted.append(name)
             names.want(name, lambda found, name=name: told.append(name))  # type: ignore[misc]
-        elif step == "prefetch":
-            names.prefetch(name)
+        elif step == "refresh":
+            names.refresh(name)
         elif name in running:
             answer(name)
         assert len(set(running)) == len(running) <= at_once

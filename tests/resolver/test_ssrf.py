@@ -68,7 +68,6 @@ NAMES = {
 LITERALS = [*LOOPBACK.split(), *ELSEWHERE.split()]
 WAYS = [*LITERALS, *NAMES]
 
-HANDLERS = ("http11", "aiohttp")
 ALLOW_LOOPBACK = ["127.0.0.0/8", "0.0.0.0/8", "::/127", "::ffff:127.0.0.0/104", "::ffff:0:0/128"]
 
 
@@ -80,64 +79,59 @@ def test_there_are_more_than_forty_ways() -> None:
     assert len(set(WAYS)) == len(WAYS) > 40
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
-def test_nothing_reaches_the_canary(canary: Listening, fetch: Fetch, handler: str) -> None:
+def test_nothing_reaches_the_canary(canary: Listening, fetch: Fetch) -> None:
     asked = urls(WAYS, canary.port)
-    fetched = fetch(asked, handler, names=NAMES)
+    fetched = fetch(asked, names=NAMES)
     assert canary.visits == []
     outcomes = dict(zip(asked, fetched.outcomes, strict=True))
     assert {u: o for u, o in outcomes.items() if o != "ForbiddenAddressError"} == {}
     assert sum(fetched.stats[k] for k in fetched.stats if "/refused/" in k) == len(asked)
 
 
-@pytest.mark.parametrize(("handler", "least"), [("http11", 30), ("aiohttp", 15)])
-def test_the_same_do_reach_it_when_allowed(
-    canary: Listening, fetch: Fetch, handler: str, least: int
-) -> None:
+def test_the_same_do_reach_it_when_allowed(canary: Listening, fetch: Fetch) -> None:
     asked = [f"http://{host}:{canary.port}/" for host in [*LOOPBACK.split(), *NAMES]]
-    fetched = fetch(asked, handler, names=NAMES, RESOLVER_ALLOW=ALLOW_LOOPBACK)
-    assert len(canary.visits) == fetched.outcomes.count("200") >= least
+    fetched = fetch(asked, names=NAMES, RESOLVER_ALLOW=ALLOW_LOOPBACK)
+    assert len(canary.visits) == fetched.outcomes.count("200") >= 15
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
-def test_redirects_do_not_reach_it(
-    canary: Listening, friend: Listening, fetch: Fetch, handler: str
-) -> None:
+def test_nothing_that_twisted_connects_to_reaches_it(canary: Listening, fetch: Fetch) -> None:
+    """Whatever else in the process uses Twisted asks the same resolver."""
+    asked = urls(WAYS, canary.port)
+    fetched = fetch(asked, "unguarded", names=NAMES, EXTENSIONS={})
+    assert canary.visits == []
+    assert "200" not in fetched.outcomes
+
+
+def test_redirects_do_not_reach_it(canary: Listening, friend: Listening, fetch: Fetch) -> None:
     for number, host in enumerate(WAYS):
         friend.redirect(f"/{number}", f"http://{host}:{canary.port}/")
     asked = [f"http://127.0.0.2:{friend.port}/{number}" for number in range(len(WAYS))]
-    fetched = fetch(asked, handler, names=NAMES, RESOLVER_ALLOW=["127.0.0.2"])
+    fetched = fetch(asked, names=NAMES, RESOLVER_ALLOW=["127.0.0.2"])
     assert len(friend.visits) == len(WAYS)
     assert canary.visits == []
     assert set(fetched.outcomes) == {"ForbiddenAddressError"}
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
 def test_a_name_that_changes_its_mind_does_not_reach_it(
-    canary: Listening, friend: Listening, fetch: Fetch, handler: str
+    canary: Listening, friend: Listening, fetch: Fetch
 ) -> None:
     fetched = fetch(
         [f"http://rebind.example:{canary.port}/{n}" for n in range(3)],
-        handler,
         names={"rebind.example": [["127.0.0.2"], ["127.0.0.1"]]},
         RESOLVER_ALLOW=["127.0.0.2"],
         RESOLVER_HIT_SECONDS=0,  # every request is a new look-up
     )
     assert fetched.outcomes[0] == "200"
-    # Nothing stays in the cache to tell http11 why.
-    refused = {"aiohttp": "ForbiddenAddressError", "http11": "CannotResolveHostError"}[handler]
-    assert fetched.outcomes[1:] == [refused, refused]
+    assert fetched.outcomes[1:] == ["ForbiddenAddressError"] * 2
     assert len(friend.visits) == 1
     assert canary.visits == []
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
 def test_of_several_addresses_only_the_allowed_are_tried(
-    canary: Listening, friend: Listening, fetch: Fetch, handler: str
+    canary: Listening, friend: Listening, fetch: Fetch
 ) -> None:
     fetched = fetch(
         [f"http://mixed.example:{canary.port}/"],
-        handler,
         names={"mixed.example": [["127.0.0.1", "::1", "127.0.0.2"]]},
         RESOLVER_ALLOW=["127.0.0.2"],
     )
@@ -146,28 +140,25 @@ def test_of_several_addresses_only_the_allowed_are_tried(
     assert canary.visits == []
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
-def test_a_seed_opens_its_own_server_alone(canary: Listening, fetch: Fetch, handler: str) -> None:
+def test_a_seed_opens_its_own_server_alone(canary: Listening, fetch: Fetch) -> None:
     asked = [f"http://{host}:{canary.port}/" for host in ("localhost", "127.0.0.1", "a.localhost")]
     refused = ["ForbiddenAddressError"] * 3
     other = canary.port ^ 1
-    assert fetch(asked, handler, seeds=(f"http://localhost:{other}/",)).outcomes == refused
+    assert fetch(asked, seeds=(f"http://localhost:{other}/",)).outcomes == refused
     assert canary.visits == []
-    fetched = fetch(asked, handler, seeds=(f"http://localhost:{canary.port}/start",))
+    fetched = fetch(asked, seeds=(f"http://localhost:{canary.port}/start",))
     assert fetched.outcomes == ["200", *refused[1:]]
     assert canary.visits == ["GET / HTTP/1.1"]
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
 @pytest.mark.parametrize("proxy", ["127.0.0.2", "proxy.example"])
 def test_a_proxy_may_be_anywhere_but_its_targets_may_not(
-    canary: Listening, friend: Listening, fetch: Fetch, handler: str, proxy: str
+    canary: Listening, friend: Listening, fetch: Fetch, proxy: str
 ) -> None:
     asked = urls(LITERALS, canary.port)
     target = "http://example.org/"
     fetched = fetch(
         [target, *asked, "https://example.org/"],
-        handler,
         names={"proxy.example": [["127.0.0.2"]]},
         proxy=f"http://{proxy}:{friend.port}",
     )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rdfaspider.robots.record import DAY, Record, answered, unreachable
+from rdfaspider.robots.record import DAY, RobotsRecord, answered, unreachable
 
 RULES = b"User-agent: *\nDisallow: /a\nCrawl-delay: 7"
 URL = "http://x.test/a"
@@ -72,8 +72,8 @@ def test_only_so_much_of_a_file_is_read() -> None:
 
 
 @pytest.mark.parametrize("record", [answered(200, RULES, "us", 1.0, None), unreachable(2.0, None)])
-def test_records_are_kept_as_bytes(record: Record) -> None:
-    again = Record.from_bytes(record.to_bytes())
+def test_records_are_kept_as_bytes(record: RobotsRecord) -> None:
+    again = RobotsRecord.from_bytes(record.to_bytes())
     assert (again.expires, again.failures, again.since, again.reached) == (
         record.expires,
         record.failures,
@@ -86,4 +86,4 @@ def test_records_are_kept_as_bytes(record: Record) -> None:
 
 def test_other_bytes_are_refused() -> None:
     with pytest.raises(ValueError):
-        Record.from_bytes(b"nonsense")
+        RobotsRecord.from_bytes(b"nonsense")

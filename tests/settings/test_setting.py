@@ -9,7 +9,7 @@ import pytest
 
 from rdfaspider.extract import FORMATS
 from rdfaspider.frontier.orders import ORDERS
-from rdfaspider.frontier.partitions import ASSIGNMENTS, PARTITIONINGS
+from rdfaspider.service.partitions import ASSIGNMENTS, PARTITIONINGS
 from rdfaspider.settings.declarations import DECLARED, SECRETS, masked
 from rdfaspider.settings.setting import Setting
 
@@ -91,7 +91,7 @@ def test_a_setting_says_what_it_does_in_a_sentence(setting: Setting) -> None:
         ("URLS_REJECT", "regex:(", "Not a regular expression"),
         ("URLS_TRANSFORMS", "a,b", "a list of pairs"),
         ("URLS_TRANSFORMS", '[["(", ""]]', "Not a transform"),
-        ("URLS_TRAPS", '{"repeat": 0}', "'repeat' is no rule"),
+        ("URLS_TRAPS", '{"repeat": 0}', "'repeat' is not a rule"),
         ("URLS_TRAPS", '{"repeats": "x"}', "a whole number"),
     ],
 )

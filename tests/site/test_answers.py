@@ -6,12 +6,12 @@ from statistics import mean
 
 import pytest
 
-from rdfaspider.site.answers import Answer, Conditions, answer, latency
+from rdfaspider.site.answers import Conditions, SiteAnswer, answer, latency
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.web import Web
 
 
-def answers(web: Web, at: float = 0.0) -> dict[str, Answer]:
+def answers(web: Web, at: float = 0.0) -> dict[str, SiteAnswer]:
     """Return the answers for all pages of the first host."""
     urls = (web.url(0, index) for index in range(web.tree.count))
     return {url: answer(web, url, at) for url in urls}

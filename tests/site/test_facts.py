@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.site.facts import DOCUMENT, HOME, KINDS, Kind, full, things
+from rdfaspider.site.pages.facts import DOCUMENT, HOME, KINDS, Kind, full, things
 from rdfaspider.site.tree import SECTIONS
 
 

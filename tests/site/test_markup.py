@@ -11,9 +11,9 @@ from pyoxigraph import Quad
 
 from rdfaspider.site.answers import answer
 from rdfaspider.site.oracle import Oracle
+from rdfaspider.site.pages.words import LANGUAGES
 from rdfaspider.site.parameters import FORMATS, Parameters
 from rdfaspider.site.web import Web
-from rdfaspider.site.words import LANGUAGES
 
 Read = Callable[[bytes, str], set[Quad]]
 

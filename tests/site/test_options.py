@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.site.options import add_options, read, write
-from rdfaspider.site.parameters import Parameters
+from rdfaspider.site.parameters import Parameters, add_options, read_options, write_options
 
 PARAMETERS = st.builds(
     Parameters,
@@ -27,17 +26,17 @@ PARAMETERS = st.builds(
 def parse(*words: str) -> Parameters:
     parser = argparse.ArgumentParser()
     add_options(parser)
-    return read(parser.parse_args(words))
+    return read_options(parser.parse_args(words))
 
 
 def test_no_options_are_the_defaults() -> None:
     assert parse() == Parameters()
-    assert write(Parameters()) == []
+    assert write_options(Parameters()) == []
 
 
 @given(PARAMETERS)
 def test_options_lead_back_to_the_parameters(parameters: Parameters) -> None:
-    assert parse(*write(parameters)) == parameters
+    assert parse(*write_options(parameters)) == parameters
 
 
 @pytest.mark.parametrize("knob", fields(Parameters), ids=lambda knob: knob.name)
@@ -45,7 +44,7 @@ def test_every_parameter_has_an_option(knob: Any) -> None:
     others: dict[type, Any] = {bool: False, int: 7, float: 0.01, str: "abc", tuple: ("ja",)}
     parameters = Parameters(**{knob.name: others[type(knob.default)]})
     assert parameters != Parameters()
-    assert parse(*write(parameters)) == parameters
+    assert parse(*write_options(parameters)) == parameters
 
 
 def test_help_tells_defaults_and_reasons() -> None:

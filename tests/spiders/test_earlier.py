@@ -12,11 +12,11 @@ from scrapy.exceptions import UsageError
 from rdfaspider.focus.topics import parse_topics, topic_of
 from rdfaspider.focus.topics.names import keep_names
 from rdfaspider.focus.topics.ranker import judgement
-from rdfaspider.frontier.local import LocalFrontier
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.reader import FrontierReader
+from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.spiders.seeds import read_seeds
-from rdfaspider.stores.oxigraph import OxigraphStore
+from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 from tests.manyhosts import Answer, Serve, serve
 
 if TYPE_CHECKING:

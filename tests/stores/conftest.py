@@ -24,7 +24,7 @@ from urllib.request import ProxyHandler, build_opener
 import pyoxigraph
 import pytest
 
-from rdfaspider.stores.http import Client
+from rdfaspider.stores.server.http import Client
 
 PROJECT = Path(__file__).parents[2]
 

@@ -89,9 +89,9 @@ def lenient(iri: str) -> Quad:
 def test_a_line_feed_in_an_iri_is_refused(iri: str) -> None:
     good = Quad(NamedNode(GRAPH), NamedNode(GRAPH), Literal("a\nb"), NamedNode(GRAPH))
     lines = serialize([good, lenient(iri)], format=RdfFormat.N_QUADS) or b""
-    with pytest.raises((ValueError, SyntaxError), match=r"line feed|Parser error"):
+    with pytest.raises((ValueError, SyntaxError), match=r"invalid IRI|Parser error"):
         Change.of_page(GRAPH, lines)
-    with pytest.raises(ValueError, match=f"line feed in an IRI of the graph {GRAPH}"):
+    with pytest.raises(ValueError, match=f"The graph {GRAPH} has an invalid IRI"):
         Change.replacing(GRAPH, [good, lenient(iri)])
 
 

@@ -14,7 +14,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 from rdfaspider.stores import Store, StoreUnavailable, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.nquads import NQuadsStore
-from tests.stores.conftest import QUERIED, url_of
+from tests.stores.conftest import KINDS, QUERIED, url_of
 
 PAGE = "http://site.test/a"
 OTHER = "http://site.test/b"
@@ -32,18 +32,13 @@ def names(store: Store, graph: str) -> set[str]:
     return {quad.object.value for quad in store.quads() if quad.graph_name == name}  # type: ignore[union-attr]
 
 
-QUERYING = (*QUERIED, "embedded")
-
-
-@pytest.fixture(params=[*QUERYING, "nquads"])
+@pytest.fixture(params=KINDS)
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
-    if request.param == "embedded":
-        return lambda: open_store(str(tmp_path / "store"), outbox=str(tmp_path / "outbox"))
     url = url_of(request.param, request, tmp_path)
     return lambda: open_store(url)
 
 
-querying = pytest.mark.parametrize("opener", QUERYING, indirect=True)
+querying = pytest.mark.parametrize("opener", QUERIED, indirect=True)
 
 
 @pytest.fixture
@@ -236,16 +231,6 @@ def test_reading_where_no_store_is_says_so(tmp_path: Path) -> None:
 def test_a_store_url_of_an_unknown_kind_is_refused() -> None:
     with pytest.raises(StoreUnavailable, match="directory"):
         open_store("gopher://store")
-
-
-def test_an_unchanged_graph_is_not_written(tmp_path: Path) -> None:
-    with open_store(str(tmp_path / "store")) as store:
-        first = [Quad(BlankNode("a"), NAME, Literal("x"), NamedNode(PAGE))]
-        again = [Quad(BlankNode("b"), NAME, Literal("x"), NamedNode(PAGE))]
-        assert store.replace(PAGE, first)
-        assert not store.replace(PAGE, again)
-        assert [quad.subject for quad in store.quads()] == [BlankNode("a")]
-        assert store.replace(PAGE, quads(PAGE, "y"))
 
 
 def test_a_closed_store_can_be_read_by_many(tmp_path: Path) -> None:

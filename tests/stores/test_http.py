@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rdfaspider.stores import Refused, StoreDown, StoreUnavailable
-from rdfaspider.stores.http import Access, Client
+from rdfaspider.stores.server.access import Access
+from rdfaspider.stores.server.http import Client
 
 if TYPE_CHECKING:
     from tests.stores.conftest import FaultyServer

@@ -9,7 +9,7 @@ from pyoxigraph import RdfFormat, parse
 
 from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.changes import Change
-from rdfaspider.stores.journal import Journal, _record
+from rdfaspider.stores.embedded.journal import REFUSED, Journal, _record
 
 
 def change(name: str, value: str = "x", *, replaces: bool = True) -> Change:
@@ -64,7 +64,7 @@ def test_only_what_was_sealed_is_removed(tmp_path: Path) -> None:
 def test_what_was_refused_is_not_read_again(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.refuse(change("a"), ValueError("because\nof this"))
-    lines = journal.refused.read_text().splitlines()
+    lines = (tmp_path / REFUSED).read_text().splitlines()
     assert lines[0] == "# because of this"
     assert lines[1].startswith("# <http://a.test/a> replaces ")
     assert not Journal.waits_in(tmp_path)
@@ -77,8 +77,8 @@ def test_a_change_that_no_store_can_take_does_not_stop_the_others(tmp_path: Path
     broken = Change("http://a.test/b", b"<http://a.test/b> <http://p> <http://x\ny> .\n", 1)
     journal.append([change("a"), broken, change("c")])
     assert [*journal.read()] == [change("a"), change("c")]
-    assert b"line feed" in journal.refused.read_bytes()
-    assert b"<http://x\ny>" in journal.refused.read_bytes()
+    assert b"invalid IRI" in (tmp_path / REFUSED).read_bytes()
+    assert b"<http://x\ny>" in (tmp_path / REFUSED).read_bytes()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, parse
 
 from rdfaspider.stores import StoreDown, StoreUnavailable, nquads
 from rdfaspider.stores.nquads import NQuadsStore
-from rdfaspider.stores.nquadsfile import rewrite
+from rdfaspider.stores.nquads.file import rewrite
 
 NAME = NamedNode("http://schema.org/name")
 

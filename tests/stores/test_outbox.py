@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad
 
-from rdfaspider.stores import StoreDown, open_store
-from rdfaspider.stores.http import Access
+from rdfaspider.stores import StoreDown, open_outbox
+from rdfaspider.stores.changes import Change
 from rdfaspider.stores.outbox import Outbox
-from rdfaspider.stores.spool import Spool
+from rdfaspider.stores.outbox.database import OutboxDatabase
+from rdfaspider.stores.server.access import Access
 
 if TYPE_CHECKING:
     from tests.stores.conftest import Fault, FaultyServer
@@ -30,12 +31,15 @@ def page(number: int, text: str = "text") -> tuple[str, list[Quad]]:
     return graph, [Quad(name, NAME, node, name), Quad(node, NAME, Literal(text), name)]
 
 
+def put(box: Outbox, number: int, text: str = "text") -> bool:
+    return box.put([Change.replacing(*page(number, text))])[0]
+
+
 @contextmanager
 def outbox(server: FaultyServer, path: Path, **options: Any) -> Iterator[Outbox]:
     url = f"update+{server.url}"
     access = Access(timeout=0.5)
-    with open_store(url, outbox=str(path), access=access, **{**QUICK, **options}) as opened:
-        assert isinstance(opened, Outbox)
+    with open_outbox(url, str(path), access=access, **{**QUICK, **options}) as opened:
         yield opened
 
 
@@ -58,7 +62,7 @@ def until(condition: Callable[[], object]) -> None:
 def test_closing_sends_everything(faulty: FaultyServer, tmp_path: Path) -> None:
     with outbox(faulty, tmp_path, batch_seconds=60, batch_quads=1000) as box:
         for number in range(50):
-            assert box.replace(*page(number))
+            assert put(box, number)
     assert graphs(faulty) == list(range(50))
     assert len(faulty.requests) == 1
     assert box.counters["quads"] == 100
@@ -68,10 +72,10 @@ def test_closing_sends_everything(faulty: FaultyServer, tmp_path: Path) -> None:
 def test_batches_go_by_size_and_by_time(faulty: FaultyServer, tmp_path: Path) -> None:
     with outbox(faulty, tmp_path, batch_seconds=60, batch_quads=20) as box:
         for number in range(10):
-            box.replace(*page(number))
+            put(box, number)
         until(lambda: graphs(faulty) == list(range(10)))
     with outbox(faulty, tmp_path, batch_seconds=0.05, batch_quads=1000) as box:
-        box.replace(*page(99))
+        put(box, 99)
         until(lambda: 99 in graphs(faulty))
 
 
@@ -82,11 +86,11 @@ def test_an_outage_loses_nothing(faulty: FaultyServer, tmp_path: Path, fault: Fa
     faulty.fault = lambda body: fault if next(turns) % 3 else None
     with outbox(faulty, tmp_path, batch_quads=7) as box:
         for number in range(40):
-            box.replace(*page(number))
+            put(box, number)
     assert graphs(faulty) == list(range(40))
     label = "interrupted" if isinstance(fault, str) else str(fault)
     assert box.counters[f"failed/{label}"] >= 10
-    assert box.counters["aside"] == 0
+    assert box.counters["refused"] == 0
     assert box.counters["quads"] == 80
 
 
@@ -102,28 +106,28 @@ def test_a_server_that_hangs_is_given_up_and_tried_again(
 
     faulty.fault = hang
     with outbox(faulty, tmp_path) as box:
-        box.replace(*page(1))
+        put(box, 1)
     assert graphs(faulty) == [1]
     assert box.counters["failed/timeout"] >= 1
 
 
-def test_the_page_at_fault_is_found_and_kept_aside(faulty: FaultyServer, tmp_path: Path) -> None:
+def test_the_page_at_fault_is_found_and_kept(faulty: FaultyServer, tmp_path: Path) -> None:
     faulty.fault = lambda body: 400 if b"poison" in body else None
     with outbox(faulty, tmp_path, batch_seconds=60, batch_quads=1000) as box:
         for number in range(64):
-            box.replace(*page(number, "poison" if number in (17, 40) else "text"))
+            put(box, number, "poison" if number in (17, 40) else "text")
     assert graphs(faulty) == [number for number in range(64) if number not in (17, 40)]
     assert len(faulty.requests) <= 1 + 2 * 2 * 6
-    reader = Spool(str(tmp_path), read_only=True)
+    reader = OutboxDatabase(str(tmp_path), read_only=True)
     words = "the words of the server"
-    assert reader.aside() == [
+    assert [(change.graph, status, said) for change, status, said in reader.refused()] == [
         ("http://site.test/17", 400, words),
         ("http://site.test/40", 400, words),
     ]
     reader.close()
     faulty.fault = lambda body: None
     with outbox(faulty, tmp_path) as box:
-        assert box.replay() == 2
+        box.send_refused()
     assert graphs(faulty) == list(range(64))
 
 
@@ -133,8 +137,8 @@ def test_what_could_not_be_sent_is_sent_by_the_next_run(
     faulty.fault = lambda body: 503
     with outbox(faulty, tmp_path, drain_seconds=0.1) as box:
         for number in range(30):
-            box.replace(*page(number))
-    assert box.spool.pages == 30
+            put(box, number)
+    assert box.backlog[0] == 30
     faulty.fault = lambda body: None
     with outbox(faulty, tmp_path) as box:
         until(lambda: graphs(faulty) == list(range(30)))
@@ -147,7 +151,7 @@ def test_an_outbox_is_full_until_the_store_takes_pages_again(
     with outbox(faulty, tmp_path, limit_bytes=2_000) as box:
         number = 0
         while not box.is_full:
-            box.replace(*page(number))
+            put(box, number)
             number += 1
         assert 5 < number < 100
         faulty.fault = lambda body: None
@@ -165,16 +169,16 @@ def test_a_slow_store_is_not_given_up_while_it_takes_pages(
     faulty.fault = slow
     with outbox(faulty, tmp_path, drain_seconds=0.2, batch_quads=2, batch_seconds=60) as box:
         for number in range(20):
-            box.replace(*page(number))
-    assert box.spool.pages == 0
+            put(box, number)
+    assert box.backlog[0] == 0
     assert graphs(faulty) == list(range(20))
 
 
 def test_an_unchanged_page_is_not_sent_again(faulty: FaultyServer, tmp_path: Path) -> None:
     for run, sent in ((1, [True, True]), (2, [False, True])):
         with outbox(faulty, tmp_path) as box:
-            assert [box.replace(*page(1)), box.replace(*page(2, f"run {run}"))] == sent
-            assert not box.replace(*page(1))
+            assert [put(box, 1), put(box, 2, f"run {run}")] == sent
+            assert not put(box, 1)
     assert graphs(faulty) == [1, 2]
     assert box.counters["quads"] == 2
 
@@ -186,7 +190,7 @@ def test_two_crawlers_write_to_one_server(faulty: FaultyServer, tmp_path: Path) 
     second = outbox(faulty, tmp_path / "b", batch_quads=10)
     with first as odd, second as even:
         for number in range(40):
-            (odd if number % 2 else even).replace(*page(number))
+            put(odd if number % 2 else even, number)
     assert graphs(faulty) == list(range(40))
 
 

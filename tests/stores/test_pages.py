@@ -12,7 +12,7 @@ import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad
 
 from rdfaspider.items import Page
-from rdfaspider.stores import PageStore, open_pages
+from rdfaspider.stores import PageStore, open_store
 from rdfaspider.stores.provenance import crawl_graph, provenance
 from rdfaspider.stores.selection import TYPE, Selection
 from tests.stores.conftest import KINDS, url_of
@@ -59,7 +59,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def store(url: str) -> Iterator[PageStore]:
-    with open_pages(url) as store:
+    with open_store(url) as store:
         fill(store)
         yield store
 
@@ -130,7 +130,7 @@ def test_sizes_are_those_of_the_graphs_that_are_there(store: PageStore) -> None:
 
 def test_a_removed_page_leaves_nothing_behind(url: str) -> None:
     rest = (A, PORT, SECURE, OLD)
-    with open_pages(url) as store:
+    with open_store(url) as store:
         fill(store)
         store.replace(B, page(B))  # a second version, for stores that remember the first
         store.add(fetch(B, 2.0))
@@ -141,7 +141,7 @@ def test_a_removed_page_leaves_nothing_behind(url: str) -> None:
         told = [quad.subject for quad in store.quads() if quad.graph_name == NamedNode(CRAWL)]
         assert set(told) == {quad.subject for graph in rest for quad in fetch(graph)}
         assert len(told) == 8 * len(rest)
-    with open_pages(url) as reopened:
+    with open_store(url) as reopened:
         assert reopened.count() == len(rest) * (6 + 8)
         reopened.replace(B, page(B)[:2])
         assert dict(reopened.sizes(Selection.of(pages=[B]))) == {B: 2}
@@ -149,7 +149,7 @@ def test_a_removed_page_leaves_nothing_behind(url: str) -> None:
 
 def test_more_graphs_can_be_removed_than_fit_into_a_request(url: str) -> None:
     graphs = [f"http://site.test/{number}" for number in range(600)]
-    with open_pages(url) as store:
+    with open_store(url) as store:
         changes = [Quad(NamedNode(g), NAME, Literal(g), NamedNode(g)) for g in graphs]
         store.add(changes)
         store.remove(graphs[:-1])
@@ -164,18 +164,18 @@ def remove_and_die(path: str) -> None:
         yield from MANY[:1200]
         os.kill(os.getpid(), signal.SIGKILL)
 
-    open_pages(path).remove(names())
+    open_store(path).remove(names())
 
 
 def test_a_removal_that_is_killed_leaves_whole_pages_and_can_be_done_again(tmp_path: Path) -> None:
     path = str(tmp_path / "store")
-    with open_pages(path) as store:
+    with open_store(path) as store:
         store.add(quad for graph in MANY for quad in (*page(graph), *fetch(graph)))
     remover = multiprocessing.get_context("spawn").Process(target=remove_and_die, args=(path,))
     remover.start()
     remover.join(30)
     assert remover.exitcode == -signal.SIGKILL
-    with open_pages(path) as store:
+    with open_store(path) as store:
         left = dict(store.sizes(Selection()))
         assert left == {graph: 6 for graph in MANY[1000:]} | {CRAWL: 8 * 500}
         store.remove(MANY)

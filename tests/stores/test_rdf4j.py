@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
-from rdfaspider.stores import Refused, StoreDown, StoreUnavailable, open_store
+from rdfaspider.stores import Refused, StoreDown, StoreUnavailable, open_outbox, open_store
 from rdfaspider.stores.changes import Change
-from rdfaspider.stores.http import Client
 from rdfaspider.stores.outbox import Outbox
-from rdfaspider.stores.rdf4j import Rdf4jStore
-from rdfaspider.stores.spool import Spool
+from rdfaspider.stores.outbox.database import OutboxDatabase
+from rdfaspider.stores.server.http import Client
+from rdfaspider.stores.server.rdf4j import Rdf4jStore
 
 NAME = NamedNode("http://schema.org/name")
 
@@ -37,6 +37,10 @@ def test_a_missing_repository_is_made_once_with_the_index_that_matters(client: C
     store.close()
 
 
+def put(box: Outbox, number: int, text: str = "x") -> bool:
+    return box.put([Change.replacing(*page(number, text))])[0]
+
+
 def test_what_the_server_refuses_is_refused_alone_and_in_a_batch(client: Client) -> None:
     store = Rdf4jStore(client)
     store.replace(*page(1))
@@ -53,7 +57,7 @@ def test_what_the_server_refuses_is_refused_alone_and_in_a_batch(client: Client)
 def test_a_repository_that_was_lost_is_filled_again(client: Client, tmp_path: Path) -> None:
     def run() -> list[bool]:
         with Outbox(Rdf4jStore(client), str(tmp_path)) as box:
-            return [box.replace(*page(number)) for number in range(3)]
+            return [put(box, number) for number in range(3)]
 
     assert run() == [True] * 3
     assert run() == [False] * 3
@@ -69,9 +73,9 @@ def test_a_repository_that_was_lost_is_filled_from_what_was_kept(
 ) -> None:
     def run(*numbers: int) -> int:
         store = Rdf4jStore(client)
-        with Outbox(store, str(tmp_path), batch_seconds=0, rebuild=True) as box:
+        with Outbox(store, str(tmp_path), batch_seconds=0, rebuilt=store) as box:
             for number in numbers:
-                box.replace(*page(number))
+                put(box, number)
         with store:
             return store.count()
 
@@ -83,10 +87,10 @@ def test_a_repository_that_was_lost_is_filled_from_what_was_kept(
 
 def suspected(store: Rdf4jStore, directory: Path) -> Outbox:
     """Open and close an outbox that takes its store for one that died in the midst of a write."""
-    spool = Spool(str(directory), keep=True)
-    spool.suspect()
-    spool.close()
-    with Outbox(store, str(directory), rebuild=True) as box:
+    database = OutboxDatabase(str(directory), keep=True)
+    database.suspect()
+    database.close()
+    with Outbox(store, str(directory), rebuilt=store) as box:
         return box
 
 
@@ -94,10 +98,10 @@ def test_a_repository_whose_server_died_in_a_write_is_made_anew_but_only_ones_ow
     client: Client, tmp_path: Path
 ) -> None:
     store = Rdf4jStore(client)
-    with Outbox(store, str(tmp_path / "own"), rebuild=True) as box:
-        box.replace(*page(1))
-    with Outbox(store, str(tmp_path / "guest"), rebuild=True) as guest:
-        guest.replace(*page(2))
+    with Outbox(store, str(tmp_path / "own"), rebuilt=store) as box:
+        put(box, 1)
+    with Outbox(store, str(tmp_path / "guest"), rebuilt=store) as guest:
+        put(guest, 2)
     assert suspected(store, tmp_path / "guest").counters["rebuilt"] == 0
     with store:
         assert store.count() == 2
@@ -112,8 +116,8 @@ def test_a_repository_with_statements_of_others_is_not_made_anew(
     client: Client, tmp_path: Path
 ) -> None:
     store = Rdf4jStore(client)
-    with Outbox(store, str(tmp_path), rebuild=True) as box:
-        box.replace(*page(1))
+    with Outbox(store, str(tmp_path), rebuilt=store) as box:
+        put(box, 1)
     store.replace(*page(2))
     assert suspected(store, tmp_path).counters["rebuilt"] == 0
     with store:
@@ -128,8 +132,8 @@ def test_a_repository_of_the_same_name_that_somebody_else_made_is_not_made_anew(
     client: Client, tmp_path: Path
 ) -> None:
     own, other = Rdf4jStore(client, owner="one"), Rdf4jStore(client, owner="two")
-    with Outbox(own, str(tmp_path), rebuild=True) as box:
-        box.replace(*page(1))
+    with Outbox(own, str(tmp_path), rebuilt=own) as box:
+        put(box, 1)
     assert own.is_own()
     own.drop()
     other.replace(*page(2))
@@ -148,8 +152,8 @@ def test_a_repository_that_takes_too_long_to_count_is_not_made_anew(
         raise StoreDown("It did not answer in time.", "timeout")
 
     store = Rdf4jStore(client)
-    with Outbox(store, str(tmp_path), rebuild=True) as box:
-        box.replace(*page(1))
+    with Outbox(store, str(tmp_path), rebuilt=store) as box:
+        put(box, 1)
     store.replace(*page(2))
     with monkeypatch.context() as patch:
         patch.setattr(Rdf4jStore, "count", count)
@@ -160,8 +164,8 @@ def test_a_repository_that_takes_too_long_to_count_is_not_made_anew(
 
 def test_a_repository_that_is_gone_is_nobody_elses(client: Client, tmp_path: Path) -> None:
     store = Rdf4jStore(client)
-    with Outbox(store, str(tmp_path), rebuild=True) as box:
-        box.replace(*page(1))
+    with Outbox(store, str(tmp_path), rebuilt=store) as box:
+        put(box, 1)
     client.request("DELETE")
     assert suspected(store, tmp_path).counters["rebuilt"] == 1
     with store:
@@ -195,13 +199,11 @@ def test_a_repository_bears_the_mark_of_the_outbox_it_was_made_for(
 ) -> None:
     url = f"rdf4j+{rdf4j}/{uuid.uuid4().hex}"
     for name, is_own in (("first", True), ("second", False), ("first", True)):
-        with open_store(url, outbox=str(tmp_path / name)) as box:
-            assert isinstance(box, Outbox)
+        with open_outbox(url, str(tmp_path / name)) as box:
             assert isinstance(box.store, Rdf4jStore)
             assert box.store.is_own() == is_own
     (tmp_path / "first").rename(tmp_path / "moved")
-    with open_store(url, outbox=str(tmp_path / "moved")) as box:
-        assert isinstance(box, Outbox)
+    with open_outbox(url, str(tmp_path / "moved")) as box:
         assert isinstance(box.store, Rdf4jStore)
         assert box.store.is_own()
 

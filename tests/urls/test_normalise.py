@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from urllib.parse import unquote_to_bytes
 
 import ada_url
@@ -143,7 +144,9 @@ def test_hostile_hrefs_take_no_time(piece: str) -> None:
         start + (piece * MAX_LENGTH)[: MAX_LENGTH - 9] + "\n" for start in ("", "/", "http://")
     ]
     start = time.process_time()
-    join.all(hrefs)
+    for href in hrefs:
+        with suppress(ValueError):
+            join(href)
     assert time.process_time() - start < 0.5  # about 1 ms
 
 
@@ -168,7 +171,6 @@ def test_hostile_hrefs_take_no_time(piece: str) -> None:
 def test_join(href: str, expected: str | None) -> None:
     base = "HTTP://u@a:81/b/x/../c/d;p?q#f"
     assert normalised(href, base) == expected
-    assert Joiner(base).all([href, "#"]) == [expected, "http://u@a:81/b/c/d;p?q"]
 
 
 @given(hostile, st.none() | bases)
@@ -216,5 +218,4 @@ def test_links_known_without_the_parser_equal_the_parsed_ones(href: str, base: s
         expected = normalised(ada_url.join_url(page, href))
     except ValueError:
         expected = None
-    assert Joiner(base).all([href]) == [expected]
     assert normalised(href, base) == expected

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from rdfaspider.urls.servers import server_of
+from rdfaspider.urls.own import server_of
 
 
 @pytest.mark.parametrize(

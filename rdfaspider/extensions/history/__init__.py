@@ -1,6 +1,6 @@
-"""The history of a crawl: how far it was when, kept in its directory, and what can be made of it.
+"""The history of a crawl: its counters over time, kept in its directory, and reports of them.
 
-extension.py   looks at the counters every few seconds
-samples.py     the file of what it saw
+extension.py   samples the counters every few seconds
+samples.py     the file of samples
 report.py      tables and pictures of one such file, or of several
 """

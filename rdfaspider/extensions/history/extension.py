@@ -1,4 +1,4 @@
-"""Writes down every few seconds how far the crawl is."""
+"""Writes the counters of the crawl to its history every few seconds."""
 
 from __future__ import annotations
 
@@ -44,15 +44,14 @@ class History:
         return history
 
     def bytes_received(self, data: bytes) -> None:
-        # As they come over the line, of downloads that are given up too; Scrapy's own counter is switched
-        # off, since it weighs each response again.
+        # As they are received, those of downloads that are given up included.
         self._received += len(data)
 
     def spider_opened(self) -> None:
         self._started = monotonic()
         self._task = create_looping_call(self._tick)
         try:
-            # Not before: now the frontier is open, so nobody else crawls in this directory.
+            # Not earlier: now the frontier is open, so no other process crawls in this directory.
             self._samples = Samples(self.path, self.interval)
         except OSError as error:
             self._complain(error)
@@ -86,7 +85,7 @@ class History:
         return self._before.seconds + monotonic() - self._started
 
     def _sample(self) -> Sample:
-        """Count; what the stats have of this run only is added to what was before it."""
+        """Return the counters now; those that cover this run only are added to the last sample."""
         before = self._before
         return Sample(
             time=round(time(), 1),

@@ -14,8 +14,9 @@ from itertools import pairwise
 
 from rdfaspider.curves import Panel, draw, short
 from rdfaspider.extensions.history.samples import Sample
+from rdfaspider.terminal import duration
 
-# Counters are renewed once a second, so a rate over less than this would be a matter of luck.
+# Counters change once a second, so a rate over a shorter time would be arbitrary.
 _SHORTEST = 4.0
 # More steps than this are noise in a panel of 400 pixels.
 _STEPS = 120
@@ -33,7 +34,7 @@ class Crawl:
 
 
 @dataclass(frozen=True)
-class Summary:
+class CrawlFigures:
     """A crawl in numbers. Times in seconds; the peak is that of the best `peak_seconds`."""
 
     seconds: float
@@ -53,7 +54,7 @@ class Summary:
     peak_memory_mb: int
 
 
-def summarise(crawl: Crawl) -> Summary:
+def summarise(crawl: Crawl) -> CrawlFigures:
     first, last = crawl.samples[0], crawl.samples[-1]
     seconds = last.seconds or 1.0
     peak, peak_seconds = max(
@@ -64,7 +65,7 @@ def summarise(crawl: Crawl) -> Summary:
         ),
         default=(0.0, 0.0),
     )
-    return Summary(
+    return CrawlFigures(
         seconds=last.seconds,
         resumes=last.run - first.run,
         stopped_seconds=max(0.0, last.time - first.time - (last.seconds - first.seconds)),
@@ -83,7 +84,7 @@ def summarise(crawl: Crawl) -> Summary:
     )
 
 
-_ROWS: tuple[tuple[str, Callable[[Summary], str]], ...] = (
+_ROWS: tuple[tuple[str, Callable[[CrawlFigures], str]], ...] = (
     ("time spent crawling", lambda of: _duration(of.seconds)),
     ("resumed", lambda of: _resumes(of)),
     ("pages", lambda of: f"{of.pages:,}"),
@@ -114,7 +115,7 @@ def table(crawls: Sequence[Crawl]) -> str:
 
 
 def plot(crawls: Sequence[Crawl]) -> str:
-    """Return pages a second, URLs, bandwidth and triples over time, a curve for each crawl, as SVG."""
+    """Return pages per second, URLs, bandwidth and triples over time as SVG, a curve for each crawl."""
     longest = max(crawl.samples[-1].seconds for crawl in crawls)
     unit, size = next((pair for pair in _UNITS if longest >= 3 * pair[1]), ("seconds", 1.0))
     edges = [_edges(c.samples, max(_SHORTEST, c.samples[-1].seconds / _STEPS)) for c in crawls]
@@ -172,7 +173,7 @@ def _cells(crawls: Sequence[Crawl]) -> list[list[str]]:
 
 
 def _edges(samples: Sequence[Sample], least: float) -> list[Sample]:
-    """Return the first sample, the last, and some between, each at least so many seconds after another."""
+    """Return the first sample, the last, and some between, at least `least` seconds apart."""
     edges = [samples[0]]
     for sample in samples:
         if sample.seconds - edges[-1].seconds >= least:
@@ -183,7 +184,7 @@ def _edges(samples: Sequence[Sample], least: float) -> list[Sample]:
 
 
 def _rate(edges: Sequence[Sample], name: str, size: float) -> list[tuple[float, float]]:
-    """Return a step for each interval, as high as the counter grew in a second of it."""
+    """Return a step for each interval, as high as the growth of the counter per second."""
     points: list[tuple[float, float]] = []
     for before, after in pairwise(edges):
         if length := after.seconds - before.seconds:
@@ -201,7 +202,7 @@ def _resumed_at(samples: Sequence[Sample], size: float) -> list[float]:
     return marks if len(marks) <= _MARKS else []
 
 
-def _resumes(of: Summary) -> str:
+def _resumes(of: CrawlFigures) -> str:
     if not of.resumes:
         return "never"
     times = "once" if of.resumes == 1 else f"{of.resumes:,} times"
@@ -211,5 +212,4 @@ def _resumes(of: Summary) -> str:
 def _duration(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+    return duration(seconds)

@@ -4,12 +4,12 @@ A line is one sample, a JSON object of numbers by the names in `Sample`, oldest 
 the whole crawl, so they go on where the last run ended; `seconds` is time spent crawling, so a stop does
 not show in it, but it does in `time`, and `run` is one more afterwards.
 
-Invariant: no more than `limit` lines. At the limit every second one goes and the next ones are taken half
-as often, so a crawl of any length is evenly covered by a file of less than a megabyte.
+Invariant: at most `limit` lines. At the limit every second line is dropped, and samples are taken half as
+often from then on. So a file of less than a megabyte covers a crawl of any length evenly.
 
-After a kill the samples that were written are there, but for one at most whose line is torn; readers skip
-it, and the next run begins a new line. What was counted after the last sample is missing in the totals.
-A file that is thinned is replaced as a whole.
+After a kill all written samples are there, except perhaps the last, whose line may be torn; readers skip it,
+and the next run begins a new line. The totals miss what was counted after the last sample. A file that is
+thinned is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import NamedTuple
 NAME = "history.jsonl"
 # A line has 217 bytes if every counter is a million million.
 _LIMIT = 4_000
-# No counter comes near; what does is damage.
+# No counter comes near; a larger number is damage.
 _DAMAGED = 10**18
 
 
@@ -63,7 +63,7 @@ class Samples:
         samples = read(path)
         self._count = len(samples)
         self.last = samples[-1] if samples else Sample(0.0, 0, 0.0)
-        # Ends the line that a kill has torn; readers skip empty ones.
+        # Ends a line that a kill has torn; readers skip empty lines.
         self._separator = b"" if path.read_bytes()[-1:] in (b"", b"\n") else b"\n"
         # A timer is a little early or late.
         self._slack = interval / 2
@@ -100,7 +100,7 @@ class Samples:
 
 
 def _thinned(samples: Sequence[Sample], least: float) -> list[Sample]:
-    """Return the first and the last sample, and between them such as are so many seconds apart."""
+    """Return the first and the last sample, and some between that are `least` seconds apart."""
     kept = [samples[0]]
     for sample in samples[1:-1]:
         if sample.seconds - kept[-1].seconds >= least:

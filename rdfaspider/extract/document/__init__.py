@@ -1,1 +1,9 @@
-"""A page as a document: its characters, the parser for it, and the one tree that all readers share."""
+"""A page as a flat list of elements, whatever it was written in.
+
+encoding   bytes to UTF-8
+parse      chooses the parser, and falls back where one fails
+html       HTML by lexbor
+xml        XHTML, SVG and other XML by libxml2
+tree       the document: its elements, in order
+limits     what one page may cost
+"""

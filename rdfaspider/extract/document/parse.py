@@ -25,7 +25,7 @@ def parse(
     document: Document | None = None
     if media_type.endswith("xml"):
         document = _parsed_xml(body, media_type, names, limits, facts)
-    document = document or _parsed_html(guard.Page(body, lowered), names, limits, facts)
+    document = document or _parsed_html(guard.GuardedPage(body, lowered), names, limits, facts)
     facts.host = document.host
     facts.title = " ".join(document.title[:2000].split())
     if document.is_cut:
@@ -47,7 +47,9 @@ def _parsed_xml(
     return XmlDocument(root, host, names, limits.elements)
 
 
-def _parsed_html(page: guard.Page, names: frozenset[str], limits: Limits, facts: Facts) -> Document:
+def _parsed_html(
+    page: guard.GuardedPage, names: frozenset[str], limits: Limits, facts: Facts
+) -> Document:
     page = guard.without_excess(page, limits, facts.cuts)
     if guard.is_tame(page, limits.depth):
         return HtmlDocument(page.body, names, limits.elements, namespaces(page.lowered))

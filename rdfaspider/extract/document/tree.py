@@ -21,7 +21,7 @@ Spend = Callable[[int], None]
 
 LARGE = 400_000  # bytes of a page that has room for more attributes than memory is meant for
 MANY = (
-    32  # attributes of an element of which only those are kept, in a large page, that anybody reads
+    32  # attributes; in a large page an element with more keeps only those that a reader asks for
 )
 READ = frozenset(
     (

@@ -1,21 +1,21 @@
-"""Which HTML the fast tree builder may read, and what must be cut before any may.
+"""Which HTML the fast tree builder may read, and what must be cut before any parser may.
 
 lexbor builds the tree that browsers build, and inherits what that algorithm costs on mark-up that
-nobody writes by accident. It takes the square of
+nobody writes by accident. Its time grows with the square of
 
 * the nesting depth,
 * the options of a select,
 * the attributes of one element, to which each further html and body tag adds its own,
 * the number of different names of elements and attributes,
 
-and makes one element for each formatting element left open at each block after it, which are 1.4 GB
-out of 37 kB. libxml2 repairs tag soup less faithfully, but in linear time except for the attributes
+and it makes one element for each formatting element left open at each block after it: 1.4 GB out of
+37 kB. libxml2 repairs tag soup less faithfully, but in linear time except for the attributes
 and for the depth, which it limits. So a page goes to lexbor when it surely costs little
 (``is_tame``), else to libxml2, and what is too much for both is cut before (``without_excess``).
 
-Most pages have too few tags, or too few of the harmful ones, to do harm, which a search tells. Of the
-others the tags are read as a browser reads them (``tags``), and followed on a stack of the elements
-that may be open (``nesting``).
+A simple search shows that most pages have too few tags, or too few harmful ones, to do harm. The tags
+of the others are read as a browser reads them (``tags``), and followed on a stack of the elements that
+may be open (``nesting``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rdfaspider.extract.guard.stack import ElementStack, TooOdd
 from rdfaspider.extract.guard.tags import ATTRIBUTE, NAMED_ATTRIBUTE, TAGS
 
 _FORMATTING = rb"b(?:ig)?|i|u|s(?:mall|tr(?:ike|ong))?|em|tt|font|code|nobr"
-# Formatting elements, for only of those can many be left open at a time; options; html and body.
+# Formatting elements, the only ones that can be left open in great number; options; html and body.
 _RISKS = re.compile(rb"<(?:%s|option|html|body)[\t\n\f\r />]" % _FORMATTING)
 # Those with attributes that are closed at once, with nothing but text inside.
 _CLOSED = re.compile(
@@ -43,10 +43,10 @@ _CLOSED = re.compile(
 )
 _RICH = re.compile(rb"<(?:%s)(?=[\t\n\f\r /])(?:%s){60}" % (_FORMATTING, ATTRIBUTE))
 _NAME = re.compile(NAMED_ATTRIBUTE)
-_SMALL = 1_000  # tags that can do no harm, whatever they are
+_SMALL = 1_000  # a page with fewer tags is harmless
 _HARMLESS = 64_000  # bytes of such a page that costs little, even if it is one tag
 _FLAT = 10_000  # tags that can do no harm by nesting
-_OFTEN = 1_000  # tags after which the costs are looked at
+_OFTEN = 1_000  # tags between two checks of the costs
 _NAMES = 5_000  # different names of elements and attributes
 _ATTRIBUTES = 400_000  # attributes of a page, which take 240 bytes each
 _OPTIONS = 3_000
@@ -57,7 +57,7 @@ _MADE = 250_000  # elements made out of formatting elements that were left open
 _STEPS = 100_000_000  # open elements that the tree builder passes: less than half a second
 
 
-class Page(NamedTuple):
+class GuardedPage(NamedTuple):
     """A page, also in lower case, and whether its tags may be other than they seem."""
 
     body: bytes
@@ -65,7 +65,7 @@ class Page(NamedTuple):
     is_suspect: bool = False
 
 
-def without_excess(page: Page, limits: Limits, cuts: Counter[str]) -> Page:
+def without_excess(page: GuardedPage, limits: Limits, cuts: Counter[str]) -> GuardedPage:
     """Return a page of HTML without tags and attributes beyond the limits; cuts are counted."""
     if not attributes.may_exceed(page.lowered, limits.attributes):
         return page
@@ -73,7 +73,7 @@ def without_excess(page: Page, limits: Limits, cuts: Counter[str]) -> Page:
     if not excess:
         return page._replace(is_suspect=True)
     cuts["attributes"] += excess
-    return Page(body, body.lower(), True)
+    return GuardedPage(body, body.lower(), True)
 
 
 def without_tags(body: bytes, limit: int) -> bytes:
@@ -83,7 +83,7 @@ def without_tags(body: bytes, limit: int) -> bytes:
     return body[: len(body) - len(body.split(b"<", limit + 1)[-1]) - 1]
 
 
-def is_tame(page: Page, depth: int) -> bool:
+def is_tame(page: GuardedPage, depth: int) -> bool:
     """Tell whether the fast tree builder may read a page."""
     body = page.lowered
     count = body.count(b"<")
@@ -115,7 +115,7 @@ def _has_little_formatting(risks: Counter[bytes], body: bytes, count: int) -> bo
 
 
 def _is_bounded(body: bytes, depth: int) -> bool:
-    """Tell the same as `is_tame` from what the tags do."""
+    """Tell the same as `is_tame`, by following the tags."""
     stack = ElementStack()
     names: set[bytes] = set()
     count = 0

@@ -17,7 +17,7 @@ FORMATTING = _names("b big code em font i nobr s small strike strong tt u")
 """Elements that are made again wherever the text goes on, until their end tag comes."""
 
 ADOPTED = FORMATTING | {b"a"}
-"""Those, and the one of which there is never more than one."""
+"""Those, and the one that never occurs twice."""
 
 FOREIGN = _names("svg math")
 """Elements in which HTML ends until a marker or a tag that breaks out."""

@@ -23,7 +23,7 @@ LOOPED, SEARCHED = 20, 4
 
 
 class TooOdd(Exception):
-    """Says that what the tags of a page mean depends on the tree."""
+    """The meaning of the tags of a page depends on the tree."""
 
 
 class ElementStack:
@@ -36,7 +36,7 @@ class ElementStack:
     foreign     elements of FOREIGN on the stack
     paragraphs  elements p on the stack
     suspects    formatting elements that any tag may make again
-    crowded     names of formatting elements of which there were more than can be active
+    crowded     names of formatting elements with more open than can be active
     forms       whether </form> means what it says
     """
 
@@ -120,11 +120,11 @@ class ElementStack:
         self._note(marks.count(RICH), marks.count(BARE))
 
     def doubt_all(self, name: bytes) -> None:
-        """Doubt all elements of a name, and all inside of them."""
+        """Mark all elements of a name, and all inside them, as doubtful."""
         self._doubt_from(0, name)
 
     def doubt_within(self, name: bytes) -> None:
-        """Doubt the elements of a name that are not behind a marker, and all inside of them."""
+        """Mark the elements of a name that are not behind a marker, and all inside them, as doubtful."""
         floor = 0
         for place in reversed(self.markers):
             self.steps += LOOPED

@@ -66,7 +66,7 @@ def _has_attributes(tag: re.Match[bytes]) -> bool:
 
 
 def close_p(stack: ElementStack, name: bytes = b"") -> None:
-    """Close a paragraph that is open."""
+    """Close an open paragraph."""
     if stack.paragraphs:
         if stack.names[-1] == b"p":
             stack.pop()
@@ -74,13 +74,13 @@ def close_p(stack: ElementStack, name: bytes = b"") -> None:
 
 
 def may_close_p(stack: ElementStack, name: bytes = b"") -> None:
-    """Doubt a paragraph that is open."""
+    """Mark an open paragraph as doubtful."""
     if stack.paragraphs:
         stack.doubt_within(b"p")
 
 
 def _start_item(stack: ElementStack, name: bytes) -> None:
-    """A start tag of li, dd or dt closes the one before."""
+    """Open li, dd or dt, which closes the one before."""
     close_p(stack)
     alike = (b"li",) if name == b"li" else (b"dd", b"dt")
     names, marks = stack.names, stack.marks
@@ -104,7 +104,7 @@ def _start_heading(stack: ElementStack, name: bytes) -> None:
 
 
 def _start_alone(stack: ElementStack, name: bytes) -> None:
-    """A start tag of an element that cannot stand in another such closes that one."""
+    """Open an element that cannot contain another one of its kind, which closes that."""
     stack.steps += SEARCHED * len(stack)
     if name in stack.names:
         if stack.names[-1] == name == b"a":
@@ -126,7 +126,7 @@ def _start_ruby(stack: ElementStack, name: bytes) -> None:
 
 
 def _start_table(stack: ElementStack, name: bytes) -> None:
-    """A table in a table, but not in a cell of it, closes that."""
+    """Open a table, which closes a table around it unless a cell is between them."""
     may_close_p(stack)
     if stack.markers:
         place = stack.markers[-1]
@@ -135,7 +135,7 @@ def _start_table(stack: ElementStack, name: bytes) -> None:
 
 
 def _start_part(stack: ElementStack, name: bytes) -> None:
-    """A cell, a row or a part of a table closes all that is open in the table."""
+    """Open a cell, a row or a part of a table, which closes all that is open in the table."""
     names = stack.names
     if stack.markers:
         place = stack.markers[-1]

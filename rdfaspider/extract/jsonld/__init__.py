@@ -2,9 +2,9 @@
 
 pyoxigraph expands JSON-LD to statements. Here a block is made ready for it: JSON that only a strict
 parser refuses is repaired, contexts are put in place of links to them, and what would make the
-parser slow or overflow its stack is turned away. Each block stands alone: a bad one is counted in
+parser slow or overflow its stack is rejected. Each block stands alone: a bad one is counted in
 ``Facts.cuts`` ("jsonld syntax", "jsonld invalid", "jsonld size", "jsonld depth", "jsonld contexts")
-and costs no other block anything; of an invalid block the statements without a fault are kept.
+and does not affect the others; the valid statements of an invalid block are kept.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from typing import Any
 
 from pyoxigraph import RdfFormat
 
-from rdfaspider.extract import iris
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.graph import Full, Graph
 from rdfaspider.extract.jsonld import text as jsontext
 from rdfaspider.extract.jsonld.contexts import (
     UNKNOWN,
@@ -27,14 +25,15 @@ from rdfaspider.extract.jsonld.contexts import (
     TooBig,
     references,
 )
-from rdfaspider.extract.labels import Labels, Warnings
-from rdfaspider.extract.statements import Statements
+from rdfaspider.extract.triples import iris
+from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
+from rdfaspider.extract.triples.statements import Statements
 
 ATTRIBUTES = frozenset(("type",))
 MEDIA_TYPE = "application/ld+json"
 
 _BLOCKS = 2_000  # of a page
-_DEPTH = 64  # brackets inside each other; the parser needs the square of it, and its stack
+_DEPTH = 64  # nested brackets; the time of the parser grows with the square of it
 _ASIDE = frozenset(("@context", "@value"))
 _ADDRESS = re.compile(r"\s*+(?:https?:|/)", re.I)
 _NO_CONTEXTS: Contexts = {}
@@ -90,7 +89,7 @@ def read_document(
 
 
 def _value(text: str, graph: Graph, warnings: Warnings) -> Any:
-    """Return the JSON value of a block, None when there is none to be had."""
+    """Return the JSON value of a block, None if it has none."""
     if not jsontext.is_small(text):
         graph.cuts["jsonld size"] += 1
         return None
@@ -111,7 +110,7 @@ def _value(text: str, graph: Graph, warnings: Warnings) -> Any:
 def _prepared(
     value: Any, base: str, graph: Graph, contexts: Contexts, is_page: bool = False
 ) -> Ready | None:
-    """Return a value as the parser can take it, or None; the value is gone before it is parsed."""
+    """Return a value in the form that the parser accepts, or None; it is freed before parsing."""
     if value is None:
         return None
     try:
@@ -156,7 +155,7 @@ def _surveyed(value: Any) -> tuple[list[dict[str, Any]], set[str]]:
 def _inlined(
     nodes: list[dict[str, Any]], names: set[str], base: str, contexts: Contexts
 ) -> Inliner:
-    """Replace the links to contexts in all nodes; raise TooBig when they are."""
+    """Replace the links to contexts in all nodes; raise TooBig if the contexts are too large."""
     inliner = Inliner(names, contexts)
     place = Place(base)
     for node in nodes:

@@ -1,12 +1,12 @@
-"""JSON-LD contexts without a network: those that come with the package take the place of links.
+"""JSON-LD contexts without a network: bundled contexts replace links to them.
 
 Bundled are the contexts that pages use most: schema.org, ActivityStreams and the two that travel
 with it. They hold absolute IRIs only, so that any subset of one stands alone, and a block gets
 just the terms that it mentions: the 3,000 terms of schema.org would cost more than the block.
 Of schema.org's only those are kept that differ from its ``@vocab``: prefixes and coerced terms.
 
-A link that leads nowhere is counted and left out. What only the missing context could explain must
-then not be mistaken for a name relative to the page: it is put under ``UNKNOWN`` and dropped later.
+A link to any other context is counted and left out. A name that only the missing context could explain
+must not be mistaken for one relative to the page: it is put under ``UNKNOWN`` and dropped later.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 from pyoxigraph import NamedNode
 
-from rdfaspider.extract import iris
 from rdfaspider.extract.contexts import PREFIXES
+from rdfaspider.extract.triples import iris
 
 UNKNOWN = "urn:unknown-jsonld-context:"
 
@@ -55,7 +55,7 @@ def references() -> frozenset[str]:
 
 
 class TooBig(ValueError):
-    """Says that a block would cost the parser too much; its message names the limit."""
+    """A block would cost the parser too much; the message names the limit."""
 
 
 class Place(NamedTuple):
@@ -93,7 +93,7 @@ class Inliner:
         self._terms: set[str] = set()
 
     def inlined(self, value: Any, place: Place) -> Any:
-        """Return the value of an ``@context`` without links; raise TooBig if it is."""
+        """Return the value of an ``@context`` without links; raise TooBig if it is too large."""
         found = self._flat(value, place)
         self._switches += len(found)
         return found[0] if len(found) == 1 else found
@@ -205,7 +205,7 @@ def bundled(link: str) -> Terms | None:
     address = link.partition("://")[2].rstrip("/#")
     if address in _FILES:
         return _read(_FILES[address])
-    # A context that is no context, but the vocabulary that the author has in mind.
+    # Not a context, but the vocabulary that the author means.
     return {"@vocab": link} if link in _NAMESPACES else None
 
 

@@ -1,22 +1,21 @@
 """Microdata to RDF, second edition: the items of a page as triples.
 
 An item is described once for each namespace that its names may come from: its type's, or when it
-has no type those of the items that it is a value of. An item that contains itself by way of @itemref
-is wrong in Microdata but sound in RDF: it is described all the same, and counted as a warning.
+has no type those of the items that have it as a value. An item that contains itself through @itemref
+is wrong in Microdata but valid in RDF: it is described, and counted as a warning.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-from rdfaspider.extract import iris
 from rdfaspider.extract.contexts import RDF
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.graph import Full, Graph
-from rdfaspider.extract.labels import Labels, Warnings
-from rdfaspider.extract.microdata.registry import REGISTRY, Registry
+from rdfaspider.extract.microdata.registry import REGISTRY, MicrodataRegistry
 from rdfaspider.extract.microdata.scopes import Scopes
 from rdfaspider.extract.microdata.values import ItemValues
+from rdfaspider.extract.triples import iris
+from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
 
 ATTRIBUTES = frozenset(("itemscope", "itemprop", "itemprop-reverse", "lang", "xml:lang"))
 
@@ -25,7 +24,7 @@ Item = tuple[int, str]
 
 _TYPE = f"<{RDF}type>"
 _HOSTS = frozenset(("html5", "xhtml1", "xhtml5"))
-_VISIT = 20  # characters that a property costs, so that items sharing useless ones end too
+_VISIT = 20  # characters that each property counts, so that items which share useless ones end too
 
 
 def attributes(lowered: bytes) -> frozenset[str]:
@@ -47,7 +46,7 @@ def read(
     labels: Labels,
     graph: Graph,
     warnings: Warnings,
-    registry: Registry = REGISTRY,
+    registry: MicrodataRegistry = REGISTRY,
 ) -> None:
     """Add the triples of a document's items to the graph, or as many as the limits allow.
 
@@ -89,7 +88,7 @@ class _Reader:
         labels: Labels,
         graph: Graph,
         warnings: Warnings,
-        registry: Registry,
+        registry: MicrodataRegistry,
     ) -> None:
         place = iris.Base(base, graph.limits.iri, graph.spend)
         self._elements = document.elements

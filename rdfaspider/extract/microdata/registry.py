@@ -18,14 +18,14 @@ _RELATIONS = ("subPropertyOf", "equivalentProperty")
 
 
 @dataclass(frozen=True, slots=True)
-class Registry:
+class MicrodataRegistry:
     """The known vocabularies; a predicate of theirs maps to those that it implies, as terms."""
 
     prefixes: tuple[str, ...]
     implied: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def loads(cls, text: str | bytes) -> Registry:
+    def loads(cls, text: str | bytes) -> MicrodataRegistry:
         """Read a registry in JSON; raise ValueError when it is malformed."""
         entries = json.loads(text)
         implied: dict[str, tuple[str, ...]] = {}
@@ -63,6 +63,6 @@ def _related(relations: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"<{iri}>" for iri in found)
 
 
-REGISTRY = Registry.loads(
+REGISTRY = MicrodataRegistry.loads(
     files("rdfaspider.extract").joinpath("data/microdata/registry.json").read_bytes()
 )

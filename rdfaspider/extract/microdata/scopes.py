@@ -17,7 +17,7 @@ from collections import defaultdict
 from itertools import starmap
 
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.literals import language_suffix
+from rdfaspider.extract.triples.literals import language_suffix
 
 NOBODY = -1
 _REFERENCES = 10_000  # of one item that are looked at

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from rdfaspider.extract.contexts import XSD
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.iris import Base
-from rdfaspider.extract.literals import quoted, time_suffix
+from rdfaspider.extract.triples.graph import Graph
+from rdfaspider.extract.triples.iris import Base
+from rdfaspider.extract.triples.literals import quoted, time_suffix
 
 _LINKS = {
     "a": "href",

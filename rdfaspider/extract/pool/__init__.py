@@ -1,16 +1,20 @@
-"""Extraction in processes of their own, where a page can neither hold up nor bring down the crawl.
+"""Extraction in other processes, where a page can neither block nor crash the crawl.
 
 Each worker is a child process that reads one page at a time from a socket and answers on it. A page that
 takes too long, or needs too much memory, fails alone; its worker is replaced. A worker that dies may have
 been killed by a user or by the system, so its page is read again by a new worker. If that one dies too,
 the page fails. When workers cannot start, no page is to blame: that raises WorkersUnavailable.
 
-Nobody can tell by looking how long a page takes. So each is tried for a moment, and one that is not read by
-then waits for the worker that suspects share, which takes what processor time others leave. Such pages and
-large ones leave a worker to all others.
+How long a page takes cannot be known in advance. So each is tried for a moment. One that is not done by then
+waits for the worker that all suspects share, which runs at low priority. Such pages and large ones always
+leave one worker to the others.
 
 Only bytes travel: a line of JSON with the sizes, then the body one way and the quads as N-Quads the other.
 Nothing that comes back is executed.
+
+process    a worker as the crawl sees it
+worker     what runs in the child process
+suspects   domains whose pages have taken down a worker
 """
 
 from __future__ import annotations
@@ -18,10 +22,9 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from rdfaspider.extract import Extraction
-from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.pool.process import ExtractionFailed, WorkerKilled, WorkerProcess
 from rdfaspider.extract.pool.suspects import Suspects
 
@@ -31,19 +34,19 @@ if TYPE_CHECKING:
     from rdfaspider.extract import Options
     from rdfaspider.extract.pool.process import Answer
 
-    # Why a page is not read like others: its domain is a suspect, or it takes longer than a moment.
+    # Why a page is treated differently: its domain is a suspect, or it takes longer than a moment.
     _Verdict = Literal["suspect", "slow"]
 
 __all__ = ["ExtractionFailed", "Pool", "WorkersUnavailable", "options_to_json"]
 
-# Attempts to start one worker: how many may fail, and how many may be killed meanwhile. The pause before the
-# next attempt grows by this many seconds each time.
+# Attempts to start one worker: how many may fail, and how many may be killed. The pause before the next
+# attempt grows by this many seconds each time.
 _FAILURES = 3
 _KILLS = 20
 _PAUSE = 0.05
-# Bytes of a page that takes so long to read that small ones should not have to wait for many of them.
+# A page with more bytes is large: small pages should not have to wait for many of them.
 _LARGE = 1_000_000
-# Seconds that a page is tried for, and more for each megabyte: many times what a page takes that means well.
+# Seconds that a page is tried for, and more for each megabyte: far more than honest pages take.
 _MOMENT = 0.5
 _PER_MEGABYTE = 2.0
 
@@ -51,7 +54,7 @@ _PER_MEGABYTE = 2.0
 class WorkersUnavailable(OSError):
     """No worker can be started; the message says why."""
 
-    # Why the crawl ends when it meets this.
+    # The reason for which the crawl then ends.
     finish_reason = "extract_error"
 
 
@@ -76,10 +79,10 @@ class Pool:
         self._timeout = timeout
         self._on_crash = on_crash
         self._idle: list[WorkerProcess] = []
-        # Idle ones that were given a lower priority, which cannot be taken back.
+        # Idle workers with a lower priority, which cannot be raised again.
         self._lowered: list[WorkerProcess] = []
         self._free = asyncio.Semaphore(processes)
-        # A process is left for small pages that take no time, if there are two.
+        # With two or more processes, one is kept for small and fast pages.
         self._slow = asyncio.Semaphore(max(1, processes - 1))
         self._reading: set[WorkerProcess] = set()
         self._ending: set[asyncio.Future[None]] = set()
@@ -88,30 +91,29 @@ class Pool:
         self._trouble = ""
 
     async def open(self) -> None:
-        """Start the first worker, to find out now rather than at the first page if none can start."""
+        """Start the first worker, so that a failure shows now rather than at the first page."""
         self._idle.append(await self._start())
 
     async def extract(self, body: bytes, url: str, content_type: str) -> Extraction:
-        """Return what `extract` does, or raise ExtractionFailed or WorkersUnavailable."""
+        """Return the result of `extract`, or raise ExtractionFailed or WorkersUnavailable."""
         request = {"url": url, "content_type": content_type, "size": len(body)}
         header = json.dumps(request).encode() + b"\n"
         answer = await self._try(url, header, body)
         if isinstance(answer, str):
             answer = await self._read(url, header, body, is_struck=answer == "slow")
-        found, quads = answer
         if self._suspects:
             self._suspects.forgive(url)
-        return extraction_of(found, quads)
+        return Extraction.decode(*answer)
 
     def hurry(self) -> None:
-        """Put off pages that take long, now that there is no time for them; others are read."""
+        """Give up pages that take long, because the crawl ends; others are still read."""
         self._is_in_a_hurry = True
         self._suspects.close()
         for worker in self._reading:
             worker.put_off()
 
     async def _try(self, url: str, header: bytes, body: bytes) -> Answer | _Verdict:
-        """Return a worker's answer if it comes within a moment, or why the page must wait for another."""
+        """Return a worker's answer if it comes within a moment, else why the page must wait."""
         if url in self._suspects:
             return "suspect"
         if len(body) < _LARGE:
@@ -122,7 +124,7 @@ class Pool:
 
     async def _try_now(self, url: str, header: bytes, body: bytes) -> Answer | _Verdict:
         if url in self._suspects:
-            return "suspect"  # it has become one while the page waited
+            return "suspect"  # it became one while the page waited
         if self._is_in_a_hurry and len(body) >= _LARGE:
             raise ExtractionFailed("busy")
         seconds = min(self._timeout, _MOMENT + _PER_MEGABYTE * len(body) / 1e6)
@@ -137,7 +139,7 @@ class Pool:
             raise
 
     async def _read(self, url: str, header: bytes, body: bytes, *, is_struck: bool) -> Answer:
-        """Return a worker's answer to a page of a suspect, or one that takes long, when its turn has come."""
+        """Return a worker's answer to a page of a suspect, or to a slow page, when its turn has come."""
         try:
             async with self._suspects.turn(len(body)), self._slow, self._free:
                 return await self._read_twice(self._lowered, header, body, self._timeout)
@@ -178,7 +180,7 @@ class Pool:
         except BaseException as error:
             self._reading.discard(worker)
             if isinstance(error, ExtractionFailed) and seconds < self._timeout:
-                # Others wait for this one's place, and a process with much memory takes long to end.
+                # Others wait for its place, and a process with much memory takes long to end.
                 self._end_meanwhile(worker)
             else:
                 await worker.end()
@@ -193,7 +195,7 @@ class Pool:
         ending.add_done_callback(self._ending.discard)
 
     async def _living(self, idle: list[WorkerProcess]) -> WorkerProcess:
-        """Return an idle worker that is alive, a new one if there is none."""
+        """Return an idle worker that is alive, or a new one."""
         while idle:
             worker = idle.pop()
             if not worker.is_lost:
@@ -214,7 +216,7 @@ class Pool:
                 failures += 1
                 reason = str(error)
             if failures == _FAILURES or kills == _KILLS:
-                self._trouble = reason  # for all pages that are on their way
+                self._trouble = reason  # for all pages that are being read
         raise WorkersUnavailable(f"No process can be started to read pages ({self._trouble}).")
 
     async def close(self) -> None:
@@ -224,20 +226,8 @@ class Pool:
         await asyncio.gather(*self._ending)
 
 
-def extraction_of(header: dict[str, Any], quads: bytes) -> Extraction:
-    return Extraction(
-        links=header["links"],
-        relations=header["relations"],
-        texts=header["texts"],
-        nquads=quads,
-        predicates=header["predicates"],
-        longest=header["longest"],
-        facts=Facts.from_json(header["facts"]),
-    )
-
-
 def options_to_json(options: Options) -> str:
-    """Write options down for a worker; vocabularies are reduced to whether there are any."""
+    """Return the options as JSON for a worker; of vocabularies only whether there are any."""
     return json.dumps(
         {
             "formats": sorted(options.formats),

@@ -12,11 +12,12 @@ import json
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rdfaspider.extract.pool import Pool, extraction_of, options_to_json
+from rdfaspider.extract import Extraction
+from rdfaspider.extract.pool import Pool, options_to_json
 from rdfaspider.extract.pool.process import ExtractionFailed, WorkerProcess
 
 if TYPE_CHECKING:
-    from rdfaspider.extract import Extraction, Options
+    from rdfaspider.extract import Options
     from rdfaspider.extract.pool.process import Answer
 
 # Pages, and bytes of them, that a worker gets at a time.
@@ -137,7 +138,7 @@ class Batches(Pool):
             return await super().extract(body, url, content_type)
         if "memory" in header:
             raise ExtractionFailed("memory")
-        return extraction_of(header, quads)
+        return Extraction.decode(header, quads)
 
     async def _work(self, worker: _BatchProcess | None) -> None:
         try:

@@ -32,14 +32,14 @@ Answer = tuple[dict[str, Any], bytes]
 _ROOT = str(Path(__file__).parents[3])
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
-    "from rdfaspider.extract.worker import main; main(*sys.argv[2:])"
+    "from rdfaspider.extract.pool.worker import main; main(*sys.argv[2:])"
 )
 
 # Seconds until a worker must be ready. It takes a fraction of one, but the machine may be overloaded.
 _START_SECONDS = 60.0
-# How nice a worker is that reads what may take long: it gets a third of what others do.
+# The niceness of a worker for slow pages: it gets a third of the processor time of others.
 _LOWERED = 5
-# Below this size it is cheaper to copy a page than to write twice.
+# Below this size copying a page is cheaper than writing twice.
 _SMALL = 64 * 1024
 # Bytes of output to keep for each worker, and lines of it to show in an error message.
 _TAIL = 4096
@@ -49,7 +49,7 @@ _SHOWN = 3
 class ExtractionFailed(Exception):
     """A page could not be read; `reason` is timeout, memory, crash or busy.
 
-    `strikes` counts the pages of the same domain that have cost a worker lately.
+    `strikes` counts the latest pages of the same domain that took down a worker.
     """
 
     def __init__(self, reason: str) -> None:
@@ -65,15 +65,15 @@ class WorkerKilled(ChildProcessError):
 class WorkerProcess(asyncio.Protocol):
     """One child process and the page that it reads.
 
-    Streams would wake a task for the header, another for the rest, and start a timer each; here the
-    answer wakes the one that waits for it when all of it is there.
+    asyncio's streams would wake a task for the header and another for the rest, each with a timer; here
+    the complete answer wakes its reader once.
     """
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
         self.is_lost = False
         self._output = _Tail()
-        # The first answer is that it is ready.
+        # The first answer says that it is ready.
         self._answer: asyncio.Future[Answer] | None = asyncio.get_running_loop().create_future()
         self._pieces = bytearray()
         self._header: dict[str, Any] | None = None
@@ -127,8 +127,8 @@ class WorkerProcess(asyncio.Protocol):
         return kind(f"{_status(code)}: {words}")
 
     def lower(self) -> None:
-        """Let all others go first when they need the processor; it can still be killed in time."""
-        with contextlib.suppress(OSError):  # it has died, or has been lowered further by its user
+        """Give the process a lower priority; it can still be killed in time."""
+        with contextlib.suppress(OSError):  # it has died, or its user has lowered it further
             os.setpriority(os.PRIO_PROCESS, self.process.pid, _LOWERED)
 
     async def ask(self, header: bytes, body: bytes, seconds: float) -> Answer:
@@ -144,7 +144,7 @@ class WorkerProcess(asyncio.Protocol):
         return await self._answered(seconds)
 
     def put_off(self) -> None:
-        """Give up the page that it reads; `ask` raises ExtractionFailed, which says that it was busy."""
+        """Give up the page that it reads; `ask` then raises ExtractionFailed with the reason busy."""
         self._fail("busy")
 
     async def _answered(self, seconds: float) -> Answer:
@@ -198,7 +198,7 @@ class WorkerProcess(asyncio.Protocol):
 
 
 class _Tail(asyncio.Protocol):
-    """Keeps the last of what is written to a pipe."""
+    """Keeps the end of what is written to a pipe."""
 
     def __init__(self) -> None:
         self._kept = b""

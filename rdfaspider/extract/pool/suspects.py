@@ -1,9 +1,9 @@
-"""Domains whose pages have cost a worker lately: all of them together share one worker.
+"""Domains whose pages took down a worker lately; all of them share one worker.
 
 A page that times out, needs too much memory or crashes a parser keeps a worker busy for seconds. A few
 hosts with such pages could keep all workers busy, and no other page would be read. So pages of suspects
-are read one at a time. Only a bounded number may wait: pages that are not read yet count against what
-the crawl may fetch. A page for which there is no room goes back to the frontier.
+are read one at a time. Only a limited number may wait, since pages that are not read yet count towards the
+memory of the crawl. A page for which there is no room goes back to the frontier.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Suspects:
         self._is_closed = False
 
     def close(self) -> None:
-        """Have no room for any page from now on, those included that wait."""
+        """Refuse all pages from now on, also those that wait."""
         self._is_closed = True
 
     def __bool__(self) -> bool:
@@ -52,7 +52,7 @@ class Suspects:
         return -(-self._points.get(registered_domain(url), 0) // _GOOD)
 
     def strike(self, url: str) -> int:
-        """Count a page that cost a worker; return the strikes of its domain."""
+        """Count a page that took down a worker; return the strikes of its domain."""
         domain = registered_domain(url)
         self._points[domain] = self._points.pop(domain, 0) + _GOOD
         if len(self._points) > _MOST:

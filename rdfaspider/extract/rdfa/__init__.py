@@ -3,7 +3,7 @@
 The sequence (RDFa Core, section 7.5) needs from an element's surroundings only what its parent
 left behind. So one pass over the flat list suffices: each element takes the context of its parent
 and leaves one for its children. Lists are written when the pass is over. An element that can bring
-no triple by itself, such as a plain link, is worked out only if a descendant asks for its context.
+no triple by itself, such as a plain link, is processed only if a descendant needs its context.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pyoxigraph import RdfFormat
+
 from rdfaspider.extract.contexts import RDF, XHTML_TERMS, XHTML_VOCABULARY
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.graph import Full, Graph
-from rdfaspider.extract.labels import Labels, Warnings
 from rdfaspider.extract.rdfa.context import DECLARATIONS, Context, Declarations, Incomplete, Lists
-from rdfaspider.extract.rdfa.embedded import read_embedded
 from rdfaspider.extract.rdfa.names import Names
 from rdfaspider.extract.rdfa.patterns import copy_patterns
-from rdfaspider.extract.rdfa.subjects import Found, described, related_by, valued
+from rdfaspider.extract.rdfa.subjects import Resources, described, related_by, valued
 from rdfaspider.extract.rdfa.values import Values
 from rdfaspider.extract.rdfa.vocabulary import Vocabularies, expand
+from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
+from rdfaspider.extract.triples.statements import Statements
 
 ATTRIBUTES = DECLARATIONS | {"about", "resource", "href", "src", "property", "rel", "rev", "typeof"}
 
@@ -38,7 +39,7 @@ _ROLE = f"<{XHTML_VOCABULARY}role>"
 
 
 def is_worth(document: Document, role: bool = False) -> bool:
-    """Tell, without the walk, whether a document can hold a triple; it never says no wrongly."""
+    """Tell, without a walk, whether a document can hold a triple; a no is always right."""
     if document.embedded:
         return True
     sources = _SOURCES | {"role"} if role else _SOURCES
@@ -90,7 +91,9 @@ class Processor:
             self._write_lists()
             for place, subtree in self._document.embedded:
                 base = initial.names.base.resolve(place)
-                if not read_embedded(subtree, base, self._labels, self._graph):
+                # RDF/XML, as SVG's metadata element holds it.
+                statements = Statements(self._labels, self._graph)
+                if statements.read(subtree, RdfFormat.RDF_XML, base):
                     self._warnings["DocumentError"] += 1
             if self._is_html5:
                 copy_patterns(self._graph)
@@ -157,7 +160,7 @@ class Processor:
             about = names.resource(about)
         linked = _linked(names, attributes)
         related = rel is not None or rev is not None
-        found: Found | None
+        found: Resources | None
         if related:
             found = related_by(context, about, linked, attributes, self._labels)
         elif prop is not None and _FORMS.isdisjoint(attributes):
@@ -197,7 +200,7 @@ class Processor:
     def _relate(
         self,
         names: Names,
-        found: Found,
+        found: Resources,
         rel: str,
         rev: str,
         lists: Lists,
@@ -236,7 +239,7 @@ class Processor:
         return lists[1].setdefault(predicate, [])
 
     def _complete(self, context: Context, subject: str) -> None:
-        """Step 12: the subject is what the parent's incomplete triples were waiting for."""
+        """Complete the parent's incomplete triples with the subject (step 12)."""
         for direction, predicate, items in context.incomplete:
             if direction == "forward":
                 self._graph.add(context.subject, predicate, subject)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rdfaspider.extract.contexts import RDFA, TERMS, XHTML_TERMS
-from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.iris import Base
-from rdfaspider.extract.labels import Labels, Warnings
-from rdfaspider.extract.literals import language_suffix
 from rdfaspider.extract.rdfa.names import Names, declared
+from rdfaspider.extract.triples.graph import Graph, Labels, Warnings
+from rdfaspider.extract.triples.iris import Base
+from rdfaspider.extract.triples.literals import language_suffix
 
 DECLARATIONS = frozenset(("vocab", "prefix", "lang", "xml:lang", "xml:base"))
 _USES_VOCABULARY = f"<{RDFA}usesVocabulary>"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from rdfaspider.extract import iris
 from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
 from rdfaspider.extract.document.tree import Spend
-from rdfaspider.extract.labels import Labels, Warnings
+from rdfaspider.extract.triples import iris
+from rdfaspider.extract.triples.graph import Labels, Warnings
 
 _TOKENS = (
     1_000  # of one attribute that are looked at: each may become an IRI of thousands of characters
@@ -69,7 +69,7 @@ class Names:
         prefixes: dict[str, str] | None = None,
         vocabulary: str | None = None,
     ) -> Names:
-        """Return the scope of an element that declares something of its own."""
+        """Return the scope of an element that declares something."""
         base = base or self.base
         names = type(self)(
             base,

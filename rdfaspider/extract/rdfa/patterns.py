@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from rdfaspider.extract.contexts import RDF, RDFA
-from rdfaspider.extract.graph import Graph
+from rdfaspider.extract.triples.graph import Graph
 
 _TYPE = f"<{RDF}type>"
 _COPY = f"<{RDFA}copy>"

@@ -17,13 +17,12 @@ from typing import Any
 
 from rdfaspider.extract.contexts import LINK_TYPES, XHTML_VOCABULARY
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.iris import Base
-from rdfaspider.extract.labels import Labels, Warnings
 from rdfaspider.extract.rdfa import TYPE, Processor, without_terms
 from rdfaspider.extract.rdfa.context import Context, Declarations
 from rdfaspider.extract.rdfa.names import Names
 from rdfaspider.extract.rdfa.values import XML_LITERAL, Values
+from rdfaspider.extract.triples.graph import Graph, Labels, Warnings
+from rdfaspider.extract.triples.iris import Base
 
 
 class Processor10(Processor):

@@ -5,10 +5,10 @@ Each function answers with the new subject, the current object resource and the 
 
 from __future__ import annotations
 
-from rdfaspider.extract.labels import Labels
 from rdfaspider.extract.rdfa.context import Context
+from rdfaspider.extract.triples.graph import Labels
 
-Found = tuple[str, str | None, str | None]
+Resources = tuple[str, str | None, str | None]
 
 
 def related_by(
@@ -17,8 +17,8 @@ def related_by(
     linked: str | None,
     attributes: dict[str, str],
     labels: Labels,
-) -> Found:
-    """Step 6: the element has @rel or @rev."""
+) -> Resources:
+    """Return them for an element with @rel or @rev (step 6)."""
     subject = about or context.target
     if "typeof" not in attributes:
         return subject, linked, None
@@ -35,8 +35,8 @@ def valued(
     linked: str | None,
     attributes: dict[str, str],
     labels: Labels,
-) -> Found:
-    """Step 5.1: the element has a @property whose value may be a resource."""
+) -> Resources:
+    """Return them for an element with a @property whose value may be a resource (step 5.1)."""
     subject = about or context.target
     if "typeof" not in attributes:
         return subject, None, None
@@ -52,8 +52,8 @@ def described(
     named: str | None,
     attributes: dict[str, str],
     labels: Labels,
-) -> Found | None:
-    """Step 5.2: everything else; None when the element is to be skipped.
+) -> Resources | None:
+    """Return them for any other element (step 5.2); None when it must be skipped.
 
     The root, and in HTML head and body, stand for the document unless they name something else.
     """

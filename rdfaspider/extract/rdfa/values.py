@@ -6,9 +6,9 @@ from typing import Any
 
 from rdfaspider.extract.contexts import RDF
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.graph import Graph
-from rdfaspider.extract.literals import quoted, time_suffix
 from rdfaspider.extract.rdfa.context import Context
+from rdfaspider.extract.triples.graph import Graph
+from rdfaspider.extract.triples.literals import quoted, time_suffix
 
 XML_LITERAL = f"^^<{RDF}XMLLiteral>"
 _HTML_LITERAL = f"^^<{RDF}HTML>"
@@ -35,7 +35,7 @@ class Values:
         node: Any,
         resource: str | None = None,
     ) -> str:
-        """Return the value of @property; the resource, if any, is what it is for want of a literal.
+        """Return the value of @property; the resource, if any, is used when there is no literal.
 
         An empty string means that the literal is too long to be kept.
         """

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pyoxigraph import Quad, RdfFormat, parse
 
 from rdfaspider.extract.contexts import RDF, RDFA
-from rdfaspider.extract.graph import Graph
+from rdfaspider.extract.triples.graph import Graph
 
 Vocabularies = Mapping[str, Iterable[Quad]]
 
@@ -42,7 +42,7 @@ def bundled() -> Vocabularies:
 def expand(graph: Graph, vocabularies: Vocabularies) -> None:
     """Add the triples that follow from sub- and equivalent properties and classes.
 
-    Only vocabularies that the page uses and that are at hand count; none is ever fetched.
+    Only bundled vocabularies that the page uses count; none is ever fetched.
     """
     used = [o[1:-1] for _, p, o in graph.triples if p == _USES]
     wider: dict[str, set[str]] = defaultdict(set)

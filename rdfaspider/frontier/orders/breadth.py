@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rdfaspider.frontier.orders.order import Order
 
 if TYPE_CHECKING:
-    from rdfaspider.frontier.hosts import Host
+    from rdfaspider.frontier.schedule.hosts import Host
 
 
 class Breadth(Order):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rdfaspider.focus.contexts import lift_of
 from rdfaspider.focus.harvest import Harvest, Shares, section_of
 from rdfaspider.frontier.orders.order import Order
+from rdfaspider.frontier.tables.waiting import highest_byte_of_hint
 from rdfaspider.urls.keys import host_of
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier import Taken
-    from rdfaspider.frontier.database import Database
-    from rdfaspider.frontier.hosts import Host
-    from rdfaspider.frontier.orders.order import Picked, Waiting
+    from rdfaspider.frontier.orders.order import Picked
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.tables.waiting import WaitingCursor
 
 # Sections of a host that are compared; what lies in further ones waits until the first are empty.
 _SECTIONS = 64
@@ -136,7 +138,7 @@ class HarvestOrder(Order):
 
     # --- hosts ---
 
-    def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
+    def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
         sections = self._sections.get(host.id)
         while sections and sections.promises:
             _, section = sections.find_best(self.harvest)
@@ -145,27 +147,29 @@ class HarvestOrder(Order):
                 sections.ahead_of = section
             if not sections.ahead:
                 sections.drop(section)
-            elif (promise := sections.ahead[-1][1][2]) != sections.promises[section]:
+            elif (promise := highest_byte_of_hint(sections.ahead[-1][1])) != sections.promises[
+                section
+            ]:
                 sections.set_promise(section, promise)  # the most promising one is gone
             else:
                 return [sections.ahead.pop()]
         self._sections[host.id] = Sections(dict(self._read(waiting, host)))
         return self.pick(waiting, host, count)
 
-    def _next_of(self, waiting: Waiting, host: Host, section: bytes) -> list[Picked]:
+    def _next_of(self, waiting: WaitingCursor, host: Host, section: bytes) -> list[Picked]:
         """Return the URLs that come next in a section and are not in flight, the first one last."""
         start = section[len(host.key) :] + b"\0"
         rows = takewhile(lambda row: row[0].startswith(start), waiting.of(host, start))
         return [(number, value) for _, number, value in islice(rows, _AHEAD)][::-1]
 
-    def _read(self, waiting: Waiting, host: Host) -> Iterator[tuple[bytes, int]]:
+    def _read(self, waiting: WaitingCursor, host: Host) -> Iterator[tuple[bytes, int]]:
         """Yield the sections of a host in which URLs wait that are not in flight, with their promises."""
         found = next(waiting.of(host), None)
         for _ in range(_SECTIONS):
             if found is None:
                 return
             rank, _, value = found
-            yield host.key + rank[:-2], value[2]
+            yield host.key + rank[:-2], highest_byte_of_hint(value)
             found = next(waiting.of(host, rank[:-2] + b"\1"), None)
 
     def urgency(self, host: Host) -> float:
@@ -179,7 +183,7 @@ class HarvestOrder(Order):
         self._shares.count(host.id)
         sections = self._sections.get(host.id)
         if sections and sections.ahead:
-            sections.set_promise(sections.ahead_of, sections.ahead[-1][1][2])
+            sections.set_promise(sections.ahead_of, highest_byte_of_hint(sections.ahead[-1][1]))
 
     # --- what is learnt ---
 

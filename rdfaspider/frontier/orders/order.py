@@ -1,21 +1,21 @@
-"""What an order is, and how it sees the waiting URLs of a host."""
+"""What an order is."""
 
 from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rdfaspider.frontier.pages import FED_AT_ONCE, INBOX_PAGE, MOST_OF_A_HOST
-from rdfaspider.frontier.trie import unpack_number
+from rdfaspider.frontier.schedule.queue import FED_AT_ONCE, INBOX_PAGE, MOST_OF_A_HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from rocksdict import RdictIter, WriteBatch
+    from rocksdict import WriteBatch
 
     from rdfaspider.frontier import Taken
-    from rdfaspider.frontier.database import Database, Family
-    from rdfaspider.frontier.hosts import Host
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.tables.waiting import WaitingCursor
 
 
 # The number and the value of a waiting URL (waiting.py).
@@ -62,12 +62,12 @@ class Order:
         return b""
 
     def arrived(self, host: Host, keys: Sequence[bytes], findings: Mapping[bytes, int]) -> None:
-        """Take in that new URLs of a host wait (findings: Trie.add)."""
+        """Take in that new URLs of a host wait (findings.py)."""
 
     def forgotten(self, host: Host) -> None:
         """Take in that a host has no work any more."""
 
-    def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
+    def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
         """Return up to `count` of a host's waiting URLs that are not in flight, the next ones first."""
         return [(number, value) for _, number, value in islice(waiting.of(host), count)]
 
@@ -90,54 +90,3 @@ class Order:
 
     def close(self, batch: WriteBatch) -> None:
         """Add to the batch what may be saved seldom."""
-
-
-class Waiting:
-    """The waiting URLs of one host after the other, in order of rank, by one cursor.
-
-    An order that has read ahead needs none, so it is made when it is first asked for.
-    """
-
-    def __init__(self, family: Family) -> None:
-        self._family = family
-        self._made: RdictIter | None = None
-
-    @property
-    def _cursor(self) -> RdictIter:
-        if self._made is None:
-            self._made = self._family.cursor()
-        return self._made
-
-    def of(self, host: Host, rank: bytes = b"") -> Iterator[tuple[bytes, int, bytes]]:
-        """Yield (rank, number, value) of those not in flight, from the first with this rank or a later one.
-
-        The next call ends it: there is one cursor.
-        """
-        cursor, prefix, flying = self._cursor, host.prefix, host.in_flight
-        start = max(rank, host.low)
-        cursor.seek(prefix + start)
-        if start == host.low and cursor.valid() and (key := cursor.key()).startswith(prefix):
-            host.low = key[4:]
-        while cursor.valid():
-            key = cursor.key()
-            if not key.startswith(prefix):
-                return
-            number = unpack_number(key[-5:])
-            if number not in flying:
-                yield key[4:-5], number, cursor.value()
-            cursor.next()
-        cursor.status()  # raises what ended it too soon, if a file is damaged
-
-    def before(self, host: Host, rank: bytes) -> Iterator[tuple[bytes, int, bytes]]:
-        """Yield the same backwards, from the last with a rank before this one."""
-        cursor, prefix, flying = self._cursor, host.prefix, host.in_flight
-        cursor.seek_for_prev(prefix + rank)
-        while cursor.valid():
-            key = cursor.key()
-            if not key.startswith(prefix):
-                return
-            number = unpack_number(key[-5:])
-            if number not in flying:
-                yield key[4:-5], number, cursor.value()
-            cursor.prev()
-        cursor.status()

@@ -14,8 +14,8 @@ from rdfaspider.frontier.orders.order import Order
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-    from rdfaspider.frontier.database import Database
-    from rdfaspider.frontier.hosts import Host
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
 
 # In-links are counted in powers of two; so many are enough.
 _MOST = 24

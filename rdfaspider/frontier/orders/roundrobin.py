@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.orders.order import Order
-from rdfaspider.frontier.trie import cut, past
+from rdfaspider.frontier.tables.trie import cut, past
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rocksdict import WriteBatch
 
-    from rdfaspider.frontier.database import Database
-    from rdfaspider.frontier.hosts import Host
-    from rdfaspider.frontier.orders.order import Picked, Waiting
-
-
-Found = tuple[bytes, int, bytes]
+    from rdfaspider.frontier.orders.order import Picked
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.tables.waiting import Found, WaitingCursor
 
 
 class RoundRobin(Order):
@@ -38,7 +36,7 @@ class RoundRobin(Order):
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
         return key[key.index(b"/") :]
 
-    def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
+    def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
         picked: list[Picked] = []
         passed: set[int] = set()
         while len(picked) < count and (found := self._next(waiting, host, passed)) is not None:
@@ -51,7 +49,7 @@ class RoundRobin(Order):
             batch.put(name, child, self._meta.handle)
         self._moved.clear()
 
-    def _next(self, waiting: Waiting, host: Host, passed: set[int]) -> Picked | None:
+    def _next(self, waiting: WaitingCursor, host: Host, passed: set[int]) -> Picked | None:
         node = b"/"
         found: Found | None = None
         while True:

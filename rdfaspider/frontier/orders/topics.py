@@ -22,9 +22,10 @@ from rdfaspider.frontier.orders.order import Order
 
 if TYPE_CHECKING:
     from rdfaspider.frontier import Taken
-    from rdfaspider.frontier.database import Database
-    from rdfaspider.frontier.hosts import Host
-    from rdfaspider.frontier.orders.order import Picked, Waiting
+    from rdfaspider.frontier.orders.order import Picked
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.tables.waiting import WaitingCursor
 
 _TOPIC = 0xFF00  # its bits in a hint
 
@@ -65,7 +66,7 @@ class Topics(Order):
             self._relevance[standing] = found
         return bytes((topic_of(hint), 255 - found))
 
-    def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
+    def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
         """Go round the topics of the host, from the one after that it was last served of."""
         pools = self._pools(waiting, host, count, -(-count // 4))
         if 0 < sum(map(len, pools)) < count:  # of so few topics, more of each are wanted
@@ -73,7 +74,9 @@ class Topics(Order):
         rows = range(max(map(len, pools), default=0))
         return [pool[row] for row in rows for pool in pools if row < len(pool)][:count]
 
-    def _pools(self, waiting: Waiting, host: Host, most: int, share: int) -> list[list[Picked]]:
+    def _pools(
+        self, waiting: WaitingCursor, host: Host, most: int, share: int
+    ) -> list[list[Picked]]:
         """Return the best of the next topics of which URLs of a host wait that are not in flight."""
         pools: list[list[Picked]] = []
         start = int(host.due) + 1
@@ -87,7 +90,7 @@ class Topics(Order):
         return pools
 
     def _first(
-        self, waiting: Waiting, host: Host, first: int, count: int
+        self, waiting: WaitingCursor, host: Host, first: int, count: int
     ) -> tuple[int, list[Picked]]:
         """Return the first topic from a number on that has any, 256 if none, and its best, by one seek."""
         topic = 256

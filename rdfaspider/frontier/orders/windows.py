@@ -13,11 +13,11 @@ from __future__ import annotations
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
+from rdfaspider.frontier.engine.terms import window_of
 from rdfaspider.frontier.orders.order import Order
 from rdfaspider.frontier.orders.profit import Profit, quality
-from rdfaspider.frontier.terms import window_of
-from rdfaspider.frontier.trie import is_below
-from rdfaspider.frontier.waiting import split
+from rdfaspider.frontier.tables.trie import is_below
+from rdfaspider.frontier.tables.waiting import entry_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,17 +25,16 @@ if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier import Taken
-    from rdfaspider.frontier.database import Database
-    from rdfaspider.frontier.hosts import Host
-    from rdfaspider.frontier.orders.order import Picked, Waiting
+    from rdfaspider.frontier.orders.order import Picked
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.tables.waiting import Found, WaitingCursor
 
 # Of a chain of URLs each below the last, so many are walked through; deeper ones count as leaves.
 _LONGEST_CHAIN = 64
 
 # Comes before every host that is not in the window.
 _IN_WINDOW = -1.0
-
-Found = tuple[bytes, int, bytes]
 
 
 class _Windowed(Order):
@@ -79,7 +78,7 @@ class TopWindow(_Windowed):
         if self._size:
             self.most_at_hand, self.fed_at_once = 1, self._size
 
-    def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
+    def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
         if self._size:  # its turn, whoever of the window comes first
             host.due, _ = self._position(host)
         return [
@@ -118,7 +117,7 @@ class LeafWindow(_Windowed):
         self._meta = database.meta
         self._moved: dict[bytes, bytes] = {}
 
-    def pick(self, waiting: Waiting, host: Host, count: int) -> list[Picked]:
+    def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
         name = b"window " + host.prefix
         state = self._moved.get(name) or self._meta.get(name) or b">"
         way = state[:1]
@@ -140,7 +139,10 @@ class LeafWindow(_Windowed):
         """Return the leaves in a window, the best first if there is a ranking."""
         if self._ranking is None:
             return found
-        return sorted(found, key=lambda each: -self._worth(each[2][0], split(each[2])[0]))
+        entries = [entry_of(value) for _, _, value in found]
+        worths = [self._worth(entry.depth, entry.hint) for entry in entries]
+        order = sorted(range(len(found)), key=lambda place: -worths[place])
+        return [found[place] for place in order]
 
     def save(self, batch: WriteBatch) -> None:
         for name, state in self._moved.items():
@@ -148,7 +150,9 @@ class LeafWindow(_Windowed):
         self._moved.clear()
 
 
-def _window(waiting: Waiting, host: Host, way: bytes, place: bytes, end: bytes) -> Iterator[Found]:
+def _window(
+    waiting: WaitingCursor, host: Host, way: bytes, place: bytes, end: bytes
+) -> Iterator[Found]:
     """Yield the leaves of a host from a place on, to the right or to the left, to an end if there is one."""
     if way == b">":
         leaves = _leaves(waiting.of(host, place))

@@ -1,4 +1,4 @@
-"""Every setting that is checked, by component: the one place of its type, range, default and text.
+"""Every setting that is checked, by component: its type, range, default and text.
 
 To add one: put it into the file of its component, prefix it by the component's name, give the unit in
 the name where it is not seconds, say why the default is what it is in a comment, and run
@@ -13,9 +13,8 @@ from rdfaspider.settings.declarations import (
     fetch,
     filter,
     frontier,
-    history,
     politeness,
-    progress,
+    reports,
     resolver,
     robots,
     scrapys,
@@ -26,12 +25,12 @@ from rdfaspider.settings.setting import Setting
 
 
 def _with_files(settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
-    """Return settings, each secret one followed by that of the file it may be kept in."""
+    """Return the settings, each secret one followed by the setting of the file that may hold it."""
     declared: list[Setting] = []
     for setting in settings:
         declared.append(setting)
         if setting.secret:
-            text = f"A file whose first line is `{setting.name}`, unless that is set by hand."
+            text = f"A file whose first line is `{setting.name}`; used unless that is set directly."
             declared.append(Setting(f"{setting.name}_FILE", "text", "", text))
     return tuple(declared)
 
@@ -42,9 +41,9 @@ OWN: dict[str, tuple[Setting, ...]] = {
     "fetch": fetch.SETTINGS,
     "filter": filter.SETTINGS,
     "frontier": _with_files(frontier.SETTINGS),
-    "history": history.SETTINGS,
+    "history": reports.HISTORY,
     "politeness": politeness.SETTINGS,
-    "progress": progress.SETTINGS,
+    "progress": reports.PROGRESS,
     "resolver": resolver.SETTINGS,
     "robots": robots.SETTINGS,
     "store": _with_files(store.SETTINGS),
@@ -57,5 +56,5 @@ SECRETS = frozenset(name for name, setting in DECLARED.items() if setting.secret
 
 
 def masked(name: str, value: object) -> str:
-    """Return the value of any setting as it may be shown: without what is secret in it."""
+    """Return the value of any setting as it may be shown: without its secrets."""
     return DECLARED[name].shown(value) if name in DECLARED else str(value)

@@ -37,18 +37,18 @@ SETTINGS = (
         "EXTRACT_MEMORY_MB",
         "int",
         2048,
-        "Memory of each such process; give up on a page that needs more. The crawl does not start if this"
-        " is too little for any page, or more than `ulimit -v` allows.",
+        "Memory of each of these processes; give up on a page that needs more. The crawl does not start if"
+        " this is too little for any page, or more than `ulimit -v` allows.",
         unit="megabytes",
         least=1,
     ),
-    # What the documentation of Debian's packages needs (docs/extraction.md); row R6 had 100.
+    # What the documentation of Debian's packages needs (docs/results.md); row R6 had 100.
     Setting(
         "EXTRACT_MAX_LINKS",
         "int",
         2_000,
-        "Follow at most this many links per page, of those that scope and filters let pass; 0 follows all"
-        " that extraction gives, 10,000 or as many as are set here."
+        "Follow at most this many links per page, of those that pass scope and filters; 0 follows all that"
+        " extraction returns, at most 10,000."
         " `EXTRACT_MAX_LINKS=100` is what the RDFa Web Spider did.",
         unit="links",
         least=0,

@@ -1,4 +1,4 @@
-"""Settings of fetches: how long each part of one may take, and what all together may hold."""
+"""Settings of fetches: how long each part of a fetch may take, and how much memory all may use."""
 
 from rdfaspider.settings.setting import Setting
 
@@ -8,7 +8,7 @@ SETTINGS = (
         "FETCH_CONNECT_TIMEOUT",
         "float",
         10.0,
-        "Time until a host must be found and connected to, TLS included.",
+        "Time to find a host and connect to it, TLS included.",
         unit="seconds",
         above=0,
     ),
@@ -17,8 +17,8 @@ SETTINGS = (
         "FETCH_FIRST_BYTE_TIMEOUT",
         "float",
         60.0,
-        "Time, once connected, until the head of the answer must be there. `DOWNLOAD_TIMEOUT` is for the"
-        " whole page, and by default shorter.",
+        "Time from the connection to the head of the answer. `DOWNLOAD_TIMEOUT` is for the whole page, and"
+        " shorter by default.",
         unit="seconds",
         above=0,
     ),
@@ -27,8 +27,8 @@ SETTINGS = (
         "FETCH_UNPROVEN_SHARE",
         "float",
         0.5,
-        "Share of `CONCURRENT_REQUESTS` that hosts may hold together whose last page did not come within"
-        " 5 seconds, or that were not asked yet.",
+        "Share of `CONCURRENT_REQUESTS` for hosts that are new, or whose last page did not come within 5"
+        " seconds, all together.",
         above=0,
         most=1,
     ),
@@ -37,8 +37,8 @@ SETTINGS = (
         "FETCH_MEMORY_MB",
         "float",
         32.0,
-        "Memory of downloads larger than 64 kB, and of pages not read yet; beyond it large downloads wait."
-        " Only with the download handler of aiohttp, which is the default.",
+        "Memory for downloads larger than 64 kB and for pages not parsed yet; beyond it, large downloads"
+        " wait.",
         unit="megabytes",
         above=0,
     ),

@@ -1,5 +1,6 @@
 """Settings of the frontier, alone or shared."""
 
+from rdfaspider.items import MAX_DEPTH
 from rdfaspider.settings.setting import Setting
 
 SETTINGS = (
@@ -7,9 +8,9 @@ SETTINGS = (
         "FRONTIER_URL",
         "url",
         "{jobdir}/frontier",
-        "Where the frontier is: a directory; `unix:PATH` or `frontier://HOST:PORT` for a worker of a service,"
-        " or several of them with commas between, each with a shard; `redis://HOST:PORT/0?crawl=NAME` to"
-        " share a crawl by way of Redis ([service.md](service.md)). `{jobdir}` stands for `JOBDIR`.",
+        "Where the frontier is: a directory; `unix:PATH` or `frontier://HOST:PORT` to work for a service, or"
+        " several of these, separated by commas, one per shard; `redis://HOST:PORT/0?crawl=NAME` to share a"
+        " crawl through Redis ([service.md](service.md)). `{jobdir}` stands for `JOBDIR`.",
         secret=True,
         syntax="rdfaspider.settings.syntax.frontier_url",
     ),
@@ -32,8 +33,8 @@ SETTINGS = (
         "FRONTIER_WINDOW",
         "int",
         0,
-        "How wide the window of the order `topwindow` or `leafwindow` is; 0: one host, or as many leaves of a"
-        " host as are at hand. A crawl keeps the window it began with.",
+        "Width of the window of the orders `topwindow` and `leafwindow`; 0 means one host, or all leaves of a"
+        " host that are in memory. A crawl keeps the window it began with.",
         unit="hosts or leaves",
         least=0,
         most=1000,
@@ -76,10 +77,10 @@ SETTINGS = (
         "FRONTIER_DEPTH",
         "int",
         15,
-        "How many links away from a seed a page may be, unless `-a depth=` says.",
+        "How many links away from a seed a page may be, unless `-a depth=` says otherwise.",
         unit="links",
         least=0,
-        most=250,
+        most=MAX_DEPTH,
     ),
     Setting(
         "FRONTIER_DYNAMIC_DEPTH",
@@ -88,7 +89,7 @@ SETTINGS = (
         "The same for URLs with a query.",
         unit="links",
         least=0,
-        most=250,
+        most=MAX_DEPTH,
     ),
     Setting(
         "FRONTIER_HOST_URLS",
@@ -106,13 +107,13 @@ SETTINGS = (
         unit="URLs",
         least=1,
     ),
-    # A host with URLs takes a kilobyte of memory. Blogs at one service have owners of their own.
+    # A host with URLs takes a kilobyte of memory. Blogs at one service have different owners.
     Setting(
         "FRONTIER_DOMAIN_HOSTS",
         "int",
         10_000,
-        "Follow links to at most this many hosts of one registered domain in a run; suffixes of services"
-        " such as `blogspot.com` are no domain. 0 sets no limit. Seeds are not counted.",
+        "Follow links to at most this many hosts of one registered domain in a run; below shared suffixes"
+        " such as `blogspot.com` each name is a domain. 0 sets no limit. Seeds do not count.",
         unit="hosts",
         least=0,
     ),
@@ -120,7 +121,7 @@ SETTINGS = (
         "FRONTIER_RETRIES",
         "int",
         2,
-        "Retry a URL this often after a failure that may pass (5xx, 429, no answer).",
+        "Retry a URL this many times after a failure that may pass (5xx, 429, no answer).",
         unit="retries",
         least=0,
         most=100,
@@ -145,8 +146,8 @@ SETTINGS = (
         "FRONTIER_PARTITIONS",
         "int",
         256,
-        "Of a crawl with several workers: divide the hosts into this many partitions. Each worker gets the"
-        " hosts of its partitions, if it can be ([service.md](service.md#who-gets-what)).",
+        "With several workers, divide the hosts into this many partitions. Each worker gets the hosts of its"
+        " own partitions where possible ([service.md](service.md#who-gets-what)).",
         unit="partitions",
         least=1,
         most=16_384,
@@ -162,8 +163,8 @@ SETTINGS = (
         "FRONTIER_ASSIGNMENT",
         "choice",
         "rendezvous",
-        "Which partitions are a worker's: `rendezvous` keeps them, `phases` moves all workers on by the"
-        " clock.",
+        "How partitions are assigned to workers: `rendezvous` keeps them where they are, `phases` moves all"
+        " workers on by the clock.",
         choices=("rendezvous", "phases"),
     ),
     Setting(
@@ -171,7 +172,7 @@ SETTINGS = (
         "url",
         "",
         "Read seeds from Redis while the crawl runs: `redis://HOST:PORT/0?key=rdfa:start_urls`, a list, a set"
-        " or a sorted set, as scrapy-redis has it ([service.md](service.md#seeds-by-redis)).",
+        " or a sorted set, as scrapy-redis uses it ([service.md](service.md#seeds-by-redis)).",
         secret=True,
         syntax="rdfaspider.settings.syntax.seeds_url",
     ),
@@ -180,7 +181,7 @@ SETTINGS = (
         "int",
         1,
         "Crawl with this many processes, which share one frontier and one store"
-        " ([service.md](service.md)); 0 is as many as there are cores.",
+        " ([service.md](service.md)); 0 starts one per core.",
         unit="processes",
         least=0,
         most=256,
@@ -189,14 +190,14 @@ SETTINGS = (
         "FRONTIER_WORKER",
         "text",
         "",
-        "The name of this worker, unique in the crawl; empty derives one from machine and process.",
+        "The name of this worker, unique in the crawl; if empty, it is made from machine and process.",
     ),
     # Enough for the next tenths of a second.
     Setting(
         "FRONTIER_READ_AHEAD",
         "int",
         64,
-        "URLs that a worker of a shared crawl has at hand, at most; 0 asks for each.",
+        "URLs that a worker of a shared crawl fetches in advance, at most; 0 asks for each one.",
         unit="URLs",
         least=0,
     ),
@@ -204,8 +205,8 @@ SETTINGS = (
         "FRONTIER_SECRET",
         "text",
         "",
-        "What a frontier service and its workers must both know, in one line; empty lets in whoever can"
-        " connect, and then the service listens on this machine only.",
+        "The secret that a frontier service shares with its workers, in one line. If empty, the service lets"
+        " in everybody, and listens on this machine only.",
         secret=True,
         syntax="rdfaspider.settings.syntax.line",
     ),
@@ -213,8 +214,8 @@ SETTINGS = (
         "FRONTIER_CERTIFICATE",
         "text",
         "",
-        "A PEM file with the certificate of the frontier service; workers and service then talk by TLS."
-        " Workers may have that of who has signed it instead.",
+        "A PEM file with the certificate of the frontier service; workers and service then use TLS. Workers"
+        " may name the certificate of the authority that signed it instead.",
     ),
     Setting(
         "FRONTIER_KEY",
@@ -226,7 +227,7 @@ SETTINGS = (
         "FRONTIER_LOG_LEVEL",
         "choice",
         "WARNING",
-        "What a worker logs at this level or above is kept by its service too, where `scrapy frontier --log`"
+        "The service also keeps what its workers log at this level or above, and `scrapy frontier --log`"
         " shows it; OFF keeps nothing.",
         choices=("DEBUG", "INFO", "WARNING", "ERROR", "OFF"),
     ),
@@ -234,8 +235,8 @@ SETTINGS = (
         "FRONTIER_NODES",
         "int",
         2,
-        "Of a crawl with `FRONTIER_URL=redis://…`, how many copies of the frontier there are to be,"
-        " each on the disk of a worker ([service.md](service.md)); the loss of all but one is survived.",
+        "With `FRONTIER_URL=redis://…`, keep this many copies of the frontier, each on the disk of a"
+        " worker ([service.md](service.md)); the crawl survives the loss of all but one.",
         unit="copies",
         least=1,
         most=16,
@@ -244,9 +245,9 @@ SETTINGS = (
         "FRONTIER_SHARDS",
         "int",
         1,
-        "Of a crawl with `FRONTIER_URL=redis://…`, how many frontiers share it by host, each with nodes"
-        " of its own ([service.md](service.md#several-frontiers)). A crawl keeps the number it began with;"
-        " workers that set none take it over.",
+        "With `FRONTIER_URL=redis://…`, divide the hosts among this many frontiers, each with its own"
+        " nodes ([service.md](service.md#several-frontiers)). A crawl keeps the number it began with;"
+        " workers that do not set it take it over.",
         unit="shards",
         least=1,
         most=64,

@@ -17,7 +17,7 @@ SETTINGS = (
         "float",
         None,
         "The same for all hosts at one address together; `None` means `POLITENESS_DELAY`, and 0 treats"
-        " each host as a server of its own.",
+        " each host as a separate server.",
         unit="seconds",
         least=0,
         optional=True,
@@ -59,9 +59,9 @@ SETTINGS = (
         "POLITENESS_BACKOFF",
         "float",
         60.0,
-        "Leave a host alone this long after a 429 or 503 without Retry-After, or more than three"
+        "Leave a host alone for this long after a 429 or 503 without Retry-After, or more than three"
         " failures in a row; twice as long each further time, up to a day. Forgiven after half an hour."
-        " The same after a page that costs an extraction worker, forgiven after ten good pages"
+        " The same after a page that takes down an extraction worker, forgiven after ten good pages"
         " ([extraction.md](extraction.md)).",
         unit="seconds",
         least=0,
@@ -78,9 +78,9 @@ SETTINGS = (
         "POLITENESS_OFF_FOR_OWN_SERVERS",
         "bool",
         False,
-        "For your own servers: no pauses, many fetches at once, no back-off, no Crawl-delay. Own are hosts at"
-        " loopback and private addresses, and those that `RESOLVER_ALLOW` names; all others keep their"
-        " pauses. Behind a proxy addresses are not known, so only those written in URLs, `localhost` and"
+        "For your own servers: no pauses, many fetches at once, no back-off, no Crawl-delay. Your own are the"
+        " hosts at loopback and private addresses, and those that `RESOLVER_ALLOW` names; all others keep"
+        " their pauses. Behind a proxy addresses are unknown, so only addresses in URLs, `localhost` and"
         " names in `RESOLVER_ALLOW` count. No effect on a crawl that workers share.",
     ),
 )

@@ -49,8 +49,8 @@ SETTINGS = (
         "RESOLVER_THREADS",
         "int",
         32,
-        "Names looked up at the same time, a quarter of them in one registered domain. Look-ups that have"
-        " taken half a second do not count, up to 16 times as many.",
+        "Names looked up at the same time, at most a quarter of them in one registered domain. A look-up that"
+        " takes longer than half a second no longer counts, up to 16 times this number.",
         unit="threads",
         least=1,
         most=1024,

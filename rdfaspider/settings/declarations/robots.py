@@ -8,7 +8,7 @@ SETTINGS = (
         "ROBOTS_RETRIES",
         "int",
         3,
-        "Ask this often again for a robots.txt that cannot be fetched, then deny the pages of its host.",
+        "Ask again this many times for a robots.txt that cannot be fetched, then deny the pages of its host.",
         unit="retries",
         least=0,
     ),

@@ -1,6 +1,7 @@
 """Settings of Scrapy that a crawl often sets, with the values they have here."""
 
 from rdfaspider import __version__
+from rdfaspider.items import MAX_DEPTH
 from rdfaspider.settings.setting import Setting
 
 SETTINGS = (
@@ -80,8 +81,8 @@ SETTINGS = (
         "CONCURRENT_REQUESTS",
         "int",
         256,
-        "Fetches at the same time. Those that have waited for their hosts for 2 seconds do not count, up"
-        " to four times as many. A quarter of the files that may be open (`ulimit -n`) at most.",
+        "Fetches at the same time. A fetch that has waited for its host for 2 seconds no longer counts, up to"
+        " four times this number. At most a quarter of the files that may be open (`ulimit -n`).",
         unit="fetches",
         least=1,
     ),
@@ -116,8 +117,8 @@ SETTINGS = (
         "DOWNLOAD_MAXSIZE",
         "int",
         16 * 1024 * 1024,
-        "Give up on a download that is announced to be larger, or that unpacks to more; 0 sets no limit. Of a"
-        " page no more is downloaded than `EXTRACT_MAX_BYTES`.",
+        "Give up on a download that announces more bytes, or unpacks to more; 0 sets no limit. No more of a"
+        " page is downloaded than `EXTRACT_MAX_BYTES`.",
         unit="bytes",
         least=0,
         shown_default="16 MiB",
@@ -135,8 +136,8 @@ SETTINGS = (
         "DOWNLOAD_VERIFY_CERTIFICATES",
         "bool",
         False,
-        "Fetch by https only from hosts whose certificate is valid; pages of others fail as"
-        " `CertificateError`. Off, as in Scrapy, any certificate will do.",
+        "Fetch over https only from hosts with a valid certificate; pages of others fail as"
+        " `CertificateError`. Off, as in Scrapy, accepts any certificate.",
     ),
     Setting("COOKIES_ENABLED", "bool", False, "Keep cookies; a crawler has no session."),
     Setting(
@@ -146,7 +147,7 @@ SETTINGS = (
         "Scrapy's name for `FRONTIER_DEPTH`, which it sets; 0 does not.",
         unit="links",
         least=0,
-        most=250,
+        most=MAX_DEPTH,
     ),
     Setting("RETRY_ENABLED", "bool", True, "Off sets `FRONTIER_RETRIES` to 0."),
     Setting(

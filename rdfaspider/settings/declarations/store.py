@@ -91,8 +91,8 @@ SETTINGS = (
         "STORE_DOMAIN_QUADS",
         "int",
         40_000_000,
-        "The same for all hosts of a registered domain together; suffixes of services such as"
-        " `blogspot.com` are no domain.",
+        "The same for all hosts of a registered domain together; below shared suffixes such as"
+        " `blogspot.com` each name is a domain.",
         unit="triples",
         least=0,
     ),
@@ -116,7 +116,7 @@ SETTINGS = (
         "STORE_DRAIN_SECONDS",
         "float",
         30.0,
-        "At the end of a crawl, wait this long for a server that takes nothing. What remains is sent at"
+        "At the end of a crawl, wait this long for a server that accepts nothing. What remains is sent at"
         " the next start, or by `scrapy export --send`.",
         unit="seconds",
         least=0,
@@ -126,7 +126,7 @@ SETTINGS = (
         "bool",
         False,
         "Delete and refill an RDF4J repository whose server died in a write. Only for a repository that"
-        " this crawl alone uses: refused if it was made by another or holds more than was sent"
+        " this crawl alone uses: refused if another program made it, or it holds more than was sent"
         " ([stores.md](stores.md)).",
     ),
     Setting(

@@ -16,10 +16,10 @@ is written by the run (`SPEED_PIN=1`).
 
 * (a) Scrapy that fetches the same URLs with `CONCURRENT_ITEMS=1` and looks at nothing; (b) Scrapy
   with its LinkExtractor; (c) Scrapy with scrapy-redis and extruct; (d) Scrapy with pyRdfa3 and a
-  file of triples. All with 16 requests at a time and no pauses.
-* (e) rdfaspider with its own settings, embedded; (f) with its frontier in Redis and its triples in
-  RDF4J. Links, RDFa, seen-test, robots.txt, politeness (with a delay of 0) and the durable store
-  are on.
+  file of triples. These four make 16 requests at a time, without pauses.
+* (e) rdfaspider with its own settings, up to 256 requests at a time, embedded; (f) with its
+  frontier in Redis and its triples in RDF4J. Links, RDFa, seen-test, robots.txt, politeness (with
+  a delay of 0) and the durable store are on.
 """
 
 READING = """

@@ -20,8 +20,8 @@ from typing import Any
 from rdfaspider.pipelines.store import StorePipeline
 from rdfaspider.pipelines.writer import Writer
 from rdfaspider.stores.embedded import Embedded
+from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 from rdfaspider.stores.outbox import Outbox
-from rdfaspider.stores.oxigraph import OxigraphStore
 from tests.benchmarks.speed.contender import read_arguments
 from tests.benchmarks.speed.rdfaspider import main
 

@@ -1,0 +1,137 @@
+"""Says at the end what became of the crawl: the sum, what was left out, and what to do next.
+
+reasons   why the crawl and its URLs ended, and what was left out, in words
+hints     commands to paste: how to resume the crawl, and how to query it
+"""
+
+from __future__ import annotations
+
+from logging import getLogger
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Self
+
+from scrapy import signals
+
+from rdfaspider.extensions.summary.hints import CommandLine
+from rdfaspider.extensions.summary.reasons import (
+    counts_of,
+    ended,
+    in_words,
+    sentences,
+    values_of,
+)
+from rdfaspider.frontier import is_shared
+from rdfaspider.secrets import without_secrets
+from rdfaspider.terminal import duration, plural
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = getLogger(__name__)
+
+# More reasons than this belong in a report.
+_REASONS = 12
+_QUERY = "SELECT ?type (COUNT(*) AS ?n) { ?s a ?type } GROUP BY ?type ORDER BY DESC(?n)"
+
+
+class Summary:
+    """Writes the closing summary to the log."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.stats = crawler.stats
+        self.settings = crawler.settings
+        self.command_line = CommandLine()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        summary = cls(crawler)
+        crawler.signals.connect(summary.spider_opened, signals.spider_opened)
+        crawler.signals.connect(summary.spider_closed, signals.spider_closed)
+        return summary
+
+    def spider_opened(self) -> None:
+        self._started = monotonic()
+        self._left_out_before = counts_of(self.stats.get_stats())
+        self._values = values_of(self.crawler)
+
+    def spider_closed(self, reason: str) -> None:
+        logger.info("%s", "\n".join(self._lines(reason)))
+
+    def _lines(self, reason: str) -> list[str]:
+        elapsed = monotonic() - self._started
+        rate = self._stat("frontier/done/page") / max(elapsed, 1e-9)
+        waiting = self._stat("frontier/waiting") + self._stat("frontier/in_flight")
+        return [
+            f"Crawl {ended(reason)} after {duration(elapsed)}, {rate:,.1f} pages/s.",
+            f"  {plural(self._stat('frontier/seen'), 'URL')} = {self._stat('frontier/done'):,} done"
+            f" + {self._stat('frontier/failed'):,} failed + {self._stat('frontier/denied'):,} denied"
+            f" + {waiting:,} waiting",
+            *self._labels("done"),
+            *self._labels("failed"),
+            *self._labels("denied"),
+            *self._stored(),
+            *self._left_out(),
+            *self._next_steps(waiting),
+        ]
+
+    def _labels(self, state: str) -> list[str]:
+        """Return what ended in a state in this run, by reason, most frequent first."""
+        prefix = f"frontier/{state}/"
+        counts = [
+            (value, name[len(prefix) :])
+            for name, value in self.stats.get_stats().items()
+            if name.startswith(prefix)
+        ]
+        ranked = sorted(counts, reverse=True)
+        text = ", ".join(in_words(state, reason, count) for count, reason in ranked)
+        return [f"    {state} in this run: {text}"] if counts else []
+
+    def _stored(self) -> list[str]:
+        """Return what is stored, and what waits to be sent."""
+        found = (
+            f"{plural(self._stat('store/quads'), 'triple')} from"
+            f" {plural(self._stat('store/graphs'), 'page')}"
+        )
+        pages, triples = self._stat("store/backlog"), self._stat("store/backlog/quads")
+        if not pages:
+            return [f"  {found} stored in this run"]
+        url = without_secrets(self.settings["STORE_URL"])
+        return [
+            f"  {found} found in this run",
+            f"    {plural(self._stat('store/sent'), 'triple')} stored in {url}",
+            f"    {plural(triples, 'triple')} of {plural(pages, 'page')}"
+            f" {'waits' if triples == 1 else 'wait'} to be sent; the next run sends them, or"
+            f" {self.command_line.of_store('export', '--send') or 'scrapy export --send'}",
+        ]
+
+    def _left_out(self) -> list[str]:
+        counts = counts_of(self.stats.get_stats())
+        counts.subtract(self._left_out_before)
+        reasons = sentences(counts, self._values)
+        if not reasons:
+            return []
+        more = len(reasons) - _REASONS
+        report = self.command_line.of_store("report") or "scrapy report"
+        rest = [f"    and {plural(more, 'more reason')}: {report}"] if more > 0 else []
+        return ["  Left out in this run:", *(f"    {text}" for text in reasons[:_REASONS]), *rest]
+
+    def _next_steps(self, waiting: int) -> list[str]:
+        jobdir = self.settings["JOBDIR"]
+        if not jobdir:
+            return []
+        lines = [f"  Data in {Path(jobdir).resolve()}"]
+        if query := self.command_line.of_store("sparql", _QUERY):
+            lines.append(f"  Query it: {query}")
+        if waiting and (
+            resume := self.command_line.resume(with_seeds=is_shared(self.settings["FRONTIER_URL"]))
+        ):
+            lines.append(f"  Resume it: {resume}")
+        elif waiting:
+            lines.append(f"  Resume it: start it again with JOBDIR={jobdir}")
+        return lines
+
+    def _stat(self, name: str) -> int:
+        value: int = self.stats.get_value(name, 0)
+        return value

@@ -1,0 +1,128 @@
+"""What the sieve takes in of the links that it finds: new URLs within the limits of depth and host."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier.schedule.hosts import Host
+from rdfaspider.frontier.tables.findings import DEPTH, NO_DEPTH
+from rdfaspider.frontier.tables.inbox import Inbox
+from rdfaspider.urls.keys import host_of, is_dynamic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from rdfaspider.frontier.limits import FrontierLimits
+    from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.tables.inbox import Entry
+
+    Reject = Callable[[str, int], None]
+
+
+def smallest_depths(entries: Iterable[Entry]) -> dict[bytes, int]:
+    """Return all keys of the inbox, each with the smallest depth at which it was found."""
+    found: dict[bytes, int] = {}
+    for entry in entries:
+        depth = entry.depth
+        for key in entry.keys:
+            if found.get(key, NO_DEPTH) > depth:
+                found[key] = depth
+    return found
+
+
+def redirected(entries: Iterable[Entry]) -> dict[bytes, int]:
+    """Return the keys of the inbox that were found by redirects alone, each with the fewest of them."""
+    found: dict[bytes, int] = {}
+    for entry in entries:
+        if entry.hops:
+            for key in entry.keys:
+                found[key] = min(found.get(key, entry.hops), entry.hops)
+    if found:
+        for entry in entries:
+            if not entry.hops:
+                for key in filter(found.__contains__, entry.keys):
+                    found.pop(key, None)
+    return found
+
+
+def by_host(keys: list[bytes]) -> Iterator[tuple[bytes, list[bytes]]]:
+    """Yield runs of sorted keys that have the same host."""
+    host, start = b"", 0
+    ends: tuple[bytes, ...] = ()
+    for index, key in enumerate(keys):
+        if not key.startswith(ends):
+            if index > start:
+                yield host, keys[start:index]
+            host, start = host_of(key), index
+            ends = (host + b")", host + b":", host + b"@")
+    if keys:
+        yield host, keys[start:]
+
+
+def within_depth(
+    limits: FrontierLimits, keys: list[bytes], findings: Mapping[bytes, int], reject: Reject
+) -> list[bytes]:
+    """Return the keys that are not too deep."""
+    # A hint makes a finding large: then each is looked at.
+    largest = max(map(findings.__getitem__, keys), default=0)
+    if largest <= min(limits.depth, limits.dynamic_depth):
+        return keys
+    chosen, too_deep = [], 0
+    for key in keys:
+        depth = findings[key] & DEPTH
+        if depth <= (limits.dynamic_depth if is_dynamic(key) else limits.depth):
+            chosen.append(key)
+        elif depth > limits.depth:
+            too_deep += 1
+    reject("depth", too_deep)
+    reject("dynamic_depth", len(keys) - len(chosen) - too_deep)
+    return chosen
+
+
+def within_host(
+    limits: FrontierLimits,
+    host: Host,
+    keys: list[bytes],
+    findings: Mapping[bytes, int],
+    reject: Reject,
+) -> list[bytes]:
+    """Return the keys of a host that it has room for, in order; seeds always have."""
+    of_all, of_waiting = limits.host_urls - host.taken_in, limits.host_waiting - host.waiting
+    if min(of_all, of_waiting) >= len(keys):
+        return keys
+    seeds = sum(not findings[key] & DEPTH for key in keys)
+    room = max(min(of_all, of_waiting) - seeds, 0)
+    chosen = []
+    for key in keys:
+        if not findings[key] & DEPTH:
+            chosen.append(key)
+        elif room:
+            chosen.append(key)
+            room -= 1
+    rejected = len(keys) - len(chosen)
+    too_many = max(len(keys) - max(of_all, seeds), 0)
+    reject("host_urls", too_many)
+    reject("host_waiting", rejected - too_many)
+    return chosen
+
+
+def count_admitted(database: Database, limits: FrontierLimits) -> Counter[bytes]:
+    """Return how many URLs the sieve would take in from the inbox now, by the key of their host.
+
+    Nothing is written. A shorter way to a page that is done may let more in; those are not found yet.
+    """
+    found = smallest_depths(Inbox(database).entries)
+    keys = sorted(found)
+    records = database.urls.get_all(keys) if keys else []
+    new = [key for key, record in zip(keys, records, strict=True) if record is None]
+    counts: Counter[bytes] = Counter()
+    for host_key, group in by_host(within_depth(limits, new, found, _ignore)):
+        data = database.hosts.get(host_key)
+        host = Host(host_key, 0) if data is None else Host.read(host_key, data)
+        counts[host_key] = len(within_host(limits, host, group, found, _ignore))
+    return counts
+
+
+def _ignore(reason: str, count: int) -> None:
+    """Count nothing."""

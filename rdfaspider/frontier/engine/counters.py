@@ -1,0 +1,65 @@
+"""The numbers of a frontier that must survive with its state, packed to be written with every change."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier.tables.database import Database
+
+# done, failed, denied, next number, next host; then the unfinished ones by depth
+_NUMBERS = 5
+
+
+class Counters:
+    """URLs by state, the next free numbers, and unfinished URLs by depth.
+
+    `floor` is the smallest depth at which anything is unfinished: no page can be found at a smaller
+    depth any more, unless new seeds come.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._meta = database.meta
+        stored = array("Q")
+        stored.frombytes(database.meta.get(b"counters") or bytes(8 * _NUMBERS))
+        self.done, self.failed, self.denied, self.next_number, self.next_host = stored[:_NUMBERS]
+        self.unfinished = list(stored[_NUMBERS:])
+        self._news = False  # whether there are rejections that are not on disk
+        self.rejected = Counter(json.loads(database.meta.get(b"rejected") or b"{}"))
+
+    def save(self, batch: WriteBatch) -> None:
+        numbers = (self.done, self.failed, self.denied, self.next_number, self.next_host)
+        stored = array("Q", (*numbers, *self.unfinished)).tobytes()
+        batch.put(b"counters", stored, self._meta.handle)
+        if self._news:
+            batch.put(b"rejected", json.dumps(self.rejected).encode(), self._meta.handle)
+            self._news = False
+
+    def reject(self, reason: str, count: int) -> None:
+        """Count URLs that were not taken in."""
+        if count:
+            self.rejected[reason] += count
+            self._news = True
+
+    def begin(self, depth: int, count: int = 1) -> None:
+        """Count URLs that became unfinished at a depth."""
+        missing = depth + 1 - len(self.unfinished)
+        if missing > 0:
+            self.unfinished += [0] * missing
+        self.unfinished[depth] += count
+
+    def end(self, depth: int) -> None:
+        self.unfinished[depth] -= 1
+
+    @property
+    def floor(self) -> int:
+        """Return the smallest depth of an unfinished URL, 256 if there is none."""
+        for depth, count in enumerate(self.unfinished):
+            if count:
+                return depth
+        return 256

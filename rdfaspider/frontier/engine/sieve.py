@@ -1,0 +1,232 @@
+"""The sieve: links that were found are looked up in the trie; new URLs wait, better depths are passed on.
+
+A depth gets better when a URL is found again by a shorter way. A waiting URL simply takes it. A finished
+page passes it on: its links, which are on record while this can happen, go through the inbox again,
+one deeper than the page now is. So the pages visited are those within the depth limit by the shortest
+way, whatever the order in which they were found (guarantee G6).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier.engine.admission import (
+    by_host,
+    redirected,
+    smallest_depths,
+    within_depth,
+    within_host,
+)
+from rdfaspider.frontier.tables.findings import DEPTH, HINT, NO_DEPTH, parts
+from rdfaspider.frontier.tables.inbox import Inbox
+from rdfaspider.frontier.tables.outbox import Outbox
+from rdfaspider.frontier.tables.outlinks import Outlinks
+from rdfaspider.frontier.tables.referrers import Referrers, finders
+from rdfaspider.frontier.tables.trie import DONE, POSTPONED, WAITING, depth_of, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier import Taken
+    from rdfaspider.frontier.engine.urls import Urls
+    from rdfaspider.frontier.limits import FrontierLimits
+    from rdfaspider.frontier.orders.order import Order
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.schedule.queue import Queue
+    from rdfaspider.frontier.schedule.schedule import Schedule
+    from rdfaspider.frontier.sharding import Shard
+    from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.tables.inbox import Entry
+    from rdfaspider.frontier.tables.trie import Record
+
+
+class Sieve:
+    """Takes links in, and empties the inbox into the trie, one batch at a time."""
+
+    def __init__(
+        self,
+        database: Database,
+        urls: Urls,
+        schedule: Schedule,
+        queue: Queue,
+        order: Order,
+        limits: FrontierLimits,
+        shard: Shard,
+    ) -> None:
+        self.inbox = Inbox(database)
+        self.outbox = Outbox(database)
+        self._outlinks = Outlinks(database, self.outbox, shard)
+        self._referrers = Referrers(database)
+        self._database = database
+        self._urls = urls
+        self._counters = urls.counters
+        self._schedule = schedule
+        self._hosts = schedule.hosts
+        self._queue = queue
+        self._order = order
+        self._limits = limits
+        self._stirred: list[Host] = []  # hosts with work that got more
+        # The smallest depth at which another shard has something unfinished, as far as is known: a mistake
+        # costs a page a second fetch. Until somebody says how far the others are, they may be anywhere.
+        self.floor_elsewhere = 0 if shard.total > 1 else NO_DEPTH
+
+    @property
+    def floor(self) -> int:
+        """Return the smallest depth at which anything is unfinished, 256 if nothing is."""
+        return min(self._counters.floor, self.inbox.floor)
+
+    @property
+    def is_due(self) -> bool:
+        """Tell whether enough links have gathered."""
+        return self.inbox.size >= self._order.inbox_page
+
+    def take_in(
+        self,
+        batch: WriteBatch,
+        page: Taken,
+        links: list[bytes],
+        abroad: list[bytes],
+        depth_step: int,
+        contexts: Sequence[int],
+        hops: int,
+    ) -> None:
+        """Add the links of a page that is done to a batch; those `abroad` are on record only."""
+        if self.is_within(page.depth + depth_step, links):
+            own = contexts[: len(links)] if abroad else contexts
+            self.inbox.add(batch, page.depth + depth_step, links, own, page.number, hops)
+        if page.depth > min(self.floor, self.floor_elsewhere):
+            links = links + abroad
+            self._outlinks.keep(batch, page.depth, page.number, depth_step, links, hops)
+
+    def is_within(self, depth: int, links: Sequence[object]) -> bool:
+        """Tell whether links may be within the limits by their depth; if not, they are counted."""
+        if depth <= max(self._limits.depth, self._limits.dynamic_depth):
+            return True
+        self._counters.reject("depth", len(links))
+        return False
+
+    def run(self) -> None:
+        """Look up everything in the inbox, and what that brings in turn."""
+        while self.inbox.size:
+            batch = self._database.batch()
+            entries = self.inbox.empty(batch)
+            found = self._findings(entries)
+            keys = sorted(found)
+            new: list[bytes] = []
+            idle: list[Host] = []
+            reads_hints = self._order.reads_hints
+            for key, data in zip(keys, self._urls.trie.records(keys), strict=True):
+                if data is None:
+                    new.append(key)
+                elif reads_hints or found[key] < depth_of(data):
+                    idle += self._improve(batch, key, unpack(data), found[key])
+            idle += self._add(batch, new, found, entries)
+            self._outlinks.prune(batch, min(self.floor, self.floor_elsewhere))
+            self._counters.save(batch)
+            self._database.write(batch)
+            for host in idle:
+                self._schedule.update(host)
+            while self._stirred:
+                self._schedule.compare_again(self._stirred.pop())
+
+    def _findings(self, entries: list[Entry]) -> dict[bytes, int]:
+        """Return all keys, each with its finding."""
+        order = self._order
+        if not order.reads_hints:
+            return smallest_depths(entries)
+        found: dict[bytes, int] = {}
+        for entry in entries:
+            depth = entry.depth
+            for key, context in zip(entry.keys, entry.contexts or repeat(0), strict=False):
+                hint = order.hint(context)
+                if (known := found.get(key)) is not None:
+                    hint = order.combine(known >> HINT, hint)
+                    found[key] = min(known & DEPTH, depth) | hint << HINT
+                else:
+                    found[key] = depth | hint << HINT
+        return found
+
+    # --- new URLs ---
+
+    def _add(
+        self,
+        batch: WriteBatch,
+        keys: list[bytes],
+        findings: Mapping[bytes, int],
+        entries: list[Entry],
+    ) -> list[Host]:
+        """Take in new URLs as far as the limits allow; return the hosts that were without work."""
+        accepted: list[bytes] = []
+        idle: list[Host] = []
+        first, limits, reject = self._counters.next_number, self._limits, self._counters.reject
+        for host_key, group in by_host(within_depth(limits, keys, findings, reject)):
+            host = self._hosts.find(host_key) or self._create(host_key)
+            chosen = within_host(limits, host, group, findings, reject)
+            if chosen:
+                if not host.can_give:
+                    idle.append(host)
+                elif self._order.reads_hints:
+                    self._stirred.append(host)
+                self._urls.add(batch, host, chosen, findings)
+                self._hosts.save(batch, host)
+                accepted += chosen
+            self._schedule.forget_if_idle(host)
+        self._urls.add_records(batch, accepted, findings, first)
+        self._referrers.add(batch, accepted, finders(entries) if accepted else {}, first)
+        for key, hops in redirected(entries).items():
+            place = bisect_left(accepted, key)
+            if place < len(accepted) and accepted[place] == key:
+                host = self._hosts.known(key)
+                self._urls.mark_target(batch, host, key, findings[key], first + place, hops)
+        return idle
+
+    def _create(self, key: bytes) -> Host:
+        host = self._hosts.create(key, self._counters.next_host)
+        self._counters.next_host += 1
+        return host
+
+    # --- known URLs ---
+
+    def _improve(
+        self, batch: WriteBatch, key: bytes, record: Record, found: int
+    ) -> tuple[Host, ...]:
+        """Give a known URL a smaller depth or another hint; return its host if that gets work by it."""
+        depth, hint = parts(found)
+        depth = min(record.depth, depth)
+        if self._order.reads_hints and record.state != DONE:  # then there is nothing left to expect
+            hint = self._order.combine(record.hint, hint)
+        else:
+            hint = record.hint
+        better = record._replace(depth=depth, hint=hint)
+        if better == record:
+            return ()
+        if record.state in (WAITING, POSTPONED):
+            self._counters.end(record.depth)
+            self._counters.begin(depth)
+        if record.state == WAITING:
+            self._urls.move(batch, self._hosts.known(key), key, record, better)
+            if taken := self._queue.get(record.number):
+                taken.depth, taken.hint = depth, hint
+        elif (
+            record.state == DONE
+            and depth < record.depth
+            and not self._outlinks.pass_on(
+                batch, self.inbox, key, record.number, record.depth, depth
+            )
+        ):
+            # Only new seeds can do that. The page is fetched again for its links.
+            return (self.reopen(batch, key, better),)
+        self._urls.trie.update(batch, key, better)
+        return ()
+
+    def reopen(self, batch: WriteBatch, key: bytes, record: Record) -> Host:
+        """Let a finished URL wait again, at the depth and with the attempts of its record."""
+        host = self._hosts.known(key)
+        self._urls.reopen(batch, host, key, record)
+        self._counters.save(batch)
+        self._hosts.save(batch, host)
+        return host

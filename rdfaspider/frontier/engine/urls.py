@@ -1,0 +1,161 @@
+"""The states of URLs: trie, waiting ones, postponed ones, failures and counters, which change together.
+
+Each method adds its changes to a batch, and to the counts of the host, which the caller writes and saves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier.engine.counters import Counters
+from rdfaspider.frontier.tables.failures import Failure, Failures
+from rdfaspider.frontier.tables.findings import DEPTH, parts
+from rdfaspider.frontier.tables.postponed import Postponed
+from rdfaspider.frontier.tables.trie import (
+    DENIED,
+    DONE,
+    FAILED,
+    POSTPONED,
+    WAITING,
+    Record,
+    Trie,
+    unpack,
+)
+from rdfaspider.frontier.tables.waiting import WaitingUrls
+from rdfaspider.urls.keys import to_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier import State, Taken
+    from rdfaspider.frontier.orders.order import Order
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
+
+_STATES = {"done": DONE, "failed": FAILED, "denied": DENIED}
+
+
+class Urls:
+    """Moves URLs from state to state. The order says where a waiting one is, and what it keeps of each."""
+
+    def __init__(self, database: Database, order: Order) -> None:
+        self.trie = Trie(database)
+        self.counters = Counters(database)
+        self.postponed = Postponed(database)
+        self._waiting = WaitingUrls(database, order)
+        self._failures = Failures(database)
+        self._order = order
+
+    # --- new ones ---
+
+    def add(
+        self, batch: WriteBatch, host: Host, keys: list[bytes], findings: Mapping[bytes, int]
+    ) -> int:
+        """Let new URLs of a host wait; return the number of the first."""
+        first = self.counters.next_number
+        self._waiting.add_all(batch, host, keys, findings, first)
+        host.taken_in += len(keys)
+        self.counters.next_number += len(keys)
+        return first
+
+    def add_records(
+        self, batch: WriteBatch, keys: list[bytes], findings: Mapping[bytes, int], first: int
+    ) -> None:
+        """Write the records of all URLs that were added from a number on, sorted."""
+        own = [findings[key] for key in keys]
+        self.trie.add(batch, keys, own, first)
+        for found, count in Counter(own).items():
+            self.counters.begin(found & DEPTH, count)
+
+    def mark_target(
+        self, batch: WriteBatch, host: Host, key: bytes, found: int, number: int, hops: int
+    ) -> None:
+        """Write down once more a new URL to which redirects have led."""
+        depth, hint = parts(found)
+        record = Record(WAITING, depth, 0, number, hint, hops)
+        self._waiting.write(batch, host, key, record)
+        self.trie.update(batch, key, record)
+
+    # --- those in flight ---
+
+    def end(
+        self,
+        batch: WriteBatch,
+        host: Host,
+        taken: Taken,
+        state: State,
+        hint: int,
+        failure: Failure,
+    ) -> bytes:
+        """End a URL, with the hint that the order keeps of it; return its key."""
+        key = self._remove(batch, host, taken, _STATES[state], hint)
+        counters = self.counters
+        counters.end(taken.depth)
+        if state == "done":
+            counters.done += 1
+            host.done += 1
+            if taken.attempts:
+                self._failures.forget(batch, taken.number)
+            return key
+        if state == "failed":
+            counters.failed += 1
+            host.failed += 1
+        else:
+            counters.denied += 1
+        self._failures.keep(batch, taken.number, failure)
+        return key
+
+    def postpone(
+        self, batch: WriteBatch, host: Host, taken: Taken, hint: int, until: float, failure: Failure
+    ) -> None:
+        """Let a URL wait for a time of its own."""
+        self._failures.keep(batch, taken.number, failure)
+        taken.attempts = min(taken.attempts + 1, 255)
+        self._remove(batch, host, taken, POSTPONED, hint)
+        self.postponed.add(batch, host, taken.number, until)
+
+    def _remove(self, batch: WriteBatch, host: Host, taken: Taken, state: int, hint: int) -> bytes:
+        key = to_key(taken.url)
+        record = Record(state, taken.depth, taken.attempts, taken.number, taken.hint, taken.hops)
+        self._waiting.remove(batch, host, key, record)
+        self.trie.update(batch, key, record._replace(hint=hint))
+        return key
+
+    # --- known ones ---
+
+    def due(self, batch: WriteBatch, now: float, most: int) -> Iterator[tuple[bytes, Record]]:
+        """Yield postponed URLs whose time has come, each to be made waiting by `wake`."""
+        keys = self.trie.keys(self.postponed.pop(batch, now, most))
+        for key, data in zip(keys, self.trie.records(keys), strict=True):
+            assert data is not None
+            yield key, unpack(data)
+
+    def wake(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
+        """Let a postponed URL wait for its host only."""
+        record = record._replace(state=WAITING)
+        host.postponed -= 1
+        self._waiting.add(batch, host, key, record)
+        self.trie.update(batch, key, record)
+
+    def reopen(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
+        """Let a URL wait again that is done or failed, with the depth and attempts of its record."""
+        if record.state == DONE:
+            host.done -= 1
+            self.counters.done -= 1
+        else:
+            host.failed -= 1
+            self.counters.failed -= 1
+            self._failures.forget(batch, record.number)
+        self._waiting.add(batch, host, key, record)
+        self.trie.update(batch, key, record._replace(state=WAITING))
+        self.counters.begin(record.depth)
+
+    def move(
+        self, batch: WriteBatch, host: Host, key: bytes, record: Record, better: Record
+    ) -> None:
+        """Let a waiting URL wait at another depth, or with another hint."""
+        self._waiting.remove(batch, host, key, record)
+        self._waiting.add(batch, host, key, better)

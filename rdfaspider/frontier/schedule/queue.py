@@ -1,0 +1,184 @@
+"""The paged queue: URLs are handed out in pages in which the URLs of one host are far apart.
+
+When ready hosts have nothing at hand, a queue page is made for them: each gives as many URLs as the diversity
+threshold allows, and the page is spread so that the URLs of one host are as far apart as they can be. The
+page says in which order ready hosts are served.
+
+The threshold is the RDFa Web Spider's: the reciprocal of the URLs taken per second, so that at a steady rate
+no host is asked more often than once a second whatever its share.
+
+What survives a kill. A queue page is not written: its URLs count as waiting until they are finished, so the
+next page finds them again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, TypeVar
+
+from rdfaspider.frontier import Taken
+from rdfaspider.frontier.tables.waiting import WaitingCursor, entry_of
+from rdfaspider.urls.keys import to_url
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from rdfaspider.frontier.orders.order import Order
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Family
+
+Kind = TypeVar("Kind", bound="Hashable")
+
+# So many links are worth a sieve of their own accord, and at most so many URLs are put in one batch.
+INBOX_PAGE = 20_000
+
+# Hosts that are fed in one queue page, if they are ready together.
+FED_AT_ONCE = 256
+
+# URLs of a queue page, and the most of one host in it (row K4).
+QUEUE_PAGE = 2_000
+MOST_OF_A_HOST = 20
+
+# URLs at hand of all hosts together: a few queue pages. Beyond, a host that goes to sleep leaves its own.
+MOST_AT_HAND = 10_000
+
+
+class Queue:
+    """The URLs at hand: read from disk, and about to be handed out or in flight.
+
+    Layout: `_loaded` has them by number, and each host has its own in `queue`, with their places in a page,
+    until they are taken. When there are too many, a host that goes to sleep leaves its own.
+    """
+
+    def __init__(self, waiting: Family, order: Order) -> None:
+        self._waiting = waiting
+        self._order = order
+        self._loaded: dict[int, Taken] = {}
+        self._diversity = Diversity()
+        self._places = 0
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+    def get(self, number: int) -> Taken | None:
+        """Return a URL at hand, which may have been found at another depth since it was read."""
+        return self._loaded.get(number)
+
+    def fill(self, hosts: list[Host], now: float) -> bool:
+        """Make a queue page of ready hosts: give each its next URLs, and each URL its place.
+
+        Tell whether there were any.
+        """
+        room = (MOST_AT_HAND - len(self._loaded)) // len(hosts)
+        quota = max(1, min(self._diversity.quota(now), self._order.most_at_hand, room))
+        cursor = WaitingCursor(self._waiting)
+        picked = [
+            (host, number, value)
+            for host in sorted(hosts, key=lambda host: host.id)  # neighbours share blocks on disk
+            for number, value in self._order.pick(cursor, host, quota)
+        ]
+        page = spread([host.id for host, _, _ in picked])
+        for place in reversed(range(len(page))):
+            host, number, value = picked[page[place]]
+            depth, attempts, hint, hops, rest = entry_of(value)
+            taken = Taken(to_url(host.key + rest), depth, attempts, number, host.id, hint, hops)
+            self._loaded[number] = taken
+            host.queue.append((self._places + place, taken))
+        self._places += len(page)
+        return bool(picked)
+
+    def pop(self, host: Host) -> Taken:
+        """Take the next URL of a host that has one at hand."""
+        _, taken = host.queue.pop()
+        self._diversity.taken()
+        return taken
+
+    def tidy(self, host: Host) -> None:
+        """Let go of the URLs of a host that goes to sleep, if there are too many; they will be read again."""
+        if len(self._loaded) > MOST_AT_HAND:
+            for _, taken in host.queue:
+                del self._loaded[taken.number]
+            host.queue.clear()
+
+    def adopt(self, host: Host, taken: Taken) -> None:
+        """Take in a URL that is in flight already; it may be at hand too."""
+        host.queue = [entry for entry in host.queue if entry[1].number != taken.number]
+        self._loaded[taken.number] = taken
+
+    def drop(self, taken: Taken) -> None:
+        """Take in that a URL is not in flight any more."""
+        del self._loaded[taken.number]
+
+
+class Diversity:
+    """Measures the rate of takes and derives how many URLs one host may have in a page."""
+
+    def __init__(self) -> None:
+        self._takes = 0
+        self._since: float | None = None
+        self.threshold = 1.0
+
+    def taken(self) -> None:
+        self._takes += 1
+
+    def quota(self, now: float) -> int:
+        """Set the threshold by the takes since it was last set, and return its share of a page.
+
+        It is set once a second at most: what is taken in a moment says little of the rate.
+        """
+        if self._since is None:
+            self._takes, self._since = 0, now
+        elif now - self._since >= 1.0:
+            if self._takes:
+                self.threshold = min(1.0, (now - self._since) / self._takes)
+            self._takes, self._since = 0, now
+        return max(1, min(MOST_OF_A_HOST, int(QUEUE_PAGE * self.threshold)))
+
+
+def spread(hosts: Sequence[Kind]) -> list[int]:
+    """Return the indexes of a page in an order that puts each host's entries far apart.
+
+    The most frequent host goes first and takes every n/f-th place of the n, each next one the first
+    free places at or after its own even steps. Entries of one host keep their order.
+    """
+    if len(hosts) == 1:  # as an order that learns asks for them
+        return [0]
+    places: list[int | None] = [None] * len(hosts)
+    free = _Free(len(hosts))
+    entries: dict[Kind, list[int]] = {}
+    for index, host in enumerate(hosts):
+        entries.setdefault(host, []).append(index)
+    for host, count in Counter(hosts).most_common():
+        step = len(hosts) / count
+        start = free.first(0)
+        own = sorted(free.take(int(start + turn * step)) for turn in range(count))
+        for place, index in zip(own, entries[host], strict=True):
+            places[place] = index
+    return [place for place in places if place is not None]
+
+
+class _Free:
+    """Finds the first free place at or after a given one, wrapping round, in almost constant time."""
+
+    def __init__(self, size: int) -> None:
+        # next[p] is p if it is free, else a place nearer to the next free one; next[size] is the end.
+        self._next = list(range(size + 1))
+
+    def first(self, place: int) -> int:
+        end = len(self._next) - 1
+        found = self._find(min(place, end))
+        return found if found < end else self._find(0)
+
+    def take(self, place: int) -> int:
+        """Take the first free place at or after a given one and return it."""
+        found = self.first(place)
+        self._next[found] = found + 1
+        return found
+
+    def _find(self, place: int) -> int:
+        root = place
+        while self._next[root] != root:
+            root = self._next[root]
+        while self._next[place] != root:
+            self._next[place], place = root, self._next[place]
+        return root

@@ -1,0 +1,312 @@
+"""Whose turn it is: the heap of servers, the hosts of each, and the hosts that are ready.
+
+A server is what answers at an address. Its hosts share its clock and its limit, so that a thousand names
+on one machine are one machine (BUbiNG's workbench). Where servers do not matter, each host is a server of
+its own.
+
+Layout. A host that can give a URL sleeps in the heap of its server, by its own time. A server with a
+sleeper and with room under its limit is in the heap of servers, by the time of its first sleeper or its
+own, whichever is later. When that comes, the host is engaged: it takes a place under the server's
+limit and goes to the heap of ready hosts, by the urgency that the order gives it. A URL that is taken
+keeps that place until it lands. An entry of a heap is valid while its stamp is the latest of what it
+stands for, so that things are moved by a new entry and nothing is searched. Where new entries come often,
+the stale ones are swept out when they are many.
+
+Invariant. A host that can give a URL has exactly one valid entry: asleep, ready, or among those that
+need an address. `busy` of a server counts its engaged hosts and its URLs in flight.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Any
+
+from rdfaspider.frontier.schedule.hosts import NONE_IN_FLIGHT
+from rdfaspider.frontier.schedule.servers import NEVER, Server, Servers, Unresolved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rdfaspider.frontier.orders.order import Order
+    from rdfaspider.frontier.schedule.hosts import Host, Hosts
+
+# A host that has nothing at hand comes after those of the same urgency that have.
+_LAST_PLACE = 1 << 60
+
+
+class Schedule:
+    """Schedules hosts; the order says how those that are ready compare."""
+
+    def __init__(self, hosts: Hosts, order: Order) -> None:
+        self.hosts = hosts
+        self._order = order
+        self.servers = Servers(hosts.politeness)
+        self.unresolved = Unresolved()
+        # Whether addresses matter: of servers, or to know those of the user's own.
+        self.by_address = self.servers.matter or hosts.politeness.own is not None
+        self._sleeping: list[tuple[float, int, Server]] = []
+        self._ready: list[tuple[Any, int, int, int]] = []
+        self._stamps = 0
+        self._taken = 0
+
+    def restore(self, now: float, *, killed: bool) -> Iterator[Host]:
+        """Schedule the hosts that have URLs waiting; yield those whose record has changed.
+
+        After a kill each rests for its delay once more. A host that would rest for longer than that was
+        asked in the future: somebody has set the clock back since, so its times are set back too.
+        """
+        for host in self.hosts.all():
+            pause = self.hosts.politeness.pause(host)
+            ahead = host.clock - now - pause
+            if ahead > 0:
+                host.clock -= ahead
+                host.blocked -= ahead
+            if killed:
+                host.clock = max(host.clock, now + pause)
+            if killed or ahead > 0:
+                yield host
+            if host.address and self.servers.matter and not host.is_own:
+                server = self.servers.at(host.address)
+                asked = host.clock - pause
+                server.clock = max(server.clock, asked + server.delay)
+            if host.waiting:
+                self.update(self.hosts.remember(host))
+        self.servers.watch_all()
+
+    # --- where a host belongs ---
+
+    def update(self, host: Host) -> None:
+        """Put a host where it belongs: asleep until its time, or out of memory if it has no work."""
+        server = host.server or self._settle(host)
+        if host.engaged:
+            self._disengage(host)
+        self._stamps += 1
+        host.stamp = self._stamps
+        if server is None:
+            self.forget_if_idle(host)
+            return
+        if host.waiting > len(host.in_flight) < host.at_once:
+            heapq.heappush(server.sleepers, (max(host.clock, host.blocked), host.stamp, host.id))
+        self._schedule_server(server)
+        self.forget_if_idle(host)
+
+    def _settle(self, host: Host) -> Server | None:
+        """Find the server of a host that came into memory; None if it must be placed first."""
+        if host.is_own:
+            host.server = Server(None, NEVER, 0.0)
+        elif host.address is None and self.by_address:
+            self.unresolved.add(host.id)
+        elif host.address and self.servers.matter:
+            host.server = self.servers.at(host.address)
+            host.server.hosts += 1
+        else:
+            host.server = Server(None, NEVER, self.servers.delay)
+        return host.server
+
+    def set_clock(self, server: Server, time: float) -> None:
+        """Let a server rest until a time."""
+        server.clock = time
+        self._schedule_server(server)
+
+    def _schedule_server(self, server: Server) -> None:
+        """Let the heap of servers know when a server will have a host to give."""
+        due = NEVER
+        if server.busy < server.limit and self._drop_stale(server.sleepers):
+            due = max(server.clock, server.sleepers[0][0])
+        if due != server.due:
+            self._stamps += 1
+            server.due, server.stamp = due, self._stamps
+            if due < NEVER:
+                heapq.heappush(self._sleeping, (due, server.stamp, server))
+
+    def forget_if_idle(self, host: Host) -> None:
+        """Let go of a host without work."""
+        if host.waiting:
+            return
+        self.hosts.forget(host)
+        self._order.forgotten(host)
+        self.unresolved.discard(host.id)
+        if host.server is not None and host.server.address is not None:
+            self.servers.leave(host.server)
+        host.server = None
+
+    # --- whose turn it is ---
+
+    def next_ready(self, now: float) -> Host | None:
+        """Return the ready host that is first in turn; it is to be taken from or made ready again."""
+        self._wake(now)
+        while self._drop_stale(self._ready):
+            host = self.hosts[heapq.heappop(self._ready)[-1]]
+            server = host.server
+            assert server is not None
+            # Somebody else may have got the place that this host was to have: one whom the server was lent.
+            has_place = server.busy <= server.limit
+            if has_place and max(host.clock, host.blocked, server.clock) <= now:
+                return host
+            self.update(host)  # it was told to wait meanwhile, or its server was asked
+        return None
+
+    def hungry(self, most: int, now: float) -> list[Host]:
+        """Return the first ready hosts, `most` of them, as long as they have nothing at hand."""
+        hosts: list[Host] = []
+        while len(hosts) < most and self._drop_stale(self._ready):
+            if self.hosts[self._ready[0][-1]].queue:
+                break
+            host = self.next_ready(now)
+            if host is None or host.queue:
+                if host is not None:
+                    self.make_ready(host)
+                break
+            hosts.append(host)
+        return hosts
+
+    def make_ready(self, host: Host) -> None:
+        """Put an engaged host among the ready ones, at the place of the first URL it has at hand."""
+        self._stamps += 1
+        host.stamp = self._stamps
+        place = host.queue[-1][0] if host.queue else _LAST_PLACE
+        heapq.heappush(self._ready, (self._order.urgency(host), place, host.stamp, host.id))
+
+    def compare_again(self, host: Host) -> None:
+        """Let a ready host be compared again, because it has other URLs now."""
+        if host.engaged and not host.queue:
+            self.make_ready(host)
+            if len(self._ready) > 64 + 4 * len(self.hosts):
+                self._ready = [entry for entry in self._ready if self._is_valid(entry)]
+                heapq.heapify(self._ready)
+
+    def _is_valid(self, entry: tuple[Any, int, int, int]) -> bool:
+        host = self.hosts.by_id(entry[-1])
+        return host is not None and host.stamp == entry[-2]
+
+    def next_time(self, now: float) -> float | None:
+        """Return when the first host will be ready, None if none has work that can be handed out."""
+        if self._drop_stale(self._ready):
+            return now
+        while self._sleeping and self._sleeping[0][2].stamp != self._sleeping[0][1]:
+            heapq.heappop(self._sleeping)
+        return self._sleeping[0][0] if self._sleeping else None
+
+    def _wake(self, now: float) -> None:
+        """Engage every host whose time and whose server's time has come."""
+        while self._sleeping and self._sleeping[0][0] <= now:
+            _, stamp, server = heapq.heappop(self._sleeping)
+            if server.stamp == stamp:
+                server.due = NEVER
+                self._engage(server, now)
+        self.servers.forget_quiet(now)
+
+    def _engage(self, server: Server, now: float) -> None:
+        sleepers = server.sleepers
+        while server.busy < server.limit and self._drop_stale(sleepers) and sleepers[0][0] <= now:
+            host = self.hosts[heapq.heappop(sleepers)[-1]]
+            host.engaged = True
+            server.busy += 1
+            self.make_ready(host)
+        self._schedule_server(server)
+
+    def _disengage(self, host: Host) -> None:
+        assert host.server is not None
+        host.engaged = False
+        host.server.busy -= 1
+
+    def _drop_stale(self, heap: list[Any]) -> bool:
+        """Drop entries from the head of a heap of hosts until one is valid; tell whether there is one.
+
+        An entry ends in the stamp it was made with and the id of its host.
+        """
+        find = self.hosts.by_id
+        while heap:
+            entry = heap[0]
+            host = find(entry[-1])
+            if host is not None and host.stamp == entry[-2]:
+                return True
+            heapq.heappop(heap)
+        return False
+
+    # --- taking and landing ---
+
+    def depart(self, host: Host, number: int, now: float) -> None:
+        """Start the clocks of a host, and of its server, from which a URL is taken."""
+        server = host.server
+        assert server is not None
+        host.before = (host.clock, server, server.clock)
+        host.engaged = False  # its place under the limit is the URL's now
+        self._taken += 1
+        host.turn = self._taken
+        if isinstance(host.in_flight, set):
+            host.in_flight.add(number)
+        else:
+            host.in_flight = {number}
+        server.flying += 1
+        host.clock = now + self.hosts.politeness.pause(host)
+        server.clock = now + server.delay
+        if len(host.in_flight) < host.at_once:  # else nothing is to be scheduled
+            self.update(host)
+
+    def adopt(self, host: Host, number: int, now: float) -> None:
+        """Take in that a URL of a host, which may be anywhere, has been in flight for some time."""
+        if host.server is None:
+            self.set_address(host, "")  # until somebody says where it is
+        server = host.server
+        assert server is not None
+        if host.engaged:
+            self._disengage(host)
+        self._stamps += 1
+        host.stamp = self._stamps  # so that it is nowhere
+        server.busy += 1
+        self.depart(host, number, now)
+        self._schedule_server(server)
+
+    def land(self, host: Host, number: int, now: float, *, asked: bool) -> None:
+        """Let a URL land: host and server rest from now, each if it was the only one in flight there.
+
+        If it was not asked after all, the clocks are what they were, unless they have moved on since.
+        """
+        server = host.server
+        assert server is not None
+        if len(host.in_flight) > 1 and isinstance(host.in_flight, set):
+            host.in_flight.discard(number)
+        else:
+            host.in_flight = NONE_IN_FLIGHT
+        server.busy -= 1
+        server.flying -= 1
+        if not asked:
+            self._forget_departure(host, server)
+            return
+        if not host.in_flight:
+            host.clock = max(host.clock, now + self.hosts.politeness.pause(host))
+        if not server.flying:
+            server.clock = max(server.clock, now + server.delay)
+
+    def _forget_departure(self, host: Host, server: Server) -> None:
+        if host.at_once > 1 or host.before is None:
+            return
+        clock, before, server_clock = host.before
+        host.clock = clock
+        if server is before and server.busy == 0:
+            server.clock = server_clock
+
+    # --- addresses ---
+
+    def set_address(self, host: Host, address: str) -> None:
+        """Move a host to the server at an address, with what it has in flight."""
+        self.unresolved.discard(host.id)
+        old = host.server
+        if old is not None:
+            if host.engaged:
+                self._disengage(host)
+            old.busy -= len(host.in_flight)
+            old.flying -= len(host.in_flight)
+            self.servers.leave(old)
+        host.address, host.server = address, None
+        self.hosts.mark(host)
+        new = self._settle(host)
+        assert new is not None
+        new.busy += len(host.in_flight)
+        new.flying += len(host.in_flight)
+        if host.in_flight:
+            new.clock = max(new.clock, old.clock if old else 0.0)
+        self.update(host)
+        if old is not None:
+            self._schedule_server(old)

@@ -1,0 +1,245 @@
+"""The RocksDB database of a local frontier.
+
+One directory, these column families (numbers are big-endian, so that they sort):
+
+    urls      key of a URL                    → state, hops, depth, attempts (3 bytes), number (5), hint
+    numbers   first number of a block         → the keys of the block, a line each, in number order
+    waiting   host (4), rank, number (5)      → depth, attempts, hint, hops, the key's rest (waiting.py)
+    later     time (8), number (5)            → nothing: a waiting URL that may not be tried before
+    inbox     sequence (8)                    → depth (1), hops, contexts, URLs found there, a line each
+    links     depth (1), number (5)           → the links of a finished page whose depth may still improve
+    hosts     key of a host                   → its record (hosts.py)
+    meta      name                            → format version, counters, the order's pointers
+    notes     name                            → what others want to keep with the frontier: robots.txt
+    failures  number (5)                      → why a URL failed or was denied, and when (failures.py)
+    referrers first number of a block         → on which pages its URLs were found (referrers.py)
+    outbox    key of a page                   → its links that other shards have yet to hear of (outbox.py)
+
+Crawls that earlier versions began lack the last three: opening such a crawl adds them, and a reader
+finds them empty.
+
+Every change of state is one write batch over all of them. A batch that was written survives the
+death of the process whole or not at all; `close` makes it survive the death of the machine.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from functools import wraps
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, ParamSpec, TypeVar
+
+from rocksdict import AccessType, Checkpoint, Rdict, RdictIter, WriteBatch
+
+from rdfaspider import rocksdb
+from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.frontier.tables.tuning import open_families
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+VERSION = b"2"
+
+FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta", "notes")
+ADDED_FAMILIES = ("failures", "referrers", "outbox")
+
+
+def guarded(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Return a method of what has a `_database` that says in a sentence what RocksDB cannot read or write."""
+
+    @wraps(method)
+    def call(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
+        try:
+            return method(*arguments, **options)
+        except Exception as error:
+            if type(error) is not Exception:  # rocksdict raises nothing more special
+                raise
+            owner: Any = arguments[0]
+            raise owner._database.fail(error) from error
+
+    return call
+
+
+class Family:
+    """One column family: sorted bytes to bytes. `handle` names it in a batch.
+
+    RocksDB lets go of its directory when the last handle and cursor are gone, so nobody else keeps them.
+    """
+
+    def __init__(self, database: Rdict, name: str) -> None:
+        self._path = Path(database.path())
+        self.handle = database.get_column_family_handle(name)
+        self._family: Any = database.get_column_family(name)
+        self.get: Callable[[bytes], bytes | None] = self._family.get
+        self.cursor: Callable[[], RdictIter] = self._family.iter
+
+    def get_all(self, keys: list[bytes]) -> list[bytes | None]:
+        """Return the value of each key; sorted keys are the fastest."""
+        values: list[bytes | None] = self._family.get(keys)
+        return values
+
+    def __setitem__(self, key: bytes, value: bytes) -> None:
+        self._family[key] = value
+
+    def pairs(self, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys from `start` on with their values, in order."""
+        cursor = self.cursor()
+        cursor.seek(start)
+        while cursor.valid():
+            yield cursor.key(), cursor.value()
+            cursor.next()
+        try:
+            cursor.status()
+        except Exception as error:  # a damaged file has ended it too soon
+            raise FrontierUnavailable(explain(self._path, error)) from error
+
+    def close(self) -> None:
+        self._family.close()
+        del self.handle, self.get, self.cursor, self._family
+
+
+class Database:
+    """The column families of a frontier, and batches over them.
+
+    One that is damaged is refused and left as it is. Beside a crawl that runs, only a secondary of RocksDB
+    sees a whole state; its own logs need a place. But a secondary passes over files that it cannot read, so
+    a database that nobody writes to is read without.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self._path = path
+        self._read_only = read_only
+        self._scratch = ""
+        self.is_broken = False
+        try:
+            is_new = _examine(path, read_only=read_only)
+            if not read_only:
+                path.mkdir(parents=True, exist_ok=True)
+            elif not rocksdb.is_sealed(path) and rocksdb.is_in_use(path):
+                self._scratch = mkdtemp(prefix="rdfaspider-")
+            self._open(is_new)
+        except FrontierUnavailable:
+            raise
+        except Exception as error:  # rocksdict raises nothing more special
+            raise FrontierUnavailable(explain(path, error)) from error
+
+    def _open(self, is_new: bool) -> None:
+        access = AccessType.read_write()
+        if self._scratch:
+            access = AccessType.secondary(self._scratch)
+        elif self._read_only:
+            access = AccessType.read_only()
+        elif not (is_new or rocksdb.is_sealed(self._path)):
+            Database(self._path, read_only=True).close()  # after a kill, see what is left of it
+        try:
+            names = _families(self._path, read_only=self._read_only)
+            self._database = open_families(
+                self._path, access, names, is_secondary=bool(self._scratch)
+            )
+        except BaseException:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            raise
+        if not self._read_only:
+            rocksdb.note_opening(self._path)
+        self._families = [Family(self._database, name) for name in names]
+        self.urls, self.numbers, self.waiting, self.later = self._families[:4]
+        self.inbox, self.links, self.hosts, self.meta, self.notes = self._families[4:9]
+        self.failures, self.referrers, self.outbox = self._families[9:]
+        try:
+            self._check_version(is_new)
+        except BaseException:
+            self._let_go()
+            raise
+
+    def _check_version(self, is_new: bool) -> None:
+        version = self.meta.get(b"version")
+        if version is None and is_new:
+            self.meta[b"version"] = VERSION
+        elif version is None:
+            raise FrontierUnavailable(explain(self._path, "Corruption: it has no format number"))
+        elif version != VERSION:
+            raise FrontierUnavailable(
+                f"The frontier {self._path} has format {version.decode()}, and this"
+                f" version of rdfaspider reads format {VERSION.decode()}: finish that crawl with the"
+                " version that began it, or begin a new one with -s JOBDIR=DIRECTORY."
+            )
+
+    def batch(self) -> WriteBatch:
+        return WriteBatch(raw_mode=True)
+
+    def write(self, batch: WriteBatch) -> None:
+        """Write a batch whole. After a failure nothing more is written: what is in memory is ahead of
+        the disk then, and the disk is right."""
+        if self.is_broken:
+            raise FrontierUnavailable("The frontier could not be written and takes nothing more.")
+        try:
+            self._database.write(batch)
+        except Exception as error:
+            self.is_broken = True
+            raise FrontierUnavailable(f"The frontier cannot be written: {error}") from error
+
+    def fail(self, error: object) -> FrontierUnavailable:
+        """Write nothing more, because RocksDB has failed; return what is to be raised."""
+        self.is_broken = True
+        return FrontierUnavailable(explain(self._path, error))
+
+    def copy_to(self, path: Path) -> None:
+        """Make a copy of what is written, which shares its files on the same disk."""
+        Checkpoint(self._database).create_checkpoint(str(path))
+
+    def close(self) -> None:
+        """Let go of the database; what was written is safe then from the death of the machine too."""
+        self._let_go()
+        if not (self._read_only or self.is_broken):
+            rocksdb.seal(self._path)
+
+    def _let_go(self) -> None:
+        for family in self._families:
+            family.close()
+        self._database.close()
+        if self._scratch:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def _examine(path: Path, *, read_only: bool) -> bool:
+    """Refuse what is damaged, or is not there to be read; tell whether the frontier is a new one.
+
+    One whose crawl was killed while it was made is new too: it has no file with data.
+    """
+    if what := rocksdb.fault(path):
+        raise FrontierUnavailable(_damaged(path, what))
+    if read_only and not rocksdb.is_there(path):
+        raise FrontierUnavailable(
+            f"There is no frontier in {path}: run a crawl first, or name the crawl's directory"
+            " with -s JOBDIR=DIRECTORY."
+        )
+    return not read_only and not any(path.glob("*.sst"))
+
+
+def _families(path: Path, *, read_only: bool) -> list[str]:
+    """Return the names of the families to open; one that a reader does not find is the empty default."""
+    there = set(Rdict.list_cf(str(path))) if read_only else set(ADDED_FAMILIES)
+    return [*FAMILIES, *(name if name in there else "default" for name in ADDED_FAMILIES)]
+
+
+def explain(path: Path, error: object) -> str:
+    """Return a sentence about what RocksDB or the system said, and what to do about it."""
+    words = " ".join(str(error).split())
+    if re.search("lock hold by|While lock file", words):
+        return (
+            f"The frontier {path} is in use by another crawl: wait until that one ends,"
+            " or give this one a directory of its own with -s JOBDIR=DIRECTORY."
+        )
+    if re.search("Corruption|Column family not found|No such file", words):
+        return _damaged(path, words)
+    return f"The frontier {path} cannot be opened: {words}"
+
+
+def _damaged(path: Path, what: str) -> str:
+    return (
+        f"The frontier {path} is damaged ({what}): restore it from a backup, or move it away and give"
+        " the seeds again to begin anew; the store is apart from it."
+    )

@@ -1,0 +1,57 @@
+"""Why URLs failed or were denied, and when: what the last answer was, for people who ask.
+
+Layout: number (5 bytes) → time (8 bytes, a float), HTTP status (2 bytes), reason (UTF-8).
+
+Invariant. A URL that failed or was denied has an entry, and so has one that waits to be tried again. A
+done one has none. It is written, and goes, with the change of state.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+
+from rdfaspider.frontier.tables.trie import pack_number
+
+if TYPE_CHECKING:
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier.tables.database import Database
+
+_HEAD = struct.Struct(">dH")
+_MOST_BYTES = 200  # of a reason
+
+
+class Failure(NamedTuple):
+    """The end of an attempt: when, the status of the answer (0 if there was none), and the reason."""
+
+    time: float
+    status: int
+    reason: str
+
+
+class Failures:
+    def __init__(self, database: Database) -> None:
+        self._family = database.failures
+
+    def keep(self, batch: WriteBatch, number: int, failure: Failure) -> None:
+        """Add to a batch what the last attempt at a URL came to."""
+        status = failure.status if 0 <= failure.status < 1000 else 0
+        value = _HEAD.pack(failure.time, status) + tidy(failure.reason)
+        batch.put(pack_number(number), value, self._family.handle)
+
+    def forget(self, batch: WriteBatch, number: int) -> None:
+        batch.delete(pack_number(number), self._family.handle)
+
+    def get(self, number: int) -> Failure | None:
+        value = self._family.get(pack_number(number))
+        if value is None:
+            return None
+        time, status = _HEAD.unpack_from(value)
+        return Failure(time, status, value[_HEAD.size :].decode("utf-8", "ignore"))
+
+
+def tidy(reason: str) -> bytes:
+    """Return a reason as it is kept: one line of printable characters, not too long."""
+    printable = "".join(char if char.isprintable() else " " for char in reason[:_MOST_BYTES])
+    return " ".join(printable.split()).encode("utf-8", "replace")[:_MOST_BYTES]

@@ -1,0 +1,106 @@
+"""Links that were found and not yet looked up, one entry for each page they were found on.
+
+When enough have gathered, or somebody waits for them, they are sieved against the trie in one batch, in key
+order, which makes the cost of a look-up small and constant (IRLbot's DRUM, BUbiNG's sieve).
+
+Layout: sequence number (8 bytes), number of the page (5 bytes; seeds have none) → depth (1 byte), then the
+links (`pack_links`). An entry is written with the state change that found its links, so it survives a kill.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, NamedTuple
+
+from rdfaspider.frontier.tables.trie import pack_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier.tables.database import Database
+
+
+class Entry(NamedTuple):
+    """Links that were found together, and what the order may want to know of each, or nothing.
+
+    The place is a number by which entries sort, in 8 bytes, and the `referrer`: the number of the page
+    on which the links are, in 5 bytes. Seeds have none. `hops` are the redirects that led to the links.
+    """
+
+    place: bytes
+    depth: int
+    keys: list[bytes]
+    contexts: Sequence[int]
+    hops: int = 0
+
+    @property
+    def referrer(self) -> int | None:
+        return int.from_bytes(self.place[8:], "big") if len(self.place) > 8 else None
+
+
+class Inbox:
+    """Links that were found and not yet looked up.
+
+    `entries` mirrors what is on disk; its size is bounded because a full inbox is emptied. `floor` is the
+    smallest depth of an entry, 256 if there is none.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._family = database.inbox
+        self.entries: list[Entry] = []
+        self.size = 0
+        self.floor = 256
+        self._next = 0
+        for place, value in database.inbox.pairs():
+            self._remember(Entry(place, value[0], *unpack_links(value[1:])))
+            self._next = int.from_bytes(place[:8], "big") + 1
+
+    def add(
+        self,
+        batch: WriteBatch,
+        depth: int,
+        keys: list[bytes],
+        contexts: Sequence[int] = (),
+        referrer: int | None = None,
+        hops: int = 0,
+    ) -> None:
+        """Add an entry, in the batch and in memory: the batch must be written."""
+        if contexts and len(contexts) != len(keys):
+            raise ValueError(f"{len(keys)} links have {len(contexts)} contexts")
+        if keys:
+            place = self._next.to_bytes(8, "big")
+            if referrer is not None:
+                place += pack_number(referrer)
+            self._next += 1
+            value = bytes((depth,)) + pack_links(keys, contexts, hops)
+            batch.put(place, value, self._family.handle)
+            self._remember(Entry(place, depth, keys, contexts, hops))
+
+    def empty(self, batch: WriteBatch) -> list[Entry]:
+        """Remove all entries, likewise, and return them."""
+        entries = self.entries
+        for entry in entries:
+            batch.delete(entry.place, self._family.handle)
+        self.entries, self.size, self.floor = [], 0, 256
+        return entries
+
+    def _remember(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self.size += len(entry.keys)
+        self.floor = min(self.floor, entry.depth)
+
+
+def pack_links(keys: list[bytes], contexts: Sequence[int], hops: int) -> bytes:
+    """Write keys down, a line each, after the hops (1 byte) and their contexts: how many (3 bytes), then
+    4 bytes each."""
+    numbers = array("I", contexts)
+    return (len(numbers) | hops << 24).to_bytes(4, "big") + numbers.tobytes() + b"\n".join(keys)
+
+
+def unpack_links(data: bytes) -> tuple[list[bytes], Sequence[int], int]:
+    end = 4 + 4 * int.from_bytes(data[1:4], "big")
+    contexts = array("I")
+    contexts.frombytes(data[4:end])
+    return data[end:].split(b"\n"), contexts, data[0]

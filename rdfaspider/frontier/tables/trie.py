@@ -1,0 +1,228 @@
+"""The URL trie: every URL that was ever taken in, by its key, with what is known of it.
+
+Layout. The keys (keys.py) are sorted in RocksDB, whose blocks store only the end in which a key
+differs from the one before, so URLs share their prefixes as in a trie, and each operation of a trie
+is a seek: a host, a site, a folder is a prefix. Each URL has a number for life, given in order of
+arrival, and within one arrival in order of keys; the keys of 64 numbers in a row are stored together,
+which is the way from a number to its URL.
+
+Invariant. A key is in `urls` if and only if its number's place in `numbers` holds it. Both are written
+in one batch, so this survives a kill.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rdfaspider.frontier.tables.findings import DEPTH, HINT
+from rdfaspider.urls.keys import CUTS, parent_of, to_key, to_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier.tables.database import Database
+
+# States of a URL, as stored. A URL in flight is stored as waiting: after a crash it is. One that may
+# not be tried before a time of its own is stored as later; it counts as waiting too.
+WAITING, DONE, FAILED, DENIED, POSTPONED = range(5)
+
+_BLOCK = 64
+_NUMBER = 5  # bytes: a million million URLs
+_LAST = b"\xff"
+
+
+# The state takes three bits of its byte; the others count the redirects that led to the URL.
+_STATE, _HOPS = 7, 3
+
+# The beginning of the record of a new URL, by depth.
+_NEW = [bytes((WAITING, depth, 0)) for depth in range(256)]
+
+
+class Record(NamedTuple):
+    """What the trie knows of a URL."""
+
+    state: int
+    depth: int
+    attempts: int
+    number: int
+    hint: int = 0  # the order's business (orders/order.py)
+    hops: int = 0
+
+
+def pack(record: Record) -> bytes:
+    state, depth, attempts, number, hint, hops = record
+    return bytes((state | hops << _HOPS, depth, attempts)) + pack_number(number) + pack_hint(hint)
+
+
+def unpack(data: bytes) -> Record:
+    number, hint = int.from_bytes(data[3:8], "big"), int.from_bytes(data[8:], "big")
+    return Record(data[0] & _STATE, data[1], data[2], number, hint, data[0] >> _HOPS)
+
+
+def state_of(data: bytes) -> int:
+    """Return the state that a packed record tells of."""
+    return data[0] & _STATE
+
+
+def depth_of(data: bytes) -> int:
+    """Return the depth that a packed record tells of."""
+    return data[1]
+
+
+def pack_hint(hint: int) -> bytes:
+    """Write a hint down for a record: most URLs have none, and then it takes no room."""
+    return hint.to_bytes(3, "big") if hint else b""
+
+
+def pack_number(number: int) -> bytes:
+    return number.to_bytes(_NUMBER, "big")
+
+
+def unpack_number(data: bytes) -> int:
+    return int.from_bytes(data, "big")
+
+
+class Trie:
+    """Reads and adds URLs. Keys and prefixes are bytes as made by `to_key`."""
+
+    def __init__(self, database: Database) -> None:
+        self._urls = database.urls
+        self._numbers = database.numbers
+
+    # --- one URL ---
+
+    def __contains__(self, url: str) -> bool:
+        return self._urls.get(to_key(url)) is not None
+
+    def record(self, url: str) -> Record | None:
+        data = self._urls.get(to_key(url))
+        return None if data is None else unpack(data)
+
+    def number(self, url: str) -> int | None:
+        record = self.record(url)
+        return None if record is None else record.number
+
+    def url(self, number: int) -> str:
+        """Return the URL with a number; IndexError if it was not given yet."""
+        return to_url(self.keys([number])[0])
+
+    # --- many at once ---
+
+    def records(self, keys: list[bytes]) -> list[bytes | None]:
+        """Return the packed record of each key, None for an unknown one."""
+        return self._urls.get_all(keys)
+
+    def keys(self, numbers: Iterable[int]) -> list[bytes]:
+        """Return the key of each number."""
+        first = 0
+        block: list[bytes] = []
+        cursor = self._numbers.cursor()
+        keys = []
+        for number in numbers:
+            if not 0 <= number - first < len(block):
+                cursor.seek_for_prev(pack_number(number))
+                if not cursor.valid():
+                    cursor.status()
+                    raise IndexError(f"no URL has the number {number}")
+                first, block = unpack_number(cursor.key()), cursor.value().split(b"\n")
+                if number - first >= len(block):
+                    raise IndexError(f"no URL has the number {number}")
+            keys.append(block[number - first])
+        return keys
+
+    def add(
+        self, batch: WriteBatch, keys: Sequence[bytes], findings: Iterable[int], first: int
+    ) -> None:
+        """Add new keys to a batch, as waiting, with the numbers from `first` on."""
+        put, urls = batch.put, self._urls.handle
+        for number, (key, found) in enumerate(zip(keys, findings, strict=True), start=first):
+            value = _NEW[found & DEPTH] + number.to_bytes(_NUMBER, "big")
+            put(key, value + pack_hint(found >> HINT) if found > DEPTH else value, urls)
+        for start in range(0, len(keys), _BLOCK):
+            block = b"\n".join(keys[start : start + _BLOCK])
+            put(pack_number(first + start), block, self._numbers.handle)
+
+    def update(self, batch: WriteBatch, key: bytes, record: Record) -> None:
+        batch.put(key, pack(record), self._urls.handle)
+
+    # --- prefixes ---
+
+    def subtree(self, prefix: bytes = b"", after: bytes = b"") -> Iterator[tuple[bytes, Record]]:
+        """Yield the keys that begin with a prefix, in order, with their records."""
+        cursor = self._urls.cursor()
+        cursor.seek(max(prefix, after + b"\0" if after else b""))
+        while cursor.valid():
+            key = cursor.key()
+            if not key.startswith(prefix):
+                return
+            yield key, unpack(cursor.value())
+            cursor.next()
+        cursor.status()  # raises what ended it too soon, if a file is damaged
+
+    def count(self, prefix: bytes = b"") -> int:
+        return sum(1 for _ in self.subtree(prefix))
+
+    def children(self, prefix: bytes = b"") -> Iterator[bytes]:
+        """Yield the prefixes one step below, each with one seek however many keys it holds.
+
+        A step is a label of the host, the host's end, a segment of the path or a part of the query:
+        below `org,example)/` lie `org,example)/a/` and `org,example)/b?`.
+        """
+        cursor = self._urls.cursor()
+        cursor.seek(prefix)
+        while cursor.valid() and cursor.key().startswith(prefix):
+            child = cut(cursor.key(), len(prefix))
+            if child != prefix:
+                yield child
+            cursor.seek(past(child) if child != prefix else child + b"\0")
+        cursor.status()
+
+    def leaves(self, prefix: bytes = b"") -> Iterator[bytes]:
+        """Yield the keys below a prefix that no other key continues."""
+        previous = b""
+        for key, _ in self.subtree(prefix):
+            if previous and not (key.startswith(previous) and cut(key, len(previous)) != previous):
+                yield previous
+            previous = key
+        if previous:
+            yield previous
+
+    def parents(self, key: bytes) -> list[bytes]:
+        """Return the known keys that a key continues, nearest first."""
+        above = []
+        prefix = parent_of(key)
+        while prefix:
+            above.append(prefix)
+            prefix = parent_of(prefix)
+        # A folder may have been taken in with or without its slash.
+        candidates = [form for prefix in above for form in (prefix, prefix[:-1])]
+        known = self._urls.get_all(candidates)
+        return [key for key, data in zip(candidates, known, strict=True) if data is not None]
+
+
+def past(prefix: bytes) -> bytes:
+    """Return where the keys begin that come after a prefix and all it holds.
+
+    One that ends in a cut holds all keys that begin with it; one that does not is a key itself, and
+    `/ab` is no child of `/a`.
+    """
+    return prefix + (_LAST if prefix[-1] in CUTS else b"\0")
+
+
+def is_below(key: bytes, prefix: bytes) -> bool:
+    """Tell whether a key continues another one at a cut: /a/b is below /a and /a/, /ab is not."""
+    return (
+        len(key) > len(prefix)
+        and key.startswith(prefix)
+        and (prefix[-1] in CUTS or key[len(prefix)] in CUTS)
+    )
+
+
+def cut(key: bytes, start: int) -> bytes:
+    """Return the key up to and including the first cut at or after `start`, or all of it."""
+    for place in range(start, len(key)):
+        if key[place] in CUTS:
+            return key[: place + 1]
+    return key

@@ -1,0 +1,156 @@
+"""The URLs that wait, by host and rank: one small index that everybody changes the same way.
+
+Layout: host (4 bytes), rank, number (5 bytes) → depth and attempts (a byte each), hint (3 bytes), for the
+target of a redirect the hops (1 byte, less than any character of a key), then the URL's key without its host,
+so that a URL is handed out by this one read. Rank and hint are the order's.
+Invariant: a host's `waiting` is the number of its keys here, and `low` is not after the first of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rdfaspider.frontier.tables.findings import DEPTH, HINT, finding
+from rdfaspider.frontier.tables.trie import pack_number, unpack_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from rocksdict import RdictIter, WriteBatch
+
+    from rdfaspider.frontier.orders.order import Order
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database, Family
+    from rdfaspider.frontier.tables.trie import Record
+
+
+# The beginning of the value of a URL that was never tried, by depth.
+_NEW = [bytes((depth, 0, 0, 0, 0)) for depth in range(256)]
+
+# Hops that a value can tell of: one more is a character.
+_MOST_HOPS = 31
+
+_HOST, _NUMBER = 4, 5  # bytes of a key
+
+# The rank, the number and the value of a waiting URL.
+Found = tuple[bytes, int, bytes]
+
+
+class Entry(NamedTuple):
+    """What a value has; `rest` is the key without its host."""
+
+    depth: int
+    attempts: int
+    hint: int
+    hops: int
+    rest: bytes
+
+
+def entry_of(value: bytes) -> Entry:
+    depth, attempts, hops = value[0], value[1], value[5]
+    hint = int.from_bytes(value[2:5], "big")
+    if hops <= _MOST_HOPS:
+        return Entry(depth, attempts, hint, hops, value[6:])
+    return Entry(depth, attempts, hint, 0, value[5:])
+
+
+def highest_byte_of_hint(value: bytes) -> int:
+    """Return the highest byte of the hint, of a value that is read for this alone."""
+    return value[2]
+
+
+class WaitingUrls:
+    """Adds and removes waiting URLs."""
+
+    def __init__(self, database: Database, order: Order) -> None:
+        self._family = database.waiting
+        self._order = order
+
+    def add(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
+        """Let one URL wait, as its record says."""
+        place = self.write(batch, host, key, record)
+        host.low = min(host.low, place)
+        host.waiting += 1
+        self._order.arrived(host, [key], {key: finding(record.depth, record.hint)})
+
+    def write(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> bytes:
+        """Write down a URL that waits, once more if it does already; return its place."""
+        place = self._order.rank(key, record.depth, record.hint) + pack_number(record.number)
+        head = bytes((record.depth, record.attempts)) + record.hint.to_bytes(3, "big")
+        hops = bytes((record.hops,)) if record.hops else b""
+        value = head + hops + key[len(host.key) :]
+        batch.put(host.prefix + place, value, self._family.handle)
+        return place
+
+    def add_all(
+        self,
+        batch: WriteBatch,
+        host: Host,
+        keys: list[bytes],
+        findings: Mapping[bytes, int],
+        first: int,
+    ) -> None:
+        """Let new URLs of a host wait, with the numbers from `first` on."""
+        rank, put, handle, prefix = self._order.rank, batch.put, self._family.handle, host.prefix
+        start, low = len(host.key), host.low
+        for number, key in enumerate(keys, start=first):
+            found = findings[key]
+            depth, hint = found & DEPTH, found >> HINT
+            place = rank(key, depth, hint) + number.to_bytes(_NUMBER, "big")
+            head = _NEW[depth] if not hint else _NEW[depth][:2] + hint.to_bytes(3, "big")
+            put(prefix + place, head + key[start:], handle)
+            if place < low:
+                low = place
+        host.low = low
+        host.waiting += len(keys)
+        self._order.arrived(host, keys, findings)
+
+    def remove(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
+        place = self._order.rank(key, record.depth, record.hint) + pack_number(record.number)
+        batch.delete(host.prefix + place, self._family.handle)
+        host.waiting -= 1
+
+
+class WaitingCursor:
+    """Reads the waiting URLs of one host after the other, in order of rank, by one cursor.
+
+    An order that has read ahead needs none, so it is made when it is first asked for.
+    """
+
+    def __init__(self, family: Family) -> None:
+        self._family = family
+        self._made: RdictIter | None = None
+
+    @property
+    def _cursor(self) -> RdictIter:
+        if self._made is None:
+            self._made = self._family.cursor()
+        return self._made
+
+    def of(self, host: Host, rank: bytes = b"") -> Iterator[Found]:
+        """Yield those not in flight, from the first with this rank or a later one.
+
+        The next call ends it: there is one cursor.
+        """
+        cursor, start = self._cursor, max(rank, host.low)
+        cursor.seek(host.prefix + start)
+        if start == host.low and cursor.valid() and (key := cursor.key()).startswith(host.prefix):
+            host.low = key[_HOST:]
+        return self._walk(host, cursor.next)
+
+    def before(self, host: Host, rank: bytes) -> Iterator[Found]:
+        """Yield the same backwards, from the last with a rank before this one."""
+        self._cursor.seek_for_prev(host.prefix + rank)
+        return self._walk(host, self._cursor.prev)
+
+    def _walk(self, host: Host, step: Callable[[], None]) -> Iterator[Found]:
+        cursor, prefix, flying = self._cursor, host.prefix, host.in_flight
+        while cursor.valid():
+            key = cursor.key()
+            if not key.startswith(prefix):
+                return
+            number = unpack_number(key[-_NUMBER:])
+            if number not in flying:
+                yield key[_HOST:-_NUMBER], number, cursor.value()
+            step()
+        cursor.status()  # raises what ended it too soon, if a file is damaged

@@ -1,0 +1,95 @@
+"""A look into the frontier of a crawl, running or not, without touching it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from rdfaspider.frontier import Counts, FrontierUnavailable, State, UrlView
+from rdfaspider.frontier.engine.admission import count_admitted
+from rdfaspider.frontier.engine.counters import Counters
+from rdfaspider.frontier.engine.terms import limits_of, order_of, shard_begun
+from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.schedule.hosts import Host, Hosts
+from rdfaspider.frontier.tables.database import Database, explain
+from rdfaspider.frontier.tables.trie import (
+    Trie,
+)
+from rdfaspider.frontier.views.hubs import hubs_of
+from rdfaspider.frontier.views.urls import UrlViews
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator
+
+    from rdfaspider.frontier import HostView
+
+
+class FrontierReader:
+    """Reads what a local frontier has written. What is in flight is read as waiting.
+
+    `limits` are those of a crawl that has not noted its own.
+    """
+
+    def __init__(self, path: str, *, delay: float, limits: FrontierLimits | None = None) -> None:
+        self._path = Path(path)
+        self._database = Database(self._path, read_only=True)
+        self._hosts = Hosts(self._database, Politeness(delay=delay))
+        self.limits = limits_of(self._database, limits or FrontierLimits())
+        self.order = order_of(self._database)
+        self.shard = shard_begun(self._database)
+        self.trie = Trie(self._database)
+        self._views = UrlViews(self._database)
+
+    @cached_property
+    def _arriving(self) -> Counter[bytes]:
+        """Return how many URLs of each host are in the inbox only, so that they wait as good as."""
+        return count_admitted(self._database, self.limits)
+
+    def counts(self) -> Counts:
+        counters = Counters(self._database)
+        return Counts(
+            waiting=sum(counters.unfinished) + self._arriving.total(),
+            in_flight=0,
+            done=counters.done,
+            failed=counters.failed,
+            denied=counters.denied,
+            rejected=counters.rejected,
+        )
+
+    def hosts(self, now: float) -> Iterator[HostView]:
+        arriving = self._arriving.copy()
+        for host in self._hosts.all():
+            host.waiting += arriving.pop(host.key, 0)
+            yield self._hosts.view(host, now)
+        for key, count in arriving.items():
+            host = Host(key, 0)
+            host.waiting = count
+            yield self._hosts.view(host, now)
+
+    def url(self, url: str) -> UrlView | None:
+        """Return what is known of a normalised URL, None if nothing is."""
+        return self._views.of(url)
+
+    def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
+        """Yield the URLs that ended in a state in which a regular expression is found."""
+        return (view for view in self._views.scan(state, pattern) if view is not None)
+
+    def hubs(self, most: int) -> dict[str, list[str]]:
+        """Return up to so many hub pages of each topic; "" stands for none."""
+        return hubs_of(self._database, most)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
+        self.close()
+        if (
+            kind is Exception
+        ):  # RocksDB cannot read a file, and rocksdict raises nothing more special
+            raise FrontierUnavailable(explain(self._path, error))

@@ -1,0 +1,83 @@
+"""URLs of a frontier on disk as people see them: one, or all that ended in a state."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rdfaspider.focus.topics import topic_of
+from rdfaspider.focus.topics.names import NOTE, read_names
+from rdfaspider.frontier import State, UrlView
+from rdfaspider.frontier.engine.admission import smallest_depths
+from rdfaspider.frontier.tables.failures import Failures
+from rdfaspider.frontier.tables.inbox import Inbox
+from rdfaspider.frontier.tables.referrers import Referrers
+from rdfaspider.frontier.tables.trie import (
+    DENIED,
+    DONE,
+    FAILED,
+    POSTPONED,
+    WAITING,
+    Record,
+    Trie,
+    state_of,
+    unpack,
+)
+from rdfaspider.urls.keys import to_key, to_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rdfaspider.frontier.tables.database import Database
+
+STATES = {
+    WAITING: "waiting",
+    DONE: "done",
+    FAILED: "failed",
+    DENIED: "denied",
+    POSTPONED: "waiting to be tried again",
+}
+ENDS: dict[State, int] = {"done": DONE, "failed": FAILED, "denied": DENIED}
+
+
+class UrlViews:
+    """Reads what a database has of URLs. What is in flight is read as waiting."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._trie = Trie(database)
+        self._failures = Failures(database)
+        self._referrers = Referrers(database)
+        self._topics = read_names(database.notes.get(NOTE.encode()))
+
+    def of(self, url: str) -> UrlView | None:
+        """Return what is known of a normalised URL, None if nothing is."""
+        record = self._trie.record(url)
+        if record is not None:
+            return self._view(url, record)
+        depth = smallest_depths(Inbox(self._database).entries).get(to_key(url))
+        return None if depth is None else UrlView(url, "found, not looked up yet", depth)
+
+    def scan(self, state: State, pattern: str) -> Iterator[UrlView | None]:
+        """Yield each URL that ended in a state and in which a regular expression is found, and None for each
+        other, so that whoever has other things to do can stop anywhere."""
+        wanted = re.compile(pattern)
+        code = ENDS[state]
+        for key, value in self._database.urls.pairs():
+            is_wanted = state_of(value) == code and wanted.search(url := to_url(key))
+            yield self._view(url, unpack(value)) if is_wanted else None
+
+    def _view(self, url: str, record: Record) -> UrlView:
+        failure = self._failures.get(record.number)
+        referrer = self._referrers.of(record.number)
+        was_asked = record.state in (DONE, FAILED)
+        view = UrlView(url, STATES[record.state], record.depth, record.attempts + was_asked)
+        if failure is not None:
+            view.time, view.reason = failure.time, failure.reason or None
+            view.status = failure.status or None
+        if referrer is not None:
+            view.referrer = self._trie.url(referrer)
+        if self._topics:
+            topic = topic_of(record.hint)
+            view.topic = self._topics[topic] if 0 < topic < len(self._topics) else "none"
+        return view

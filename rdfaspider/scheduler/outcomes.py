@@ -1,0 +1,136 @@
+"""Ends URLs in the frontier by what became of their pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from rdfaspider import clock
+from rdfaspider.frontier import is_page
+from rdfaspider.frontier.limits import MAX_REDIRECTS
+from rdfaspider.frontier.politeness import Experience
+from rdfaspider.scheduler.guessing import NOTE, Guessing
+from rdfaspider.signals import scope_grown
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from rdfaspider.frontier import Frontier, State, Taken
+    from rdfaspider.items import Page
+    from rdfaspider.scheduler.advice import Advice
+    from rdfaspider.scheduler.memory import Memory
+
+
+class Outcomes:
+    """Acknowledges pages. The spider's `follow(page)` says which links of a page to take in.
+
+    `pages` counts what was answered, robots.txt, redirects and sitemaps left out.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        frontier: Frontier,
+        advice: Advice,
+        memory: Memory,
+        *,
+        retries: int,
+        retry_delay: float,
+    ) -> None:
+        self._crawler = crawler
+        self._frontier = frontier
+        self._advice = advice
+        self._memory = memory
+        self.retries = retries
+        self.retry_delay = retry_delay
+        self.pages = 0
+        self._counts: Counter[str] = Counter()
+        self._guessing: Guessing | None = None
+        self._spider: Any = None
+
+    def open(self, spider: Any) -> None:
+        self._spider = spider
+        if budget := self._crawler.settings.getint("FRONTIER_GUESSES"):
+            self._guessing = Guessing(budget, self._frontier.note(NOTE))
+
+    def close(self) -> None:
+        """Keep what was learnt."""
+        if self._guessing is not None:
+            self._frontier.set_note(NOTE, self._guessing.dump())
+
+    def acknowledge(self, taken: Taken, page: Page) -> None:
+        """End a URL, or put it back, by its page."""
+        now = clock.now()
+        self.pages += is_page(page.status, page.reason)
+        if page.strikes:
+            # Not as a failure: the answer to this very fetch has cleared the failures of the host.
+            self._frontier.report(taken.host, now, Experience(strikes=page.strikes))
+        if page.outcome == "postponed":
+            self._frontier.release(taken, now)
+        elif page.transient and taken.attempts < self.retries:
+            after = self.retry_delay * 2**taken.attempts
+            self._frontier.retry(taken, now, after, reason=page.reason, status=page.status)
+            self._counts[f"retried/{page.reason}"] += 1
+        else:
+            self._finish(taken, page, page.outcome, now)
+            self._counts[f"{page.outcome}/{page.reason}"] += 1
+
+    def _finish(self, taken: Taken, page: Page, state: State, now: float) -> None:
+        links, places = self._spider.follow(page)
+        guesses = self._guesses(page, taken) if self._guessing is not None else []
+        is_redirect = page.reason == "redirect"
+        self._keep_scope(page, links if is_redirect else [])
+        gain = self._advice.gain(page)
+        contexts = self._advice.contexts(page, links, places)
+        if contexts:
+            contexts += [0] * len(guesses)
+        self._frontier.finish(
+            taken,
+            state,
+            now,
+            links + guesses,
+            depth_step=0 if is_redirect else 1,
+            hops=taken.hops + 1 if is_redirect else 0,
+            gain=gain,
+            contexts=contexts,
+            reason=page.reason,
+            status=page.status,
+        )
+
+    def _keep_scope(self, page: Page, targets: list[str]) -> None:
+        """Keep what the scope has grown by, with the target of a seed that is a redirect."""
+        if self._frontier.is_shared and page.depth == 0:
+            for link in targets:  # whoever fetches it does not know how it was found
+                self._spider.scope.grow(link)
+        if self._spider.scope.grown:
+            self._memory.keep(self._spider)
+            self._crawler.signals.send_catch_log(scope_grown, url=page.url)
+
+    def _guesses(self, page: Page, taken: Taken) -> list[str]:
+        assert self._guessing is not None
+        self._guessing.answer(page)
+        if taken.depth >= self._frontier.limits.depth:
+            return []  # they would lie beyond
+        may_follow, knows = self._spider.may_follow, self._frontier.knows
+        return self._guessing.guess(page, lambda url: may_follow(url) and not knows(url))
+
+    def move(self, taken: Taken, url: str) -> None:
+        """End a URL that a middleware has redirected to another."""
+        now, hops = clock.now(), taken.hops + 1
+        if hops > MAX_REDIRECTS:
+            self._frontier.finish(taken, "failed", now, reason="redirects")
+        else:
+            self._frontier.finish(taken, "done", now, [url], depth_step=0, hops=hops)
+
+    def fail(self, taken: Taken, reason: str) -> None:
+        """End a URL whose page was lost on its way."""
+        self._frontier.finish(taken, "failed", clock.now(), reason=reason)
+        self._counts[f"failed/{reason}"] += 1
+
+    def stats(self) -> dict[str, int]:
+        """Return what to count, by the names of stats."""
+        stats = {f"frontier/{outcome}": count for outcome, count in self._counts.items()}
+        if self._guessing is not None:
+            stats["frontier/guesses"] = self._guessing.made
+            stats["frontier/guesses/hits"] = self._guessing.hits
+        return stats

@@ -1,0 +1,139 @@
+"""SharedNotes: what all workers are told, and what they note for each other.
+
+A note that workers *watch* is a JSON array or an object of arrays to which all of them add. What all are told
+is a note too, an object of texts: `state` (run, pause, stop) and settings. Each has a version, which goes
+up with each change, so that a worker gets with its next reply what it has not seen, before any URL that was
+taken in after the change. Versions begin anew with the service, and all workers see everything again then.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rdfaspider.frontier.engine.local import LocalFrontier
+
+TOLD = "told"
+# What all workers can be told of politeness while they run.
+NUMBERS = ("delay", "latency_factor", "first_backoff", "longest_backoff", "large_delay")
+STATES = ("run", "pause", "stop")
+# Settings that workers take over while they run; whoever tells them has checked the values.
+SETTINGS = ("CONCURRENT_REQUESTS", "FRONTIER_RETRIES", "FRONTIER_RETRY_DELAY", "LOG_LEVEL")
+
+
+class SharedNotes:
+    """The notes of a frontier that many watch."""
+
+    def __init__(self, frontier: LocalFrontier) -> None:
+        self._frontier = frontier
+        self._versions: dict[str, int] = {}
+        self._values: dict[str, bytes] = {}
+        self._listeners: dict[str, Callable[[bytes], None]] = {}
+        self.told: dict[str, str] = json.loads(frontier.note(TOLD) or b"{}")
+
+    @property
+    def state(self) -> str:
+        """Return what all workers are told to do: run, pause or stop."""
+        return self.told.get("state", "run")
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Return the settings that all are told."""
+        return {name: float(value) for name, value in self.told.items() if name in NUMBERS}
+
+    def tell(self, name: str, value: str) -> None:
+        """Tell all workers something; ValueError if it makes no sense."""
+        if name == "state":
+            if value not in STATES:
+                raise ValueError(f"The state must be one of {', '.join(STATES)}, not {value!r}.")
+        elif name in NUMBERS:
+            told_number(name, value)
+        elif name not in SETTINGS:
+            choices = ", ".join((*NUMBERS, *SETTINGS))
+            raise ValueError(f"Workers cannot be told {name} while they run: choose {choices}.")
+        self.told[name] = value
+        self._keep(TOLD, json.dumps(self.told).encode())
+
+    def end_stop(self) -> None:
+        """Let workers run who have come after all were told to stop."""
+        if self.state == "stop":
+            self.tell("state", "run")
+
+    def note(self, name: str) -> bytes | None:
+        return self._frontier.note(name)
+
+    def set_note(self, name: str, value: bytes) -> None:
+        """Add to a note, by whoever serves the frontier."""
+        self.add(name, value, {}, is_own=True)
+
+    def watch(self, name: str, recall: Callable[[bytes], None]) -> None:
+        """Have `recall` called with a note when a worker has changed it."""
+        self._listeners[name] = recall
+
+    def add(self, name: str, value: bytes, seen: dict[str, int], *, is_own: bool = False) -> None:
+        """Add to a note. Whoever adds has seen what it says, but not what others have added before."""
+        there = self._frontier.note(name)
+        merged = value if there is None else merge(there, value)
+        is_behind = seen.get(name) != self._versions.get(name, 0)
+        if merged != there:
+            self._keep(name, merged)
+            if name in self._listeners and not is_own:
+                self._listeners[name](merged)
+        if not is_behind:
+            seen[name] = self._versions.get(name, 0)
+
+    def _keep(self, name: str, value: bytes) -> None:
+        self._frontier.set_note(name, value)
+        self._versions[name] = self._versions.get(name, 0) + 1
+        self._values[name] = value
+
+    def versions(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the versions that somebody has seen of notes who has just come: none."""
+        for name in names:
+            if name not in self._versions and (value := self._frontier.note(name)) is not None:
+                self._versions[name], self._values[name] = 1, value
+        return dict.fromkeys(names, 0)
+
+    def news(self, seen: dict[str, int]) -> dict[str, bytes]:
+        """Return the notes that a worker watches and has not seen as they are; it has then."""
+        news = {}
+        for name, version in seen.items():
+            latest = self._versions.get(name, 0)
+            if version != latest:
+                seen[name] = latest
+                news[name] = self._values[name]
+        return news
+
+
+def merge(there: bytes, value: bytes) -> bytes:
+    """Return the members of both: of an array and an array, or an object of arrays and another.
+
+    A note of another kind is replaced.
+    """
+    if there[:1] != value[:1] or there[:1] not in (b"{", b"["):
+        return value
+    one, other = json.loads(there), json.loads(value)
+    if isinstance(one, list):
+        return json.dumps(_union(one, other)).encode()
+    names = sorted({*one, *other})
+    both = {name: _union(one.get(name, []), other.get(name, [])) for name in names}
+    return json.dumps(both).encode()
+
+
+def _union(one: list[str], other: list[str]) -> list[str]:
+    return sorted({*one, *other})
+
+
+def told_number(name: str, text: str) -> float:
+    """Return what all workers are told; ValueError if it is no number of seconds, or none at all."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise ValueError(f"{name} must be a number from 0, not {text!r}.")
+    return number

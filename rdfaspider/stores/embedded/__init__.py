@@ -1,0 +1,199 @@
+"""The embedded store: Oxigraph in a directory of the crawl, filled through a journal.
+
+Oxigraph keeps every quad six times, each time in another order. Written page by page, all of them pass
+through RocksDB's log and memtables; many thousand at a time become sorted files directly, for half the CPU
+and a fifth of the memory (docs/results.md). So `Embedded` acknowledges a page when it is in the journal
+(`journal.py`), and a thread loads the journal into `OxigraphStore` (`oxigraph.py`, opened by `opening.py`) in
+batches. What the journal holds when the process dies is loaded the next time the store is opened. As a page
+replaces its graph as a whole, it does not matter if some of it was loaded already.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from rdfaspider.stores import Sink, StoreUnavailable
+from rdfaspider.stores.embedded.journal import REFUSED, Journal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rdfaspider.stores.changes import Change
+    from rdfaspider.stores.embedded.oxigraph import OxigraphStore
+
+logger = logging.getLogger(__name__)
+
+# A load has about this many quads or bytes: enough that sorting pays off, few enough to fit in memory.
+_LOAD_QUADS = 40_000
+_LOAD_BYTES = 16 << 20
+# The journal may grow to this size while the load before it takes its time.
+_LIMIT_BYTES = 64 << 20
+
+
+class Embedded(Sink):
+    """A sink that passes changes on to an Oxigraph store.
+
+    Layout: the waiting changes by graph, and those being loaded; both are in the journal too.
+    Invariant: the changes of a graph are at most one replacement, and additions after it.
+    """
+
+    def __init__(
+        self,
+        store: OxigraphStore,
+        *,
+        load_quads: int = _LOAD_QUADS,
+        load_bytes: int = _LOAD_BYTES,
+        limit_bytes: int = _LIMIT_BYTES,
+    ) -> None:
+        self.store = store
+        self.counters = Counter()
+        self._load_quads = load_quads
+        self._load_bytes = load_bytes
+        self._limit_bytes = limit_bytes
+        self._waiting: dict[str, list[Change]] = {}
+        self._loading: dict[str, list[Change]] = {}
+        self._quads, self._loading_size = 0, 0
+        self._failure = ""
+        self._lock = threading.Lock()
+        self._loader = ThreadPoolExecutor(1, "load")
+        try:
+            self._journal = Journal(store.path / "journal")
+            for change in self._journal.read():
+                self._accept(change)
+            self.load()
+            self._journal.remove(self._journal.seal())  # files without a whole change
+        except BaseException:
+            self._loader.shutdown()
+            with suppress(OSError):
+                store.close()
+            raise
+
+    @property
+    def backlog(self) -> tuple[int, int]:
+        return len(self._waiting) + len(self._loading), self._journal.size + self._loading_size
+
+    @property
+    def backlog_quads(self) -> int:
+        loading = sum(change.quads for changes in self._loading.values() for change in changes)
+        return self._quads + loading
+
+    @property
+    def is_full(self) -> bool:
+        # If nothing is being loaded, the next page begins a load, so it must be let in.
+        return bool(self._loading) and not self._failure and self._journal.size >= self._limit_bytes
+
+    def put(self, changes: Sequence[Change]) -> list[bool]:
+        with self._lock:
+            self._check()
+            answers, new = [], []
+            try:
+                for change in changes:
+                    answers.append(is_new := self._is_new(change))
+                    if is_new:
+                        self._accept(change)
+                        new.append(change)
+            finally:  # later changes are compared with these, even if one cannot be read
+                self._append(new)
+            if self._is_due() and not self._loading:
+                self._loader.submit(self._load, *self._next())
+            return answers
+
+    def _is_new(self, change: Change) -> bool:
+        if not change.replaces:
+            return bool(change.quads)
+        before = self._waiting.get(change.graph) or self._loading.get(change.graph)
+        return before != [change] if before else not self.store.holds(change)
+
+    def _accept(self, change: Change) -> None:
+        before = self._waiting.setdefault(change.graph, [])
+        if change.replaces:
+            self._quads -= sum(old.quads for old in before)
+            before.clear()
+        before.append(change)
+        self._quads += change.quads
+
+    def _append(self, changes: list[Change]) -> None:
+        try:
+            self._journal.append(changes)
+        except OSError as error:
+            self._fail(error)
+            self._check()
+
+    def _fail(self, error: BaseException) -> None:
+        """Accept nothing from now on, and say why."""
+        self.counters["failed/load"] += 1
+        self._failure = (
+            f"The store {self.store.path} cannot be written: {error}. The pages that wait for it are in"
+            f" {self._journal.directory}, and are loaded when it is opened the next time."
+        )
+
+    def _check(self) -> None:
+        if self._failure:  # a new exception each time, because each collects tracebacks
+            raise StoreUnavailable(self._failure)
+
+    def load(self) -> None:
+        """Load the waiting changes now."""
+        with self._lock:
+            self._loader.submit(int).result()  # waits for the load under way
+            if self._waiting and not self._failure:
+                self._load(*self._next())
+            self._check()
+
+    def _is_due(self) -> bool:
+        return self._quads >= self._load_quads or self._journal.size >= self._load_bytes
+
+    def _next(self) -> tuple[list[Change], list[Path]]:
+        """Return the waiting changes, which are being loaded from now on, and their files."""
+        self._loading, self._waiting = self._waiting, {}
+        self._quads, self._loading_size = 0, self._journal.size
+        return list(chain.from_iterable(self._loading.values())), self._journal.seal()
+
+    def _load(self, changes: list[Change], files: list[Path]) -> None:
+        """Load changes and delete their files."""
+        started = time.perf_counter()
+        try:
+            quads = self._load_all(changes)
+            self._journal.remove(files)
+        except BaseException as error:  # Oxigraph's panics are not Exceptions
+            self._fail(error)
+            return  # `_loading` stays as it is, so that nothing is loaded after these
+        self.counters["batches"] += 1
+        self.counters["quads"] += quads
+        self.counters["milliseconds"] += round((time.perf_counter() - started) * 1000)
+        self._loading_size = 0
+        self._loading = {}  # last: now the next load may begin
+
+    def _load_all(self, changes: list[Change]) -> int:
+        """Load changes together or, if one of them is at fault, one by one; return the number of quads."""
+        try:
+            self.store.load(changes)
+            return sum(change.quads for change in changes)
+        except (SyntaxError, ValueError) as error:
+            if len(changes) > 1:
+                return sum(self._load_all([change]) for change in changes)
+            self.counters["refused"] += 1
+            self._journal.refuse(changes[0], error)
+            place = self._journal.directory / REFUSED
+            logger.error("%s is refused and kept in %s: %s", changes[0].graph, place, error)
+            return 0
+
+    def close(self) -> None:
+        try:
+            try:
+                self.load()
+            finally:
+                self._loader.shutdown()
+                self._journal.close()
+                self.store.close()
+        except (OSError, RuntimeError) as error:
+            if not self._failure:
+                self._fail(error)
+            logger.error("%s", self._failure)

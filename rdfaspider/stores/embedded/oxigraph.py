@@ -1,0 +1,164 @@
+"""Oxigraph, on RocksDB, in a directory.
+
+Oxigraph stores the value of an XML Schema literal, not its spelling: `"01"^^xsd:integer` comes
+back as `"1"^^xsd:integer`.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyoxigraph import NamedNode, Quad, RdfFormat, parse
+
+from rdfaspider import rocksdb
+from rdfaspider.stores import PageStore
+from rdfaspider.stores.changes import digest, removals, update
+from rdfaspider.stores.embedded.opening import guarded, open_directory, raise_for_damage
+from rdfaspider.stores.provenance import removal_of_fetches
+from rdfaspider.stores.queries import names_its_graphs
+from rdfaspider.stores.selection import TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rdfaspider.stores.changes import Change
+    from rdfaspider.stores.selection import Selection
+
+
+# From this many quads on, it is cheaper to write sorted files than to insert each quad.
+_BULK = 4_000
+
+
+class OxigraphStore(PageStore):
+    """A store in a directory, for one writing process at a time.
+
+    A write is in RocksDB's log, and so survives the death of the process, when the call returns.
+    """
+
+    def __init__(self, path: str, *, read_only: bool = False) -> None:
+        self.path = Path(path)
+        self._read_only = read_only
+        self._store = open_directory(self.path, read_only=read_only)
+
+    @guarded
+    def holds(self, change: Change) -> bool:
+        """Tell whether the graph already has the content that the change would give it."""
+        name = NamedNode(change.graph)
+        if not self._store.contains_named_graph(name):
+            return not change.quads
+        stored = self._store.quads_for_pattern(None, None, None, name)
+        return digest(stored) == digest(_quads(change.nquads()))
+
+    @guarded
+    def load(self, changes: Sequence[Change]) -> None:
+        """Apply changes in the quickest way and make them durable; a failure may leave some half done.
+
+        Several may be about one graph: then the first may replace it, and the others add.
+        """
+        known = [change.graph for change in changes if change.replaces and self._knows(change)]
+        nquads = b"".join(change.nquads() for change in changes)
+        if sum(change.quads for change in changes) < _BULK:
+            quads = [*_quads(nquads)]
+            self._drop(known)
+            self._store.extend(quads)
+        else:
+            self._drop(known)
+            # Bytes would be read by several threads, each of which would rename blank nodes differently.
+            self._store.bulk_load(BytesIO(nquads), RdfFormat.N_QUADS, lenient=True)
+        self._store.flush()
+
+    def _drop(self, graphs: Sequence[str]) -> None:
+        if graphs:
+            self._store.update("".join(f"DROP SILENT GRAPH <{graph}>;\n" for graph in graphs))
+
+    def _knows(self, change: Change) -> bool:
+        return self._store.contains_named_graph(NamedNode(change.graph))
+
+    @guarded
+    def add(self, quads: Iterable[Quad]) -> None:
+        self._store.extend(quads)
+
+    @guarded
+    def write(self, changes: Sequence[Change]) -> None:
+        # One update is one transaction; remove_graph and extend would be two.
+        self._store.update(update(changes).decode())
+
+    @guarded
+    def query(self, sparql: str) -> Any:
+        # The union would hide the graphs that a query chooses with FROM.
+        is_union = not names_its_graphs(sparql)
+        return self._store.query(sparql, use_default_graph_as_union=is_union)
+
+    def quads(self) -> Iterator[Quad]:
+        return self._store.quads_for_pattern(None, None, None)
+
+    def select(self, selection: Selection) -> Iterator[Quad]:
+        find = self._store.quads_for_pattern
+        if selection.pages or selection.hosts:
+            for name in self._graphs(selection):
+                yield from selection.of_page(find(None, None, None, name))
+        elif selection.types:
+            for thing in self._things(selection.types):
+                yield from selection.of_page(find(thing.subject, None, None, thing.graph_name))
+        elif selection.predicates:
+            for predicate in selection.predicates:
+                yield from find(None, NamedNode(predicate), None)
+        else:
+            yield from self.quads()
+
+    def _things(self, types: Sequence[str]) -> Iterator[Quad]:
+        """Yield one type statement per page for each thing that has one of the types."""
+        for number, name in enumerate(types):
+            for quad in self._store.quads_for_pattern(None, TYPE, NamedNode(name)):
+                earlier = (
+                    Quad(quad.subject, TYPE, NamedNode(other), quad.graph_name)
+                    for other in types[:number]
+                )
+                if not any(other in self._store for other in earlier):
+                    yield quad
+
+    def _graphs(self, selection: Selection) -> Iterator[NamedNode]:
+        if selection.pages and not selection.hosts:
+            yield from map(NamedNode, sorted(selection.pages))
+            return
+        for name in self._store.named_graphs():
+            if isinstance(name, NamedNode) and selection.has_page(name.value):
+                yield name
+
+    def sizes(self, selection: Selection) -> Iterator[tuple[str, int]]:
+        for name in self._graphs(selection):
+            if count := sum(1 for _ in self._store.quads_for_pattern(None, None, None, name)):
+                yield name.value, count
+
+    @guarded
+    def remove(self, graphs: Iterable[str]) -> None:
+        for changes in removals(graphs):
+            names = [change.graph for change in changes]
+            self._store.update(removal_of_fetches(names))
+            self._drop(names)
+        self._store.flush()
+
+    @guarded
+    def count(self) -> int:
+        return len(self._store)
+
+    @guarded
+    def close(self) -> None:
+        try:
+            if not self._read_only:
+                self._store.flush()
+        finally:
+            del self._store
+        if not self._read_only:
+            rocksdb.seal(self.path)
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the store; if unreadable data has ended the block, raise a sentence about it."""
+        self.close()
+        raise_for_damage(self.path, exception[1])
+
+
+def _quads(nquads: bytes) -> Iterable[Quad]:
+    return parse(nquads, RdfFormat.N_QUADS, lenient=True)

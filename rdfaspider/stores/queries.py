@@ -1,0 +1,96 @@
+"""The text of SPARQL queries: where it comes from, and what can be told by its keywords."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def read_query(argument: str) -> str:
+    """Return the query that a user gave: as text, as a file name, or - for standard input."""
+    if argument == "-":
+        return sys.stdin.read()
+    # No query without a space or a brace is valid, and hardly any file name has a brace.
+    if "{" in argument:
+        return argument
+    try:
+        return Path(argument).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{argument} is not a text in UTF-8: {error}.") from error
+    except OSError as error:
+        if len(argument.split()) > 1:
+            return argument
+        raise ValueError(
+            f"{argument or 'Nothing'} is neither a query nor a file that can be read: {error.strerror}."
+        ) from error
+
+
+# Comments, IRIs and strings hold no keywords; variables and prefixed names are none.
+_TOKEN = re.compile(
+    r"""\#[^\n\r]* | <[^<>"{}|^`\\\x00-\x20]*>
+      | \"\"\"(?:[^\\]|\\.)*?\"\"\" | '''(?:[^\\]|\\.)*?'''
+      | "(?:[^"\\\n\r]|\\.)*" | '(?:[^'\\\n\r]|\\.)*'
+      | (?P<word> [?$]\w+ | @?[\w.%:-]+ | [{}()] )""",
+    re.VERBOSE | re.DOTALL,
+)
+
+_STAR = re.compile(r"SELECT(?:\s+(?:DISTINCT|REDUCED))?\s*\*", re.IGNORECASE)
+
+
+def _words(sparql: str) -> Iterator[tuple[str, int]]:
+    """Yield the names and brackets of a query with their positions."""
+    for token in _TOKEN.finditer(sparql):
+        if token["word"]:
+            yield token["word"], token.start()
+
+
+def keywords(sparql: str) -> set[str]:
+    """Return the names and brackets of a query, in capitals."""
+    return {word.upper() for word, _ in _words(sparql)}
+
+
+def names_its_graphs(sparql: str) -> bool:
+    """Tell whether a query chooses its graphs with FROM, and so does not want the union of all."""
+    return "FROM" in keywords(sparql)
+
+
+def in_order_of_query(sparql: str, names: list[str]) -> list[str]:
+    """Return variables in the order of SELECT, or, for SELECT *, in the order they first appear.
+
+    Stores disagree about the order of SELECT *.
+    """
+    selects = (place for word, place in _words(sparql) if word.upper() == "SELECT")
+    if not _STAR.match(sparql, next(selects, 0)):
+        return names
+    first = {word[1:]: place for word, place in reversed([*_words(sparql)]) if word[0] in "?$"}
+    return sorted(names, key=lambda name: first.get(name, len(sparql)))
+
+
+def within(sparql: str, graph: str) -> str:
+    """Return the query with its whole pattern inside GRAPH <graph>; inner GRAPHs keep their meaning."""
+    groups = list(_groups(sparql))
+    # The first group of CONSTRUCT is its template. CONSTRUCT WHERE has none, but may not have GRAPH either.
+    number = 1 if "CONSTRUCT" in keywords(sparql) else 0
+    if len(groups) <= number:
+        return sparql
+    start, end = groups[number]
+    return f"{sparql[:start]}{{ GRAPH <{graph}> {sparql[start:end]} }}{sparql[end:]}"
+
+
+def _groups(sparql: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each outermost group { … } that is not in parentheses."""
+    depth, start = 0, -1
+    for word, place in _words(sparql):
+        if word in "({":
+            if not depth:
+                start = place
+            depth += 1
+        elif word in ")}":
+            depth -= 1
+            if not depth and word == "}":
+                yield start, place + 1

@@ -1,0 +1,65 @@
+"""What is read off the text of a query; how servers are asked is in test_contract.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from rdfaspider.stores.queries import in_order_of_query, names_its_graphs, read_query, within
+
+
+@pytest.mark.parametrize(
+    ("sparql", "expected"),
+    [
+        ("SELECT ?s FROM <http://a/> { ?s ?p ?o }", True),
+        ("select ?s from named<http://a/>{ graph ?g { ?s ?p ?o } }", True),
+        ("SELECT ?from { ?from ?p ?o } # FROM <http://a/>", False),
+        ('SELECT ?s { ?s ?p \'FROM\', "FROM", \'\'\'it\'s FROM\'\'\', """FROM \\"""""" }', False),
+        ("PREFIX from: <http://FROM/#> SELECT ?s { ?s from:x 'x'@from ; a from:FROM }", False),
+        ("SELECT ?s { ?s ?p ?o FILTER(?o < 3 && ?o > 1) }", False),
+        ("SELECT ?s { ?s <http://a/FROM#FROM> 'it\\'s FROM' }", False),
+    ],
+)
+def test_a_query_that_names_its_graphs_is_known(sparql: str, expected: bool) -> None:
+    assert names_its_graphs(sparql) is expected
+
+
+@pytest.mark.parametrize(
+    ("sparql", "expected"),
+    [
+        ("SELECT * { ?c ?a $b }", ["c", "a", "b"]),
+        ("select distinct*{ ?b ?a ?c. }", ["b", "a", "c"]),
+        ("# ?a ?b\nSELECT REDUCED * { ?c <http://a/?a> ?b , ?a }", ["c", "b", "a"]),
+        # The store knows better what an expression is called and where it stands.
+        ("SELECT ?b (COUNT(*) AS ?a) ?c { ?c ?x ?b } GROUP BY ?b ?c", ["a", "b", "c"]),
+    ],
+)
+def test_all_variables_come_as_they_appear(sparql: str, expected: list[str]) -> None:
+    assert in_order_of_query(sparql, ["a", "b", "c"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("sparql", "expected"),
+    [
+        ("SELECT ?s { ?s ?p ?o }", "SELECT ?s { GRAPH <u:x> { ?s ?p ?o } }"),
+        (
+            "SELECT (EXISTS { ?a ?b '}' } AS ?x) WHERE { ?s ?p ?o # }\n} LIMIT 1",
+            "SELECT (EXISTS { ?a ?b '}' } AS ?x) WHERE { GRAPH <u:x> { ?s ?p ?o # }\n} } LIMIT 1",
+        ),
+        (
+            "CONSTRUCT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }",
+            "CONSTRUCT { ?s ?p ?o } WHERE { GRAPH <u:x> { GRAPH ?g { ?s ?p ?o } } }",
+        ),
+        ("DESCRIBE <http://a/>", "DESCRIBE <http://a/>"),
+        ("SELECT ?s { ?s ?p", "SELECT ?s { ?s ?p"),
+    ],
+)
+def test_a_pattern_is_put_into_a_graph(sparql: str, expected: str) -> None:
+    assert within(sparql, "u:x") == expected
+
+
+def test_a_query_without_braces_is_none_the_less_one() -> None:
+    assert read_query("DESCRIBE <http://a/>") == "DESCRIBE <http://a/>"
+    with pytest.raises(ValueError, match="nonsense is neither a query nor a file"):
+        read_query("nonsense")
+    with pytest.raises(ValueError, match="neither a query nor a file"):
+        read_query("x" * 5000)
