@@ -64,7 +64,13 @@ crawl: $(VENV)/crawl.ready
 	@mkdir -p .cache
 	@sh tests/nginx.sh && touch $@ || echo "No nginx: its tests are skipped."
 
-SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/nginx.ready
+# And real tools of web archives.
+.cache/replay.ready: locks/replay.txt locks/build.txt tests/replay.sh | $(BIN)/python .cache/rdf4j.ready
+	@mkdir -p .cache
+	@echo "Fetching pywb, wacz and jwarc …"
+	@PYTHON=$(BIN)/python sh tests/replay.sh .cache && touch $@ || echo "No tools of archives: their tests are skipped."
+
+SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/nginx.ready .cache/replay.ready
 
 test: $(VENV)/test.ready $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
@@ -91,6 +97,7 @@ lock: .cache/lock.ready
 	@$(COMPILE) pyproject.toml --extra test --extra lint -o locks/test.txt
 	@$(COMPILE) requirements.txt -c locks/test.txt -o locks/crawl.txt
 	@$(COMPILE) pyproject.toml --extra bench -c locks/test.txt -o locks/bench.txt
+	@$(COMPILE) --group replay -o locks/replay.txt
 	@echo setuptools | $(COMPILE) - -c locks/test.txt -o locks/build.txt
 	@echo uv | $(COMPILE) - -o locks/lock.txt
 

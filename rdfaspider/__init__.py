@@ -1,3 +1,17 @@
-"""rdfaspider crawls the web politely and turns its RDFa into triples you can query."""
+"""rdfaspider crawls the web politely and turns its RDFa into triples you can query.
+
+From the top down; each imports only what stands below it (docs/architecture.md draws the layers):
+
+addon, crew                  the wiring of a spider; one crawl by many processes
+commands, spiders            what people start
+scheduler, downloader, middlewares, pipelines, extensions, feeds     thin plugs into Scrapy
+resolver, settings           names to addresses; every setting with its type and range
+service, simulator           a frontier for many workers; orders compared in virtual time
+frontier                     which URLs are known and which comes next
+site                         the generated web that tests and the demo crawl
+focus                        what is learnt about the worth of URLs
+extract, stores, archive, robots, seedlist                           what a page says, and where it is kept
+urls, items, fetchmeta, signals, …                                   shared by all
+"""
 
 __version__ = "0.1.0"

@@ -4,6 +4,7 @@ number, host, depth, hops   the scheduler: the request is for a URL of the front
 verbatim_url                the scheduler: the URL is in normal form and is sent as it is
 sitemap                     the sitemap middleware: the request is for a sitemap; the pages that it lists
 robots                      the robots middleware: the request is for a robots.txt
+exchange                    the download handler, for the archive: request and answer as they were sent
 download_latency, proxy     Scrapy
 
 Requests of a spider's own have none of ours. They are not the frontier's, and nobody ends them there.
@@ -31,6 +32,7 @@ class FetchMeta(TypedDict, total=False):
     verbatim_url: bool
     sitemap: list[str]
     robots: bool
+    exchange: Any
     download_latency: float
     proxy: str
 

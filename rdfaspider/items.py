@@ -6,7 +6,7 @@ import re
 import typing
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, parse, serialize
 
@@ -70,6 +70,9 @@ class Page(Content):
     body: bytes = b""
     status: int = 0  # of the answer, 0 if unknown
     fetched: float = 0.0  # seconds since the epoch, 0 if unknown
+    # An Exchange: the request and its answer as they went over the line, until they are archived.
+    exchange: Any = None
+    noarchive: bool = False  # whether the page asks not to be
     title: str = ""
     language: str = ""
     found: Mapping[str, int] = field(default_factory=dict)  # quads in the page, by format

@@ -17,5 +17,9 @@ store_closing = object()
 # Sent when the time of a crawl is over; what is not done has to wait for the next run.
 time_is_over = object()
 
+# Sent when something that is no page was fetched while the crawl keeps an archive, with its `exchange`; who
+# keeps it answers when it is safe.
+exchanged = object()
+
 # Sent when a seed could not be fetched, with its `url` and the `problem` in words.
 seed_failed = object()

@@ -22,7 +22,7 @@ LAYERS = (
     ("simulator", "service"),
     ("frontier", "site"),
     ("focus",),
-    ("extract", "stores", "robots", "seedlist"),
+    ("extract", "stores", "archive", "robots", "seedlist"),
     (
         "urls",
         "items",

@@ -71,7 +71,8 @@ def test_all_that_comes_with_it_is_listed() -> None:
 
 def test_all_tools_are_listed() -> None:
     extras = PYPROJECT["project"]["optional-dependencies"].values()
-    lines = [*(line for extra in extras for line in extra), *PYPROJECT["build-system"]["requires"]]
+    groups = (*extras, PYPROJECT["dependency-groups"]["replay"])
+    lines = [*(line for group in groups for line in group), *PYPROJECT["build-system"]["requires"]]
     assert TOOLS.keys() == {canonicalize_name(Requirement(line).name) for line in (*lines, "uv")}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import resource
 import socket
 from functools import lru_cache, partial
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientTimeout, ConnectionTimeoutError, SocketTimeoutError
@@ -18,6 +19,7 @@ from scrapy.exceptions import DownloadConnectionRefusedError, DownloadTimeoutErr
 from scrapy.http import Headers
 from scrapy.utils.url import add_http_if_no_scheme
 
+from rdfaspider.downloader.capture import exchange_of
 from rdfaspider.downloader.connection import StrictConnection
 from rdfaspider.downloader.failures import (
     CertificateError,
@@ -81,6 +83,7 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
         self._most_bytes = crawler.settings.getint("EXTRACT_MAX_BYTES") + 1
         # Another downloader may have none.
         self._memory = getattr(getattr(crawler.engine, "downloader", None), "memory", None)
+        self._archives = crawler.settings.getbool("ARCHIVE")
         # aiohttp would at once ask again a server that hangs up; that is for the frontier to decide.
         self._session._retry_connection = False
 
@@ -95,23 +98,28 @@ class GuardedAiohttpDownloadHandler(AiohttpDownloadHandler):
 
     async def _read_response(self, response: Any, request: Request) -> Response:
         response.asked_by = request
-        return await super()._read_response(response, request)
+        if not self._archives:
+            return await super()._read_response(response, request)
+        began = time() - request.meta["download_latency"]
+        answer = await super()._read_response(response, request)
+        request.meta["exchange"] = exchange_of(request, response, answer, began)
+        return answer
 
     def _iter_body_chunks(self, response: Any) -> AsyncIterator[bytes]:  # type: ignore[override]
         """Yield the body up to its limit; a large one waits while there is too little memory."""
         if (response.content_length or _LARGE) < _LARGE:
             chunks: AsyncIterator[bytes] = response.content.iter_any()
             return chunks
-        return self._some_chunks(response.content.iter_any(), response.asked_by)
+        return self._some_chunks(response)
 
-    async def _some_chunks(
-        self, chunks: AsyncIterator[bytes], request: Request
-    ) -> AsyncIterator[bytes]:
+    async def _some_chunks(self, response: Any) -> AsyncIterator[bytes]:
+        request = response.asked_by
         most = self._most_bytes if is_for_page(request.meta) else _NO_LIMIT
         size = 0
-        async for chunk in chunks:
+        async for chunk in response.content.iter_any():
             size += len(chunk)
             if size >= most:
+                response.is_cut = True
                 yield chunk[: len(chunk) - (size - most)]
                 return
             if size > _LARGE and self._memory is not None:

@@ -36,6 +36,7 @@ class Facts:
     base: str = ""
     noindex: bool = False
     nofollow: bool = False
+    noarchive: bool = False
     quads: Counter[str] = field(default_factory=Counter)  # by format
     cuts: Counter[str] = field(default_factory=Counter)
     warnings: Counter[str] = field(default_factory=Counter)
@@ -83,3 +84,4 @@ def _read_robots(content: str, facts: Facts) -> None:
     rules = set(content.lower().replace(",", " ").split())
     facts.noindex = facts.noindex or not rules.isdisjoint(("noindex", "none"))
     facts.nofollow = facts.nofollow or not rules.isdisjoint(("nofollow", "none"))
+    facts.noarchive = facts.noarchive or "noarchive" in rules

@@ -91,6 +91,7 @@ class ExtractPipeline:
         page.title, page.language, page.text = facts.title, facts.language, facts.text
         if not noindex:
             page.found = facts.quads
+        page.noarchive = facts.noarchive
         self._count(extraction.facts, noindex, nofollow)
         return page
 

@@ -104,7 +104,7 @@ def outbox_options(settings: BaseSettings) -> dict[str, Any]:
     }
 
 
-def _crawl_of(settings: BaseSettings) -> str:
+def crawl_of(settings: BaseSettings) -> str:
     """Return the name of the crawl's provenance graph, "" if provenance is not stored."""
     if not settings.getbool("STORE_PROVENANCE"):
         return ""
@@ -139,7 +139,7 @@ class StorePipeline:
         settings = crawler.settings
         url = store_url(settings)
         sink = ServedSink(url) if is_shared(url) else open_sink(url, **outbox_options(settings))
-        return cls(crawler.stats, crawler.signals, sink, _crawl_of(settings), is_ending)
+        return cls(crawler.stats, crawler.signals, sink, crawl_of(settings), is_ending)
 
     def open_spider(self) -> None:
         self.signals.send_catch_log(store_opened, pipeline=self)

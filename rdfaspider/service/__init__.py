@@ -7,7 +7,7 @@ how many URLs it wants; the reply has the URLs. Everything in a message is done 
 messages.py    the messages, one class each
 server.py      sockets, and who may connect; process.py runs a service
 handler.py     what the service does for its workers, without any network
-workers.py     the workers, and what each of them holds
+workers.py     the workers, what each of them holds, and what it reported of itself (scheduler/sharing.py)
 questions.py   answers to questions of people and of workers
 allocator.py   which worker gets which URL; partitions.py which hosts belong together
 notes.py       instructions to all workers, and notes that they share

@@ -74,6 +74,7 @@ SCRAPER_SLOT_MAX_ACTIVE_SIZE = 64 * 1024 * 1024
 # Scrapy's middlewares with their own switch (HTTPCACHE_ENABLED, COOKIES_ENABLED, …) stay as they are.
 DOWNLOADER_MIDDLEWARES_BASE = {
     **scrapys.DOWNLOADER_MIDDLEWARES_BASE,
+    "rdfaspider.middlewares.archive.ArchiveMiddleware": 80,
     "rdfaspider.middlewares.sitemaps.SitemapsMiddleware": 90,
     "rdfaspider.middlewares.robots.RobotsMiddleware": 100,
     "rdfaspider.middlewares.compression.CompressionMiddleware": 590,
@@ -101,6 +102,7 @@ ITEM_PIPELINES_BASE = {
     "rdfaspider.pipelines.topics.TopicsPipeline": 200,
     "rdfaspider.pipelines.filter.FilterPipeline": 500,
     "rdfaspider.pipelines.quota.QuotaPipeline": 800,
+    "rdfaspider.pipelines.archive.ArchivePipeline": 850,
     "rdfaspider.pipelines.store.StorePipeline": 900,
 }
 FEED_EXPORT_ENCODING = "utf-8"

@@ -264,6 +264,7 @@ class RdfaSpider(Spider):
             meta.get("number", -1),
             hops=meta.get("hops", 0),
             fetched=time(),
+            exchange=meta.pop("exchange", None),
         )
 
     def _warn(self, page: Page, problem: str) -> None:

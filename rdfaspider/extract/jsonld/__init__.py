@@ -5,6 +5,9 @@ parser refuses is repaired, contexts are put in place of links to them, and what
 parser slow or overflow its stack is rejected. Each block stands alone: a bad one is counted in
 ``Facts.cuts`` ("jsonld syntax", "jsonld invalid", "jsonld size", "jsonld depth", "jsonld contexts")
 and does not affect the others; the valid statements of an invalid block are kept.
+
+`text` repairs JSON. `contexts` replaces links to contexts by the contexts that are bundled
+(`extract/data/jsonld/`); no other is fetched.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ registry.py   what is in Redis; scripts.py its atomic scripts
 journal.py    the log as the leader writes it: a reply leaves when its changes are in the log
 logged.py     the frontier of a node: a leader records what is done, a standby repeats it
 copying.py    copies the frontier from the leader to a standby
-node.py       the life of a node: stand by, take the lease, lead
+node.py       the life of a node: stand by, take the lease (LEASE, below), lead
 leading.py    a node while it leads
 process.py    runs a node
 client.py     `ReplicatedFrontier`, the frontier that a worker sees, and the nodes that workers start

@@ -3,7 +3,8 @@
 `Client` (`http.py`) sends requests over connections that it keeps open, with the credentials of `Access`
 (`access.py`), and turns every failure into `StoreDown` (try again) or `Refused` (never again). On it stand
 the SPARQL 1.1 stores (`graphstore.py`), which query through `Endpoint` (`endpoint.py`), and RDF4J
-(`rdf4j.py`). A crawl reaches all of them through the outbox.
+(`rdf4j.py`). A crawl reaches all of them through the outbox. Which kinds of server there are is said in
+`stores/__init__.py` (`SERVERS`); `open_server` makes a store of each.
 """
 
 from __future__ import annotations

@@ -1,0 +1,220 @@
+"""The pages in WARC files, ours or anybody's, as they were answered and without what they were packed in."""
+
+from __future__ import annotations
+
+from calendar import timegm
+from collections import Counter, OrderedDict
+from contextlib import suppress
+from functools import lru_cache
+from time import strptime
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from rdfaspider.archive.content import original_of, unpacked_body
+from rdfaspider.archive.index import index_of
+from rdfaspider.archive.stream import read_records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from rdfaspider.archive.reader import Record
+    from rdfaspider.archive.stream import Found
+
+# Records with the bodies of revisits that are known, some 250 bytes each.
+_ORIGINALS = 50_000
+# Bytes of a line with the size of a chunk.
+_SIZE_LINE = 256
+# Times that a body may be packed.
+_CODINGS = 4
+
+
+class Answer(NamedTuple):
+    """A page as it was answered; `fetched` is in seconds since the epoch, 0 if unknown."""
+
+    url: str
+    fetched: float
+    status: int
+    content_type: str
+    robots: list[str]  # values of X-Robots-Tag
+    body: bytes
+
+
+class Wanted(NamedTuple):
+    """Which records are read: what their headers must say, and how much of a body."""
+
+    url: Callable[[str], bool]
+    date: Callable[[str], bool]
+    content_type: Callable[[str], bool]
+    most: int
+
+
+class _Skipped(Exception):
+    """A record is left out; the only argument says why."""
+
+
+class Answers:
+    """Reads pages from files, and counts what it leaves out by the reason."""
+
+    def __init__(self, wanted: Wanted, counts: Counter[str]) -> None:
+        self.wanted = wanted
+        self.counts = counts
+        self._originals: OrderedDict[bytes, tuple[Path, int]] = OrderedDict()
+
+    def read(
+        self, file: BinaryIO, path: Path | None = None, offset: int = 0
+    ) -> Iterator[tuple[int, Answer | None]]:
+        """Yield a page for each record that is one, else None, and where the record is."""
+        # A body may be packed, so more of it than is wanted may have to be read; headers come on top.
+        most = 2 * self.wanted.most + (1 << 18)
+        outcome: str | None = None
+        first = _record_at(path, 0, most) if offset and path else None
+        is_ours = first is not None and _is_ours(first)
+        for found in read_records(file, most, self.counts, offset):
+            record = found.record
+            self.counts["records"] += 1
+            kind = record.kind
+            if kind == "warcinfo":
+                is_ours = _is_ours(record)
+            elif kind == "metadata" and is_ours:
+                outcome = _outcome(record)
+            elif kind in ("response", "revisit"):
+                is_page = not is_ours or _is_page(outcome)
+                outcome = None
+                yield found.offset, self._answer(found, path, is_page)
+                continue
+            yield found.offset, None
+
+    def _answer(self, found: Found, path: Path | None, is_page: bool) -> Answer | None:
+        self._remember(found, path)
+        try:
+            if not is_page:
+                raise _Skipped("no page")
+            return self._read_answer(found.record, path)
+        except _Skipped as skipped:
+            self.counts[f"skipped/{skipped}"] += 1
+        except ValueError:
+            self.counts["skipped/unreadable"] += 1
+        return None
+
+    def _read_answer(self, record: Record, path: Path | None) -> Answer:
+        url, date = record.text(b"warc-target-uri").strip("<>"), record.text(b"warc-date")
+        if not url.startswith(("http://", "https://")):
+            raise _Skipped("no page")
+        if not self.wanted.url(url) or not self.wanted.date(date):
+            raise _Skipped("not asked for")
+        head, _, body = record.block.partition(b"\r\n\r\n")
+        first, *lines = head.split(b"\r\n")
+        status, headers = _status(first), _headers(lines)
+        content_type = _text(headers.get(b"content-type", [b""])[0])
+        if not 200 <= status < 300:
+            raise _Skipped("status")
+        # Where a crawl did not want the rest of an answer, it was of another type.
+        was_left = record.text(b"warc-truncated") == "unspecified"
+        if was_left or not self.wanted.content_type(content_type):
+            raise _Skipped("type")
+        if record.kind == "revisit":
+            body = self._original(record, path).payload
+        body = self._unpacked(head, headers, body)
+        robots = [value.decode("latin-1") for value in headers.get(b"x-robots-tag", ())]
+        return Answer(url, seconds_of(date), status, content_type, robots, body)
+
+    def _unpacked(self, head: bytes, headers: dict[bytes, list[bytes]], body: bytes) -> bytes:
+        if b"chunked" in b",".join(headers.get(b"transfer-encoding", ())).lower():
+            body = unchunked(body)
+        if b",".join(headers.get(b"content-encoding", ())).count(b",") >= _CODINGS:
+            raise ValueError("The body is packed too often.")
+        return unpacked_body(head, body, self.wanted.most)
+
+    def _remember(self, found: Found, path: Path | None) -> None:
+        digest = found.record.headers.get(b"warc-payload-digest")
+        if digest is None or path is None or found.record.kind != "response":
+            return
+        self._originals.setdefault(digest, (path, found.offset))
+        if len(self._originals) > _ORIGINALS:
+            self._originals.popitem(last=False)
+
+    def _original(self, revisit: Record, path: Path | None) -> Record:
+        """Return the record that has the body of a revisit."""
+        digest = revisit.headers.get(b"warc-payload-digest", b"")
+        if place := self._originals.get(digest):
+            original = _record_at(*place, 2 * self.wanted.most)
+            if original and original.headers.get(b"warc-payload-digest") == digest:
+                return original
+        if path is not None and index_of(path.parent).is_dir():
+            with suppress(ValueError, OSError):
+                return original_of(path.parent, revisit)
+        raise _Skipped("revisit")
+
+
+def _is_ours(record: Record) -> bool:
+    return record.kind == "warcinfo" and b"software: rdfaspider/" in record.block
+
+
+def _status(line: bytes) -> int:
+    version, _, rest = line.partition(b" ")
+    status = rest[:3]
+    if not version.startswith(b"HTTP/") or not status.isdigit():
+        raise ValueError("There is no answer of HTTP in the record.")
+    return int(status)
+
+
+def _record_at(path: Path, offset: int, most: int) -> Record | None:
+    with path.open("rb") as file:
+        for found in read_records(file, most, Counter(), offset):
+            return found.record
+    return None
+
+
+def _outcome(metadata: Record) -> str:
+    """Return what became of a page in the crawl that has fetched it, "" if it was none."""
+    for line in metadata.block.split(b"\r\n"):
+        name, _, value = line.partition(b": ")
+        if name == b"outcome":
+            return value.decode("latin-1")
+    return ""
+
+
+def _is_page(outcome: str | None) -> bool:
+    """Tell whether a crawl has read an answer as a page, or would have if it could."""
+    reason = (outcome or "").partition("/")[2]
+    return reason == "page" or reason.startswith("extract-")
+
+
+def _headers(lines: list[bytes]) -> dict[bytes, list[bytes]]:
+    headers: dict[bytes, list[bytes]] = {}
+    for line in lines:
+        name, _, value = line.partition(b":")
+        headers.setdefault(name.strip().lower(), []).append(value.strip())
+    return headers
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+@lru_cache(1024)
+def seconds_of(date: str) -> float:
+    try:
+        return timegm(strptime(date[:19], "%Y-%m-%dT%H:%M:%S"))
+    except ValueError:
+        return 0.0
+
+
+def unchunked(body: bytes) -> bytes:
+    """Return a body without the framing of chunks; one that has none, or is cut, as far as it goes."""
+    chunks: list[bytes] = []
+    begin = 0
+    while (end := body.find(b"\r\n", begin, begin + _SIZE_LINE)) >= 0:
+        try:
+            size = int(body[begin:end].partition(b";")[0], 16)
+        except ValueError:
+            break
+        if size <= 0:
+            return b"".join(chunks)
+        chunks.append(body[end + 2 : end + 2 + size])
+        begin = end + 2 + size + 2
+    # Many archives say that a body is chunked and keep it without chunks.
+    return b"".join(chunks) if chunks else body

@@ -1,0 +1,161 @@
+"""Keeps exchanges as records, in files of this process and the index of all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from threading import Lock
+from time import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from rdfaspider.archive.captures import REVISIT, Capture, media_type, stamp_of
+from rdfaspider.archive.index import Journal, captures_in
+from rdfaspider.archive.members import pack
+from rdfaspider.archive.records import Original, date_of, digest, records_of, warcinfo
+from rdfaspider.archive.warcfile import WarcFile, mend
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rdfaspider.archive.exchange import Exchange
+
+# Bytes from which on a body is not kept twice: a reference to a smaller one is as long.
+_WORTH = 256
+# Digests that are known, some 300 bytes each.
+_KNOWN = 100_000
+
+
+class Entry(NamedTuple):
+    """An exchange to be kept, and what is known of it besides."""
+
+    exchange: Exchange
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+class Packed(NamedTuple):
+    """The records of an entry, how many they are, and its capture but for where that will be."""
+
+    members: bytes
+    records: int
+    capture: Capture
+
+
+class Archive:
+    """The archive in a directory; any number of processes may write to it.
+
+    What survives a kill: all entries whose `put` has returned. A page whose record was safe and which was not
+    done when the crawl died is fetched again; if it is the same, its record is the one that is there.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        file_bytes: int = 1 << 30,
+        requests: bool = True,
+        revisits: bool = True,
+        about: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        self.directory = directory
+        self.counters: Counter[str] = Counter()
+        self._file_bytes = file_bytes
+        self._requests = requests
+        self._revisits = revisits
+        self._about = about
+        self._file: WarcFile | None = None
+        self._journal: Journal | None = None
+        directory.mkdir(parents=True, exist_ok=True)
+        self._in_doubt = mend(directory)
+        self._lock = Lock()  # large entries are packed in a thread
+        self._known: dict[bytes, Original] = self._read_known() if revisits else {}
+
+    def put(self, entries: Iterable[Entry | Packed]) -> None:
+        """Keep entries, packed or not; they are safe from the death of the process when this returns."""
+        each = (entry if isinstance(entry, Packed) else self.pack(entry) for entry in entries)
+        if packed := [one for one in each if one is not None]:
+            self._write(packed)
+
+    def pack(self, entry: Entry) -> Packed | None:
+        """Make records of an entry, None if they are there from before a kill.
+
+        They may refer to those of an entry that was packed before, and must be written after these.
+        """
+        exchange, notes = entry
+        payload = digest(exchange.body)
+        if self._in_doubt and self._in_doubt.pop(exchange.url, "") == payload.decode():
+            self.counters["resumed"] += 1
+            return None
+        original = self._original(exchange, payload)
+        records = records_of(exchange, payload, original, notes, request=self._requests)
+        members = [*map(pack, records)]
+        capture = _capture(exchange, payload, original, len(members[-1]))
+        return Packed(b"".join(members), len(members), capture)
+
+    def _write(self, packed: Sequence[Packed]) -> None:
+        file, journal = self._opened()
+        end = before = file.size
+        captures = []
+        for members, _, capture in packed:
+            end += len(members)
+            captures.append(capture.at(end - capture.length, file.name))
+        file.append(b"".join([members for members, _, _ in packed]))
+        journal.add(captures, end)
+        self.counters["records"] += sum(count for _, count, _ in packed)
+        self.counters["captures"] += len(captures)
+        self.counters["revisits"] += sum(capture.mime == REVISIT for capture in captures)
+        self.counters["bytes"] += end - before
+        if end >= self._file_bytes:
+            self.close()
+
+    def _original(self, exchange: Exchange, payload: bytes) -> Original | None:
+        """Return the capture with the same body, None if there is none or the body is kept anyhow."""
+        if (
+            not self._revisits
+            or len(exchange.body) < _WORTH
+            or exchange.truncated
+            or exchange.status != 200
+        ):
+            return None
+        with self._lock:
+            if original := self._known.get(payload):
+                return original
+            self._known[payload] = Original(exchange.url, date_of(int(exchange.began)))
+            if len(self._known) > _KNOWN:
+                del self._known[next(iter(self._known))]
+        return None
+
+    def _read_known(self) -> dict[bytes, Original]:
+        known = {}
+        for capture in captures_in(self.directory):
+            if capture.status == "200" and capture.mime != REVISIT and capture.length >= _WORTH:
+                known[capture.digest.encode()] = Original(capture.url, _as_warc(capture.date))
+                if len(known) >= _KNOWN:
+                    break
+        return known
+
+    def _opened(self) -> tuple[WarcFile, Journal]:
+        if self._file is None or self._journal is None:
+            self._file = WarcFile(self.directory, self.counters["files"])
+            self._file.append(pack(warcinfo(self._file.name, self._about, time())))
+            self._journal = Journal(self.directory, self._file.name, self._file.size)
+            self.counters["files"] += 1
+        return self._file, self._journal
+
+    def close(self) -> None:
+        """End the file; the next entry begins another."""
+        if self._file is not None and self._journal is not None:
+            self._journal.close()
+            self._file.close()
+        self._file = self._journal = None
+
+
+def _capture(exchange: Exchange, payload: bytes, original: Original | None, length: int) -> Capture:
+    types = exchange.header(b"content-type")
+    mime = REVISIT if original else media_type(types[0]) if types else ""
+    date, status = stamp_of(int(exchange.began)), str(exchange.status)
+    return Capture(exchange.url, date, mime, status, payload.decode(), length, -1, "")
+
+
+def _as_warc(date: str) -> bytes:
+    day, time = f"{date[:4]}-{date[4:6]}-{date[6:8]}", f"{date[8:10]}:{date[10:12]}:{date[12:14]}"
+    return f"{day}T{time}Z".encode()

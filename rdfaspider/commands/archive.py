@@ -1,0 +1,141 @@
+"""`scrapy archive`: look into the archive of a crawl."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.exceptions import UsageError
+
+from rdfaspider.settings.command import CheckedCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rdfaspider.archive.captures import Capture
+
+
+class Command(CheckedCommand):
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[options] [URL]"
+
+    def short_desc(self) -> str:
+        return "Print a page as it was fetched, or list, check or pack the archive of a crawl"
+
+    def long_desc(self) -> str:
+        return (
+            "Look into the archive of the crawl in JOBDIR, which may be running. With a URL, print the"
+            " last answer that was kept of it, or with --date the one nearest to that; --headers"
+            " prints its status line and headers too. --list shows what is kept, of a URL or of all."
+            " --check verifies every record. --wacz packs all into one file for replayweb.page."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("--date", metavar="DATE", default="", help="2026, 2026-11-16 or 20261116003000")
+        add("--headers", action="store_true", help="print the status line and headers too")
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument("--list", action="store_true", help="show what is kept")
+        what.add_argument("--check", action="store_true", help="verify every record")
+        what.add_argument("--wacz", metavar="FILE", help="pack all into one file")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        is_whole = opts.check or opts.wacz
+        if len(args) > 1 or (args and is_whole) or not (args or opts.list or is_whole):
+            raise UsageError("scrapy archive takes one URL, or --list, --check or --wacz FILE")
+        from rdfaspider.terminal import exit_code_of
+
+        self.exitcode = exit_code_of("archive", lambda: self._run(args, opts))
+
+    def _run(self, args: list[str], opts: argparse.Namespace) -> int:
+        from rdfaspider.pipelines.archive import archive_directory
+
+        assert self.settings is not None
+        archive = archive_directory(self.settings)
+        if not archive.is_dir():
+            raise ValueError(f"There is no archive in {archive}: crawl with -s ARCHIVE=1.")
+        if opts.check:
+            return _check(archive)
+        if opts.wacz:
+            return _pack(archive, Path(opts.wacz))
+        url, date = args[0] if args else "", _date(opts.date)
+        if opts.list:
+            return _list(archive, url, date)
+        return _print(archive, url, date, headers=opts.headers)
+
+
+def _date(text: str) -> str:
+    digits = "".join(each for each in text if each.isdecimal())
+    if text and (not text.isascii() or not 4 <= len(digits) <= 14):
+        raise ValueError(f"{text[:40]} is no date: give 2026, 2026-11-16 or 20261116003000.")
+    return digits
+
+
+def _captures(archive: Path, url: str, date: str) -> list[Capture]:
+    from rdfaspider.archive.index import look_up
+    from rdfaspider.urls import normalise
+
+    captures = look_up(archive, normalise(url), date)
+    if not captures:
+        raise ValueError(f"{url} is not in the archive.")
+    return captures
+
+
+def _list(archive: Path, url: str, date: str) -> int:
+    from rdfaspider.archive.index import captures_in
+    from rdfaspider.terminal import escaped
+
+    captures = _captures(archive, url, date) if url else captures_in(archive)
+    for each in captures:
+        mime, status = each.mime or "-", each.status or "-"
+        print(escaped(f"{each.date} {status} {mime} {each.length} {each.url}"))
+    return 0
+
+
+def _print(archive: Path, url: str, date: str, *, headers: bool) -> int:
+    from rdfaspider.archive.content import answer
+    from rdfaspider.terminal.data import output_of
+
+    head, body = answer(archive, _captures(archive, url, date)[-1])
+    output = output_of(sys.stdout)
+    if headers:
+        output.write(head + b"\r\n\r\n")
+    output.write(body)
+    output.flush()
+    return 0
+
+
+def _check(archive: Path) -> int:
+    from collections import Counter
+
+    from rdfaspider.archive.check import check
+    from rdfaspider.terminal import StatusLine, escaped, plural
+
+    counts: Counter[str] = Counter()
+    faults = 0
+    with StatusLine(sys.stderr) as line:
+        for fault in check(archive, counts):
+            faults += 1
+            print(escaped(fault))
+            line.show(f"{counts['records']:,} records …")
+    what = [plural(counts[name], name[:-1]) for name in ("files", "records", "captures")]
+    print(f"{', '.join(what)}: {plural(faults, 'fault')}.")
+    if left := len([*archive.glob("*.open")]):
+        print(f"{plural(left, 'file')} still open: a crawl runs, or its next start will mend them.")
+    return int(bool(faults))
+
+
+def _pack(archive: Path, target: Path) -> int:
+    from rdfaspider import __version__
+    from rdfaspider.archive.wacz import write_wacz
+    from rdfaspider.terminal import plural
+
+    files = write_wacz(archive, target, f"rdfaspider/{__version__}")
+    print(f"{plural(files, 'file')} packed in {target}, {target.stat().st_size:,} bytes.")
+    return 0

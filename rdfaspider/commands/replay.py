@@ -1,0 +1,196 @@
+"""`scrapy replay`: read the pages of archives again, without the network."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.exceptions import UsageError
+
+from rdfaspider.settings.command import CheckedCommand
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from scrapy.settings import BaseSettings
+
+    from rdfaspider.archive.answers import Answer, Answers, Wanted
+    from rdfaspider.pipelines.replay import Position, Replay, Tally
+
+_KINDS = ("*.warc", "*.warc.gz", "*.warc.gz.open", "*.har")
+
+
+class Command(CheckedCommand):
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[options] [FILE | DIRECTORY | -] …"
+
+    def short_desc(self) -> str:
+        return "Read the pages of web archives again, without the network"
+
+    def long_desc(self) -> str:
+        return (
+            "Extract, filter and store the pages that the crawl in JOBDIR has archived, or those in"
+            " other WARC or HAR files, in all of a directory, or in what comes on standard input (-)."
+            " Each page's graph becomes what a crawl would have written; of two captures of a page, the"
+            " later one in the files wins. A replay that was interrupted goes on when the same command"
+            " is given again."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        several: dict[str, Any] = {"action": "append", "default": []}
+        add("--host", **several, metavar="HOST", help="the pages of this host alone")
+        add("--url", **several, metavar="PATTERN", help="these URLs alone, with * for anything")
+        add("--type", **several, metavar="TYPE", help="this media type alone, such as text/html")
+        add("--since", metavar="DATE", default="", help="not before: 2026, 2026-11 or 2026-11-16")
+        add("--until", metavar="DATE", default="", help="not after")
+        add("--to", metavar="STORE_URL", default="", help="the store to write to")
+        add("--processes", metavar="NUMBER", type=int, help="processes that extract")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if opts.processes is not None and opts.processes < 0:
+            raise UsageError("--processes takes a number from 0 on")
+        from rdfaspider.terminal import exit_code_of
+
+        self.exitcode = exit_code_of("replay", lambda: self._run(args, opts))
+
+    def _run(self, args: list[str], opts: argparse.Namespace) -> int:
+        from rdfaspider.archive.answers import Answers
+        from rdfaspider.pipelines.archive import archive_directory
+        from rdfaspider.pipelines.replay import Bookmark, Tally
+        from rdfaspider.terminal import StatusLine, plural
+
+        settings = self.settings
+        assert settings is not None
+        if opts.to:
+            settings.set("STORE_URL", opts.to, priority="cmdline")
+        paths = _paths(args or [str(archive_directory(settings))])
+        directory = Path(settings["JOBDIR"] or ".") / "replay"
+        directory.mkdir(parents=True, exist_ok=True)
+        task = [str(path) for path in paths], opts.host, opts.url, opts.type, opts.since, opts.until
+        bookmark = Bookmark(directory / "position.json", [*task, settings["STORE_URL"]])
+        tally = Tally()
+        answers = Answers(_wanted(opts, settings), tally)
+        with StatusLine(sys.stderr) as line:
+            found = _read(paths, answers, bookmark.read())
+            replay = _replay(settings, opts, tally, directory)
+            asyncio.run(
+                replay.run(found, bookmark, lambda: line.show(f"{tally['pages']:,} pages …"))
+            )
+        pages, quads = plural(tally["pages"], "page"), plural(tally["quads"], "triple")
+        print(f"{pages} read again, {quads}; {tally['store/graphs']:,} graphs are new or changed.")
+        for name in sorted(tally):
+            if name.startswith(("skipped/", "failed/")) or name == "damaged":
+                print(f"{tally[name]:>9,} {name.replace('/', ': ')}")
+        return 0
+
+
+def _paths(arguments: list[str]) -> list[Path]:
+    """Return the files that are meant, those of a directory in order of their names."""
+    paths: list[Path] = []
+    for argument in arguments:
+        path = Path(argument)
+        if argument == "-":
+            paths.append(Path("-"))
+        elif path.is_dir():
+            found = {file for kind in _KINDS for file in path.rglob(kind) if file.is_file()}
+            paths += sorted(found)
+        elif path.is_file():
+            paths.append(path)
+        else:
+            raise ValueError(f"{argument} is neither a file nor a directory.")
+    if not paths:
+        raise ValueError(f"There is no WARC or HAR file in {', '.join(arguments)}.")
+    return paths
+
+
+def _read(
+    paths: list[Path], answers: Answers, start: Position | None
+) -> Iterator[tuple[Position, Answer | None]]:
+    from rdfaspider.archive.har import read_har
+    from rdfaspider.pipelines.replay import Position
+
+    names = [str(path) for path in paths]
+    first = names.index(start.file) if start and start.file in names else 0
+    for path in paths[first:]:
+        name = str(path)
+        if path.suffix == ".har":
+            for answer in read_har(path, answers.wanted, answers.counts):
+                yield Position(name, 0), answer
+        elif name == "-":
+            for offset, found in answers.read(sys.stdin.buffer):
+                yield Position(name, offset), found
+        else:
+            begin = start.offset if start and start.file == name else 0
+            with path.open("rb") as file:
+                for offset, found in answers.read(file, path, begin):
+                    yield Position(name, offset), found
+
+
+def _wanted(opts: argparse.Namespace, settings: BaseSettings) -> Wanted:
+    from scrapy.http.headers import Headers
+
+    from rdfaspider.archive.answers import Wanted
+    from rdfaspider.middlewares.contenttype import unwanted
+    from rdfaspider.urls import host
+
+    hosts = {name.lower() for name in opts.host}
+    types = tuple(name.lower() for name in opts.type)
+
+    def is_url(url: str) -> bool:
+        return (not hosts or host(url) in hosts) and (
+            not opts.url or any(fnmatchcase(url, pattern) for pattern in opts.url)
+        )
+
+    def is_date(date: str) -> bool:
+        return opts.since <= date and (not opts.until or date[: len(opts.until)] <= opts.until)
+
+    @lru_cache(1024)
+    def is_type(content_type: str) -> bool:
+        if types and content_type.partition(";")[0].strip().lower() not in types:
+            return False
+        return not unwanted(Headers({"Content-Type": content_type}))
+
+    return Wanted(is_url, is_date, is_type, settings.getint("EXTRACT_MAX_BYTES") + 1)
+
+
+def _replay(
+    settings: BaseSettings, opts: argparse.Namespace, tally: Tally, directory: Path
+) -> Replay:
+    from scrapy.signalmanager import SignalManager
+
+    from rdfaspider.extract.pool.batches import Batches
+    from rdfaspider.pipelines.extract import ExtractPipeline, options_from
+    from rdfaspider.pipelines.filter import FilterPipeline, rules_of
+    from rdfaspider.pipelines.replay import Replay
+    from rdfaspider.pipelines.store import StorePipeline, crawl_of, outbox_options
+    from rdfaspider.settings.places import store_url
+    from rdfaspider.stores import open_sink
+
+    options = options_from(settings)
+    # Nobody follows the links.
+    options = replace(options, anchors=False, limits=replace(options.limits, links=0))
+    processes = opts.processes if opts.processes is not None else os.cpu_count() or 1
+    pool = None
+    if processes:
+        timeout, memory = settings.getfloat("EXTRACT_TIMEOUT"), settings.getint("EXTRACT_MEMORY_MB")
+        pool = Batches(processes, options, timeout=timeout, memory=memory)
+    # The crawl has an outbox of its own.
+    outbox = outbox_options(settings) | {"outbox": str(directory / "outbox")}
+    sink = open_sink(store_url(settings), **outbox)
+    stats = tally.as_stats()
+    store = StorePipeline(stats, SignalManager(), sink, crawl_of(settings))
+    filters = FilterPipeline(stats, *rules_of(settings))
+    return Replay(ExtractPipeline(stats, options, pool), filters, store, tally)

@@ -1,0 +1,136 @@
+"""`scrapy archive` prints, lists, checks and packs."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from zipfile import ZipFile
+
+import brotli  # type: ignore[import-untyped]
+import pytest
+
+from rdfaspider.archive.archive import Archive, Entry
+from rdfaspider.archive.exchange import Exchange, Headers
+from rdfaspider.archive.index import add_segment, captures_in
+from rdfaspider.archive.reader import files_of
+
+Scrapy = Callable[..., subprocess.CompletedProcess[str]]
+
+TEXT = b"<p>Words, and more words.</p>\n" * 20
+DAY = 86_400
+
+
+def exchange(name: str, body: bytes, began: float, coding: bytes = b"") -> Exchange:
+    headers: Headers = ((b"Content-Type", b"text/html"), (b"Content-Length", b"%d" % len(body)))
+    if coding:
+        headers += ((b"Content-Encoding", coding),)
+    return Exchange(
+        f"http://site.test/{name}", "GET", (), b"", "1.1", 200, b"OK", headers, body, "", began, 0.1
+    )
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """Fill the archive of a crawl with one page of three days and packed ones, and one copy."""
+    directory = tmp_path / "crawl" / "archive"
+    archive = Archive(directory, file_bytes=1_500)
+    for day in range(3):
+        page = exchange("a", TEXT + b"day %d" % day, 1_800_000_000 + day * DAY)
+        archive.put([Entry(page)])
+    archive.put([Entry(exchange("gzip", gzip.compress(TEXT), 1_800_000_000, b"gzip"))])
+    archive.put([Entry(exchange("br", brotli.compress(TEXT), 1_800_000_000, b"br"))])
+    archive.put([Entry(exchange("copy", TEXT + b"day 1", 1_800_000_000))])
+    archive.close()
+    assert archive.counters["revisits"] == 1 and archive.counters["files"] > 1
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        (["http://site.test/a"], TEXT + b"day 2"),
+        (["http://site.test/a", "--date", "2027-01-16"], TEXT + b"day 1"),
+        (["http://site.test/a", "--date", "1999"], TEXT + b"day 0"),
+        (["http://SITE.test/gzip"], TEXT),
+        (["http://site.test/br"], TEXT),
+        (["http://site.test/copy"], TEXT + b"day 1"),
+    ],
+)
+def test_a_page_is_printed(
+    scrapy: Scrapy, archive: Path, arguments: list[str], printed: bytes
+) -> None:
+    done = scrapy("archive", *arguments)
+    assert (done.returncode, done.stdout) == (0, printed.decode())
+
+
+def test_headers_are_printed_if_asked_for(scrapy: Scrapy, archive: Path) -> None:
+    done = scrapy("archive", "--headers", "http://site.test/a")
+    assert done.stdout.startswith("HTTP/1.1 200 OK\nContent-Type: text/html\n")
+
+
+def test_what_is_kept_is_listed(scrapy: Scrapy, archive: Path) -> None:
+    lines = scrapy("archive", "--list").stdout.splitlines()
+    assert len(lines) == 6
+    assert lines[0].startswith("20270115080000 200 text/html ")
+    assert len(scrapy("archive", "--list", "http://site.test/a").stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["http://site.test/none"], "is not in the archive"),
+        (["http://site.test/a", "--date", "soon"], "is no date"),
+        (["--list", "-s", "JOBDIR=elsewhere"], "There is no archive in elsewhere"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    scrapy: Scrapy, archive: Path, arguments: list[str], words: str
+) -> None:
+    done = scrapy("archive", *arguments)
+    assert done.returncode == 1
+    assert words in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_sound_archive_has_no_fault(scrapy: Scrapy, archive: Path) -> None:
+    done = scrapy("archive", "--check")
+    assert done.returncode == 0
+    assert done.stdout.endswith("6 captures: 0 faults.\n")
+
+
+def test_what_is_wrong_is_found(scrapy: Scrapy, archive: Path) -> None:
+    first, second, *_ = files_of(archive)
+    data = gzip.decompress(first.read_bytes()).replace(b"more words", b"less words")
+    records = [b"WARC/1.1" + part for part in data.split(b"WARC/1.1")[1:]]
+    first.write_bytes(b"".join(gzip.compress(record) for record in records))
+    second.write_bytes(second.read_bytes()[:-10])
+    (some, *_) = captures_in(archive)
+    add_segment(archive, [some._replace(filename="gone.warc.gz")])
+    done = scrapy("archive", "--check")
+    assert done.returncode == 1
+    assert "another payload than its digest says" in done.stdout
+    assert f"{second.name} is damaged" in done.stdout
+    assert "gone.warc.gz, which is not there" in done.stdout
+
+
+def test_an_archive_is_packed_for_replay(scrapy: Scrapy, archive: Path, tmp_path: Path) -> None:
+    done = scrapy("archive", "--wacz", "crawl.wacz")
+    assert done.returncode == 0, done.stderr
+    with ZipFile(tmp_path / "crawl.wacz") as package:
+        assert package.testzip() is None
+        about = json.loads(package.read("datapackage.json"))
+        for resource in about["resources"]:
+            data = package.read(resource["path"])
+            assert resource["hash"] == f"sha256:{hashlib.sha256(data).hexdigest()}"
+            assert resource["bytes"] == len(data)
+        total = hashlib.sha256(package.read("datapackage.json")).hexdigest()
+        assert json.loads(package.read("datapackage-digest.json"))["hash"] == f"sha256:{total}"
+        lines = package.read("indexes/index.cdxj").splitlines(keepends=True)
+        assert lines == [capture.line() for capture in captures_in(archive)]
+        for path in files_of(archive):
+            assert package.read(f"archive/{path.name}") == path.read_bytes()
+        pages = package.read("pages/pages.jsonl").splitlines()
+        assert len(pages) == 1 + 5  # the revisit is no page of its own
