@@ -8,8 +8,9 @@ The life of a URL. The modules are named in the order in which they meet it.
     (engine/admission.py) gets a number, a record in the trie (tables/trie.py) and a place among the waiting
     URLs of its host (tables/waiting.py), where its order ranks it (orders/). A known URL keeps the smaller
     depth.
-3.  Its host sleeps until its delay has passed, and the delay of its server (schedule/schedule.py; the rules
-    are politeness.py). Then it is ready, and competes with other ready hosts for its turn.
+3.  A new host waits until its address is known (`hosts_to_resolve`, `set_address`). Then it sleeps until its
+    delay has passed, and the delay of its server (schedule/schedule.py; the rules are politeness.py). Then it
+    is ready, and competes with other ready hosts for its turn. The first turn goes to its robots.txt.
 4.  When its turn comes and nothing is at hand, its next URLs are read into a queue page
     (schedule/queue.py), spread so that the hosts are far apart.
 5.  `take` hands the URL out under a lease (schedule/leases.py). It is in flight; on disk it still waits, so a

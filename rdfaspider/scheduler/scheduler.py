@@ -1,4 +1,8 @@
-"""Scrapy's scheduler interface over a frontier."""
+"""Scrapy's scheduler interface over a frontier.
+
+A URL ends in the frontier when Scrapy says `item_scraped`: after the last pipeline, when the triples of its
+page are safe (outcomes.py). If anything dies before that, the URL still waits.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ One directory, these column families (numbers are big-endian, so that they sort)
     numbers   first number of a block         → the keys of the block, a line each, in number order
     waiting   host (4), rank, number (5)      → depth, attempts, hint, hops, the key's rest (waiting.py)
     later     time (8), number (5)            → nothing: a waiting URL that may not be tried before
-    inbox     sequence (8)                    → depth (1), hops, contexts, URLs found there, a line each
+    inbox     sequence (8), page number (5)   → depth (1), hops, contexts, URLs found there, a line each
     links     depth (1), number (5)           → the links of a finished page whose depth may decrease
     hosts     key of a host                   → its record (hosts.py)
     meta      name                            → format version, counters, the order's pointers
