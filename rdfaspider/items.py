@@ -6,7 +6,7 @@ import re
 import typing
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, RdfFormat, parse, serialize
 
@@ -19,6 +19,20 @@ Outcome = typing.Literal["done", "failed", "denied", "postponed"]
 
 # An absolute IRI, without the characters that no IRI may contain (RFC 3987).
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
+
+
+class Source(NamedTuple):
+    """The record of an archive that holds the answer a page was read from, and where it is.
+
+    A record that is no gzip member of its own has no place: its `length` is 0.
+    """
+
+    identity: str  # an IRI
+    filename: str
+    offset: int
+    length: int  # bytes on disk
+    digest: str  # of the payload, as the record has it
+    date: float  # seconds since the epoch, 0 if unknown
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,6 +87,7 @@ class Page(Content):
     # An Exchange: the request and its answer as they went over the line, until they are archived.
     exchange: Any = None
     noarchive: bool = False  # whether the page asks not to be
+    source: Source | None = None  # where they are archived
     title: str = ""
     language: str = ""
     found: Mapping[str, int] = field(default_factory=dict)  # quads in the page, by format

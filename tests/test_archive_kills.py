@@ -1,4 +1,7 @@
-"""An archive through kills: every page that is done has exactly one whole record."""
+"""An archive through kills: every page that is done has exactly one whole record.
+
+All who judge archives are content, and what is read again is the store of the crawl.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,7 @@ def start(directory: Path, proxy: str, seed: str) -> subprocess.Popen[bytes]:
         "POLITENESS_SERVER_DELAY": 0,  # they are all on this machine
         "EXTRACT_PROCESSES": 0,
         "ARCHIVE": 1,
+        "STORE_PROVENANCE": 1,
     }
     options = [word for k, v in settings.items() for word in ("-s", f"{k}={v}")]
     arguments = ["crawl", "rdfa", "-a", f"seeds={seed}", "-a", "scope=all", *options]
@@ -88,8 +92,9 @@ def check_archive(directory: Path) -> None:
 
 
 def check_replay(directory: Path) -> None:
-    """Read all again: that must give the store of the crawl, quad by quad."""
+    """Read all again: that must give the store of the crawl with its provenance, quad by quad."""
     command = [sys.executable, "-m", "rdfaspider", "replay", "--to", "again"]
+    command += ["-s", "STORE_PROVENANCE=1"]
     environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
     subprocess.run(command, cwd=directory, env=environment, check=True, capture_output=True)
     stores = []

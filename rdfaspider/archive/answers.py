@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from calendar import timegm
 from collections import Counter, OrderedDict
 from contextlib import suppress
-from functools import lru_cache
-from time import strptime
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from rdfaspider.archive.content import original_of, unpacked_body
 from rdfaspider.archive.index import index_of
+from rdfaspider.archive.members import HEAD
+from rdfaspider.archive.reader import OPEN, seconds_of, source_of
 from rdfaspider.archive.stream import read_records
 
 if TYPE_CHECKING:
@@ -19,9 +18,14 @@ if TYPE_CHECKING:
 
     from rdfaspider.archive.reader import Record
     from rdfaspider.archive.stream import Found
+    from rdfaspider.items import Source
 
 # Records with the bodies of revisits that are known, some 250 bytes each.
 _ORIGINALS = 50_000
+# Bytes of a digest: SHA-512 in hexadecimal, and the name of the algorithm.
+_DIGEST = 200
+# Characters of a date and of a media type: those that were met are remembered.
+_DATE, _TYPE = 40, 500
 # Bytes of a line with the size of a chunk.
 _SIZE_LINE = 256
 # Times that a body may be packed.
@@ -29,7 +33,10 @@ _CODINGS = 4
 
 
 class Answer(NamedTuple):
-    """A page as it was answered; `fetched` is in seconds since the epoch, 0 if unknown."""
+    """A page as it was answered; `fetched` is in seconds since the epoch, 0 if unknown.
+
+    `source` is where it was found, if that has a name.
+    """
 
     url: str
     fetched: float
@@ -37,6 +44,7 @@ class Answer(NamedTuple):
     content_type: str
     robots: list[str]  # values of X-Robots-Tag
     body: bytes
+    source: Source | None = None
 
 
 class Wanted(NamedTuple):
@@ -48,7 +56,7 @@ class Wanted(NamedTuple):
     most: int
 
 
-class _Skipped(Exception):
+class Skipped(Exception):
     """A record is left out; the only argument says why."""
 
 
@@ -88,30 +96,36 @@ class Answers:
         self._remember(found, path)
         try:
             if not is_page:
-                raise _Skipped("no page")
-            return self._read_answer(found.record, path)
-        except _Skipped as skipped:
+                raise Skipped("no page")
+            answer = self.read_answer(found.record, path)
+        except Skipped as skipped:
             self.counts[f"skipped/{skipped}"] += 1
         except ValueError:
             self.counts["skipped/unreadable"] += 1
+        else:
+            name = path.name.removesuffix(OPEN) if path else "-"
+            source = source_of(found.record, name, found.offset, found.length)
+            return answer._replace(source=source)
         return None
 
-    def _read_answer(self, record: Record, path: Path | None) -> Answer:
-        url, date = record.text(b"warc-target-uri").strip("<>"), record.text(b"warc-date")
+    def read_answer(self, record: Record, path: Path | None) -> Answer:
+        """Return the page that a record of a file is; raise Skipped, or ValueError, if it is none."""
+        url = record.text(b"warc-target-uri").strip("<>")
+        date = record.text(b"warc-date")[:_DATE]
         if not url.startswith(("http://", "https://")):
-            raise _Skipped("no page")
+            raise Skipped("no page")
         if not self.wanted.url(url) or not self.wanted.date(date):
-            raise _Skipped("not asked for")
-        head, _, body = record.block.partition(b"\r\n\r\n")
+            raise Skipped("not asked for")
+        head, body = _parts(record.block)
         first, *lines = head.split(b"\r\n")
         status, headers = _status(first), _headers(lines)
-        content_type = _text(headers.get(b"content-type", [b""])[0])
+        content_type = _text(headers.get(b"content-type", [b""])[0][:_TYPE])
         if not 200 <= status < 300:
-            raise _Skipped("status")
+            raise Skipped("status")
         # Where a crawl did not want the rest of an answer, it was of another type.
         was_left = record.text(b"warc-truncated") == "unspecified"
         if was_left or not self.wanted.content_type(content_type):
-            raise _Skipped("type")
+            raise Skipped("type")
         if record.kind == "revisit":
             body = self._original(record, path).payload
         body = self._unpacked(head, headers, body)
@@ -129,6 +143,8 @@ class Answers:
         digest = found.record.headers.get(b"warc-payload-digest")
         if digest is None or path is None or found.record.kind != "response":
             return
+        if len(digest) > _DIGEST:
+            return
         self._originals.setdefault(digest, (path, found.offset))
         if len(self._originals) > _ORIGINALS:
             self._originals.popitem(last=False)
@@ -143,11 +159,19 @@ class Answers:
         if path is not None and index_of(path.parent).is_dir():
             with suppress(ValueError, OSError):
                 return original_of(path.parent, revisit)
-        raise _Skipped("revisit")
+        raise Skipped("revisit")
 
 
 def _is_ours(record: Record) -> bool:
     return record.kind == "warcinfo" and b"software: rdfaspider/" in record.block
+
+
+def _parts(block: bytes) -> tuple[bytes, bytes]:
+    """Return the head of an HTTP message and its body; ValueError if the head does not end."""
+    end = block.find(b"\r\n\r\n", 0, HEAD)
+    if end < 0 and len(block) > HEAD:
+        raise ValueError("The headers of an answer do not end.")
+    return (block[:end], block[end + 4 :]) if end >= 0 else (block, b"")
 
 
 def _status(line: bytes) -> int:
@@ -195,17 +219,9 @@ def _text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-@lru_cache(1024)
-def seconds_of(date: str) -> float:
-    try:
-        return timegm(strptime(date[:19], "%Y-%m-%dT%H:%M:%S"))
-    except ValueError:
-        return 0.0
-
-
 def unchunked(body: bytes) -> bytes:
     """Return a body without the framing of chunks; one that has none, or is cut, as far as it goes."""
-    chunks: list[bytes] = []
+    whole = bytearray()  # rather than a list: the chunks may be tiny
     begin = 0
     while (end := body.find(b"\r\n", begin, begin + _SIZE_LINE)) >= 0:
         try:
@@ -213,8 +229,8 @@ def unchunked(body: bytes) -> bytes:
         except ValueError:
             break
         if size <= 0:
-            return b"".join(chunks)
-        chunks.append(body[end + 2 : end + 2 + size])
+            return bytes(whole)
+        whole += body[end + 2 : end + 2 + size]
         begin = end + 2 + size + 2
     # Many archives say that a body is chunked and keep it without chunks.
-    return b"".join(chunks) if chunks else body
+    return bytes(whole) or body

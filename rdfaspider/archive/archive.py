@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from time import time
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from rdfaspider.archive.captures import REVISIT, Capture, media_type, stamp_of
 from rdfaspider.archive.index import Journal, captures_in
 from rdfaspider.archive.members import pack
+from rdfaspider.archive.reader import read, source_of
 from rdfaspider.archive.records import Original, date_of, digest, records_of, warcinfo
 from rdfaspider.archive.warcfile import WarcFile, mend
+from rdfaspider.items import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,11 +36,16 @@ class Entry(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """The records of an entry, how many they are, and its capture but for where that will be."""
+    """The records of an entry, how many they are, and its capture but for where that will be.
+
+    `identity` and `date` are those of the last one, which holds the answer.
+    """
 
     members: bytes
     records: int
     capture: Capture
+    identity: str
+    date: int
 
 
 class Archive:
@@ -69,43 +77,60 @@ class Archive:
         self._lock = Lock()  # large entries are packed in a thread
         self._known: dict[bytes, Original] = self._read_known() if revisits else {}
 
-    def put(self, entries: Iterable[Entry | Packed]) -> None:
-        """Keep entries, packed or not; they are safe from the death of the process when this returns."""
-        each = (entry if isinstance(entry, Packed) else self.pack(entry) for entry in entries)
-        if packed := [one for one in each if one is not None]:
-            self._write(packed)
+    def put(self, entries: Iterable[Entry | Packed]) -> list[Source]:
+        """Keep entries, packed or not, and return where their answers are.
 
-    def pack(self, entry: Entry) -> Packed | None:
-        """Make records of an entry, None if they are there from before a kill.
+        They are safe from the death of the process when this returns.
+        """
+        each = [self.pack(entry) if isinstance(entry, Entry) else entry for entry in entries]
+        packed = [one for one in each if isinstance(one, Packed)]
+        written = iter(self._write(packed) if packed else ())
+        return [one if isinstance(one, Source) else next(written) for one in each]
+
+    def pack(self, entry: Entry) -> Packed | Source:
+        """Make records of an entry, or return where its answer is, if it is there from before a kill.
 
         They may refer to those of an entry that was packed before, and must be written after these.
         """
         exchange, notes = entry
         payload = digest(exchange.body)
-        if self._in_doubt and self._in_doubt.pop(exchange.url, "") == payload.decode():
+        if self._in_doubt and (source := self._resumed(exchange.url, payload.decode())):
             self.counters["resumed"] += 1
-            return None
+            return source
         original = self._original(exchange, payload)
-        records = records_of(exchange, payload, original, notes, request=self._requests)
+        identity, records = records_of(exchange, payload, original, notes, request=self._requests)
         members = [*map(pack, records)]
         capture = _capture(exchange, payload, original, len(members[-1]))
-        return Packed(b"".join(members), len(members), capture)
+        return Packed(b"".join(members), len(members), capture, identity, int(exchange.began))
 
-    def _write(self, packed: Sequence[Packed]) -> None:
+    def _resumed(self, url: str, payload: str) -> Source | None:
+        """Return where the answer of a page is that had its record at a kill, None if it has none."""
+        capture = self._in_doubt.pop(url, None)
+        if capture is None or capture.digest != payload:
+            return None
+        with suppress(OSError, ValueError):  # somebody may have taken the file away
+            record = read(self.directory, capture)
+            return source_of(record, capture.filename, capture.offset, capture.length)
+        return None
+
+    def _write(self, packed: Sequence[Packed]) -> list[Source]:
         file, journal = self._opened()
         end = before = file.size
-        captures = []
-        for members, _, capture in packed:
+        captures, sources = [], []
+        for members, _, capture, identity, date in packed:
             end += len(members)
-            captures.append(capture.at(end - capture.length, file.name))
-        file.append(b"".join([members for members, _, _ in packed]))
+            start, length, name = end - capture.length, capture.length, file.name
+            captures.append(capture.at(start, name))
+            sources.append(Source(identity, name, start, length, capture.digest, date))
+        file.append(b"".join([one.members for one in packed]))
         journal.add(captures, end)
-        self.counters["records"] += sum(count for _, count, _ in packed)
+        self.counters["records"] += sum(one.records for one in packed)
         self.counters["captures"] += len(captures)
         self.counters["revisits"] += sum(capture.mime == REVISIT for capture in captures)
         self.counters["bytes"] += end - before
         if end >= self._file_bytes:
             self.close()
+        return sources
 
     def _original(self, exchange: Exchange, payload: bytes) -> Original | None:
         """Return the capture with the same body, None if there is none or the body is kept anyhow."""

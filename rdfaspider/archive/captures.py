@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import re
+from calendar import timegm
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _quoted
-from time import gmtime, strftime
+from time import gmtime, strftime, strptime
 from typing import NamedTuple
 
 from rdfaspider.archive.keys import key_of
@@ -75,6 +76,15 @@ def media_type(header: bytes) -> str:
 def digits(date: str) -> str:
     """Return a date of WARC as an index writes it."""
     return re.sub(r"\D", "", date)[:14]
+
+
+def seconds_at(digits: str) -> int:
+    """Return the time of 4 to 14 digits, in which the last parts may be missing; ValueError if it is none."""
+    whole = digits + "00000101000000"[len(digits) :]
+    try:
+        return timegm(strptime(whole, "%Y%m%d%H%M%S"))
+    except ValueError as error:
+        raise ValueError(f"{digits[:40]} is no date.") from error
 
 
 @lru_cache(64)

@@ -8,12 +8,11 @@ remembered for a day. If its answer is the same, its record is there already.
 
 from __future__ import annotations
 
-from calendar import timegm
 from contextlib import suppress
-from time import strptime, time
+from time import time
 from typing import TYPE_CHECKING
 
-from rdfaspider.archive.captures import Capture
+from rdfaspider.archive.captures import Capture, seconds_at
 from rdfaspider.archive.index import index_of
 
 if TYPE_CHECKING:
@@ -29,17 +28,17 @@ def note(archive: Path, warc: str, captures: list[Capture]) -> None:
     """Remember the last captures of a file that was mended."""
     if not captures:
         return
-    since = max(map(_seconds, captures)) - _BEFORE
-    lines = [capture.line() for capture in captures if _seconds(capture) >= since]
+    since = max(seconds_at(capture.date) for capture in captures) - _BEFORE
+    lines = [capture.line() for capture in captures if seconds_at(capture.date) >= since]
     directory = index_of(archive)
     new = directory / f"{warc}.doubt.new"
     new.write_bytes(b"".join(lines))
     new.replace(directory / f"{warc}.doubt")
 
 
-def in_doubt(archive: Path) -> dict[str, str]:
-    """Return the digests of all captures in doubt by their URLs, and forget those that are old."""
-    found: dict[str, str] = {}
+def in_doubt(archive: Path) -> dict[str, Capture]:
+    """Return all captures in doubt by their URLs, and forget those that are old."""
+    found: dict[str, Capture] = {}
     for path in sorted(index_of(archive).glob("*.doubt")):
         if path.stat().st_mtime < time() - _REMEMBERED:
             path.unlink()
@@ -47,9 +46,5 @@ def in_doubt(archive: Path) -> dict[str, str]:
         for line in path.read_bytes().splitlines():
             with suppress(ValueError):
                 capture = Capture.of_line(line)
-                found[capture.url] = capture.digest
+                found[capture.url] = capture
     return found
-
-
-def _seconds(capture: Capture) -> int:
-    return timegm(strptime(capture.date, "%Y%m%d%H%M%S"))

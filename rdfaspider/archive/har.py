@@ -6,7 +6,8 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any
 
-from rdfaspider.archive.answers import Answer, seconds_of
+from rdfaspider.archive.answers import Answer
+from rdfaspider.archive.reader import seconds_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # Bytes of a file: it is read as a whole, and takes several times as much memory.
 _MOST = 1 << 28
+# Characters of a media type: those that were met are remembered.
+_TYPE = 500
 
 
 def read_har(path: Path, wanted: Wanted, counts: Counter[str]) -> Iterator[Answer]:
@@ -27,13 +30,15 @@ def read_har(path: Path, wanted: Wanted, counts: Counter[str]) -> Iterator[Answe
     try:
         entries = json.loads(path.read_bytes())["log"]["entries"]
     except (ValueError, KeyError, TypeError, RecursionError):
+        entries = None
+    if not isinstance(entries, list):
         counts["damaged"] += 1
         return
-    for entry in entries if isinstance(entries, list) else ():
+    for entry in entries:
         counts["records"] += 1
         try:
             reason, answer = _answer(entry, wanted)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             reason, answer = "unreadable", None
         if answer is None:
             counts[f"skipped/{reason}"] += 1
@@ -46,7 +51,7 @@ def _answer(entry: Any, wanted: Wanted) -> tuple[str, Answer | None]:
     url, date, response = entry["request"]["url"], entry["startedDateTime"], entry["response"]
     headers = [(item["name"].lower(), str(item["value"])) for item in response["headers"]]
     content = response["content"]
-    content_type = dict(headers).get("content-type", content.get("mimeType", ""))
+    content_type = dict(headers).get("content-type", content.get("mimeType", ""))[:_TYPE]
     if not url.startswith(("http://", "https://")) or "text" not in content:
         return "no page", None
     if not wanted.url(url) or not wanted.date(date):

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rdfaspider.archive.captures import Capture
+from rdfaspider.archive.captures import Capture, seconds_at
 from rdfaspider.archive.keys import key_of
 from rdfaspider.archive.segments import find, merge, write_segment
 
@@ -103,8 +103,8 @@ def look_up(archive: Path, url: str, date: str = "") -> list[Capture]:
     exact = [capture for capture in captures if capture.url == url]
     captures = exact or captures
     if date and captures:
-        wanted = int(date.ljust(14, "0"))
-        return [min(captures, key=lambda capture: abs(int(capture.date) - wanted))]
+        wanted = seconds_at(date)
+        return [min(captures, key=lambda capture: abs(seconds_at(capture.date) - wanted))]
     return captures
 
 

@@ -1,6 +1,7 @@
 """Members of a gzip file: each record of an archive is one, so that it can be read alone.
 
-ISA-L packs in a quarter of zlib's time; where it has no wheel, zlib does it. Any reader of gzip reads both.
+ISA-L packs short records in a quarter of zlib's time; of long ones it leaves a tenth more, so these are for
+libdeflate (docs/archive.md). Where they have no wheel, zlib does it. Any reader of gzip reads all of them.
 """
 
 from __future__ import annotations
@@ -13,35 +14,53 @@ if TYPE_CHECKING:
 
 _GZIP = 31  # what zlib calls the format
 _CHUNK = 1 << 18
-_SHORT = 1 << 13  # bytes of a record for which the lowest level is good enough
+_SHORT = 1 << 13  # bytes of a record that is packed as a short one
 # Bytes kept of what a member unpacks to: a record's headers and those of HTTP are well below.
 HEAD = 1 << 18
 
-pack: Callable[[bytes], bytes]
 UnpackError: type[Exception]
 unpacker: Callable[[], Any]  # an object like those of zlib.decompressobj, for one member
+_pack_short: Callable[[bytes], bytes]
+_pack_long: Callable[[bytes], bytes]
+
+
+def _pack_by_zlib(data: bytes) -> bytes:
+    packer = zlib.compressobj(6, wbits=_GZIP)
+    return packer.compress(data) + packer.flush()
+
+
 try:
     from isal import isal_zlib
 except ImportError:
     UnpackError = zlib.error
+    _pack_short = _pack_by_zlib
 
     def unpacker() -> Any:
         return zlib.decompressobj(_GZIP)
-
-    def pack(data: bytes) -> bytes:
-        """Return a member."""
-        packer = zlib.compressobj(6, wbits=_GZIP)
-        return packer.compress(data) + packer.flush()
 else:
     UnpackError = isal_zlib.IsalError  # type: ignore[assignment]  # its stubs say an instance
 
     def unpacker() -> Any:
         return isal_zlib.decompressobj(_GZIP)
 
-    def pack(data: bytes) -> bytes:
-        """Return a member."""
-        # The highest level gains nothing for a request, one percent at 6 KB and five percent at 60 KB.
-        return isal_zlib.compress(data, 1 if len(data) < _SHORT else 3, _GZIP)
+    def _pack_short(data: bytes) -> bytes:
+        # Its highest level gains nothing for a request, and one percent at 6 KB.
+        return isal_zlib.compress(data, 1, _GZIP)
+
+
+try:
+    from deflate import gzip_compress
+except ImportError:
+    _pack_long = _pack_by_zlib
+else:
+
+    def _pack_long(data: bytes) -> bytes:
+        return bytes(gzip_compress(data, 3))
+
+
+def pack(data: bytes) -> bytes:
+    """Return a member."""
+    return _pack_short(data) if len(data) < _SHORT else _pack_long(data)
 
 
 class Member(NamedTuple):

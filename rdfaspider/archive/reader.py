@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from calendar import timegm
+from functools import lru_cache
 from pathlib import Path
+from time import strptime
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.archive.captures import REVISIT, Capture, digits, media_type
 from rdfaspider.archive.members import Member, members, unpack
+from rdfaspider.items import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,6 +19,10 @@ if TYPE_CHECKING:
 OPEN = ".open"
 # Bytes that a record may have: twice what a page may have by far.
 MOST = 1 << 28
+# Other names are possible, and could be those of pages or of what we call by a name ourselves.
+_IDENTITY = re.compile("urn:uuid:[0-9a-f-]{36}", re.IGNORECASE)
+# Characters of a digest: SHA-512 in hexadecimal, and the name of the algorithm.
+_DIGEST = 200
 
 
 class Record(NamedTuple):
@@ -49,6 +58,26 @@ def parse(data: bytes) -> Record:
     if not size.isdigit():
         raise ValueError("A record does not say how long it is.")
     return Record(headers, rest[: int(size)])
+
+
+def source_of(record: Record, filename: str, offset: int, length: int) -> Source | None:
+    """Return where a record is, None if it has no name that is known to be its own."""
+    identity = record.text(b"warc-record-id").strip("<>")
+    if not _IDENTITY.fullmatch(identity):
+        return None
+    date = seconds_of(record.text(b"warc-date"))
+    digest = record.text(b"warc-payload-digest")[:_DIGEST]
+    name = filename.encode("utf-8", "backslashreplace").decode()
+    return Source(identity.lower(), name, offset, length, digest, date)
+
+
+@lru_cache(1024)
+def seconds_of(date: str) -> float:
+    """Return a date of WARC in seconds since the epoch, 0 if it is none."""
+    try:
+        return timegm(strptime(date[:19], "%Y-%m-%dT%H:%M:%S"))
+    except ValueError:
+        return 0.0
 
 
 def is_whole(member: Member) -> bool:

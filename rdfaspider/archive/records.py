@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rdfaspider.archive.exchange import Exchange, Headers
 
 # No record has a digest of its block beside that of the payload: the checksum of its gzip member covers it,
-# and digests cannot be packed. Heritrix does the same.
+# and digests cannot be packed. Heritrix writes none either (WARCWriter.java in webarchive-commons).
 _BEGIN = b"WARC/1.1\r\nWARC-Type: %b\r\nWARC-Record-ID: %%b\r\nWARC-Date: %%b\r\n"
 _END = b"Content-Type: %b\r\nContent-Length: %%d\r\n\r\n%%b\r\n\r\n"
 _INFO = _BEGIN % b"warcinfo" + b"WARC-Filename: %b\r\n" + _END % b"application/warc-fields"
@@ -96,8 +96,10 @@ def records_of(
     notes: Iterable[tuple[str, str]],
     *,
     request: bool,
-) -> list[bytes]:
-    """Return the records of an exchange; the last is the response or revisit, so if that is whole, all are.
+) -> tuple[str, list[bytes]]:
+    """Return the records of an exchange, and the name of the last.
+
+    That is the response or revisit, so if it is whole, all are.
 
     payload   the digest of the body
     original  the capture that has the same body, which is then left out
@@ -117,7 +119,7 @@ def records_of(
         block += exchange.body
     kind = b"revisit" if original else b"response"
     records.append(_ANSWER % (kind, identity, date, target, fields, *_sized(block)))
-    return records
+    return identity[1:-1].decode(), records
 
 
 def _about_payload(exchange: Exchange, payload: bytes, original: Original | None) -> bytes:

@@ -22,15 +22,20 @@ _MAGIC = b"\x1f\x8b"
 _CHUNK = 1 << 17
 # Bytes that the headers of a record may have.
 _HEAD = 1 << 16
+_WARC = b"WARC/"
 _END = b"\r\n\r\n"
 
 
 class Found(NamedTuple):
-    """A record, the beginning of its block, and where its member begins; it is cut if there was more."""
+    """A record, the beginning of its block, and where its member begins; it is cut if there was more.
+
+    `length` is that of the member, 0 if that is not the record's own.
+    """
 
     record: Record
     offset: int
     is_cut: bool
+    length: int = 0
 
 
 def read_records(
@@ -47,8 +52,17 @@ def read_records(
         start = source.offset
         member = _Member(source, is_packed=source.data.startswith(_MAGIC))
         try:
-            while member.has_more():
-                yield _read(member, most, start)
+            is_first, has_more = True, member.has_more()
+            while has_more:
+                found = _read(member, most, start)
+                has_more = member.has_more()  # which finds out, too, whether its checksum is right
+                is_whole = member.begins_record() if has_more else not member.is_torn
+                if not is_whole:
+                    raise ValueError("The record has other bytes than it says.")
+                if is_first and not has_more and member.is_packed:
+                    found = found._replace(length=source.offset - start)
+                is_first = False
+                yield found
         except (ValueError, UnpackError):
             counts["damaged"] += 1
         if not member.skip():
@@ -112,6 +126,15 @@ class _Member:
                 return True
         return False
 
+    @property
+    def is_packed(self) -> bool:
+        return self._unpacker is not None
+
+    @property
+    def is_torn(self) -> bool:
+        """Tell, when nothing more can be read, whether a gzip member goes on where the file does not."""
+        return self._unpacker is not None and not self._unpacker.eof
+
     def has_more(self) -> bool:
         """Skip the line ends between records; tell whether another one begins."""
         while True:
@@ -123,6 +146,12 @@ class _Member:
                 return True
             if not self._more():
                 return False
+
+    def begins_record(self) -> bool:
+        """Tell whether what comes next looks like a record."""
+        while len(self._buffer) < len(_WARC) and self._more():
+            pass
+        return self._buffer.startswith(_WARC)
 
     def head(self) -> bytes:
         """Return the headers of a record with their end."""
@@ -156,4 +185,4 @@ class _Member:
                 self._buffer.clear()
         except UnpackError:
             return False
-        return not self._is_broken and (self._unpacker is None or self._unpacker.eof)
+        return not self._is_broken and not self.is_torn

@@ -24,6 +24,8 @@ from rdfaspider.archive.reader import OPEN, scan
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rdfaspider.archive.captures import Capture
+
 logger = logging.getLogger(__name__)
 
 
@@ -58,7 +60,7 @@ class WarcFile:
         os.close(self._file)
 
 
-def mend(directory: Path) -> dict[str, str]:
+def mend(directory: Path) -> dict[str, Capture]:
     """Cut the torn ends of files off that dead writers left, and index what is not; return what is in doubt.
 
     Workers that start together wait for each other, so that all know what is.

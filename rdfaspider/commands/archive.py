@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.exceptions import UsageError
 
+from rdfaspider.commands._kept import wanted_of
 from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
 
+    from scrapy.settings import BaseSettings
+
+    from rdfaspider.archive.answers import Answer
     from rdfaspider.archive.captures import Capture
 
 
@@ -25,13 +30,14 @@ class Command(CheckedCommand):
         return "[options] [URL]"
 
     def short_desc(self) -> str:
-        return "Print a page as it was fetched, or list, check or pack the archive of a crawl"
+        return "Print a page as it was fetched, or its graph then; list, check or pack the archive"
 
     def long_desc(self) -> str:
         return (
             "Look into the archive of the crawl in JOBDIR, which may be running. With a URL, print the"
             " last answer that was kept of it, or with --date the one nearest to that; --headers"
-            " prints its status line and headers too. --list shows what is kept, of a URL or of all."
+            " prints its status line and headers too, and --quads its triples instead, extracted and"
+            " filtered by the settings as they are now. --list shows what is kept, of a URL or of all."
             " --check verifies every record. --wacz packs all into one file for replayweb.page."
         )
 
@@ -41,6 +47,7 @@ class Command(CheckedCommand):
         add("--date", metavar="DATE", default="", help="2026, 2026-11-16 or 20261116003000")
         add("--headers", action="store_true", help="print the status line and headers too")
         what = parser.add_mutually_exclusive_group()
+        what.add_argument("--quads", action="store_true", help="print the graph of the page")
         what.add_argument("--list", action="store_true", help="show what is kept")
         what.add_argument("--check", action="store_true", help="verify every record")
         what.add_argument("--wacz", metavar="FILE", help="pack all into one file")
@@ -67,12 +74,14 @@ class Command(CheckedCommand):
         url, date = args[0] if args else "", _date(opts.date)
         if opts.list:
             return _list(archive, url, date)
+        if opts.quads:
+            return _print_quads(archive, url, date, self.settings)
         return _print(archive, url, date, headers=opts.headers)
 
 
 def _date(text: str) -> str:
     digits = "".join(each for each in text if each.isdecimal())
-    if text and (not text.isascii() or not 4 <= len(digits) <= 14):
+    if text and (not text.isascii() or len(digits) not in (4, 6, 8, 10, 12, 14)):
         raise ValueError(f"{text[:40]} is no date: give 2026, 2026-11-16 or 20261116003000.")
     return digits
 
@@ -83,7 +92,7 @@ def _captures(archive: Path, url: str, date: str) -> list[Capture]:
 
     captures = look_up(archive, normalise(url), date)
     if not captures:
-        raise ValueError(f"{url} is not in the archive.")
+        raise ValueError(f"{url} is not in the archive: it was not fetched, or says noarchive.")
     return captures
 
 
@@ -109,6 +118,43 @@ def _print(archive: Path, url: str, date: str, *, headers: bool) -> int:
     output.write(body)
     output.flush()
     return 0
+
+
+def _print_quads(archive: Path, url: str, date: str, settings: BaseSettings) -> int:
+    from rdfaspider.pipelines.reading import Reading, Tally
+    from rdfaspider.terminal.data import output_of
+
+    capture = _captures(archive, url, date)[-1]
+    tally = Tally()
+    reading = Reading.from_settings(settings, tally)
+    page = asyncio.run(reading.read(_answer(archive, capture, settings)))
+    if not page.is_read:
+        raise ValueError(f"{url} cannot be extracted ({page.reason}).")
+    if tally["extract/noindex"]:
+        raise ValueError(f"{url} says noindex, so there is no graph of it.")
+    output = output_of(sys.stdout)
+    output.write(page.nquads)
+    output.flush()
+    return 0
+
+
+def _answer(archive: Path, capture: Capture, settings: BaseSettings) -> Answer:
+    from collections import Counter
+
+    from rdfaspider.archive.answers import Answers, Skipped
+    from rdfaspider.archive.reader import path_of, read
+
+    record = read(archive, capture)
+    answers = Answers(wanted_of(settings), Counter())
+    try:
+        return answers.read_answer(record, path_of(archive, capture.filename))
+    except Skipped as skipped:
+        why = {
+            "status": f"was answered with the status {capture.status}",
+            "type": f"is no page but {capture.mime or 'something else'}",
+            "revisit": "has its body in a record that is not in this archive",
+        }.get(str(skipped), "is no page")
+        raise ValueError(f"{capture.url} {why} on {capture.date}.") from skipped
 
 
 def _check(archive: Path) -> int:

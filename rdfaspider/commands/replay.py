@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.exceptions import UsageError
 
+from rdfaspider.commands._kept import wanted_of
 from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from rdfaspider.archive.answers import Answer, Answers, Wanted
-    from rdfaspider.pipelines.replay import Position, Replay, Tally
+    from rdfaspider.pipelines.reading import Tally
+    from rdfaspider.pipelines.replay import Position, Replay
 
 _KINDS = ("*.warc", "*.warc.gz", "*.warc.gz.open", "*.har")
 
@@ -69,7 +69,8 @@ class Command(CheckedCommand):
     def _run(self, args: list[str], opts: argparse.Namespace) -> int:
         from rdfaspider.archive.answers import Answers
         from rdfaspider.pipelines.archive import archive_directory
-        from rdfaspider.pipelines.replay import Bookmark, Tally
+        from rdfaspider.pipelines.reading import Tally
+        from rdfaspider.pipelines.replay import Bookmark
         from rdfaspider.terminal import StatusLine, plural
 
         settings = self.settings
@@ -107,6 +108,8 @@ def _paths(arguments: list[str]) -> list[Path]:
         elif path.is_dir():
             found = {file for kind in _KINDS for file in path.rglob(kind) if file.is_file()}
             paths += sorted(found)
+        elif path.suffix == ".wacz":
+            raise ValueError(f"{argument} is a package: unpack it, and name its directory archive.")
         elif path.is_file():
             paths.append(path)
         else:
@@ -140,14 +143,9 @@ def _read(
 
 
 def _wanted(opts: argparse.Namespace, settings: BaseSettings) -> Wanted:
-    from scrapy.http.headers import Headers
-
-    from rdfaspider.archive.answers import Wanted
-    from rdfaspider.middlewares.contenttype import unwanted
     from rdfaspider.urls import host
 
     hosts = {name.lower() for name in opts.host}
-    types = tuple(name.lower() for name in opts.type)
 
     def is_url(url: str) -> bool:
         return (not hosts or host(url) in hosts) and (
@@ -157,13 +155,7 @@ def _wanted(opts: argparse.Namespace, settings: BaseSettings) -> Wanted:
     def is_date(date: str) -> bool:
         return opts.since <= date and (not opts.until or date[: len(opts.until)] <= opts.until)
 
-    @lru_cache(1024)
-    def is_type(content_type: str) -> bool:
-        if types and content_type.partition(";")[0].strip().lower() not in types:
-            return False
-        return not unwanted(Headers({"Content-Type": content_type}))
-
-    return Wanted(is_url, is_date, is_type, settings.getint("EXTRACT_MAX_BYTES") + 1)
+    return wanted_of(settings, is_url, is_date, [name.lower() for name in opts.type])
 
 
 def _replay(
@@ -171,26 +163,16 @@ def _replay(
 ) -> Replay:
     from scrapy.signalmanager import SignalManager
 
-    from rdfaspider.extract.pool.batches import Batches
-    from rdfaspider.pipelines.extract import ExtractPipeline, options_from
-    from rdfaspider.pipelines.filter import FilterPipeline, rules_of
+    from rdfaspider.pipelines.reading import Reading
     from rdfaspider.pipelines.replay import Replay
     from rdfaspider.pipelines.store import StorePipeline, crawl_of, outbox_options
     from rdfaspider.settings.places import store_url
     from rdfaspider.stores import open_sink
 
-    options = options_from(settings)
-    # Nobody follows the links.
-    options = replace(options, anchors=False, limits=replace(options.limits, links=0))
     processes = opts.processes if opts.processes is not None else os.cpu_count() or 1
-    pool = None
-    if processes:
-        timeout, memory = settings.getfloat("EXTRACT_TIMEOUT"), settings.getint("EXTRACT_MEMORY_MB")
-        pool = Batches(processes, options, timeout=timeout, memory=memory)
+    reading = Reading.from_settings(settings, tally, processes)
     # The crawl has an outbox of its own.
     outbox = outbox_options(settings) | {"outbox": str(directory / "outbox")}
     sink = open_sink(store_url(settings), **outbox)
-    stats = tally.as_stats()
-    store = StorePipeline(stats, SignalManager(), sink, crawl_of(settings))
-    filters = FilterPipeline(stats, *rules_of(settings))
-    return Replay(ExtractPipeline(stats, options, pool), filters, store, tally)
+    store = StorePipeline(tally.as_stats(), SignalManager(), sink, crawl_of(settings))
+    return Replay(reading, store, tally)

@@ -14,7 +14,7 @@ from scrapy.utils.misc import load_object
 
 from rdfaspider import __version__
 from rdfaspider.archive.archive import Archive, Entry, Packed
-from rdfaspider.items import Page
+from rdfaspider.items import Page, Source
 from rdfaspider.pipelines.extract import header_directives
 from rdfaspider.secrets import is_secret, secrets_of
 from rdfaspider.settings.declarations import OWN, SECRETS
@@ -55,10 +55,10 @@ class ArchivePipeline:
         self.archive = archive
         self.agent = crawler.settings["BOT_NAME"]
         self._thread = ThreadPoolExecutor(1, "archive")
-        self._gathered: list[tuple[Entry, asyncio.Future[None]]] = []
+        self._gathered: list[tuple[Entry, asyncio.Future[Source]]] = []
         self._gathered_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._waiting: list[tuple[Entry | Packed, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[Entry | Packed, asyncio.Future[Source]]] = []
         self._is_writing = False
 
     @classmethod
@@ -95,7 +95,7 @@ class ArchivePipeline:
         exchange, page.exchange = page.exchange, None
         if page.outcome != "postponed":  # else it will be fetched again
             notes = ("depth", str(page.depth)), ("outcome", f"{page.outcome}/{page.reason}")
-            await self.keep(exchange, notes, page.noarchive)
+            page.source = await self.keep(exchange, notes, page.noarchive)
         return page
 
     async def keep(
@@ -103,20 +103,20 @@ class ArchivePipeline:
         exchange: Exchange,
         notes: tuple[tuple[str, str], ...] = (),
         noarchive: bool = False,
-    ) -> None:
-        """Write an exchange down, unless its server asks not to; return when it is safe."""
+    ) -> Source | None:
+        """Write an exchange down, unless its server asks not to; return where, when it is safe."""
         if noarchive or self._forbids(exchange):
             self.crawler.stats.inc_value("archive/left_out/noarchive")
-            return
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            return None
+        done: asyncio.Future[Source] = asyncio.get_running_loop().create_future()
         if len(exchange.body) < _LARGE:
             self._gather(Entry(exchange, notes), done)
         else:
             self._waiting.append((Entry(exchange, notes), done))
             self._write()
-        await done
+        return await done
 
-    def _gather(self, entry: Entry, done: asyncio.Future[None]) -> None:
+    def _gather(self, entry: Entry, done: asyncio.Future[Source]) -> None:
         """Have a small page packed with those that come after it."""
         self._gathered.append((entry, done))
         self._gathered_bytes += len(entry.exchange.body)
@@ -130,10 +130,11 @@ class ArchivePipeline:
             self._timer.cancel()
         gathered, self._gathered, self._gathered_bytes = self._gathered, [], 0
         for entry, done in gathered:
-            if packed := self.archive.pack(entry):
+            packed = self.archive.pack(entry)
+            if isinstance(packed, Packed):
                 self._waiting.append((packed, done))
             elif not done.done():
-                done.set_result(None)
+                done.set_result(packed)
         self._write()
 
     def _forbids(self, exchange: Exchange) -> bool:
@@ -153,13 +154,16 @@ class ArchivePipeline:
         waiters = [waiter for _, waiter in written]
         writing.add_done_callback(lambda done: self._written(waiters, done))
 
-    def _written(self, waiters: list[asyncio.Future[None]], done: asyncio.Future[None]) -> None:
+    def _written(
+        self, waiters: list[asyncio.Future[Source]], done: asyncio.Future[list[Source]]
+    ) -> None:
         error = done.exception()
-        for waiter in waiters:
+        sources = [] if error else done.result()
+        for number, waiter in enumerate(waiters):
             if waiter.done():  # whoever waited for it was cancelled
                 continue
             if error is None:
-                waiter.set_result(None)
+                waiter.set_result(sources[number])
             else:
                 waiter.set_exception(error)
         self._is_writing = False

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter, deque
+from collections import deque
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple, cast
-
-from rdfaspider.items import Page
-from rdfaspider.urls import normalise
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from scrapy.statscollectors import StatsCollector
-
     from rdfaspider.archive.answers import Answer
-    from rdfaspider.pipelines.extract import ExtractPipeline
-    from rdfaspider.pipelines.filter import FilterPipeline
+    from rdfaspider.pipelines.reading import Reading, Tally
     from rdfaspider.pipelines.store import StorePipeline
 
 # Pages, and bytes of them, that are read at the same time.
@@ -27,16 +21,6 @@ _PAGES = 64
 _BYTES = 1 << 26
 # Seconds between two notes of how far it has come.
 _NOTED = 1.0
-
-
-class Tally(Counter[str]):
-    """Counts as the pipelines do in a crawl."""
-
-    def inc_value(self, key: str, count: int = 1) -> None:
-        self[key] += count
-
-    def as_stats(self) -> StatsCollector:
-        return cast("StatsCollector", self)
 
 
 class Position(NamedTuple):
@@ -76,18 +60,11 @@ class Bookmark:
 class Replay:
     """Extracts, filters and stores pages, several at a time; of one URL the later page wins."""
 
-    def __init__(
-        self,
-        extract: ExtractPipeline,
-        filters: FilterPipeline,
-        store: StorePipeline,
-        tally: Tally,
-    ) -> None:
-        self.extract = extract
-        self.filters = filters
+    def __init__(self, reading: Reading, store: StorePipeline, tally: Tally) -> None:
+        self.reading = reading
         self.store = store
         self.tally = tally
-        self._reading: dict[str, asyncio.Task[None]] = {}
+        self._under_way: dict[str, asyncio.Task[None]] = {}
         self._bytes = 0
 
     async def run(
@@ -98,7 +75,7 @@ class Replay:
     ) -> None:
         """Read all answers; what is noted in the bookmark is stored."""
         under_way: deque[tuple[Position, asyncio.Task[None]]] = deque()
-        await self.extract.open_spider()
+        await self.reading.extract.open_spider()
         try:
             next_note = monotonic() + _NOTED
             for position, answer in answers:
@@ -117,16 +94,16 @@ class Replay:
             for _, task in under_way:
                 task.cancel()
             await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
-            await self.extract.close_spider()
+            await self.reading.extract.close_spider()
         await asyncio.to_thread(self.store.sink.close)
         bookmark.remove()
 
     async def _begin(self, answer: Answer) -> asyncio.Task[None]:
-        if earlier := self._reading.get(answer.url):
+        if earlier := self._under_way.get(answer.url):
             await asyncio.wait([earlier])
         self._bytes += len(answer.body)
         task = asyncio.create_task(self._read(answer))
-        self._reading[answer.url] = task
+        self._under_way[answer.url] = task
         return task
 
     async def _read(self, answer: Answer) -> None:
@@ -134,25 +111,15 @@ class Replay:
             await self._store(answer)
         finally:
             self._bytes -= len(answer.body)
-            if self._reading.get(answer.url) is asyncio.current_task():
-                del self._reading[answer.url]
+            if self._under_way.get(answer.url) is asyncio.current_task():
+                del self._under_way[answer.url]
 
     async def _store(self, answer: Answer) -> None:
         try:
-            url = normalise(answer.url)
-        except ValueError:
+            page = await self.reading.read(answer)
+        except ValueError:  # of its URL
             self.tally["skipped/unreadable"] += 1
             return
-        page = Page(
-            url,
-            0,
-            content_type=answer.content_type,
-            robots_header=answer.robots,
-            body=answer.body,
-            status=answer.status,
-            fetched=answer.fetched,
-        )
-        page = self.filters.process_item(await self.extract.process_item(page))
         if not page.is_read:
             self.tally[f"failed/{page.reason}"] += 1
             return

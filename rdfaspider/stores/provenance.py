@@ -8,6 +8,15 @@ and writing the same fetch twice changes nothing:
         prov:endedAtTime "…" ; http:statusCodeValue 200 ; dcterms:extent 2 (quads) ;
         prov:wasAssociatedWith <urn:rdfaspider:VERSION> ; dcterms:isPartOf <the crawl's graph> ;
         dc:subject "food/baking" (each topic of the page, where there is a topics file) .
+
+If its answer was archived, the page's graph leads to the record (docs/archive.md):
+
+    <page graph> prov:wasDerivedFrom <urn:uuid:…> .
+    <urn:uuid:…> a prov:Entity ; prov:generatedAtTime "…" ; archive:file "NAME.warc.gz" ;
+        archive:offset 1234 ; archive:length 567 ; archive:digest "sha1:…" .
+
+Then the activity is named by the record and by what came of it. So whoever reads the record again and finds
+the same tells the same, and another version that finds more tells of an activity of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +33,7 @@ from rdfaspider import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from rdfaspider.items import Page
+    from rdfaspider.items import Page, Source
 
 CRAWL = "urn:rdfaspider:crawl:"
 PROV = "http://www.w3.org/ns/prov#"
@@ -34,6 +43,9 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 _STATUS = NamedNode("http://www.w3.org/2011/http#statusCodeValue")
 _TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 _INTEGER = NamedNode(_XSD + "integer")
+_ARCHIVE = "urn:rdfaspider:archive:"
+_DERIVED = PROV + "wasDerivedFrom"
+_FROM_RECORD = re.compile(rb"<([^>]*)> <" + re.escape(_DERIVED).encode() + rb"> (\S+)")
 _GENERATED = re.compile(rb"(\S+) <" + re.escape(PROV).encode() + rb"generated> <([^>]*)>")
 
 
@@ -44,34 +56,65 @@ def crawl_graph(name: str) -> str:
 
 def provenance(page: Page, graph: str, crawl: str, now: float) -> list[Quad]:
     """Return the provenance of a page whose quads are in `graph`; `now` stands in for an unknown time."""
-    moment = datetime.fromtimestamp(page.fetched or now, UTC).isoformat(timespec="milliseconds")
-    label = blake2b(f"{crawl} {graph} {moment}".encode(), digest_size=16).hexdigest()
+    source = page.source
+    moment = _time((source.date if source else 0.0) or page.fetched or now)
+    what = f"{source.identity} {__version__} {page.quad_count}" if source else moment.value
+    label = blake2b(f"{crawl} {graph} {what}".encode(), digest_size=16).hexdigest()
     fetch, context = NamedNode(f"urn:rdfaspider:fetch:{label}"), NamedNode(crawl)
     facts: list[tuple[NamedNode, NamedNode | Literal]] = [
         (_TYPE, NamedNode(PROV + "Activity")),
         (NamedNode(PROV + "generated"), NamedNode(graph)),
         (NamedNode(PROV + "used"), NamedNode(f"urn:sha256:{sha256(page.body).hexdigest()}")),
-        (
-            NamedNode(PROV + "endedAtTime"),
-            Literal(moment, datatype=NamedNode(_XSD + "dateTime")),
-        ),
+        (NamedNode(PROV + "endedAtTime"), moment),
         (NamedNode(PROV + "wasAssociatedWith"), NamedNode(f"urn:rdfaspider:{__version__}")),
-        (NamedNode(DCTERMS + "extent"), Literal(str(page.quad_count), datatype=_INTEGER)),
+        (NamedNode(DCTERMS + "extent"), _integer(page.quad_count)),
         (NamedNode(DCTERMS + "isPartOf"), context),
     ]
     if page.status:
-        facts.append((_STATUS, Literal(str(page.status), datatype=_INTEGER)))
+        facts.append((_STATUS, _integer(page.status)))
     facts += [(_SUBJECT, Literal(name)) for name in page.topics]
-    return [Quad(fetch, predicate, value, context) for predicate, value in facts]
+    quads = [Quad(fetch, predicate, value, context) for predicate, value in facts]
+    return quads + _about_record(source, graph, context) if source else quads
+
+
+def _about_record(source: Source, graph: str, context: NamedNode) -> list[Quad]:
+    record = NamedNode(source.identity)
+    facts: list[tuple[NamedNode, NamedNode | Literal]] = [
+        (_TYPE, NamedNode(PROV + "Entity")),
+        (NamedNode(_ARCHIVE + "file"), Literal(source.filename)),
+    ]
+    if source.date:
+        facts.append((NamedNode(PROV + "generatedAtTime"), _time(source.date)))
+    if source.digest:
+        facts.append((NamedNode(_ARCHIVE + "digest"), Literal(source.digest)))
+    if source.length:
+        facts.append((NamedNode(_ARCHIVE + "offset"), _integer(source.offset)))
+        facts.append((NamedNode(_ARCHIVE + "length"), _integer(source.length)))
+    quads = [Quad(record, predicate, value, context) for predicate, value in facts]
+    return [*quads, Quad(NamedNode(graph), NamedNode(_DERIVED), record, context)]
+
+
+def _time(seconds: float) -> Literal:
+    moment = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return Literal(moment, datatype=NamedNode(_XSD + "dateTime"))
+
+
+def _integer(number: int) -> Literal:
+    return Literal(str(number), datatype=_INTEGER)
 
 
 def removal_of_fetches(graphs: Iterable[str]) -> str:
     """Return a SPARQL Update that removes the provenance of pages."""
-    return f"""DELETE {{ GRAPH ?crawl {{ ?fetch ?p ?o }} }} WHERE {{
-  VALUES ?page {{ {" ".join(f"<{graph}>" for graph in graphs)} }}
-  GRAPH ?crawl {{ ?fetch <{PROV}generated> ?page . ?fetch ?p ?o }}
-  FILTER(STRSTARTS(STR(?crawl), "{CRAWL}"))
-}}"""
+    pages = f"VALUES ?page {{ {' '.join(f'<{graph}>' for graph in graphs)} }}"
+    is_crawl = f'FILTER(STRSTARTS(STR(?crawl), "{CRAWL}"))'
+    return " ;\n".join(
+        f"DELETE {{ GRAPH ?crawl {{ {what} }} }} WHERE {{ {pages} GRAPH ?crawl {{ {where} }} {is_crawl} }}"
+        for what, where in (
+            ("?record ?p ?o", f"?page <{_DERIVED}> ?record . ?record ?p ?o"),
+            (f"?page <{_DERIVED}> ?record", f"?page <{_DERIVED}> ?record"),
+            ("?fetch ?p ?o", f"?fetch <{PROV}generated> ?page . ?fetch ?p ?o"),
+        )
+    )
 
 
 def without_fetches(lines: Iterable[bytes], is_removed: Callable[[str], bool]) -> list[bytes]:
@@ -80,4 +123,7 @@ def without_fetches(lines: Iterable[bytes], is_removed: Callable[[str], bool]) -
     gone = {
         found[1] for found in map(_GENERATED.match, kept) if found and is_removed(found[2].decode())
     }
+    for found in map(_FROM_RECORD.match, kept):
+        if found and is_removed(found[1].decode()):
+            gone |= {found[2], b"<%b>" % found[1]}
     return [line for line in kept if line.partition(b" ")[0] not in gone] if gone else kept

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import warnings
 from pathlib import Path
 
 import pytest
 
 from rdfaspider.archive.index import captures_in
 from rdfaspider.archive.reader import files_of
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of parts of its own
+    from fastwarc.warc import ArchiveIterator as FastWarc
+    from fastwarc.warc import WarcRecordType
 
 CACHE = Path(__file__).parents[2] / ".cache"
 
@@ -44,8 +50,19 @@ def compare_with_cdxj_indexer(archive: Path) -> None:
     assert sorted(printed.splitlines(keepends=True)) == sorted(ours)
 
 
+def validate_by_fastwarc(archive: Path) -> None:
+    """Have FastWARC read every record to its end, and verify the digests that there are."""
+    for path in files_of(archive):
+        with path.open("rb") as file:
+            for record in FastWarc(file, parse_http=True):
+                if record.record_type == WarcRecordType.response:
+                    assert record.verify_payload_digest()
+                record.reader.consume()
+
+
 def validate(archive: Path) -> None:
-    """Ask all that validate WARC files: warcio, jwarc, and cdxj-indexer for the index."""
+    """Ask all that validate WARC files: FastWARC, warcio, jwarc, and cdxj-indexer for the index."""
+    validate_by_fastwarc(archive)
     said(tool("warcio"), "check", *map(str, files_of(archive)))
     validate_by_jwarc(archive)
     compare_with_cdxj_indexer(archive)

@@ -22,11 +22,11 @@ from rdfaspider.archive.index import captures_in, look_up
 from rdfaspider.archive.members import pack
 from rdfaspider.archive.reader import files_of, read
 from rdfaspider.archive.records import digest, records_of
+from tests.archive.judges import validate_by_fastwarc
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of parts of its own
     from fastwarc.warc import ArchiveIterator as FastWarc
-    from fastwarc.warc import WarcRecordType
 
 BODY = b"<p>Some words that are long enough to be worth a reference.</p>" * 10
 
@@ -74,11 +74,7 @@ def is_valid(archive: Path, capsys: pytest.CaptureFixture[str]) -> bool:
     capsys.readouterr()
     code = Checker(Command).process_all()
     assert "digest not present" not in capsys.readouterr().out.replace("no digest to check", "")
-    for path in files_of(archive):
-        with path.open("rb") as file:
-            for record in FastWarc(file, parse_http=True):
-                if record.record_type == WarcRecordType.response:
-                    assert record.verify_payload_digest()
+    validate_by_fastwarc(archive)
     return not code
 
 
@@ -93,7 +89,8 @@ def test_a_response_is_read_back_by_others(
     headers: list[tuple[bytes, bytes]], body: bytes, version: str
 ) -> None:
     given = exchange(body=body, headers=tuple(headers), version=version)
-    data = b"".join(map(pack, records_of(given, digest(body), None, (), request=True)))
+    _, written = records_of(given, digest(body), None, (), request=True)
+    data = b"".join(map(pack, written))
     kinds = []
     for record in ArchiveIterator(io.BytesIO(data), no_record_parse=True):
         block = record.raw_stream.read()
@@ -240,10 +237,17 @@ def test_a_page_that_had_its_record_at_a_kill_gets_no_second(tmp_path: Path) -> 
     for _ in range(3):
         Archive(tmp_path)  # which is killed before it has fetched anything
     archive = Archive(tmp_path)
-    archive.put(entries(3))
+    sources = archive.put(entries(3))
     changed = exchange("http://site.test/1", BODY + b"changed")
     archive.put([Entry(changed), Entry(changed)])
     archive.close()
+    assert [resumed.date for resumed in sources[:2]] == [1_800_000_000] * 2
+    assert len({source.identity for source in sources}) == 3
+    for source in sources:
+        data = (tmp_path / source.filename).read_bytes()
+        text = gzip.decompress(data[source.offset : source.offset + source.length])
+        assert b"WARC-Record-ID: <%b>" % source.identity.encode() in text
+        assert b"WARC-Payload-Digest: %b" % source.digest.encode() in text
     urls = [capture.url[-1] for capture in captures_in(tmp_path)]
     assert sorted(urls) == ["0", "1", "1", "1", "2"]
     assert archive.counters["resumed"] == 2

@@ -60,13 +60,30 @@ def test_a_long_block_is_cut() -> None:
     "bad",
     [
         record(b"short", size=50),
+        record(b"longer than it says", size=3),
         record(b"x", size=10**30),
         b"WARC/1.0\r\nContent-Length: -1\r\n\r\n",
         b"WARC/1.0\r\nContent-Length: " + b"9" * 6_000 + b"\r\n\r\n",
+        b"WARC/1.0\r\nContent-Length: \0\r\n\r\n",
         b"WARC/1.0\r\nX: " + b"x" * 5_000_000,
+        b"WARC/1.0\r\n" + b"X: x\r\n" * 1_000_000,
+        b"WARC/1.0\r\n" + b"\0" * 1_000_000,
         b"nonsense",
+        b"\0" * 99,
     ],
-    ids=["fewer bytes", "huge", "negative", "long number", "endless", "nonsense"],
+    ids=[
+        "fewer bytes",
+        "more bytes",
+        "huge",
+        "negative",
+        "long number",
+        "no number",
+        "endless header",
+        "endless headers",
+        "zeros in headers",
+        "nonsense",
+        "zeros",
+    ],
 )
 def test_a_bad_member_costs_only_itself(bad: bytes) -> None:
     data = MEMBERS[0] + gzip.compress(bad) + MEMBERS[1]
@@ -77,8 +94,15 @@ def test_a_bad_member_costs_only_itself(bad: bytes) -> None:
 
 @pytest.mark.parametrize(
     "tail",
-    [MEMBERS[1][:-12], b"\x1f\x8bnonsense", b"nonsense", b"\0" * 99],
-    ids=["half", "broken", "nonsense", "zeros"],
+    [
+        MEMBERS[1][:-12],
+        MEMBERS[1][:-4],
+        MEMBERS[1][:-8] + bytes(8),
+        b"\x1f\x8bnonsense",
+        b"nonsense",
+        b"\0" * 99,
+    ],
+    ids=["half", "no end", "wrong checksum", "broken", "nonsense", "zeros"],
 )
 def test_a_torn_end_is_counted(tail: bytes) -> None:
     found, counts = read(MEMBERS[0] + tail)
@@ -93,6 +117,36 @@ def test_damage_anywhere_ends_without_an_error() -> None:
         broken[place] ^= 0xFF
         found, _ = read(bytes(broken))
         assert len(found) <= len(BLOCKS)
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+@pytest.mark.parametrize("line", [b"x" * 100, b"X: x\r\n" * 20], ids=["line", "lines"])
+def test_headers_without_an_end_take_no_memory(line: bytes, is_packed: bool) -> None:
+    class Endless(io.RawIOBase):
+        """Gives a record of 200 MB of headers."""
+
+        left = 200_000_000
+        packer = zlib.compressobj(1, wbits=31)
+        first = b"WARC/1.0\r\n"
+
+        def read(self, size: int = -1) -> bytes:
+            given, self.first = self.first, b""
+            while self.left > 0 and not given:
+                data = line * 10_000
+                self.left -= len(data)
+                given = self.packer.compress(data) if is_packed else data
+            return given
+
+    endless = Endless()
+    if is_packed:
+        endless.first = endless.packer.compress(endless.first)
+    counts: Counter[str] = Counter()
+    tracemalloc.start()
+    assert [*read_records(endless, 1_000, counts)] == []  # type: ignore[arg-type]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert counts == {"damaged": 1} and endless.left <= 0
+    assert peak < 8 << 20
 
 
 def test_a_bomb_takes_no_memory() -> None:

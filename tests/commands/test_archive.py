@@ -95,6 +95,85 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     assert words in done.stderr and done.stderr.count("\n") == 1
 
 
+SAID = "<p property='http://example.org/p'>{}</p>"
+
+
+@pytest.fixture
+def days(tmp_path: Path) -> None:
+    """Fill the archive with a page that says another day's number on three days, and with what is no page."""
+    archive = Archive(tmp_path / "crawl" / "archive")
+    for day in (0, 1, 10):
+        body = (SAID.format(day) + "x" * 300).encode()
+        archive.put([Entry(exchange("a", body, NOVEMBER_30 + day * DAY))])
+    copy = (SAID.format(0) + "x" * 300).encode()
+    archive.put([Entry(exchange("copy", copy, NOVEMBER_30))])
+    kept = exchange("missing", b"none", NOVEMBER_30)
+    archive.put([Entry(kept._replace(status=404))])
+    image = ((b"Content-Type", b"image/png"),)
+    archive.put([Entry(exchange("image", b"x", NOVEMBER_30)._replace(headers=image))])
+    hidden = b"<meta name=robots content=noindex>" + SAID.format("no").encode()
+    archive.put([Entry(exchange("hidden", hidden, NOVEMBER_30))])
+    archive.put([Entry(exchange("damaged", b"no gzip", NOVEMBER_30, b"gzip"))])
+    archive.close()
+    assert archive.counters["revisits"] == 1
+
+
+NOVEMBER_30 = 1_795_996_800  # the first second of 2026-11-30
+
+
+@pytest.mark.parametrize(
+    ("date", "name", "said"),
+    [
+        ("", "a", "10"),
+        ("2026", "a", "0"),
+        ("2026-11-30", "a", "0"),
+        ("2026-12-01", "a", "1"),
+        ("2026-12-05 12", "a", "1"),
+        ("2026-12-05 13", "a", "10"),
+        ("20261130120001", "a", "1"),
+        ("2030-01-01", "a", "10"),
+        ("", "copy", "0"),
+    ],
+)
+@pytest.mark.usefixtures("days")
+def test_the_graph_of_a_page_is_that_of_the_nearest_date(
+    scrapy: Scrapy, date: str, name: str, said: str
+) -> None:
+    url = f"http://site.test/{name}"
+    done = scrapy("archive", "--quads", *(["--date", date] if date else []), url)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f'<{url}> <http://example.org/p> "{said}" <{url}> .\n'
+
+
+@pytest.mark.usefixtures("days")
+def test_the_graph_is_made_by_the_settings_as_they_are_now(scrapy: Scrapy) -> None:
+    url, rule = "http://site.test/a", '["p: * <http://example.org/p> *"]'
+    assert scrapy("archive", "--quads", url, FILTER_DROP=rule).stdout == ""
+    assert scrapy("archive", "--quads", url, EXTRACT_FORMATS="jsonld").stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["missing"], "was answered with the status 404 on 20261130000000"),
+        (["image"], "is no page but image/png"),
+        (["hidden"], "says noindex, so there is no graph of it"),
+        (["damaged"], "cannot be unpacked"),
+        (["none"], "is not in the archive"),
+        (["a", "--date", "2026-13-99"], "is no date"),
+        (["a", "--date", "20261"], "is no date"),
+    ],
+)
+@pytest.mark.usefixtures("days")
+def test_why_there_is_no_graph_is_said_in_a_sentence(
+    scrapy: Scrapy, arguments: list[str], words: str
+) -> None:
+    name, *options = arguments
+    done = scrapy("archive", "--quads", f"http://site.test/{name}", *options)
+    assert done.returncode == 1 and not done.stdout
+    assert words in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_a_sound_archive_has_no_fault(scrapy: Scrapy, archive: Path) -> None:
     done = scrapy("archive", "--check")
     assert done.returncode == 0

@@ -7,11 +7,12 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad
 
-from rdfaspider.items import Page
+from rdfaspider.items import Page, Source
 from rdfaspider.stores import PageStore, open_store
 from rdfaspider.stores.provenance import crawl_graph, provenance
 from rdfaspider.stores.selection import TYPE, Selection
@@ -28,6 +29,7 @@ A, B, PORT, OTHER, SECURE = (
 # As it was called before passwords were left out of names.
 OLD = "http://me:secret@site.test/d"
 CRAWL = crawl_graph("this one")
+FACTS = 15  # of a fetch and of the record of its answer
 
 
 def page(graph: str) -> list[Quad]:
@@ -49,7 +51,10 @@ PAGES = (A, B, PORT, OTHER, SECURE, OLD)
 
 
 def fetch(graph: str, at: float = 1.0) -> list[Quad]:
-    return provenance(Page(graph, 0, status=200, fetched=at), graph, CRAWL, at)
+    """Return what is known of a fetch whose answer was archived."""
+    identity = uuid5(NAMESPACE_URL, f"{graph} {at}").urn
+    source = Source(identity, "a.warc.gz", 5, 7, "sha1:A", at)
+    return provenance(Page(graph, 0, status=200, source=source), graph, CRAWL, at)
 
 
 @pytest.fixture(params=KINDS)
@@ -114,8 +119,8 @@ def test_what_is_meant_is_found_once(
 
 
 def test_everything_is_meant_when_nothing_is_said(store: PageStore) -> None:
-    assert len(list(store.select(Selection()))) == len(PAGES) * (6 + 8)
-    sizes = {graph: 6 for graph in PAGES} | {CRAWL: 8 * len(PAGES)}
+    assert len(list(store.select(Selection()))) == len(PAGES) * (6 + FACTS)
+    sizes = {graph: 6 for graph in PAGES} | {CRAWL: FACTS * len(PAGES)}
     assert dict(store.sizes(Selection())) == sizes
 
 
@@ -140,9 +145,9 @@ def test_a_removed_page_leaves_nothing_behind(url: str) -> None:
         assert shape(list(pages)) == expected(rest, *range(6))
         told = [quad.subject for quad in store.quads() if quad.graph_name == NamedNode(CRAWL)]
         assert set(told) == {quad.subject for graph in rest for quad in fetch(graph)}
-        assert len(told) == 8 * len(rest)
+        assert len(told) == FACTS * len(rest)
     with open_store(url) as reopened:
-        assert reopened.count() == len(rest) * (6 + 8)
+        assert reopened.count() == len(rest) * (6 + FACTS)
         reopened.replace(B, page(B)[:2])
         assert dict(reopened.sizes(Selection.of(pages=[B]))) == {B: 2}
 
@@ -177,7 +182,7 @@ def test_a_removal_that_is_killed_leaves_whole_pages_and_can_be_done_again(tmp_p
     assert remover.exitcode == -signal.SIGKILL
     with open_store(path) as store:
         left = dict(store.sizes(Selection()))
-        assert left == {graph: 6 for graph in MANY[1000:]} | {CRAWL: 8 * 500}
+        assert left == {graph: 6 for graph in MANY[1000:]} | {CRAWL: FACTS * 500}
         store.remove(MANY)
         assert store.count() == 0
 

@@ -1,20 +1,22 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import Any
+from uuid import UUID
 
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
 from rdfaspider import __version__
-from rdfaspider.items import Page
+from rdfaspider.items import Page, Source
 from rdfaspider.stores.provenance import crawl_graph, provenance
 
 URL = "http://site.test/a"
 
 
-def page(**facts: float) -> Page:
+def page(**facts: Any) -> Page:
     node = NamedNode(URL)
     quads = [Quad(node, NamedNode("http://schema.org/name"), Literal("x"), node)]
-    page = Page(URL, 0, body=b"body", **facts)  # type: ignore[arg-type]
+    page = Page(URL, 0, body=b"body", **facts)
     page.quads = quads
     return page
 
@@ -33,6 +35,48 @@ def test_a_fetch_tells_when_what_and_by_whom() -> None:
             prov:wasAssociatedWith <urn:rdfaspider:{__version__}> ; dcterms:isPartOf ?crawl ;
             <http://www.w3.org/2011/http#statusCodeValue> 200 }} }}"""
     )
+
+
+SOURCE = Source(f"urn:uuid:{UUID(int=1)}", "a.warc.gz", 5, 7, "sha1:ABC", 86400.0)
+
+
+def test_a_graph_leads_to_the_record_of_its_answer() -> None:
+    store = Store()
+    facts = page(status=200, fetched=86401.5, source=SOURCE)
+    store.extend(provenance(facts, URL, crawl_graph("x"), now=0.0))
+    assert store.query(
+        f"""PREFIX prov: <http://www.w3.org/ns/prov#> PREFIX archive: <urn:rdfaspider:archive:>
+        PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+        ASK {{ GRAPH ?crawl {{
+            <{URL}> prov:wasDerivedFrom <{SOURCE.identity}> .
+            <{SOURCE.identity}> a prov:Entity ; archive:file "a.warc.gz" ; archive:offset 5 ;
+                archive:length 7 ; archive:digest "sha1:ABC" ;
+                prov:generatedAtTime "1970-01-02T00:00:00.000+00:00"^^xsd:dateTime .
+            ?fetch prov:generated <{URL}> ;
+                prov:endedAtTime "1970-01-02T00:00:00.000+00:00"^^xsd:dateTime }} }}"""
+    )
+
+
+def test_a_record_that_is_read_again_tells_the_same_unless_more_is_found() -> None:
+    crawl = crawl_graph("x")
+    first = set(provenance(page(fetched=1.0, source=SOURCE), URL, crawl, now=5.0))
+    again = set(provenance(page(fetched=2.0, source=SOURCE), URL, crawl, now=6.0))
+    assert first == again
+    more = page(fetched=1.0, source=SOURCE)
+    more.nquads += more.nquads.replace(b'"x"', b'"y"')
+    activities = {
+        quad.subject
+        for quad in [*first, *provenance(more, URL, crawl, now=5.0)]
+        if quad.predicate.value.endswith("#endedAtTime")
+    }
+    assert len(activities) == 2
+
+
+def test_a_record_without_a_place_has_none() -> None:
+    source = SOURCE._replace(length=0, digest="", date=0.0)
+    facts = provenance(page(fetched=1.0, source=source), URL, crawl_graph("x"), now=0.0)
+    told = {str(quad.predicate) for quad in facts if str(quad.subject) == f"<{source.identity}>"}
+    assert not any(word in name for name in told for word in ("offset", "length", "digest", "At"))
 
 
 def test_the_same_fetch_is_told_once_and_another_one_beside_it() -> None:

@@ -1,0 +1,66 @@
+"""Makes statements of answers that were kept, by the pipelines and settings of a crawl."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self, cast
+
+from rdfaspider.extract.pool.batches import Batches
+from rdfaspider.items import Page
+from rdfaspider.pipelines.extract import ExtractPipeline, options_from
+from rdfaspider.pipelines.filter import FilterPipeline, rules_of
+from rdfaspider.urls import normalise
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+    from scrapy.statscollectors import StatsCollector
+
+    from rdfaspider.archive.answers import Answer
+
+
+class Tally(Counter[str]):
+    """Counts as the pipelines do in a crawl."""
+
+    def inc_value(self, key: str, count: int = 1) -> None:
+        self[key] += count
+
+    def as_stats(self) -> StatsCollector:
+        return cast("StatsCollector", self)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Extracts pages, and drops what the filter drops."""
+
+    extract: ExtractPipeline
+    filters: FilterPipeline
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings, tally: Tally, processes: int = 0) -> Self:
+        """Read as the crawl with these settings would, in this process or in others."""
+        options = options_from(settings)
+        # Nobody follows the links.
+        options = replace(options, anchors=False, limits=replace(options.limits, links=0))
+        pool = None
+        if processes:
+            timeout = settings.getfloat("EXTRACT_TIMEOUT")
+            memory = settings.getint("EXTRACT_MEMORY_MB")
+            pool = Batches(processes, options, timeout=timeout, memory=memory)
+        stats = tally.as_stats()
+        filters = FilterPipeline(stats, *rules_of(settings))
+        return cls(ExtractPipeline(stats, options, pool), filters)
+
+    async def read(self, answer: Answer) -> Page:
+        """Return the page of an answer with its statements; ValueError if its URL is none."""
+        page = Page(
+            normalise(answer.url),
+            0,
+            content_type=answer.content_type,
+            robots_header=answer.robots,
+            body=answer.body,
+            status=answer.status,
+            fetched=answer.fetched,
+            source=answer.source,
+        )
+        return self.filters.process_item(await self.extract.process_item(page))
