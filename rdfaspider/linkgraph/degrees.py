@@ -57,11 +57,10 @@ def _fit(values: Array, counts: Array) -> PowerLaw:
     start, total = float(values[0]), float(counts.sum())
     logarithms = float((counts * np.log(values)).sum()) / total
     exponent = _greatest(lambda s: -math.log(zeta(s, start)) - s * logarithms)
-    # The share of values below each, by the law and as counted.
-    by_law = 1.0 - np.array([zeta(exponent, value) for value in values]) / zeta(exponent, start)
+    # The share of values up to each, as counted and by the law.
     counted = np.cumsum(counts) / total
-    expected = np.append(by_law[1:], 1.0 - zeta(exponent, values[-1] + 1) / zeta(exponent, start))
-    return PowerLaw(exponent, int(start), int(total), float(np.abs(expected - counted).max()))
+    by_law = 1.0 - _zetas(exponent, values + 1.0) / zeta(exponent, start)
+    return PowerLaw(exponent, int(start), int(total), float(np.abs(by_law - counted).max()))
 
 
 def _greatest(function: Callable[[float], float]) -> float:
@@ -79,13 +78,21 @@ def _greatest(function: Callable[[float], float]) -> float:
 
 def zeta(s: float, start: float) -> float:
     """Return Hurwitz's zeta function: the sum of n to the power of -s from n = `start` on (s > 1)."""
-    end = start + 10.0
-    total = math.fsum((start + step) ** -s for step in range(10))
+    return float(_zetas(s, np.array([start]))[0])
+
+
+def _zetas(s: float, starts: Array) -> Array:
+    ends = starts + 10.0
+    total: Array = sum((starts + step) ** -s for step in range(1, 10)) + starts**-s
     # What is left, by Euler and Maclaurin.
-    tail: float = end ** (1.0 - s) / (s - 1.0) + end**-s / 2.0
-    tail += s * end ** (-s - 1.0) / 12.0
-    tail -= s * (s + 1.0) * (s + 2.0) * end ** (-s - 3.0) / 720.0
-    return total + tail
+    total += ends ** (1.0 - s) / (s - 1.0) + ends**-s / 2.0
+    term = s * ends ** (-s - 1.0)
+    total += term / 12.0
+    term = term * (s + 1.0) * (s + 2.0) / ends**2
+    total -= term / 720.0
+    term = term * (s + 3.0) * (s + 4.0) / ends**2
+    total += term / 30240.0
+    return total
 
 
 def reciprocity(outward: Rows, inward: Rows) -> float:
