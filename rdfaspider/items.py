@@ -49,11 +49,16 @@ class Content:
     nquads: bytes = b""
     predicates: list[str] = field(default_factory=list)  # of the statements, each once
     longest: int = 0  # characters of the longest object, as it is written
+    nofollow: list[str] = field(default_factory=list)  # links that the page asks not to follow
+    canonical: str = ""  # that one of the links which the page names as its canonical form
+    media: int = 0  # images, sounds and films embedded
 
 
 # The fields of Content: what robots directives call `nofollow`, and what they call `noindex`.
 LINKS = ("links", "relations", "texts")
 STATEMENTS = ("nquads", "predicates", "longest")
+# What is recorded of a page for the link graph, whatever its directives.
+BESIDE = ("nofollow", "canonical", "media")
 
 
 @dataclass(slots=True, repr=False)
@@ -92,6 +97,8 @@ class Page(Content):
     language: str = ""
     found: Mapping[str, int] = field(default_factory=dict)  # quads in the page, by format
     text: str = ""  # only if a topics file needs it
+    # A Beside (frontier/__init__.py), which the spider makes when it chooses the links to follow.
+    beside: Any = None
     topic: tuple[int, int] | None = None  # its number and score, None without a topics file
     topics: list[str] = field(default_factory=list)  # the names of all that it is about, best first
     checked: bytes = b""

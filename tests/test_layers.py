@@ -22,7 +22,7 @@ LAYERS = (
     ("simulator", "service"),
     ("frontier", "site"),
     ("focus",),
-    ("extract", "stores", "archive", "robots", "seedlist"),
+    ("extract", "stores", "archive", "linkgraph", "robots", "seedlist"),
     (
         "urls",
         "items",

@@ -177,9 +177,8 @@ def _read_page(
         with contained("text", facts):
             root = document.elements[0][3]
             facts.text = " ".join(document.text(root)[: 4 * options.text].split())[: options.text]
-    if not facts.nofollow:
-        with contained("links", facts):
-            _read_links(document, url, options, extraction)
+    with contained("links", facts):
+        _read_links(document, url, options, extraction)
     base = without_userinfo(facts.base)
     if "rdfa" in formats and rdfa.is_worth(document, options.role):
         with contained("rdfa", facts):
@@ -201,7 +200,11 @@ def _read_page(
 def _read_links(document: Document, url: str, options: Options, extraction: Extraction) -> None:
     base = extraction.facts.base
     found = anchors.links(document, base, url, options.limits.links, options.anchors)
-    extraction.links = found.urls
+    extraction.canonical, extraction.media = found.canonical, found.media
+    if extraction.facts.nofollow:  # it asks so for all
+        extraction.nofollow = [*found.urls, *found.nofollow]
+        return
+    extraction.links, extraction.nofollow = found.urls, found.nofollow
     extraction.relations = found.relations
     extraction.texts = found.texts
     extraction.facts.cuts.update(found.cuts)

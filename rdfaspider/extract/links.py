@@ -2,14 +2,15 @@
 
 Links are the @href of ``a`` and ``area``, the @src of ``iframe`` and ``frame``, and the @href of
 ``link`` elements that lead to a page or to data (``FOLLOWED``) rather than to a style sheet or an
-icon, and where ``meta http-equiv=refresh`` sends its reader. A link with ``rel=nofollow`` is left out
-and counted.
+icon, and where ``meta http-equiv=refresh`` sends its reader. A link with ``rel=nofollow`` is kept apart
+and counted. Embedded media are only counted.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rdfaspider.extract.document.tree import Document
@@ -37,7 +38,8 @@ FOLLOWED = frozenset(
         "up",
     )
 )
-_LINKING = frozenset(("a", "area", "frame", "iframe", "link", "meta"))
+_MEDIA = frozenset(("audio", "embed", "img", "source", "video"))
+_LINKING = frozenset(("a", "area", "frame", "iframe", "link", "meta")) | _MEDIA
 _REFRESH = re.compile(r"""[\s\d.]*+(?:[;,]\s*+|(?<=\s))url\s*+=\s*+["']?([^"']*+)""", re.IGNORECASE)
 _REFERENCE = 2_000  # characters read of what a page refreshes to
 _ANCHOR = 200  # characters kept of an anchor text
@@ -49,13 +51,18 @@ _URLS = 2_000_000  # characters of all links: a long base may make each of them 
 class Links:
     """Three parallel lists in document order, and the number of links left out by reason.
 
-    Relations and texts are there only if they were asked for.
+    Relations and texts are there only if they were asked for. ``nofollow`` has the links not to follow,
+    ``canonical`` that one of the links which is the canonical form of the page, ``media`` the number of
+    embedded ones.
     """
 
     urls: list[str] = field(default_factory=list)
     relations: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     cuts: Counter[str] = field(default_factory=Counter)
+    nofollow: list[str] = field(default_factory=list)
+    canonical: str = ""
+    media: int = 0
 
 
 def links(document: Document, base: str, page: str, limit: int, anchors: bool = True) -> Links:
@@ -69,9 +76,13 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
     except ValueError:
         return found
     seen: set[str] = set()  # references and URLs
+    unfollowed: set[str] = set()  # references
     left, room = _ANCHORS, _URLS
     for _, tag, attributes, node in document.elements:
         if tag not in _LINKING:
+            continue
+        if tag in _MEDIA:
+            found.media += "src" in attributes
             continue
         reference = _reference(tag, attributes)
         if not reference or reference in seen:
@@ -79,6 +90,9 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
         relation = attributes.get("rel", "")
         if relation and "nofollow" in relation.lower().split():
             found.cuts["nofollow"] += 1
+            if reference not in unfollowed and len(unfollowed) < limit and room > 0:
+                unfollowed.add(reference)
+                room -= _add_nofollow(found, join, reference, page)
             continue
         seen.add(reference)
         if len(found.urls) >= limit or room < 0:
@@ -89,6 +103,8 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
         except ValueError:
             found.cuts["invalid_links"] += 1
             continue
+        if tag == "link" and not found.canonical and "canonical" in relation.lower().split():
+            found.canonical = url
         if url == reference or url not in seen:
             seen.add(url)
             room -= len(url)
@@ -99,6 +115,16 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
                 found.relations.append(relation)
                 found.texts.append(" ".join(text[: 4 * _ANCHOR].split())[:_ANCHOR])
     return found
+
+
+def _add_nofollow(found: Links, join: Callable[[str], str], reference: str, page: str) -> int:
+    """Add a link not to follow; return how long it is."""
+    try:
+        url = as_linked(join(reference), page)
+    except ValueError:
+        return 0
+    found.nofollow.append(url)
+    return len(url)
 
 
 def _reference(tag: str, attributes: dict[str, str]) -> str | None:

@@ -19,6 +19,7 @@ The life of a URL. The modules are named in the order in which they meet it.
     (tables/postponed.py); `release` puts it back unchanged. Then its host rests.
 7.  A done page that is found again by a shorter way passes its better depth on to its links
     (tables/outlinks.py), without another fetch.
+8.  Its links stay on record by their numbers, as the link graph (tables/edges.py).
 
 A URL is unknown, waiting, in flight, or finished: done, failed or denied. These guarantees are held by tests
 over every implementation (tests/frontier/test_contract.py):
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.politeness import Experience
 
 __all__ = [
+    "Beside",
     "BranchView",
     "Counts",
     "Frontier",
@@ -108,10 +110,27 @@ class Taken:
     hops: int = 0
 
 
+class Beside(TypedDict, total=False):
+    """What a page has beside the links that are followed, for the link graph (tables/edges.py).
+
+    nofollow   links within the crawl that the page asks not to follow
+    canonical  the page that it names as its canonical form, if that is another
+    outside    how many links lead out of the crawl, by host
+    media      how many images, sounds and films are embedded
+    unlinked   how many of the last links that are taken in are not on the page: guesses, or a list of pages
+    """
+
+    nofollow: Sequence[str]
+    canonical: str
+    outside: dict[str, int]
+    media: int
+    unlinked: int
+
+
 class Ending(TypedDict, total=False):
     """How a URL ended, besides its state and its links (`Frontier.finish`).
 
-    The last two are for a shard (sharding.py): `abroad` has the page's links to other shards; their
+    `abroad` and `told` are for a shard (sharding.py): `abroad` has the page's links to other shards; their
     contexts follow those of its own links. `told` is the depth of the page when those shards received the
     links, None if they did not.
     """
@@ -124,6 +143,7 @@ class Ending(TypedDict, total=False):
     status: int
     abroad: Sequence[str]
     told: int | None
+    beside: Beside
 
 
 @dataclass(slots=True)

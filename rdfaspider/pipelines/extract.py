@@ -10,7 +10,7 @@ from scrapy.exceptions import CloseSpider, UsageError
 from rdfaspider.extract import FORMATS, Limits, Options, extract
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
 from rdfaspider.extract.rdfa.vocabulary import bundled
-from rdfaspider.items import LINKS, STATEMENTS, Page
+from rdfaspider.items import BESIDE, LINKS, STATEMENTS, Page
 from rdfaspider.signals import time_is_over
 
 if TYPE_CHECKING:
@@ -86,7 +86,11 @@ class ExtractPipeline:
         header = header_directives(page.robots_header, self.options.agent)
         noindex = extraction.facts.noindex or not header.isdisjoint(("noindex", "none"))
         nofollow = extraction.facts.nofollow or not header.isdisjoint(("nofollow", "none"))
-        page.take(extraction, (() if noindex else STATEMENTS) + (() if nofollow else LINKS))
+        page.take(
+            extraction, (() if noindex else STATEMENTS) + (() if nofollow else LINKS) + BESIDE
+        )
+        if nofollow:  # the header may ask so where the page does not
+            page.nofollow = [*extraction.links, *extraction.nofollow]
         facts = extraction.facts
         page.title, page.language, page.text = facts.title, facts.language, facts.text
         if not noindex:

@@ -15,7 +15,7 @@ from rdfaspider.signals import scope_grown
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from rdfaspider.frontier import Frontier, State, Taken
+    from rdfaspider.frontier import Ending, Frontier, State, Taken
     from rdfaspider.items import Page
     from rdfaspider.scheduler.advice import Advice
     from rdfaspider.scheduler.memory import Memory
@@ -84,18 +84,19 @@ class Outcomes:
         contexts = self._advice.contexts(page, links, places)
         if contexts:
             contexts += [0] * len(guesses)
-        self._frontier.finish(
-            taken,
-            state,
-            now,
-            links + guesses,
-            depth_step=0 if is_redirect else 1,
-            hops=taken.hops + 1 if is_redirect else 0,
-            gain=gain,
-            contexts=contexts,
-            reason=page.reason,
-            status=page.status,
-        )
+        said: Ending = {
+            "depth_step": 0 if is_redirect else 1,
+            "hops": taken.hops + 1 if is_redirect else 0,
+            "gain": gain,
+            "contexts": contexts,
+            "reason": page.reason,
+            "status": page.status,
+        }
+        if page.beside is not None:
+            said["beside"] = page.beside
+            if guesses:
+                page.beside["unlinked"] = len(guesses)
+        self._frontier.finish(taken, state, now, links + guesses, **said)
 
     def _keep_scope(self, page: Page, targets: list[str]) -> None:
         """Store the growth of the scope, including the target of a seed that is a redirect."""

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from rdfaspider.frontier import Beside
+
 # Statuses that may be different at the next try, as may a failure without any.
 _TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524))
 
@@ -70,6 +72,7 @@ class RdfaSpider(Spider):
         self.scope = Scope(scope or "host", self.seeds.urls)
         self.filters = Filters()
         self.max_links = 0
+        self.keeps_graph = False
         self.domain_hosts: DomainHosts | None = None
         # The pages of a site share most of their links.
         self._judged = lru_cache(16_384)(self._judge)
@@ -90,6 +93,7 @@ class RdfaSpider(Spider):
         spider.given = given
         spider.filters = read_filters(crawler.settings)
         spider.max_links = crawler.settings.getint("EXTRACT_MAX_LINKS")
+        spider.keeps_graph = crawler.settings.getbool("LINKGRAPH")
         if most := crawler.settings.getint("FRONTIER_DOMAIN_HOSTS"):
             spider.domain_hosts = DomainHosts(most)
         introduce(crawler.settings, spider.seeds.urls)
@@ -213,7 +217,8 @@ class RdfaSpider(Spider):
         """Return the links of a page that the crawl may follow, in the form to fetch, and their places
         among the page's links.
 
-        A seed may have moved anywhere. If its redirects end at a page, the scope grows by that page.
+        A seed may have moved anywhere. If its redirects end at a page, the scope grows by that page. For the
+        link graph, the others are left with the page (`beside`).
         """
         is_seed = page.depth == 0
         if is_seed and page.hops and page.is_read and self.scope.grow(page.url):
@@ -222,6 +227,7 @@ class RdfaSpider(Spider):
         # Sitemaps have another limit.
         most = self.max_links if page.is_read and self.max_links else len(page.links)
         rejected: Counter[str] = Counter()
+        outside: Counter[str] = Counter()
         links: list[str] = []
         places: list[int] = []
         for place, link in enumerate(page.links):
@@ -235,12 +241,39 @@ class RdfaSpider(Spider):
                 or (reason == "domain_hosts" and host(url) == host(page.url))
             ):
                 rejected[reason] += 1
+                outside[host(url)] += 1
             else:
                 links.append(url)
                 places.append(place)
         for reason, count in rejected.items():
             self.crawler.stats.inc_value(f"urls/rejected/{reason}", count)
+        if self.keeps_graph:
+            page.beside = self._beside(page, outside)
         return links, places
+
+    def _beside(self, page: Page, outside: Counter[str]) -> Beside:
+        """Return what a page has beside the links to follow; `outside` counts those that are rejected."""
+        beside: Beside = {}
+        if page.reason == "sitemap":
+            beside["unlinked"] = len(page.links)
+            return beside
+        nofollow = []
+        for url, reason in map(self._judged, page.nofollow):
+            if reason:
+                outside[host(url)] += 1
+            else:
+                nofollow.append(url)
+        if nofollow:
+            beside["nofollow"] = nofollow
+        if page.canonical:
+            url, reason = self._judged(page.canonical)
+            if not reason and url != page.url:
+                beside["canonical"] = url
+        if outside:
+            beside["outside"] = dict(outside)
+        if page.media:
+            beside["media"] = page.media
+        return beside
 
     def may_follow(self, url: str) -> bool:
         """Tell whether a URL that nobody linked to is within the crawl."""

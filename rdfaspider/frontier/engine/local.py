@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from rocksdict import WriteBatch
 
-    from rdfaspider.frontier import Hooks, HostView, State
+    from rdfaspider.frontier import Beside, Hooks, HostView, State
     from rdfaspider.frontier.politeness import Experience
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.outbox import Owed
@@ -55,6 +55,7 @@ class LocalFrontier:
     window      width of the order's window, if it has one; None keeps that of the crawl
     ranking     what comes first in that window; None keeps that of the crawl
     shard       its number in the crawl, and the number of shards (sharding.py)
+    linkgraph   whether the links of pages are kept (tables/edges.py)
     now         the time of opening
     """
 
@@ -69,6 +70,7 @@ class LocalFrontier:
         window: int | None = None,
         ranking: str | None = None,
         shard: Sequence[int] = (0, 1),
+        linkgraph: bool = True,
         now: float = 0.0,
     ) -> None:
         if order not in ORDERS:
@@ -78,6 +80,7 @@ class LocalFrontier:
         self.order = order
         self.shard = Shard(*shard)
         self._lease = lease
+        self._keeps_graph = linkgraph
         self._now = now
         try:
             self._load(politeness or Politeness(), limits or FrontierLimits(), window, ranking)
@@ -104,7 +107,7 @@ class LocalFrontier:
         self._urls = Urls(self._database, self._order)
         self.trie = self._urls.trie
         parts = (self._urls, self._schedule, self._queue, self._order, self.limits, self.shard)
-        self._sieve = Sieve(self._database, *parts)
+        self._sieve = Sieve(self._database, *parts, keeps_graph=self._keeps_graph)
         is_new = self._database.meta.get(b"clean") is None
         # Lends turns of servers to pages of other shards.
         self.lending = Lending(self._schedule, self._lease, -math.inf if is_new else self._now)
@@ -245,6 +248,7 @@ class LocalFrontier:
         status: int = 0,
         abroad: Sequence[str] = (),
         told: int | None = None,
+        beside: Beside | None = None,
     ) -> None:
         if not self._leases.holds(taken):
             return
@@ -257,7 +261,7 @@ class LocalFrontier:
         key = self._urls.end(batch, host, taken, state, hint, Failure(now, status, reason))
         if state == "done":
             self._order.learn(host, key, taken.hint, gain)
-            self._sieve.take_in(batch, taken, own, others, depth_step, contexts, hops)
+            self._sieve.take_in(batch, taken, own, others, depth_step, contexts, hops, beside or {})
             is_news = told is None or told > taken.depth
             depth = taken.depth + depth_step
             if is_news and self._sieve.is_within(depth, others):

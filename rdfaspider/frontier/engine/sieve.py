@@ -9,7 +9,7 @@ order they were found (guarantee G6).
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import repeat
+from itertools import count, repeat
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.engine.admission import (
@@ -19,6 +19,7 @@ from rdfaspider.frontier.engine.admission import (
     within_depth,
     within_host,
 )
+from rdfaspider.frontier.tables.edges import Edges, rest_of
 from rdfaspider.frontier.tables.inbox import Inbox
 from rdfaspider.frontier.tables.outbox import Outbox
 from rdfaspider.frontier.tables.outlinks import Outlinks
@@ -31,6 +32,7 @@ from rdfaspider.frontier.tables.trie import (
     POSTPONED,
     WAITING,
     depth_of,
+    number_of,
     parts,
     unpack,
 )
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
     from rocksdict import WriteBatch
 
-    from rdfaspider.frontier import Taken
+    from rdfaspider.frontier import Beside, Taken
     from rdfaspider.frontier.engine.urls import Urls
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.orders.order import Order
@@ -65,11 +67,14 @@ class Sieve:
         order: Order,
         limits: FrontierLimits,
         shard: Shard,
+        *,
+        keeps_graph: bool,
     ) -> None:
         self.inbox = Inbox(database)
         self.outbox = Outbox(database)
         self._outlinks = Outlinks(database, self.outbox, shard)
         self._referrers = Referrers(database)
+        self._edges = Edges(database) if keeps_graph else None
         self._database = database
         self._urls = urls
         self._counters = urls.counters
@@ -102,14 +107,44 @@ class Sieve:
         depth_step: int,
         contexts: Sequence[int],
         hops: int,
+        beside: Beside,
     ) -> None:
         """Add the links of a done page to a batch; those `abroad` are only kept on record."""
-        if self.is_within(page.depth + depth_step, links):
-            own = contexts[: len(links)] if abroad else contexts
-            self.inbox.add(batch, page.depth + depth_step, links, own, page.number, hops)
+        depth, own = page.depth + depth_step, contexts[: len(links)] if abroad else contexts
+        is_within = self.is_within(depth, links)
+        if self._edges is None:
+            if is_within:
+                self.inbox.add(batch, depth, links, own, page.number, hops)
+        else:
+            self._take_in_edges(
+                batch, page.number, depth if is_within else None, links, abroad, own, hops, beside
+            )
         if page.depth > min(self.floor, self.floor_elsewhere):
             links = links + abroad
             self._outlinks.keep(batch, page.depth, page.number, depth_step, links, hops)
+
+    def _take_in_edges(
+        self,
+        batch: WriteBatch,
+        page: int,
+        depth: int | None,
+        links: list[bytes],
+        abroad: list[bytes],
+        contexts: Sequence[int],
+        hops: int,
+        beside: Beside,
+    ) -> None:
+        """Add the links of a page to the inbox and to the link graph; without a depth to the latter only."""
+        assert self._edges is not None
+        unlinked = beside.get("unlinked", 0)
+        own = max(len(links) - unlinked, 0)
+        rest = rest_of(beside, abroad if unlinked <= len(links) else (), hops)
+        if depth is None or not own:
+            self._edges.add(batch, page, links[:own], hops, rest)
+        else:
+            self.inbox.add(batch, depth, links[:own], contexts[:own], page, hops, rest)
+        if depth is not None and own < len(links):
+            self.inbox.add(batch, depth, links[own:], contexts[own:], page, hops)
 
     def is_within(self, depth: int, links: Sequence[object]) -> bool:
         """Return whether the depth of links may be within the limits; if not, count them as rejected."""
@@ -128,12 +163,23 @@ class Sieve:
             new: list[bytes] = []
             idle: list[Host] = []
             reads_hints = self._order.reads_hints
-            for key, data in zip(keys, self._urls.trie.records(keys), strict=True):
+            records = self._urls.trie.records(keys)
+            for key, data in zip(keys, records, strict=True):
                 if data is None:
                     new.append(key)
                 elif reads_hints or found[key] < depth_of(data):
                     idle += self._improve(batch, key, unpack(data), found[key])
-            idle += self._add(batch, new, found, entries)
+            first = self._counters.next_number
+            hosts, accepted = self._add(batch, new, found, entries)
+            idle += hosts
+            if self._edges is not None:
+                numbers = {
+                    key: number_of(data)
+                    for key, data in zip(keys, records, strict=True)
+                    if data is not None
+                }
+                numbers.update(zip(accepted, count(first), strict=False))
+                self._edges.add_all(batch, entries, numbers)
             self._outlinks.prune(batch, min(self.floor, self.floor_elsewhere))
             self._counters.save(batch)
             self._database.write(batch)
@@ -167,8 +213,8 @@ class Sieve:
         keys: list[bytes],
         findings: Mapping[bytes, int],
         entries: list[Entry],
-    ) -> list[Host]:
-        """Take in new URLs within the limits; return the hosts that had no work before."""
+    ) -> tuple[list[Host], list[bytes]]:
+        """Take in new URLs within the limits; return the hosts that had no work before, and the URLs."""
         accepted: list[bytes] = []
         idle: list[Host] = []
         first, limits, reject = self._counters.next_number, self._limits, self._counters.reject
@@ -191,7 +237,7 @@ class Sieve:
             if place < len(accepted) and accepted[place] == key:
                 host = self._hosts.known(key)
                 self._urls.mark_target(batch, host, key, findings[key], first + place, hops)
-        return idle
+        return idle, accepted
 
     def _create(self, key: bytes) -> Host:
         host = self._hosts.create(key, self._counters.next_host)

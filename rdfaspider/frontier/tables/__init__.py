@@ -9,6 +9,7 @@ outlinks.py   links of finished pages, while a shorter way to the page may be fo
 outbox.py     links not yet forwarded to other shards
 failures.py   why URLs failed
 referrers.py  the pages on which URLs were found
+edges.py      the links of done pages: the link graph while it grows
 
 The record of a host is packed by schedule/hosts.py, its part for politeness by politeness.py.
 """

@@ -4,7 +4,8 @@ When enough have gathered, or a caller waits for them, they are sieved against t
 order, which keeps the cost of a look-up small and constant (IRLbot's DRUM, BUbiNG's sieve).
 
 Layout: sequence number (8 bytes), number of the page (5 bytes; seeds have none) → depth (1 byte), then the
-links (`pack_links`). An entry is written with the state change that found its links, so it survives a kill.
+links (`pack_links`), then, if the links are for the link graph, an empty line and the rest of the page's
+entry there (edges.py). An entry is written with the state change that found its links, so it survives a kill.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.database import Database
 
 
+# No key is empty.
+_BREAK = b"\n\n"
+
+
 class Entry(NamedTuple):
     """Links found together, with a context for each, or none.
 
     `place` is the key on disk: a number by which entries sort (8 bytes), then the number of the page that
     has the links, the `referrer` (5 bytes); seeds have none. `hops` counts the redirects that led to the
-    links.
+    links. `beside` is what the page has beside them, None if they are not for the link graph.
     """
 
     place: bytes
@@ -35,6 +40,7 @@ class Entry(NamedTuple):
     keys: list[bytes]
     contexts: Sequence[int]
     hops: int = 0
+    beside: bytes | None = None
 
     @property
     def referrer(self) -> int | None:
@@ -52,7 +58,7 @@ class Inbox:
         self.floor = 256
         self._next = 0
         for place, value in database.inbox.pairs():
-            self._remember(Entry(place, value[0], *unpack_links(value[1:])))
+            self._remember(_entry(place, value))
             self._next = int.from_bytes(place[:8], "big") + 1
 
     def add(
@@ -63,6 +69,7 @@ class Inbox:
         contexts: Sequence[int] = (),
         referrer: int | None = None,
         hops: int = 0,
+        beside: bytes | None = None,
     ) -> None:
         """Add an entry, in the batch and in memory: the batch must be written."""
         if contexts and len(contexts) != len(keys):
@@ -73,8 +80,10 @@ class Inbox:
                 place += pack_number(referrer)
             self._next += 1
             value = bytes((depth,)) + pack_links(keys, contexts, hops)
+            if beside is not None:
+                value += _BREAK + beside
             batch.put(place, value, self._family.handle)
-            self._remember(Entry(place, depth, keys, contexts, hops))
+            self._remember(Entry(place, depth, keys, contexts, hops, beside))
 
     def empty(self, batch: WriteBatch) -> list[Entry]:
         """Remove all entries, in the batch and in memory, and return them."""
@@ -90,6 +99,13 @@ class Inbox:
         self.floor = min(self.floor, entry.depth)
 
 
+def _entry(place: bytes, value: bytes) -> Entry:
+    end = _end_of_contexts(value, 1)
+    lines, line, beside = value[end:].partition(_BREAK)
+    keys, contexts, hops = unpack_links(value[1:end] + lines)
+    return Entry(place, value[0], keys, contexts, hops, beside if line else None)
+
+
 def pack_links(keys: list[bytes], contexts: Sequence[int], hops: int) -> bytes:
     """Pack links: hops (1 byte), number of contexts (3 bytes), contexts (4 bytes each), then keys, one a
     line."""
@@ -98,7 +114,11 @@ def pack_links(keys: list[bytes], contexts: Sequence[int], hops: int) -> bytes:
 
 
 def unpack_links(data: bytes) -> tuple[list[bytes], Sequence[int], int]:
-    end = 4 + 4 * int.from_bytes(data[1:4], "big")
+    end = _end_of_contexts(data, 0)
     contexts = array("I")
     contexts.frombytes(data[4:end])
     return data[end:].split(b"\n"), contexts, data[0]
+
+
+def _end_of_contexts(data: bytes, start: int) -> int:
+    return start + 4 + 4 * int.from_bytes(data[start + 1 : start + 4], "big")

@@ -74,6 +74,11 @@ def state_of(data: bytes) -> int:
     return data[0] & _STATE
 
 
+def number_of(data: bytes) -> int:
+    """Return the number in a packed record."""
+    return int.from_bytes(data[3:8], "big")
+
+
 def depth_of(data: bytes) -> int:
     """Return the depth in a packed record."""
     return data[1]

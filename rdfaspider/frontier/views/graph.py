@@ -1,0 +1,164 @@
+"""The link graph of a crawl: built from its frontiers when they have changed, with what is computed of it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+
+from rdfaspider.frontier.views.links import LinkReader
+from rdfaspider.linkgraph.compact import Compaction
+from rdfaspider.linkgraph.graph import Graph, read_about
+from rdfaspider.linkgraph.hosts import HostLinks, host_links, host_rank, host_sums
+from rdfaspider.linkgraph.ranks import Power, hits, pagerank
+from rdfaspider.linkgraph.rows import Rows
+from rdfaspider.linkgraph.structure import Structure, structure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from rdfaspider.linkgraph.edges import Links
+    from rdfaspider.linkgraph.varints import Array
+
+
+class Ranks(NamedTuple):
+    """PageRank, and how good a hub and an authority each page is."""
+
+    pagerank: Array
+    hubs: Array
+    authorities: Array
+
+
+class CrawlGraph:
+    """The graph of the frontiers in some directories, the shards of one crawl.
+
+    `folder` has the graph; it is built again if the crawl has gone on since, unless it `is_kept`.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        folder: Path,
+        *,
+        is_kept: bool = False,
+        tell: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._tell = tell
+        self._stack = ExitStack()
+        try:
+            self._readers = [self._stack.enter_context(LinkReader(path)) for path in paths]
+            self.is_running = any(reader.is_running for reader in self._readers)
+            stamp = [reader.stamp for reader in self._readers]
+            about = read_about(folder)
+            self.is_old = about is not None and about.get("stamp") != stamp
+            if about is None or (self.is_old and not is_kept):
+                Compaction(self._readers, folder, tell).run(stamp=stamp)
+                self.is_old = False
+            self.graph = self._stack.enter_context(Graph(folder))
+        except BaseException:
+            self._stack.close()
+            raise
+
+    # --- pages ---
+
+    def find(self, url: str) -> tuple[int | None, Links | None]:
+        """Return a page and its links as on record now; ValueError if the crawl does not know its URL."""
+        for shard, reader in enumerate(self._readers):
+            if (number := reader.number(url)) is not None:
+                return self.graph.node(shard, number), reader.links(number)
+        raise ValueError(f"{url} is not known to this crawl.")
+
+    def names(self, nodes: Array) -> list[str]:
+        """Return the URLs of pages."""
+        shards, numbers = self.graph.places(nodes)
+        urls = [""] * len(nodes)
+        for shard, reader in enumerate(self._readers):
+            mine = np.flatnonzero(shards == shard)
+            mine = mine[np.argsort(numbers[mine], kind="stable")]
+            found = reader.urls_of(numbers[mine].tolist())
+            for place, url in zip(mine.tolist(), found, strict=True):
+                urls[place] = url
+        return urls
+
+    # --- what is computed ---
+
+    @cached_property
+    def rows(self) -> tuple[Rows, Rows]:
+        """The rows of the graph, outward and inward; their files are removed in the end."""
+        both = []
+        for name, adjacency in (("out", self.graph.outward), ("in", self.graph.inward)):
+            self._tell(f"Unpacking {adjacency.links:,} links, {name} …")
+            path = self.graph.folder / f"{name}.rows"
+            self._stack.callback(path.unlink, missing_ok=True)
+            both.append(self._stack.enter_context(Rows.expand(adjacency, path)))
+        return both[0], both[1]
+
+    def ranks(self) -> Ranks:
+        """Return the ranks of all pages, computed once for a graph; an interrupted run is resumed."""
+        if (known := self.known_ranks()) is not None:
+            return known
+        outward, inward = self.rows
+        saved = self.graph.folder / "pagerank.saved"
+        power = Power(saved=saved, tell=self._report("PageRank"))
+        computed = [pagerank(inward, outward.degrees, power)]
+        saved_hits = self.graph.folder / "hits.saved"
+        computed += hits(inward, outward, Power(saved=saved_hits, tell=self._report("HITS")))
+        for name, vector in zip(Ranks._fields, computed, strict=True):
+            vector.tofile(self.graph.folder / f"{name}.f64")
+        for path in (saved, saved_hits):
+            path.unlink(missing_ok=True)
+        return Ranks(*computed)
+
+    def known_ranks(self) -> Ranks | None:
+        """Return the ranks if they were computed for this graph."""
+        with suppress(OSError):
+            files = [self.graph.folder / f"{name}.f64" for name in Ranks._fields]
+            vectors = [np.fromfile(path, np.float64) for path in files]
+            if all(len(vector) == self.graph.nodes for vector in vectors):
+                return Ranks(*vectors)
+        return None
+
+    def structure(self) -> Structure:
+        outward, inward = self.rows
+        seeds = np.flatnonzero(np.asarray(self.graph.depths) == 0)
+        return structure_of(outward, inward, seeds, self._tell)
+
+    @cached_property
+    def host_links(self) -> HostLinks:
+        return host_links(self.rows[0], self.graph.host_of_each, len(self.graph.hosts))
+
+    def host_values(self) -> dict[str, Array]:
+        """Return pages, links in and out to other hosts, rank, and sum of the ranks of pages, by host."""
+        graph, links = self.graph, self.host_links
+        hosts = len(graph.hosts)
+        between = links.sources != links.targets
+        counts = links.counts[between]
+        pages = np.bincount(graph.host_of_each, minlength=hosts)
+        return {
+            "pages": pages,
+            "links_in": _summed(links.targets[between], counts, hosts),
+            "links_out": _summed(links.sources[between], counts, hosts),
+            "rank": host_rank(links, hosts),
+            "page_ranks": host_sums(graph.host_of_each, self.ranks().pagerank, hosts),
+        }
+
+    def _report(self, name: str) -> Callable[[int, float], None]:
+        return lambda iteration, change: self._tell(
+            f"{name} {iteration}: changed by {change:.1e} …"
+        )
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _summed(places: Array, counts: Array, size: int) -> Array:
+    return np.bincount(places, weights=counts, minlength=size).astype(np.int64)

@@ -1,0 +1,73 @@
+"""The links that a frontier keeps (tables/edges.py), as the link graph reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from rdfaspider import rocksdb
+from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.frontier.engine.counters import Counters
+from rdfaspider.frontier.tables.database import Database, explain
+from rdfaspider.frontier.tables.edges import Edges
+from rdfaspider.frontier.tables.trie import Trie, depth_of, number_of, state_of
+from rdfaspider.urls.keys import to_key, to_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rdfaspider.linkgraph.edges import Links
+
+
+class LinkReader:
+    """Reads the links of a local frontier, running or not, without changing it.
+
+    `size` is greater than all numbers. `stamp` changes whenever a page ends or a URL is taken in, and
+    `is_running` says whether a crawl may write meanwhile.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._database = Database(self._path, read_only=True)
+        self._trie = Trie(self._database)
+        self._edges = Edges(self._database)
+        counters = Counters(self._database)
+        self.size = counters.next_number
+        self.stamp = [counters.next_number, counters.done, counters.failed, counters.denied]
+        self.is_running = not rocksdb.is_sealed(self._path) and rocksdb.is_in_use(self._path)
+
+    def urls(self) -> Iterator[tuple[bytes, int, int, int]]:
+        """Yield key, number, state and depth of all URLs, in the order of keys."""
+        for key, data in self._database.urls.pairs():
+            yield key, number_of(data), state_of(data), depth_of(data)
+
+    def pages(self) -> Iterator[tuple[int, bytes]]:
+        """Yield numbers of pages with their links as stored."""
+        return self._edges.all()
+
+    def numbers(self, keys: list[bytes]) -> list[int | None]:
+        """Return the numbers of sorted keys, None for an unknown one."""
+        return [None if data is None else number_of(data) for data in self._trie.records(keys)]
+
+    def number(self, url: str) -> int | None:
+        """Return the number of a normalised URL, None if it is unknown."""
+        return self.numbers([to_key(url)])[0]
+
+    def links(self, number: int) -> Links | None:
+        """Return the links of a page, None if none are on record."""
+        return self._edges.of(number)
+
+    def urls_of(self, numbers: list[int]) -> list[str]:
+        """Return the URLs of numbers; sorted ones are the fastest."""
+        return [to_url(key) for key in self._trie.keys(numbers)]
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
+        self.close()
+        if kind is Exception:  # rocksdict raises nothing more special for a damaged file
+            raise FrontierUnavailable(explain(self._path, error))

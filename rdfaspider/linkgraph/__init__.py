@@ -1,0 +1,36 @@
+"""The link graph: which page links to which, and what follows from that.
+
+While a crawl runs, its frontier keeps the links of each page by numbers (edges.py, which needs nothing but
+Python). Afterwards `compact` makes a graph of them in a directory of its own: pages in the order of their
+keys, links in both directions (WIRE keeps such a graph for its link analysis; row W9). The rest reads that:
+
+    edges       the links of one page as bytes
+    varints     many small numbers as bytes and back
+    adjacency   the links of all pages in one direction: a compact file
+    sorting     pairs of pages sorted on disk
+    compact     a frontier's links to a graph
+    graph       the directory of a graph, and its pages
+    rows        links as plain arrays, read row by row
+    ranks       PageRank and HITS
+    reach       what can be reached, and how far it is
+    components  weak and strong components, the bow tie
+    degrees     distributions, power laws, reciprocity
+    hosts       the graph of hosts
+    export      edge lists, WebGraph's ASCII form, Parquet, GraphML, N-Quads
+
+Memory holds a few vectors with a place for each page. Links are read from disk in pieces, so a graph may
+be larger than memory. All results are the same in each run. Everything but edges needs numpy
+(`pip install rdfaspider[analysis]`).
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+
+def need_numpy() -> None:
+    """Raise ValueError with a sentence if numpy is not installed."""
+    if find_spec("numpy") is None:
+        raise ValueError(
+            "numpy, which analyses the link graph, is not installed: pip install 'rdfaspider[analysis]'."
+        )

@@ -1,0 +1,270 @@
+"""Makes a graph of the links that frontiers keep.
+
+Pages get new numbers in the order of their keys, over all shards. Links that were kept by key, because
+their target had no number then, are looked up. The graph is built beside the old one, which it replaces
+when it is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from heapq import merge
+from itertools import islice
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
+
+import numpy as np
+
+from rdfaspider.linkgraph.adjacency import AdjacencyWriter
+from rdfaspider.linkgraph.edges import KINDS, lines_of, read_varint, split
+from rdfaspider.linkgraph.sorting import MOST_PAGES, Sorter, join, parts
+from rdfaspider.linkgraph.varints import Array, decode, gaps_to_rows
+from rdfaspider.urls.hosts import registered_domain
+from rdfaspider.urls.keys import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+Item = TypeVar("Item")
+
+VERSION = 1
+NOBODY = 0xFFFFFFFF
+SHARD = 40  # bits of a page's number within its shard
+
+_PAGES = 1 << 14  # read at once
+_LINKS = 1 << 22  # counted at once
+_KEYS = 1 << 16  # looked up at once
+_DOMAINS = (
+    200_000  # domains outside that are remembered; beyond twice as many the smallest are forgotten
+)
+
+
+class Source(Protocol):
+    """What is read of a frontier. `size` is greater than all numbers."""
+
+    size: int
+
+    def urls(self) -> Iterator[tuple[bytes, int, int, int]]:
+        """Yield key, number, state and depth of all URLs, in the order of keys."""
+
+    def pages(self) -> Iterator[tuple[int, bytes]]:
+        """Yield numbers of pages with their links (edges.py)."""
+
+    def numbers(self, keys: list[bytes]) -> list[int | None]:
+        """Return the numbers of sorted keys, None for an unknown one."""
+
+
+class Compaction:
+    """Builds a graph in a folder. `tell` is called with how far it is."""
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        folder: Path,
+        tell: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._sources = sources
+        self._folder = folder
+        self._new = folder.with_name(f"{folder.name}.new")
+        self._tell = tell
+        self._nodes = [np.full(source.size, NOBODY, np.uint32) for source in sources]
+        self._total = 0
+        self._counts: Counter[str] = Counter()
+        self._domains: Counter[str] = Counter()
+
+    def run(self, **about: object) -> None:
+        """Build the graph; what it is `about` is kept with it."""
+        shutil.rmtree(self._new, ignore_errors=True)
+        self._new.mkdir(parents=True)
+        self._number_pages()
+        self._media = np.zeros(self._total, np.uint32)
+        self._outside = np.zeros(self._total, np.uint32)
+        degrees = self._collect()
+        self._sort(*degrees)
+        self._media.tofile(self._new / "media.u32")
+        self._outside.tofile(self._new / "outside.u32")
+        self._write_about(about)
+        old = self._folder.with_name(f"{self._folder.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        if self._folder.exists():
+            self._folder.rename(old)
+        self._new.rename(self._folder)
+        shutil.rmtree(old, ignore_errors=True)
+
+    # --- pages ---
+
+    def _number_pages(self) -> None:
+        hosts: dict[bytes, int] = {}
+        runs: list[tuple[int, int]] = []
+        ends: tuple[bytes, ...] = ()
+        streams = [_with_shard(shard, source) for shard, source in enumerate(self._sources)]
+        with (
+            (self._new / "numbers.u64").open("wb") as numbers,
+            (self._new / "states.u8").open("wb") as states,
+            (self._new / "depths.u8").open("wb") as depths,
+        ):
+            for some in _batched(merge(*streams), _PAGES):
+                for node, (key, *_) in enumerate(some, start=self._total):
+                    if not key.startswith(ends):
+                        host = host_of(key)
+                        ends = (host + b")", host + b":", host + b"@")
+                        runs.append((node, hosts.setdefault(host, len(hosts))))
+                _, shards, own, state, depth = zip(*some, strict=True)
+                self._assign(np.array(shards), np.array(own, np.int64))
+                full = np.array(shards, np.uint64) << np.uint64(SHARD) | np.array(own, np.uint64)
+                full.tofile(numbers)
+                np.array(state, np.uint8).tofile(states)
+                np.array(depth, np.uint8).tofile(depths)
+                self._tell(f"{self._total:,} pages numbered …")
+        if self._total > MOST_PAGES:
+            raise ValueError(f"A graph has at most {MOST_PAGES:,} pages, not {self._total:,}.")
+        np.array(runs, np.uint32).reshape(-1, 2).tofile(self._new / "runs.u32")
+        (self._new / "hosts.txt").write_bytes(b"\n".join(hosts))
+
+    def _assign(self, shards: Array, own: Array) -> None:
+        nodes = np.arange(self._total, self._total + len(own), dtype=np.uint32)
+        for shard, known in enumerate(self._nodes):
+            mine = shards == shard
+            known[own[mine]] = nodes[mine]
+        self._total += len(own)
+
+    # --- links ---
+
+    def _collect(self) -> tuple[Array, Array]:
+        """Write all links to one file; return how many begin and end at each page."""
+        begin, end = np.zeros(self._total, np.uint32), np.zeros(self._total, np.uint32)
+        waiting: list[Array] = []
+        size = 0
+        with (self._new / "links.u64").open("wb") as file:
+            for links in self._links():
+                waiting.append(links)
+                size += len(links)
+                if size >= _LINKS:
+                    self._count_ends(waiting, begin, end, file)
+                    waiting, size = [], 0
+                    self._tell(f"{self._counts['read']:,} links read …")
+            self._count_ends(waiting, begin, end, file)
+        return begin, end
+
+    def _count_ends(self, waiting: list[Array], begin: Array, end: Array, file: BinaryIO) -> None:
+        if not waiting:
+            return
+        links = np.concatenate(waiting)
+        links.tofile(file)
+        firsts, others, _ = parts(links)
+        begin += np.bincount(firsts, minlength=self._total).astype(np.uint32)
+        end += np.bincount(others, minlength=self._total).astype(np.uint32)
+        self._counts["read"] += len(links)
+
+    def _links(self) -> Iterator[Array]:
+        pending: list[tuple[int, int, bytes]] = []
+        for source, nodes in zip(self._sources, self._nodes, strict=True):
+            for some in _batched(source.pages(), _PAGES):
+                split_up = [split(value) for _, value in some]
+                own = np.array([number for number, _ in some], np.int64)
+                yield _numbered(own, split_up, nodes)
+                for node, (_, _, rest) in zip(nodes[own].tolist(), split_up, strict=True):
+                    if rest != b"\0" and node != NOBODY:
+                        self._read_rest(node, rest, pending)
+                    if len(pending) >= _KEYS:
+                        yield self._look_up(pending)
+                self._counts["pages"] += len(some)
+        yield self._look_up(pending)
+
+    def _read_rest(self, node: int, rest: bytes, pending: list[tuple[int, int, bytes]]) -> None:
+        media, place = read_varint(rest, 0)
+        self._media[node] = media
+        self._counts["media"] += media
+        keys, outside = lines_of(rest[place:])
+        pending += [(node, kind, key) for kind, key in keys]
+        for host, count in outside.items():
+            self._outside[node] += count
+            self._domains[registered_domain(f"http://{host}/")] += count
+        self._counts["outside"] += sum(outside.values())
+        if len(self._domains) > 2 * _DOMAINS:
+            self._domains = Counter(dict(self._domains.most_common(_DOMAINS)))
+
+    def _look_up(self, pending: list[tuple[int, int, bytes]]) -> Array:
+        """Return the links kept by key whose targets are known now; count the others."""
+        keys = sorted({key for _, _, key in pending})
+        found: dict[bytes, int] = {}
+        for source, nodes in zip(self._sources, self._nodes, strict=True):
+            left = [key for key in keys if key not in found]
+            for key, number in zip(left, source.numbers(left), strict=True):
+                if number is not None and number < source.size and nodes[number] != NOBODY:
+                    found[key] = int(nodes[number])
+        links = [(node, found[key], kind) for node, kind, key in pending if key in found]
+        for node, _, key in pending:
+            if key not in found:
+                self._outside[node] += 1
+                self._counts["beyond"] += 1
+        pending.clear()
+        columns = np.array(links, np.uint64).reshape(-1, 3).T
+        return join(*columns)
+
+    def _sort(self, begin: Array, end: Array) -> None:
+        sorter = Sorter(self._new / "sorting", begin)
+        path = self._new / "links.u64"
+        with path.open("rb") as file:
+            while len(links := np.fromfile(file, np.uint64, _LINKS)):
+                sorter.add(links)
+        path.unlink()
+        turned = Sorter(self._new / "turning", end)
+        self._write("out", sorter, turned)
+        self._write("in", turned, None)
+
+    def _write(self, name: str, sorter: Sorter, turned: Sorter | None) -> None:
+        writer = AdjacencyWriter(self._new / f"{name}.links")
+        for degrees, links in sorter.rows():
+            firsts, others, kinds = parts(links)
+            writer.add(degrees, others, kinds)
+            if turned is not None:
+                turned.add(join(others, firsts, kinds))
+                for kind, count in zip(KINDS, np.bincount(kinds, minlength=4), strict=True):
+                    self._counts[kind] += int(count)
+            self._tell(f"{writer.links:,} links written, {name} …")
+        writer.close()
+        self._counts["links"] = writer.links
+
+    def _write_about(self, about: dict[str, object]) -> None:
+        with (self._new / "about.json").open("w") as file:
+            known = {name: count for name, count in self._counts.items() if name != "read"}
+            domains = dict(islice(self._domains.most_common(), 1000))
+            json.dump(
+                {
+                    "version": VERSION,
+                    "nodes": self._total,
+                    **known,
+                    "domains": domains,
+                    "sizes": [source.size for source in self._sources],
+                    **about,
+                },
+                file,
+                indent=1,
+            )
+
+
+def _batched(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
+    remaining = iter(items)
+    while some := tuple(islice(remaining, size)):
+        yield some
+
+
+def _with_shard(shard: int, source: Source) -> Iterator[tuple[bytes, int, int, int, int]]:
+    for key, number, state, depth in source.urls():
+        yield key, shard, number, state, depth
+
+
+def _numbered(own: Array, split_up: list[tuple[int, bytes, bytes]], nodes: Array) -> Array:
+    """Return the links of pages that have numbers."""
+    data = b"".join([gaps for _, gaps, _ in split_up])
+    ends = np.cumsum([len(gaps) for _, gaps, _ in split_up])
+    counted = np.concatenate(([0], np.cumsum(np.frombuffer(data, np.uint8) < 128)))
+    degrees = np.diff(counted[ends], prepend=0)
+    targets = gaps_to_rows(own, degrees, decode(data))
+    kinds = np.repeat(np.array([kind for kind, _, _ in split_up], np.uint8), degrees)
+    firsts, others = nodes[np.repeat(own, degrees)], nodes[targets]
+    known = (firsts != NOBODY) & (others != NOBODY)
+    return join(firsts[known], others[known], kinds[known])
