@@ -23,6 +23,7 @@ LAYERS = (
     ("frontier", "site"),
     ("focus",),
     ("extract", "stores", "archive", "robots", "seedlist"),
+    ("pages",),
     (
         "urls",
         "items",

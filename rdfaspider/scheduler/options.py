@@ -109,6 +109,7 @@ def _engine(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
         "politeness": politeness_of(settings),
         "lease": settings.getfloat("FRONTIER_LEASE"),
         "limits": frontier_limits(settings, spider),
+        "follows_copies": settings.getbool("FRONTIER_FOLLOW_COPIES"),
     }
 
 

@@ -19,7 +19,7 @@ from rdfaspider.frontier.tables.outbox import Owed
 from rdfaspider.stores.changes import Change
 
 # Increases when anything in this module changes.
-VERSION = 3
+VERSION = 4
 
 # Time, level and text.
 LogLine = tuple[float, str, str]

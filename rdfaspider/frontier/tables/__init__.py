@@ -9,6 +9,8 @@ outlinks.py   links of finished pages, while a shorter way to the page may be fo
 outbox.py     links not yet forwarded to other shards
 failures.py   why URLs failed
 referrers.py  the pages on which URLs were found
+pages.py      what is known of the pages of ended URLs
+copies.py     pages whose body another page had before
 
 The record of a host is packed by schedule/hosts.py, its part for politeness by politeness.py.
 """
