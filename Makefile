@@ -94,7 +94,7 @@ bench: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
 # The tests have the widest choice to make; the others follow it, so that all agree.
 COMPILE = .cache/lock/bin/uv pip compile --quiet $(UPGRADE)
 lock: .cache/lock.ready
-	@$(COMPILE) pyproject.toml --extra test --extra lint -o locks/test.txt
+	@$(COMPILE) pyproject.toml --extra test --extra lint --extra analysis -o locks/test.txt
 	@$(COMPILE) requirements.txt -c locks/test.txt -o locks/crawl.txt
 	@$(COMPILE) pyproject.toml --extra bench -c locks/test.txt -o locks/bench.txt
 	@$(COMPILE) --group replay -o locks/replay.txt

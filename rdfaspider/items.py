@@ -84,7 +84,9 @@ class Page(Content):
     transient: bool = False
     strikes: int = 0
     hops: int = 0
+    latency: float = 0.0  # seconds to the headers of the answer
     content_type: str = ""
+    encoding: str = ""
     robots_header: list[str] = field(default_factory=list)
     body: bytes = b""
     status: int = 0  # of the answer, 0 if unknown
@@ -103,6 +105,9 @@ class Page(Content):
     topics: list[str] = field(default_factory=list)  # the names of all that it is about, best first
     checked: bytes = b""
     invalid: int = 0
+    digest: bytes = b""  # SHA-1 of the body, if PAGES
+    # Language, certainty, words and sketch, if they are found out during the crawl.
+    analysis: tuple[str, int, int, bytes] | None = None
 
     @property
     def quads(self) -> tuple[Quad, ...]:

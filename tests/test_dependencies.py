@@ -11,6 +11,7 @@ import inspect
 import re
 import sys
 import textwrap
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import packages_distributions, version
@@ -292,8 +293,24 @@ def imported(path: Path) -> Iterator[str]:
 ELSEWHERE = {"_typeshed", "compression"}
 
 
+# What `scrapy pages` needs, and a crawl does not.
+OPTIONAL = {"numpy", "pyarrow", "pycld2", "py3langid"}
+
+
 def test_what_is_imported_is_required() -> None:
     modules = {name for path in PACKAGE.rglob("*.py") for name in imported(path)}
-    for module in modules - sys.stdlib_module_names - ELSEWHERE - {"rdfaspider"}:
+    for module in modules - sys.stdlib_module_names - ELSEWHERE - OPTIONAL - {"rdfaspider"}:
         names = {canonicalize_name(name) for name in distributions()[module]}
         assert names & REQUIRED.keys(), f"requirements.txt names nothing that has {module}."
+
+
+def test_what_is_optional_is_an_extra_and_imported_late() -> None:
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    extra = project["project"]["optional-dependencies"]["analysis"]
+    assert {Requirement(line).name for line in extra} == OPTIONAL
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in tree.body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                words = ast.unparse(node).replace(",", " ").split()
+                assert not OPTIONAL & {word.partition(".")[0] for word in words}, path

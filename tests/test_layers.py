@@ -23,6 +23,8 @@ LAYERS = (
     ("frontier", "site"),
     ("focus",),
     ("extract", "stores", "archive", "linkgraph", "robots", "seedlist"),
+    ("extract", "stores", "archive", "robots", "seedlist"),
+    ("pages",),
     (
         "urls",
         "items",

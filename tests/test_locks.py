@@ -24,7 +24,7 @@ BUILD = PYPROJECT["build-system"]["requires"]
 NEEDS = {
     "crawl": RUNTIME,
     "build": BUILD,
-    "test": [*RUNTIME, *BUILD, *EXTRAS["test"], *EXTRAS["lint"]],
+    "test": [*RUNTIME, *BUILD, *EXTRAS["test"], *EXTRAS["lint"], *EXTRAS["analysis"]],
     "bench": [*RUNTIME, *EXTRAS["bench"]],
     "replay": PYPROJECT["dependency-groups"]["replay"],
     "lock": ["uv"],

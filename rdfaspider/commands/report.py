@@ -73,11 +73,23 @@ def _show(crawls: Sequence[Crawl], output: Path | None) -> None:
 
     print(report.table(crawls))
     for crawl in crawls:
+        _show_pages(crawl.name)
         _show_left_out(crawl.name)
     if output:
         write = {".svg": report.plot, ".html": report.page, ".json": report.numbers}
         output.write_text(write[output.suffix](crawls), encoding="utf-8")
         print(f"\nThe report is in {output}.")
+
+
+def _show_pages(name: str) -> None:
+    """Print what `scrapy pages --analyse` has found out, if it has."""
+    from rdfaspider.pages import counts
+
+    directory = Path(name).parent if Path(name).is_file() else Path(name)
+    if found := counts.read(directory / "pages" / counts.NAME):
+        print(f"\nPages of {name}:")
+        for sentence in found.lines():
+            print(f"  {sentence}")
 
 
 def _show_left_out(name: str) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import gc
 import json
 from dataclasses import dataclass, field, fields
-from hashlib import blake2b
+from hashlib import blake2b, sha1
 from typing import Any, Self
 
 from pyoxigraph import Quad, RdfFormat
@@ -36,6 +36,8 @@ from rdfaspider.extract.rdfa.vocabulary import Vocabularies
 from rdfaspider.extract.triples import iris
 from rdfaspider.extract.triples.graph import Graph, Labels
 from rdfaspider.items import Content
+from rdfaspider.pages.language import detect
+from rdfaspider.pages.sketch import sketch_of
 from rdfaspider.urls import to_iri, without_userinfo
 
 __all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "extract"]
@@ -55,6 +57,8 @@ class Options:
     rdfa: str = ""  # the version to read all pages by, 1.0 or 1.1; else each by what it declares
     agent: str = "rdfaspider"  # the name that a meta element may address us by
     text: int = 0  # characters of the page's text to give
+    digest: bool = False  # whether to give a digest of the body
+    analyse: bool = False  # whether to detect the language of the text and to sketch it
 
 
 @dataclass(slots=True)
@@ -92,6 +96,8 @@ _CONTENT = [item.name for item in fields(Content) if item.name != "nquads"]
 
 
 _DEFAULTS = Options()
+# Characters of a page, spaces included, of which its language is told.
+_READ_FOR_LANGUAGE = 10_000
 _ATTRIBUTES = rdfa.ATTRIBUTES | heads.ATTRIBUTES | anchors.ATTRIBUTES
 
 
@@ -126,6 +132,8 @@ def _extract(
     body: bytes, url: str, content_type: str, options: Options, extraction: Extraction
 ) -> None:
     facts, limits = extraction.facts, options.limits
+    if options.digest and body:
+        facts.digest = sha1(body, usedforsecurity=False).hexdigest()
     if len(body) > limits.body:
         facts.cuts["body"] += len(body) - limits.body
         body = body[: limits.body]
@@ -195,6 +203,16 @@ def _read_page(
         with contained("microdata", facts):
             microdata.read(document, base, labels, graph, facts.warnings)
         facts.quads["microdata"] = len(graph.triples) - facts.quads.total()
+    if options.analyse:
+        with contained("analysis", facts):
+            _analyse(document, facts)
+
+
+def _analyse(document: Document, facts: Facts) -> None:
+    text = document.visible_text()
+    facts.words, sketch = sketch_of(text)
+    facts.sketch = sketch.hex()
+    facts.detected, facts.certainty = detect(" ".join(text[:_READ_FOR_LANGUAGE].split()))
 
 
 def _read_links(document: Document, url: str, options: Options, extraction: Extraction) -> None:

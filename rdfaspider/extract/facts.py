@@ -41,6 +41,13 @@ class Facts:
     cuts: Counter[str] = field(default_factory=Counter)
     warnings: Counter[str] = field(default_factory=Counter)
     errors: dict[str, str] = field(default_factory=dict)  # by reader
+    digest: str = ""  # SHA-1 of the body, in hexadecimal, if it was asked for
+    # If an analysis was: the language of the text and how certain that is, in percent; its words; its
+    # sketch (rdfaspider/pages/sketch.py) in hexadecimal.
+    detected: str = ""
+    certainty: int = 0
+    words: int = 0
+    sketch: str = ""
 
     @property
     def is_out_of_memory(self) -> bool:

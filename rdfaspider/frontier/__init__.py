@@ -133,6 +133,8 @@ class Ending(TypedDict, total=False):
     `abroad` and `told` are for a shard (sharding.py): `abroad` has the page's links to other shards; their
     contexts follow those of its own links. `told` is the depth of the page when those shards received the
     links, None if they did not.
+
+    `row` has what is known of the page, packed by rdfaspider/pages/row.py.
     """
 
     depth_step: int
@@ -144,11 +146,15 @@ class Ending(TypedDict, total=False):
     abroad: Sequence[str]
     told: int | None
     beside: Beside
+    row: bytes
 
 
 @dataclass(slots=True)
 class Counts:
-    """How many URLs are in each state, and how many links were turned away, by reason (limits.py)."""
+    """How many URLs are in each state, and how many links were turned away, by reason (limits.py).
+
+    `copies` are done pages whose body another page had before.
+    """
 
     waiting: int
     in_flight: int
@@ -156,6 +162,7 @@ class Counts:
     failed: int
     denied: int
     rejected: dict[str, int]
+    copies: int = 0
 
     @property
     def seen(self) -> int:

@@ -21,6 +21,7 @@ SETTINGS: Final = {
     "host_urls": "FRONTIER_HOST_URLS",
     "host_waiting": "FRONTIER_HOST_WAITING",
     "host": "FRONTIER_HOST_URLS or FRONTIER_HOST_WAITING",
+    "copies": "FRONTIER_FOLLOW_COPIES",
 }
 
 

@@ -11,6 +11,7 @@ from rdfaspider.extract import FORMATS, Limits, Options, extract
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
 from rdfaspider.extract.rdfa.vocabulary import bundled
 from rdfaspider.items import BESIDE, LINKS, STATEMENTS, Page
+from rdfaspider.pages.language import check_detector
 from rdfaspider.signals import time_is_over
 
 if TYPE_CHECKING:
@@ -93,6 +94,10 @@ class ExtractPipeline:
             page.nofollow = [*extraction.links, *extraction.nofollow]
         facts = extraction.facts
         page.title, page.language, page.text = facts.title, facts.language, facts.text
+        page.encoding, page.digest = facts.encoding, bytes.fromhex(facts.digest)
+        if self.options.analyse:
+            sketch = bytes.fromhex(facts.sketch)
+            page.analysis = (facts.detected, facts.certainty, facts.words, sketch)
         if not noindex:
             page.found = facts.quads
         page.noarchive = facts.noarchive
@@ -166,7 +171,20 @@ def options_from(settings: BaseSettings) -> Options:
         anchors=settings["FRONTIER_ORDER"] in _READ_ANCHORS,
         agent=settings["BOT_NAME"],
         text=_READ_FOR_TOPICS if settings["FRONTIER_TOPICS"] else 0,
+        digest=settings.getbool("PAGES"),
+        analyse=_analyses(settings),
     )
+
+
+def _analyses(settings: BaseSettings) -> bool:
+    """Tell whether pages are analysed while they are crawled; raise UsageError if they cannot be."""
+    if not settings.getbool("PAGES") or settings["PAGES_ANALYSE"] != "during":
+        return False
+    try:
+        check_detector()
+    except ValueError as error:
+        raise UsageError(f"PAGES_ANALYSE=during: {error}") from error
+    return True
 
 
 def header_directives(values: Iterable[str], agent: str) -> set[str]:

@@ -110,6 +110,7 @@ def _engine(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
         "lease": settings.getfloat("FRONTIER_LEASE"),
         "limits": frontier_limits(settings, spider),
         "linkgraph": settings.getbool("LINKGRAPH"),
+        "follows_copies": settings.getbool("FRONTIER_FOLLOW_COPIES"),
     }
 
 

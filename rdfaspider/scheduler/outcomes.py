@@ -9,6 +9,7 @@ from rdfaspider import clock
 from rdfaspider.frontier import is_page
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.frontier.politeness import Experience
+from rdfaspider.pages.row import Row, pack, row_of
 from rdfaspider.scheduler.guessing import NOTE, Guessing
 from rdfaspider.signals import scope_grown
 
@@ -47,9 +48,11 @@ class Outcomes:
         self._counts: Counter[str] = Counter()
         self._guessing: Guessing | None = None
         self._spider: Any = None
+        self._keeps_rows = False
 
     def open(self, spider: Any) -> None:
         self._spider = spider
+        self._keeps_rows = self._crawler.settings.getbool("PAGES")
         if budget := self._crawler.settings.getint("FRONTIER_GUESSES"):
             self._guessing = Guessing(budget, self._frontier.note(NOTE))
 
@@ -91,12 +94,20 @@ class Outcomes:
             "contexts": contexts,
             "reason": page.reason,
             "status": page.status,
+            "row": self._row(page),
         }
         if page.beside is not None:
             said["beside"] = page.beside
             if guesses:
                 page.beside["unlinked"] = len(guesses)
         self._frontier.finish(taken, state, now, links + guesses, **said)
+
+    def _row(self, page: Page) -> bytes:
+        return row_of(page) if self._keeps_rows else b""
+
+    def _bare_row(self, reason: str, now: float) -> bytes:
+        """Return the row of a URL without a page."""
+        return pack(Row(reason=reason, fetched=int(now))) if self._keeps_rows else b""
 
     def _keep_scope(self, page: Page, targets: list[str]) -> None:
         """Store the growth of the scope, including the target of a seed that is a redirect."""
@@ -119,13 +130,17 @@ class Outcomes:
         """End a URL that a middleware has redirected to another."""
         now, hops = clock.now(), taken.hops + 1
         if hops > MAX_REDIRECTS:
-            self._frontier.finish(taken, "failed", now, reason="redirects")
+            row = self._bare_row("redirects", now)
+            self._frontier.finish(taken, "failed", now, reason="redirects", row=row)
         else:
-            self._frontier.finish(taken, "done", now, [url], depth_step=0, hops=hops)
+            row = self._bare_row("redirect", now)
+            self._frontier.finish(taken, "done", now, [url], depth_step=0, hops=hops, row=row)
 
     def fail(self, taken: Taken, reason: str) -> None:
         """End a URL whose page was lost in the pipelines."""
-        self._frontier.finish(taken, "failed", clock.now(), reason=reason)
+        now = clock.now()
+        row = self._bare_row(reason, now)
+        self._frontier.finish(taken, "failed", now, reason=reason, row=row)
         self._counts[f"failed/{reason}"] += 1
 
     def stats(self) -> dict[str, int]:

@@ -433,7 +433,7 @@ class Scheduler(BaseScheduler):
             self._alarm.ring()  # some fetches may have become slow and freed their slots
         counts = self.frontier.counts()
         put = self.crawler.stats.set_value
-        for name in ("seen", "waiting", "in_flight", "done", "failed", "denied"):
+        for name in ("seen", "waiting", "in_flight", "done", "failed", "denied", "copies"):
             put(f"frontier/{name}", getattr(counts, name))
         for reason, count in counts.rejected.items():
             put(f"frontier/rejected/{reason}", count)

@@ -15,7 +15,10 @@ _AT_ONCE = 100
 
 # Counters of the crawl as a whole, and those that cannot be added up.
 _OWN = frozenset(
-    [f"frontier/{state}" for state in ("seen", "waiting", "in_flight", "done", "failed", "denied")]
+    [
+        f"frontier/{state}"
+        for state in ("seen", "waiting", "in_flight", "done", "failed", "denied", "copies")
+    ]
     + [f"store/{name}" for name in ("batches", "sent", "aside", "rebuilt", "latency")]
     + ["loop/longest", "elapsed_time_seconds", "frontier/unsafe"]
 )

@@ -297,6 +297,7 @@ class RdfaSpider(Spider):
             meta.get("number", -1),
             hops=meta.get("hops", 0),
             fetched=time(),
+            latency=meta.get("download_latency", 0.0),
             exchange=meta.pop("exchange", None),
         )
 

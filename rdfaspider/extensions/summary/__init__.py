@@ -73,6 +73,7 @@ class Summary:
             *self._labels("done"),
             *self._labels("failed"),
             *self._labels("denied"),
+            *self._copies(),
             *self._stored(),
             *self._left_out(),
             *self._next_steps(waiting),
@@ -89,6 +90,11 @@ class Summary:
         ranked = sorted(counts, reverse=True)
         text = ", ".join(in_words(state, reason, count) for count, reason in ranked)
         return [f"    {state} in this run: {text}"] if counts else []
+
+    def _copies(self) -> list[str]:
+        copies = self._stat("frontier/copies")
+        are = "is a copy of another" if copies == 1 else "are copies of others"
+        return [f"  {plural(copies, 'page')} {are}: scrapy pages --copies"] if copies else []
 
     def _stored(self) -> list[str]:
         """Return what is stored, and what waits to be sent."""

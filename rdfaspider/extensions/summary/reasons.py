@@ -101,6 +101,7 @@ frontier/rejected/depth | link/links of pages at the depth limit | FRONTIER_DEPT
 frontier/rejected/dynamic_depth | link/links with a query too deep | FRONTIER_DYNAMIC_DEPTH
 frontier/rejected/host_urls | link/links beyond the limit of its/their host | FRONTIER_HOST_URLS
 frontier/rejected/host_waiting | link/links found while too many of the host waited | FRONTIER_HOST_WAITING
+frontier/rejected/copies | link/links of pages whose body another page had | FRONTIER_FOLLOW_COPIES
 frontier/rejected/ | link/links beyond a limit ({label}) |
 frontier/denied/robots | URL/URLs disallowed by robots.txt | ROBOTS_OBEY
 frontier/denied/unreachable | URL/URLs whose robots.txt could not be fetched | ROBOTS_RETRIES

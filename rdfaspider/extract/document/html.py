@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from rdfaspider.extract.document.tree import (
     LARGE,
     MANY,
+    UNSEEN,
     XHTML,
     Element,
     Spend,
@@ -20,6 +21,7 @@ from rdfaspider.extract.document.tree import (
     without_unread,
 )
 
+_HIDDEN = sorted(UNSEEN)
 _NAMESPACE = re.compile(rb"xmlns:[^\s=>/]++")
 
 
@@ -80,6 +82,12 @@ class HtmlDocument:
     def has_elements(self, node: Any) -> bool:
         """Tell whether an element has child elements."""
         return any(child.is_element_node for child in node.iter())
+
+    def visible_text(self) -> str:
+        """Return the text that a reader sees, with a space between elements; nodes are gone then."""
+        self._tree.strip_tags(_HIDDEN)
+        body = self._tree.body
+        return "" if body is None else body.text(separator=" ")
 
     def html(self, node: Any, spend: Spend) -> str:
         """Return the content of an element as HTML."""

@@ -29,6 +29,8 @@ _READ = """
 """
 READ = frozenset(_READ.split())
 """The attributes that readers ask for, beside those named xmlns:…"""
+UNSEEN = frozenset(("head", "noscript", "script", "style", "template", "title"))
+"""The elements whose text a reader does not see."""
 
 
 def without_unread(attributes: dict[str, str]) -> dict[str, str]:
@@ -53,6 +55,13 @@ class Document(Protocol):
 
     def has_elements(self, node: Any) -> bool:
         """Tell whether an element has child elements."""
+        ...
+
+    def visible_text(self) -> str:
+        """Return the text that a reader sees, with a space between elements.
+
+        After this no other method may be called: nodes may be gone.
+        """
         ...
 
     def html(self, node: Any, spend: Spend) -> str:

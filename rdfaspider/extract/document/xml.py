@@ -14,6 +14,7 @@ from lxml import etree
 
 from rdfaspider.extract.document.tree import (
     MANY,
+    UNSEEN,
     XHTML,
     Element,
     Spend,
@@ -92,6 +93,15 @@ class XmlDocument:
     def has_elements(self, node: Any) -> bool:
         """Tell whether an element has child elements."""
         return next(node.iterchildren("*"), None) is not None
+
+    def visible_text(self) -> str:
+        """Return the text that a reader sees, with a space between elements."""
+        written: list[str] = []
+        for node in self.elements[0][3].iter():
+            if isinstance(node.tag, str) and _local(node.tag) not in UNSEEN:
+                written.append(node.text or "")
+            written.append(node.tail or "")
+        return " ".join(written)
 
     def html(self, node: Any, spend: Spend) -> str:
         """Return the content of an element as HTML."""

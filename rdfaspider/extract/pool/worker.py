@@ -27,7 +27,8 @@ _READY = b'{"size": 0}\n'
 _OUT_OF_MEMORY = b'{"memory": true, "size": 0}\n'
 _SAMPLE = b"""<!DOCTYPE html><title>A</title><p property="schema:name">B</p><a href="/c">C</a>
 <script type="application/ld+json">{"@context": "https://schema.org", "name": "D"}</script>
-<p itemscope itemtype="http://schema.org/Thing"><i itemprop="name">E</i>"""
+<p itemscope itemtype="http://schema.org/Thing"><i itemprop="name">E</i>
+<p>So many words that the detector of languages is loaded now, which may take a second."""
 
 
 def main(options: str, memory: str, timeout: str) -> None:

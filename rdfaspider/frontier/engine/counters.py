@@ -33,6 +33,8 @@ class Counters:
         self.unfinished = list(stored[_NUMBERS:])
         self._news = False  # whether there are rejections that are not on disk
         self.rejected = Counter(json.loads(database.meta.get(b"rejected") or b"{}"))
+        self.copies = int(database.meta.get(b"copies") or b"0")
+        self._saved_copies = self.copies
 
     def save(self, batch: WriteBatch) -> None:
         numbers = (self.done, self.failed, self.denied, self.next_number, self.next_host)
@@ -41,6 +43,9 @@ class Counters:
         if self._news:
             batch.put(b"rejected", json.dumps(self.rejected).encode(), self._meta.handle)
             self._news = False
+        if self.copies != self._saved_copies:
+            batch.put(b"copies", b"%d" % self.copies, self._meta.handle)
+            self._saved_copies = self.copies
 
     def reject(self, reason: str, count: int) -> None:
         """Count URLs that were not taken in."""
@@ -67,6 +72,7 @@ class Counters:
             failed=self.failed,
             denied=self.denied,
             rejected=dict(self.rejected),
+            copies=self.copies,
         )
 
     @property

@@ -30,6 +30,7 @@ from rdfaspider.frontier.schedule.schedule import Schedule
 from rdfaspider.frontier.sharding import Shard
 from rdfaspider.frontier.tables.database import Database, guarded
 from rdfaspider.frontier.tables.failures import Failure
+from rdfaspider.frontier.tables.pages import Pages
 from rdfaspider.frontier.tables.trie import FAILED, WAITING
 from rdfaspider.frontier.views.urls import UrlViews
 from rdfaspider.urls.keys import host_of, to_key, to_url
@@ -56,6 +57,7 @@ class LocalFrontier:
     ranking     what comes first in that window; None keeps that of the crawl
     shard       its number in the crawl, and the number of shards (sharding.py)
     linkgraph   whether the links of pages are kept (tables/edges.py)
+    follows_copies  whether links of pages are followed whose body another page had before
     now         the time of opening
     """
 
@@ -71,6 +73,7 @@ class LocalFrontier:
         ranking: str | None = None,
         shard: Sequence[int] = (0, 1),
         linkgraph: bool = True,
+        follows_copies: bool = True,
         now: float = 0.0,
     ) -> None:
         if order not in ORDERS:
@@ -81,6 +84,7 @@ class LocalFrontier:
         self.shard = Shard(*shard)
         self._lease = lease
         self._keeps_graph = linkgraph
+        self._follows_copies = follows_copies
         self._now = now
         try:
             self._load(politeness or Politeness(), limits or FrontierLimits(), window, ranking)
@@ -107,7 +111,13 @@ class LocalFrontier:
         self._urls = Urls(self._database, self._order)
         self.trie = self._urls.trie
         parts = (self._urls, self._schedule, self._queue, self._order, self.limits, self.shard)
-        self._sieve = Sieve(self._database, *parts, keeps_graph=self._keeps_graph)
+        self._sieve = Sieve(
+            self._database,
+            *parts,
+            keeps_graph=self._keeps_graph,
+            follows_copies=self._follows_copies,
+        )
+        self._pages = Pages(self._database)
         is_new = self._database.meta.get(b"clean") is None
         # Lends turns of servers to pages of other shards.
         self.lending = Lending(self._schedule, self._lease, -math.inf if is_new else self._now)
@@ -249,6 +259,7 @@ class LocalFrontier:
         abroad: Sequence[str] = (),
         told: int | None = None,
         beside: Beside | None = None,
+        row: bytes = b"",
     ) -> None:
         if not self._leases.holds(taken):
             return
@@ -259,6 +270,9 @@ class LocalFrontier:
         if state == "done":
             hint = self._order.done(hint, gain)
         key = self._urls.end(batch, host, taken, state, hint, Failure(now, status, reason))
+        if row:
+            self._pages.keep(batch, taken.number, row)
+            self._sieve.copies.add(batch, taken.number, row)
         if state == "done":
             self._order.learn(host, key, taken.hint, gain)
             self._sieve.take_in(batch, taken, own, others, depth_step, contexts, hops, beside or {})
@@ -485,7 +499,7 @@ class LocalFrontier:
 
     def _sieve_to_look(self) -> None:
         """Look up the inbox, because only that shows how many of its links are new."""
-        if self._sieve.inbox.size and not self._database.is_broken:
+        if self._sieve.has_work and not self._database.is_broken:
             with suppress(
                 FrontierUnavailable
             ):  # the next change raises it where the crawl can stop

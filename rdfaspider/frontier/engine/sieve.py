@@ -19,6 +19,7 @@ from rdfaspider.frontier.engine.admission import (
     within_depth,
     within_host,
 )
+from rdfaspider.frontier.tables.copies import Copies
 from rdfaspider.frontier.tables.edges import Edges, rest_of
 from rdfaspider.frontier.tables.inbox import Inbox
 from rdfaspider.frontier.tables.outbox import Outbox
@@ -69,9 +70,12 @@ class Sieve:
         shard: Shard,
         *,
         keeps_graph: bool,
+        follows_copies: bool = True,
     ) -> None:
         self.inbox = Inbox(database)
         self.outbox = Outbox(database)
+        self.copies = Copies(database)
+        self._follows_copies = follows_copies
         self._outlinks = Outlinks(database, self.outbox, shard)
         self._referrers = Referrers(database)
         self._edges = Edges(database) if keeps_graph else None
@@ -96,7 +100,12 @@ class Sieve:
     @property
     def is_due(self) -> bool:
         """Return whether enough links have gathered."""
-        return self.inbox.size >= self._order.inbox_page
+        return self.inbox.size >= self._order.inbox_page or self.copies.is_due
+
+    @property
+    def has_work(self) -> bool:
+        """Return whether links or digests wait to be looked up."""
+        return bool(self.inbox.size or self.copies.waiting)
 
     def take_in(
         self,
@@ -154,10 +163,10 @@ class Sieve:
         return False
 
     def run(self) -> None:
-        """Look up everything in the inbox, and whatever that adds to it."""
-        while self.inbox.size:
+        """Look up everything in the inbox, and whatever that adds to it; find copies."""
+        while self.has_work:
             batch = self._database.batch()
-            entries = self.inbox.empty(batch)
+            entries = self._without_copies(batch, self.inbox.empty(batch))
             found = self._findings(entries)
             keys = sorted(found)
             new: list[bytes] = []
@@ -187,6 +196,19 @@ class Sieve:
                 self._schedule.update(host)
             while self._stirred:
                 self._schedule.compare_again(self._stirred.pop())
+
+    def _without_copies(self, batch: WriteBatch, entries: list[Entry]) -> list[Entry]:
+        """Mark pages that are copies; return the entries without their links, unless these are followed.
+
+        The digest of a page comes in the same batch as its links, and leaves in the same.
+        """
+        copies = self.copies.look_up(batch)
+        self._counters.copies += len(copies)
+        if self._follows_copies or not copies:
+            return entries
+        left_out = sum(len(entry.keys) for entry in entries if entry.referrer in copies)
+        self._counters.reject("copies", left_out)
+        return [entry for entry in entries if entry.referrer not in copies]
 
     def _findings(self, entries: list[Entry]) -> dict[bytes, int]:
         """Return all keys, each with its finding."""
@@ -269,6 +291,7 @@ class Sieve:
         elif (
             record.state == DONE
             and depth < record.depth
+            and (self._follows_copies or self.copies.first_of([record.number]) == [None])
             and not self._outlinks.pass_on(
                 batch, self.inbox, key, record.number, record.depth, depth
             )
@@ -282,6 +305,7 @@ class Sieve:
         """Make a finished URL wait again, at the depth and with the attempts of its record."""
         host = self._hosts.known(key)
         self._urls.reopen(batch, host, key, record)
+        self._counters.copies -= self.copies.forget(batch, record.number)
         self._counters.save(batch)
         self._hosts.save(batch, host)
         return host

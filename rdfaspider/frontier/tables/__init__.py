@@ -10,6 +10,8 @@ outbox.py     links not yet forwarded to other shards
 failures.py   why URLs failed
 referrers.py  the pages on which URLs were found
 edges.py      the links of done pages: the link graph while it grows
+pages.py      what is known of the pages of ended URLs
+copies.py     pages whose body another page had before
 
 The record of a host is packed by schedule/hosts.py, its part for politeness by politeness.py.
 """

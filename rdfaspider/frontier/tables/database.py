@@ -15,9 +15,11 @@ One directory, these column families (numbers are big-endian, so that they sort)
     referrers first number of a block         → on which pages its URLs were found (referrers.py)
     outbox    key of a page                   → its links not yet forwarded to other shards (outbox.py)
     edges     number (5)                      → the links of a done page (edges.py)
+    pages     number (5)                      → the row of an ended page (pages.py)
+    digests   kind (1), digest or number      → which pages have the same body (copies.py)
 
-Crawls begun by earlier versions lack the last four: opening such a crawl adds them, and a reader sees
-them as empty.
+Crawls begun by earlier versions lack some of the last six: opening such a crawl adds them, and a reader
+sees them as empty.
 
 Every change of state is one write batch over all of them. A batch survives the death of the process whole
 or not at all; `close` makes it survive the death of the machine.
@@ -45,7 +47,7 @@ Result = TypeVar("Result")
 VERSION = b"2"
 
 FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta", "notes")
-ADDED_FAMILIES = ("failures", "referrers", "outbox", "edges")
+ADDED_FAMILIES = ("failures", "referrers", "outbox", "edges", "pages", "digests")
 
 
 def guarded(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -148,7 +150,8 @@ class Database:
         self._families = [Family(self._database, name) for name in names]
         self.urls, self.numbers, self.waiting, self.later = self._families[:4]
         self.inbox, self.links, self.hosts, self.meta, self.notes = self._families[4:9]
-        self.failures, self.referrers, self.outbox, self.edges = self._families[9:]
+        self.failures, self.referrers, self.outbox = self._families[9:12]
+        self.edges, self.pages, self.digests = self._families[12:]
         try:
             self._check_version(is_new)
         except BaseException:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Families in which single keys are looked up; the others are only scanned.
-_ASKED_FOR = frozenset(("urls", "links", "hosts", "meta", "notes"))
+_ASKED_FOR = frozenset(("urls", "links", "hosts", "meta", "notes", "digests"))
 
 # A filter errs once in a thousand look-ups; an error costs as much as fifty right answers.
 _FILTER_BITS = 14

@@ -16,6 +16,7 @@ from rdfaspider.frontier.schedule.hosts import Host, Hosts
 from rdfaspider.frontier.tables.database import Database, explain
 from rdfaspider.frontier.tables.trie import Trie
 from rdfaspider.frontier.views.hubs import hubs_of
+from rdfaspider.frontier.views.pages import PageViews
 from rdfaspider.frontier.views.urls import UrlViews
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class FrontierReader:
         self.shard = shard_begun(self._database)
         self.trie = Trie(self._database)
         self._views = UrlViews(self._database)
+        self.pages = PageViews(self._database, self.shard)
 
     @cached_property
     def _arriving(self) -> Counter[bytes]:

@@ -4,7 +4,7 @@ Layout of operations. URLs and hosts (`org,example`) are named in full, times ar
 
     lead     number, whether its copy was what the log says
     put      URLs, depth, contexts, hops
-    end      URL, depth, state, time, links, Ending
+    end      URL, depth, state, time, links, Ending (its row in base64)
     retry    URL, time, seconds after, reason, status
     report   host, time, Experience
     slow     host, crawl delay, time until which it is blocked
@@ -18,6 +18,7 @@ Layout of operations. URLs and hosts (`org,example`) are named in full, times ar
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,8 @@ class LoggedFrontier(LocalFrontier):
         if self._leases.holds(taken):
             links, depth = list(links), taken.depth
             super().finish(taken, state, now, links, **said)
+            if "row" in said:  # the log is JSON
+                said["row"] = b64encode(said["row"]).decode()
             self.record("end", taken.url, depth, state, now, links, said)
 
     def retry(
@@ -146,6 +149,8 @@ class LoggedFrontier(LocalFrontier):
     ) -> None:
         if "deeper" in said:  # as earlier versions have it
             said["depth_step"] = said.pop("deeper")
+        if "row" in said:
+            said["row"] = b64decode(said["row"])
         if (taken := self._take_up(url, now)) is not None:
             self.finish(taken, state, now, links, **said)
         elif state == "done" and (links or said.get("abroad")):

@@ -265,7 +265,7 @@ class ShardedFrontier:
         rejected: Counter[str] = Counter()
         for counts in each:
             rejected.update(counts.rejected)
-        names = ("waiting", "in_flight", "done", "failed", "denied")
+        names = ("waiting", "in_flight", "done", "failed", "denied", "copies")
         sums = {name: sum(getattr(counts, name) for counts in each) for name in names}
         return Counts(**sums, rejected=dict(rejected))
 

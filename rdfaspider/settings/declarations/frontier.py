@@ -59,6 +59,14 @@ SETTINGS = (
         "Speculative fetches allowed per host: the folders of its pages, and the next number in a"
         " series. Guesses that hit pay for more; 0 makes none.",
     ),
+    # Relative links of a copy lead to other URLs, whose pages may be found nowhere else.
+    Setting(
+        "FRONTIER_FOLLOW_COPIES",
+        "bool",
+        True,
+        "Follow the links of a page although another page had the same body before; 0 follows them once, from"
+        " the page that ended first ([pages.md](pages.md#copies)).",
+    ),
     # Well above any download.
     number(
         "FRONTIER_LEASE",

@@ -1,0 +1,63 @@
+"""The ended URLs of a frontier with the rows of their pages, in the order of their keys."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier.tables.copies import Copies
+from rdfaspider.frontier.tables.pages import Pages
+from rdfaspider.frontier.tables.trie import DENIED, DONE, FAILED, Trie
+from rdfaspider.pages.table import Ended
+from rdfaspider.urls.keys import to_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rdfaspider.frontier.sharding import Shard
+    from rdfaspider.frontier.tables.database import Database
+
+_ENDED = {DONE: "done", FAILED: "failed", DENIED: "denied"}
+_HOST_ENDS = b",):@"
+# URLs whose rows are read at a time.
+_BATCH = 1_000
+
+
+class PageViews:
+    """Reads rows from a database. Numbers are unique over all shards of a crawl."""
+
+    def __init__(self, database: Database, shard: Shard) -> None:
+        self._trie = Trie(database)
+        self._pages = Pages(database)
+        self._copies = Copies(database)
+        self._shard = shard
+
+    def ended(self, prefix: bytes = b"") -> Iterator[Ended]:
+        """Yield the ended URLs of a host, or of all hosts of a domain, by the beginning of their keys."""
+        size = len(prefix)
+        found = (
+            (key, record)
+            for key, record in self._trie.subtree(prefix)
+            # A host `org,example2` does not belong to `org,example`.
+            if record.state in _ENDED and (not size or key[size] in _HOST_ENDS)
+        )
+        while batch := list(islice(found, _BATCH)):
+            numbers = [record.number for _, record in batch]
+            rows, firsts = self._pages.rows(numbers), self._copies.first_of(numbers)
+            for (key, record), row, first in zip(batch, rows, firsts, strict=True):
+                yield Ended(
+                    to_url(key),
+                    _ENDED[record.state],
+                    record.depth,
+                    self._number(record.number),
+                    row,
+                    None if first is None else self._number(first),
+                )
+
+    def first_with(self, digests: Sequence[bytes]) -> list[int | None]:
+        """Return the number of the first page with each body, None if no page of this shard has it."""
+        found = self._copies.having(digests) if digests else []
+        return [None if number is None else self._number(number) for number in found]
+
+    def _number(self, number: int) -> int:
+        return number * self._shard.total + self._shard.number

@@ -1,0 +1,68 @@
+"""A sketch of a text: 128 bytes, by which the similarity of two texts is estimated.
+
+The similarity is Jaccard's: of all runs of three words in either text, the share that both have. A sketch is
+a MinHash with one permutation (Li, Owen and Zhang, 2012): each run is hashed once, the hashes fall into 32
+bins by their highest bits, and the least hash of each bin is kept. Two texts have the same least hash in a
+bin with a probability that is their similarity. So the share of equal bins, among those that are not empty in
+both, estimates it, with a standard error of 0.07 at 0.8.
+
+A text without spaces between its words, such as Japanese, is cut into runs of six characters.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from struct import Struct
+from zlib import crc32
+
+BINS = 32
+SIZE = 4 * BINS
+# The least hash of an empty bin.
+EMPTY = 0xFFFFFFFF
+
+_SHIFT = 27  # of 32 bits; the five above are the bin
+_BOUNDS = [number << _SHIFT for number in range(BINS)]
+_LAYOUT = Struct(f"<{BINS}I")
+# Fewer runs say too little: by chance most pages of a few words would be alike.
+_LEAST = 8
+# Characters of a word on average from which on they are not taken for words.
+_LONG = 16
+# Characters that are read of a text.
+MOST = 200_000
+
+
+def sketch_of(text: str) -> tuple[int, bytes]:
+    """Return the number of words of a text and its sketch, b"" if it is too short for one."""
+    text = text[:MOST].lower()
+    data = text.encode("utf-8", "replace")
+    words = data.split()
+    runs: set[int]
+    if len(text) > _LONG * len(words):
+        signs = "".join(text.split())
+        pieces = (signs[start : start + 6] for start in range(len(signs) - 5))
+        runs = {crc32(piece.encode("utf-8", "replace")) for piece in pieces}
+    else:
+        runs = set(map(crc32, map(b" ".join, zip(words, words[1:], words[2:], strict=False))))
+    return len(words), _least_of_bins(runs) if len(runs) >= _LEAST else b""
+
+
+def _least_of_bins(runs: set[int]) -> bytes:
+    """Return the least hash of each bin.
+
+    CRC is linear, so that texts which differ in one way have hashes that do. A product mixes them.
+    """
+    hashes = sorted([run * 0x9E3779B1 & 0xFFFFFFFF for run in runs])
+    hashes.append(EMPTY)
+    least = []
+    for bound in _BOUNDS:
+        first = hashes[bisect_left(hashes, bound)]
+        least.append(first if first >> _SHIFT == bound >> _SHIFT else EMPTY)
+    return _LAYOUT.pack(*least)
+
+
+def similarity(one: bytes, other: bytes) -> float:
+    """Return the estimated similarity of two texts by their sketches."""
+    pairs = list(zip(_LAYOUT.unpack(one), _LAYOUT.unpack(other), strict=True))
+    told = sum(not left == right == EMPTY for left, right in pairs)
+    equal = sum(left == right != EMPTY for left, right in pairs)
+    return equal / told if told else 0.0

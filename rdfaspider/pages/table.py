@@ -1,0 +1,172 @@
+"""The table of pages: the rows of the frontier joined with the analysis of their bodies, a record a page.
+
+Records come in the order of the frontier's keys, so those of a host, and of a domain, are neighbours. Memory
+does not grow with their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from rdfaspider.pages.analysis import AnalysisTable, Near, TextFacts
+from rdfaspider.pages.language import primary
+from rdfaspider.pages.row import KEY, Row, unpack
+from rdfaspider.urls import without_userinfo
+from rdfaspider.urls.hosts import host
+
+# Pages that are joined at a time.
+_BATCH = 1_000
+
+# Finds the numbers of the pages that had these bodies first, by the digests' keys.
+FirstWith = Callable[[Sequence[bytes]], Sequence[int | None]]
+
+
+class Ended(NamedTuple):
+    """An ended URL as the frontier has it, with the packed row of its page; `copy_of` is a page's number."""
+
+    url: str
+    state: str
+    depth: int
+    number: int
+    row: bytes | None
+    copy_of: int | None
+
+
+class PageRecord(NamedTuple):
+    """A page as users see it; None is what is not known (docs/pages.md has the meaning of each field)."""
+
+    url: str
+    host: str
+    number: int
+    state: str
+    reason: str | None
+    status: int | None
+    depth: int
+    fetched: int | None
+    milliseconds: int | None
+    content_type: str | None
+    encoding: str | None
+    size: int | None
+    sha1: str | None
+    title: str | None
+    language: str | None
+    detected: str | None
+    certainty: int | None
+    words: int | None
+    links: int | None
+    triples: int | None
+    rdfa: int | None
+    jsonld: int | None
+    microdata: int | None
+    rdf: int | None
+    copy_of: int | None
+    cluster: int | None
+    similarity: float | None
+
+
+# The type of each field that is no whole number: a text, a time in seconds, or a real number.
+TYPES = {
+    **dict.fromkeys(("url", "host", "state", "reason", "content_type", "encoding"), "text"),
+    **dict.fromkeys(("sha1", "title", "language", "detected"), "text"),
+    "fetched": "time",
+    "similarity": "real",
+}
+
+
+def join(
+    ended: Iterable[Ended], analysis: AnalysisTable | None, first_with: FirstWith
+) -> Iterator[PageRecord]:
+    """Yield a record for each ended URL that has a row; those that cannot be read are left out."""
+    pages = iter(ended)
+    while batch := list(islice(pages, _BATCH)):
+        read = [(page, *unpacked) for page in batch if (unpacked := _read(page.row)) is not None]
+        digests = [digest[:KEY] for _, _, digest in read]
+        facts: list[TextFacts | None] = [None] * len(read)
+        near: list[Near | None] = [None] * len(read)
+        if analysis is not None:
+            facts, near = analysis.facts(digests), analysis.clusters(digests)
+        firsts = [each.first for each in near if each is not None]
+        numbers = dict(zip(firsts, first_with(firsts), strict=True))
+        for (page, row, digest), text, cluster in zip(read, facts, near, strict=True):
+            yield _record(page, row, digest, text, cluster, numbers)
+
+
+def _read(row: bytes | None) -> tuple[Row, bytes] | None:
+    try:
+        return None if row is None else unpack(row)
+    except ValueError:  # of a later version, or damaged
+        return None
+
+
+def _record(
+    page: Ended,
+    row: Row,
+    digest: bytes,
+    text: TextFacts | None,
+    near: Near | None,
+    numbers: dict[bytes, int | None],
+) -> PageRecord:
+    if row.words or row.sketch:
+        text = TextFacts(row.detected, row.certainty, row.words)
+    is_page = row.reason == "page"  # else nobody has counted
+    return PageRecord(
+        without_userinfo(page.url),
+        host(page.url),
+        page.number,
+        page.state,
+        row.reason or None,
+        row.status or None,
+        page.depth,
+        row.fetched if 0 < row.fetched < 1 << 32 else None,
+        row.milliseconds or None,
+        row.content_type or None,
+        row.encoding or None,
+        row.size if is_page else None,
+        digest.hex() or None,
+        row.title or None,
+        row.language or None,
+        text.language or None if text else None,
+        text.certainty if text and text.language else None,
+        text.words if text else None,
+        row.links if is_page else None,
+        row.triples if is_page else None,
+        row.rdfa if is_page else None,
+        row.jsonld if is_page else None,
+        row.microdata if is_page else None,
+        row.rdf if is_page else None,
+        page.copy_of,
+        numbers[near.first] if near else None,
+        near.similarity if near else None,
+    )
+
+
+class Selection(NamedTuple):
+    """Which records are wanted; None is any."""
+
+    status: int | None = None
+    language: str | None = None
+    copies: bool = False
+
+    def has(self, record: PageRecord) -> bool:
+        if self.status is not None and record.status != self.status:
+            return False
+        if self.copies and not is_copy(record) and not is_near_copy(record):
+            return False
+        if self.language is not None:
+            return primary(self.language) in (
+                primary(record.language or ""),
+                record.detected or "",
+            )
+        return True
+
+
+def is_copy(record: PageRecord) -> bool:
+    """Tell whether another page had the same body before."""
+    return record.copy_of is not None
+
+
+def is_near_copy(record: PageRecord) -> bool:
+    """Tell whether a page is similar to the first of its cluster, without being a copy."""
+    return record.copy_of is None and record.cluster is not None and record.cluster != record.number

@@ -1,0 +1,22 @@
+"""Settings of what is kept of pages."""
+
+from rdfaspider.settings.setting import Setting
+
+SETTINGS = (
+    # It costs less than a hundredth of a page's CPU (docs/pages.md).
+    Setting(
+        "PAGES",
+        "bool",
+        True,
+        "Keep a row of metadata of each page with the frontier, and mark copies ([pages.md](pages.md)).",
+    ),
+    # During the crawl it would take a tenth of a page's CPU.
+    Setting(
+        "PAGES_ANALYSE",
+        "choice",
+        "after",
+        "When to sketch pages, for near copies, and to detect their languages: `after` the crawl from its"
+        " archive (`scrapy pages --analyse`), `during` it, or not at all (`off`).",
+        choices=("after", "during", "off"),
+    ),
+)
