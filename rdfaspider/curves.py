@@ -64,11 +64,11 @@ def _panel(panel: Panel) -> str:
 
     base = _TOP + height
     parts = [f'<text x="{_LEFT}" y="14" font-weight="bold">{escape(panel.title)}</text>']
-    for value in _ticks(up):
+    for value in ticks(up):
         y = place(0, value)[1]
         parts.append(f'<path d="M{_LEFT} {y:.1f}h{width}" stroke="#e4e4e4"/>')
         parts.append(_text(_LEFT - 6, y + 4, "end", short(value)))
-    for value in _ticks(across):
+    for value in ticks(across):
         x = place(value, 0)[0]
         parts.append(f'<path d="M{x:.1f} {base}v4" stroke="#999"/>')
         parts.append(_text(x, base + 17, "middle", short(value)))
@@ -105,7 +105,8 @@ def _text(x: float, y: float, anchor: str, text: str) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _ticks(end: float) -> list[float]:
+def ticks(end: float) -> list[float]:
+    """Return round values from 0 to an end, to name on an axis."""
     step = _step(end)
     return [number * step for number in range(int(end / step + 1e-9) + 1)]
 

@@ -16,6 +16,7 @@ LAYERS = (
     ("addon",),
     ("crew",),
     ("__main__", "commands", "spiders"),
+    ("report",),
     ("scheduler", "downloader", "middlewares", "pipelines", "extensions", "feeds"),
     ("resolver",),
     ("settings",),

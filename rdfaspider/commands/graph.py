@@ -56,7 +56,7 @@ class Command(CheckedCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.linkgraph import need_numpy
-        from rdfaspider.settings.places import jobdir_of
+        from rdfaspider.settings.places import frontiers_of, jobdir_of
         from rdfaspider.terminal import StatusLine
 
         need_numpy()
@@ -64,7 +64,7 @@ class Command(CheckedCommand):
         from rdfaspider.frontier.views.graph import CrawlGraph
 
         folder = jobdir_of(self.settings) / "linkgraph"
-        paths = opts.frontier or self._frontiers()
+        paths = opts.frontier or frontiers_of(self.settings)
         with (
             StatusLine(sys.stderr) as line,
             CrawlGraph(paths, folder, is_kept=opts.kept, tell=line.show) as crawl,
@@ -76,23 +76,6 @@ class Command(CheckedCommand):
                 lines = _lines(crawl, args, opts)
                 for text in lines:
                     print(text)
-
-    def _frontiers(self) -> list[str]:
-        """Return the directories of the crawl's frontier; ValueError if it is elsewhere."""
-        from rdfaspider.frontier import is_replicated, is_shared
-        from rdfaspider.settings.places import frontier_url, jobdir_of
-
-        url = frontier_url(self.settings)
-        if not is_shared(url):
-            return [url]
-        copy = jobdir_of(self.settings) / "frontier"
-        shards = sorted(map(str, copy.parent.glob("frontier-*")))
-        if is_replicated(url) and (copy.is_dir() or shards):
-            return [str(copy)] if copy.is_dir() else shards
-        raise ValueError(
-            "The link graph is read from the directories of a frontier, where its services run: name them"
-            " with --frontier DIR, once for each shard."
-        )
 
 
 def _warn(crawl: CrawlGraph) -> None:

@@ -1,7 +1,8 @@
-"""`scrapy report`: how a crawl went over time, alone or against others."""
+"""`scrapy report`: how a crawl went over time, alone or against others; with --full, what it found."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rdfaspider.extensions.history.report import Crawl
+    from rdfaspider.report.gather import Places
 
 _KINDS = (".svg", ".html", ".json")
 
@@ -24,7 +26,9 @@ class Command(CheckedCommand):
         "Show the history of the crawl in JOBDIR, which may be running: how long, how many pages,"
         " how fast. -o draws pages per second, URLs discovered, bandwidth and triples over time as"
         " SVG or HTML, or writes the numbers as JSON. --against puts other crawls beside it. Only"
-        " time spent crawling counts; stops between two runs are left out and marked."
+        " time spent crawling counts; stops between two runs are left out and marked. --full writes the"
+        " report on what was found: structured data, vocabularies, sites, languages, copies and the link"
+        " graph, as one HTML file, or as a directory with the numbers as CSV and JSON beside it."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -37,20 +41,68 @@ class Command(CheckedCommand):
             metavar="DIRECTORY",
             help="directories of other crawls, or their histories",
         )
+        parser.add_argument("--full", action="store_true", help="report on what was found")
         parser.add_argument(
-            "-o", "--output", type=Path, metavar="FILE", help="a file .svg, .html or .json"
+            "-o",
+            "--output",
+            type=Path,
+            metavar="FILE",
+            help="a file .svg, .html or .json; with --full .html, or a directory (default: report)",
+        )
+        parser.add_argument(
+            "--frontier",
+            action="append",
+            metavar="DIR",
+            help="with --full: the directory of a shard; once for each shard",
         )
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
         super().check_usage(args, opts)
-        if opts.output and opts.output.suffix not in _KINDS:
+        if opts.full:
+            if opts.output and opts.output.suffix in (".svg", ".json", ".pdf"):
+                raise UsageError("--full -o wants a file that ends in .html, or a directory")
+        elif opts.output and opts.output.suffix not in _KINDS:
             raise UsageError(f"-o wants a file that ends in {', '.join(_KINDS)}")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.settings.places import jobdir_of
 
+        if opts.full:
+            self._write_full(opts)
+            return
         names = (str(jobdir_of(self.settings)), *opts.against)
         _show([_crawl(name) for name in names], opts.output)
+
+    def _write_full(self, opts: argparse.Namespace) -> None:
+        from rdfaspider.report.files import write
+        from rdfaspider.report.gather import Places, gather
+        from rdfaspider.report.html import page
+        from rdfaspider.report.sections import cards_of, lead_of, sections_of, title_of
+        from rdfaspider.terminal import StatusLine
+
+        places = [self._places(opts.frontier), *map(Places.in_directory, opts.against)]
+        with StatusLine(sys.stderr) as line:
+            found = [gather(place, line.show) for place in places]
+            line.show("Drawing …")
+            sections = sections_of(found)
+            text = page(title_of(found), lead_of(found), cards_of(found), sections)
+            path = write(opts.output or Path("report"), text, found, sections)
+        for crawl in found:
+            for reason in crawl["missing"].values():
+                print(f"{crawl['name']}: {reason}", file=sys.stderr)
+        print(f"The report is in {path}.")
+
+    def _places(self, frontiers: list[str] | None) -> Places:
+        """Return where the crawl of the settings is; ValueError if its frontier is elsewhere."""
+        from rdfaspider.pipelines.store import store_access
+        from rdfaspider.report.gather import Places
+        from rdfaspider.settings.places import frontiers_of, jobdir_of, store_url
+
+        jobdir = jobdir_of(self.settings)
+        paths = frontiers or frontiers_of(self.settings)
+        return Places(
+            str(jobdir), jobdir, paths, store_url(self.settings), store_access(self.settings)
+        )
 
 
 def _crawl(name: str) -> Crawl:

@@ -91,7 +91,13 @@ def retry_after(value: bytes | None, now: float) -> float | None:
     text = (value or b"").decode("latin-1").strip()
     if text.isdecimal() and text.isascii():
         return float(text)
+    date = date_of(value)
+    return None if date is None else max(0.0, date - now)
+
+
+def date_of(value: bytes | None) -> float | None:
+    """Return the time in a header, in seconds since the epoch, None if it has none."""
     try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - now)
+        return parsedate_to_datetime((value or b"").decode("latin-1")).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None

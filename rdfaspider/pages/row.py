@@ -32,7 +32,8 @@ class Row(msgspec.Struct, array_like=True, frozen=True):
     `milliseconds` the time to the headers of the answer, `size` the bytes of the body, unpacked.
     `language` is what the page declares. `links` are those on the page, `triples` those stored; the next four
     count what was found, by format. `detected` and `certainty` (percent), `words` and `sketch` are there if
-    the page was analysed during the crawl.
+    the page was analysed during the crawl. `modified` is the Last-Modified of the answer, in seconds since
+    the epoch. `problems` counts faults of the markup, which the extraction could not use or had to repair.
     """
 
     status: int = 0
@@ -54,6 +55,8 @@ class Row(msgspec.Struct, array_like=True, frozen=True):
     certainty: int = 0
     words: int = 0
     sketch: bytes = b""
+    modified: int = 0
+    problems: int = 0
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -99,6 +102,8 @@ def row_of(page: Page) -> bytes:
         count("microdata", 0),
         count("rdf", 0),
         *(page.analysis or ("", 0, 0, b"")),
+        page.modified,
+        page.problems,
     )
     try:
         return pack(row, page.digest)

@@ -64,6 +64,8 @@ class PageRecord(NamedTuple):
     copy_of: int | None
     cluster: int | None
     similarity: float | None
+    modified: int | None
+    problems: int | None
 
 
 # The type of each field that is no whole number: a text, a time in seconds, or a real number.
@@ -71,6 +73,7 @@ TYPES = {
     **dict.fromkeys(("url", "host", "state", "reason", "content_type", "encoding"), "text"),
     **dict.fromkeys(("sha1", "title", "language", "detected"), "text"),
     "fetched": "time",
+    "modified": "time",
     "similarity": "real",
 }
 
@@ -139,6 +142,8 @@ def _record(
         page.copy_of,
         numbers[near.first] if near else None,
         near.similarity if near else None,
+        row.modified if 0 < row.modified < 1 << 32 else None,
+        row.problems if is_page else None,
     )
 
 

@@ -101,6 +101,7 @@ class ExtractPipeline:
         if not noindex:
             page.found = facts.quads
         page.noarchive = facts.noarchive
+        page.problems = facts.cuts.total() + facts.warnings.total()
         self._count(extraction.facts, noindex, nofollow)
         return page
 

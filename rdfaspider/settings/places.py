@@ -31,6 +31,21 @@ def frontier_url(settings: BaseSettings) -> str:
     return _in_jobdir(settings, "FRONTIER_URL")
 
 
+def frontiers_of(settings: BaseSettings) -> list[str]:
+    """Return the directories of the crawl's frontier, one for each shard; ValueError if it is elsewhere."""
+    url = frontier_url(settings)
+    if not is_shared(url):
+        return [url]
+    copy = jobdir_of(settings) / "frontier"
+    shards = sorted(map(str, copy.parent.glob("frontier-*")))
+    if is_replicated(url) and (copy.is_dir() or shards):
+        return [str(copy)] if copy.is_dir() else shards
+    raise ValueError(
+        "This is read from the directories of a frontier, where its services run: name them with"
+        " --frontier DIR, once for each shard."
+    )
+
+
 def store_url(settings: BaseSettings) -> str:
     """Return the URL of the crawl's store."""
     return _in_jobdir(settings, "STORE_URL")

@@ -16,6 +16,7 @@ from rdfaspider.frontier import is_begun, is_shared, services_of
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, unwanted
+from rdfaspider.middlewares.politeness import date_of
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robots import Denied
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
@@ -188,6 +189,7 @@ class RdfaSpider(Spider):
             tags = response.headers.getlist("X-Robots-Tag")
             page.robots_header = [tag.decode("latin-1") for tag in tags]
             page.body = response.body
+            page.modified = int(date_of(response.headers.get("Last-Modified")) or 0)
         yield page
 
     def failed(self, failure: Failure) -> Iterator[Page]:

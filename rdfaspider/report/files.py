@@ -1,0 +1,34 @@
+"""Writes a report: one HTML file, or a directory with the page, the numbers as JSON, and CSV files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rdfaspider.report.html import csv_of
+from rdfaspider.report.model import Section
+
+
+def write(
+    output: Path, page: str, found: Sequence[dict[str, Any]], sections: Sequence[Section]
+) -> Path:
+    """Write a report to a file `.html` or a directory; return the page."""
+    if output.suffix == ".html":
+        _replace(output, page)
+        return output
+    (output / "csv").mkdir(parents=True, exist_ok=True)
+    for section in sections:
+        for item in section.shown:
+            _replace(output / "csv" / f"{item.key}.csv", csv_of(item.rows()))
+    _replace(output / "report.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    _replace(output / "report.html", page)
+    return output / "report.html"
+
+
+def _replace(path: Path, text: str) -> None:
+    new = path.with_name(f"{path.name}.new")
+    # Half of a surrogate pair may have come from a title.
+    new.write_text(text, encoding="utf-8", errors="replace")
+    new.replace(path)

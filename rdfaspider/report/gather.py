@@ -1,0 +1,155 @@
+"""Gathers what is known of a crawl as plain numbers: what the JSON file of a report has.
+
+Each source may be missing, because the crawl did not keep it, an extra is not installed or the crawl is
+running. Then the report goes without it, and `missing` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from rdfaspider.extensions import leftout
+from rdfaspider.extensions.history import report as history_report
+from rdfaspider.extensions.history import samples
+from rdfaspider.extensions.summary.reasons import sentences
+from rdfaspider.frontier import FrontierUnavailable
+from rdfaspider.frontier.views.reader import FrontierReader
+from rdfaspider.pages.analysis import open_analysis
+from rdfaspider.pages.table import PageRecord, join
+from rdfaspider.report import pages, triples
+from rdfaspider.stores import StoreUnavailable, open_store
+
+if TYPE_CHECKING:
+    from rdfaspider.stores.server.access import Access
+
+VERSION = 1
+# Rows of a table: hosts, sections, pages by rank, terms.
+MOST = 200
+# Samples of a history that are drawn.
+_SAMPLES = 200
+_STEP = 2_000
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a crawl is: its directory, its frontiers (one, or one for each shard), and its store."""
+
+    name: str
+    jobdir: Path
+    frontiers: list[str]
+    store: str
+    access: Access | None = None
+
+    @classmethod
+    def in_directory(cls, name: str) -> Places:
+        """Return the places of a crawl that uses the directories of the default settings."""
+        jobdir = Path(name)
+        shards = sorted(map(str, jobdir.glob("frontier-*")))
+        return cls(name, jobdir, shards or [str(jobdir / "frontier")], str(jobdir / "store"))
+
+
+def gather(places: Places, tell: Tell = lambda text: None) -> dict[str, Any]:
+    """Return what is known of a crawl; FrontierUnavailable if there is none."""
+    found: dict[str, Any] = {"version": VERSION, "name": places.name, "made": int(time())}
+    missing: dict[str, str] = {}
+    with ExitStack() as stack:
+        readers = [
+            stack.enter_context(FrontierReader(path, delay=0.0)) for path in places.frontiers
+        ]
+        found["urls"] = _urls(readers)
+        found["pages"] = _pages(readers, places.jobdir, stack, tell)
+    if not found["pages"]["outcomes"]:
+        missing["pages"] = (
+            "No page has a row on record: they are kept of pages fetched with PAGES=1."
+        )
+    for name, source in (("triples", _triples), ("links", _links)):
+        try:
+            found[name] = source(places, tell)
+        except (StoreUnavailable, FrontierUnavailable, ValueError) as error:
+            found[name], missing[name] = None, str(error)
+    found["history"] = _history(places.jobdir)
+    found["left_out"] = sentences(*leftout.read(places.jobdir / leftout.NAME))
+    found["missing"] = missing
+    return found
+
+
+def _urls(readers: Iterable[FrontierReader]) -> dict[str, Any]:
+    sums = dict.fromkeys(("waiting", "done", "failed", "denied"), 0)
+    rejected: dict[str, int] = {}
+    order: str | None = None
+    for reader in readers:
+        counts = reader.counts()
+        order = reader.order
+        sums["waiting"] += counts.waiting + counts.in_flight
+        for name in ("done", "failed", "denied"):
+            sums[name] += getattr(counts, name)
+        for reason, count in counts.rejected.items():
+            rejected[reason] = rejected.get(reason, 0) + count
+    return {"seen": sum(sums.values()), **sums, "rejected": rejected, "order": order}
+
+
+def _pages(
+    readers: Iterable[FrontierReader], jobdir: Path, stack: ExitStack, tell: Tell
+) -> dict[str, Any]:
+    analysis = open_analysis(jobdir / "pages")
+    if analysis is not None:
+        stack.enter_context(analysis)
+    each = (join(reader.pages.ended(), analysis, reader.pages.first_with) for reader in readers)
+    records = _watched(chain.from_iterable(each), tell)
+    return pages.findings_of(records).as_numbers(MOST)
+
+
+def _watched(records: Iterable[PageRecord], tell: Tell) -> Iterator[PageRecord]:
+    for number, record in enumerate(records, start=1):
+        if number % _STEP == 0:
+            tell(f"Reading the table of pages: {number:,} …")
+        yield record
+
+
+def _triples(places: Places, tell: Tell) -> dict[str, Any]:
+    tell("Opening the store …")
+    with open_store(places.store, read_only=True, access=places.access) as store:
+        return triples.findings_of(store.quads(), MOST, tell)
+
+
+def _links(places: Places, tell: Tell) -> dict[str, Any]:
+    from rdfaspider.linkgraph import need_numpy
+
+    need_numpy()
+    from rdfaspider.frontier.views.graph import CrawlGraph
+    from rdfaspider.report import links
+
+    with CrawlGraph(places.frontiers, places.jobdir / "linkgraph", tell=tell) as crawl:
+        if not crawl.graph.about.get("pages"):
+            raise ValueError(
+                "No page has its links on record: they are kept of pages fetched with LINKGRAPH=1."
+            )
+        return links.findings_of(crawl, MOST)
+
+
+def _history(jobdir: Path) -> dict[str, Any] | None:
+    path = jobdir / samples.NAME
+    if not path.exists() or not (found := samples.read(path)):
+        return None
+    figures = history_report.summarise(history_report.Crawl("", found))
+    step = max(1, len(found) // _SAMPLES)
+    kept = [*found[:-1:step], found[-1]]
+    return {
+        "seconds": figures.seconds,
+        "resumes": figures.resumes,
+        "pages_per_second": figures.pages_per_second,
+        "bytes": figures.bytes,
+        "peak_memory_mb": figures.peak_memory_mb,
+        "samples": [
+            {"seconds": s.seconds, "pages": s.pages, "seen": s.seen, "triples": s.quads}
+            for s in kept
+        ],
+    }

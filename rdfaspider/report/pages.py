@@ -1,0 +1,198 @@
+"""What the table of pages says of a crawl, counted in one pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rdfaspider.pages.counts import PageCounts
+from rdfaspider.pages.table import PageRecord
+
+FORMATS = ("rdfa", "jsonld", "microdata", "rdf")
+# Sections of sites that are told apart; beyond that, only those already known are counted.
+_SECTIONS = 200_000
+_DAY = 86_400
+
+
+@dataclass(slots=True)
+class Host:
+    """The sums of a host; `first` and `last` are the times of its fetches."""
+
+    pages: int = 0
+    ended: int = 0
+    failed: int = 0
+    denied: int = 0
+    rich: int = 0
+    bytes: int = 0
+    triples: int = 0
+    copies: int = 0
+    problems: int = 0
+    first: int = 0
+    last: int = 0
+    fetched: int = 0
+
+    def add(self, record: PageRecord) -> None:
+        self.ended += 1
+        self.failed += record.state == "failed"
+        self.denied += record.state == "denied"
+        if record.status and record.fetched:
+            self.fetched += 1
+            self.first = min(self.first or record.fetched, record.fetched)
+            self.last = max(self.last, record.fetched)
+        if record.reason == "page":
+            self.pages += 1
+            self.rich += bool(record.triples)
+            self.bytes += record.size or 0
+            self.triples += record.triples or 0
+            self.copies += record.copy_of is not None
+            self.problems += record.problems or 0
+
+
+@dataclass(slots=True)
+class PageFindings:
+    """Counters by value: how many pages have this status, this depth, this many triples."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[int] = field(default_factory=Counter)
+    types: Counter[str] = field(default_factory=Counter)
+    encodings: Counter[str] = field(default_factory=Counter)
+    depths: Counter[int] = field(default_factory=Counter)
+    triples_at: Counter[int] = field(default_factory=Counter)
+    sizes: Counter[int] = field(default_factory=Counter)
+    ages: Counter[int] = field(default_factory=Counter)
+    triples: Counter[int] = field(default_factory=Counter)
+    links: Counter[int] = field(default_factory=Counter)
+    latencies: Counter[int] = field(default_factory=Counter)
+    pages_with: Counter[str] = field(default_factory=Counter)
+    triples_by: Counter[str] = field(default_factory=Counter)
+    problems: int = 0
+    pages_with_problems: int = 0
+    hosts: dict[str, Host] = field(default_factory=dict)
+    sections: dict[str, list[int]] = field(default_factory=dict)
+    counts: PageCounts = field(default_factory=PageCounts)
+
+    def add(self, record: PageRecord) -> None:
+        self.outcomes[f"{record.state}/{record.reason or ''}"] += 1
+        if record.status:
+            self.statuses[record.status] += 1
+        if (host := self.hosts.get(record.host)) is None:
+            host = self.hosts[record.host] = Host()
+        host.add(record)
+        self.counts.add(record)
+        if record.reason == "page":
+            self._add_page(record)
+
+    def _add_page(self, record: PageRecord) -> None:
+        triples = record.triples or 0
+        self.types[record.content_type or "(none)"] += 1
+        self.encodings[record.encoding or "(none)"] += 1
+        self.depths[record.depth] += 1
+        self.triples_at[record.depth] += triples
+        self.triples[triples] += 1
+        self.links[record.links or 0] += 1
+        self.sizes[_step(record.size or 0)] += 1
+        if record.milliseconds:
+            self.latencies[_step(record.milliseconds)] += 1
+        if record.modified and record.fetched:
+            self.ages[_step(max(0, record.fetched - record.modified) // _DAY)] += 1
+        self.problems += record.problems or 0
+        self.pages_with_problems += bool(record.problems)
+        for name in FORMATS:
+            if found := getattr(record, name):
+                self.pages_with[name] += 1
+                self.triples_by[name] += found
+        self._add_section(record.url, triples)
+
+    def _add_section(self, url: str, triples: int) -> None:
+        name = _section(url)
+        if (sums := self.sections.get(name)) is None:
+            if len(self.sections) >= _SECTIONS:
+                return
+            sums = self.sections[name] = [0, 0, 0]
+        sums[0] += 1
+        sums[1] += triples > 0
+        sums[2] += triples
+
+    def as_numbers(self, most: int) -> dict[str, Any]:
+        """Return everything as JSON would have it; of hosts and sections only those with most pages."""
+        hosts = sorted(self.hosts.items(), key=lambda each: (-each[1].pages, each[0]))
+        sections = sorted(self.sections.items(), key=lambda each: (-each[1][2], each[0]))
+        plain = ("outcomes", "types", "encodings", "pages_with", "triples_by")
+        by_value = (
+            "statuses",
+            "depths",
+            "triples_at",
+            "sizes",
+            "ages",
+            "triples",
+            "links",
+            "latencies",
+        )
+        counts = self.counts
+        return {
+            **{name: dict(getattr(self, name).most_common()) for name in plain},
+            **{name: dict(sorted(getattr(self, name).items())) for name in by_value},
+            "problems": self.problems,
+            "pages_with_problems": self.pages_with_problems,
+            "pages": counts.pages,
+            "bytes": sum(host.bytes for host in self.hosts.values()),
+            "host_count": len(hosts),
+            "hosts_with_triples": sum(host.rich > 0 for host in self.hosts.values()),
+            "pages_a_host": dict(sorted(Counter(h.pages for h in self.hosts.values()).items())),
+            "triples_a_host": dict(sorted(Counter(h.triples for h in self.hosts.values()).items())),
+            "bytes_a_host": dict(
+                sorted(Counter(_step(h.bytes) for h in self.hosts.values()).items())
+            ),
+            "shares": _shares(self.hosts.values()),
+            "hosts": [{"host": name, **_host_numbers(host)} for name, host in hosts[:most]],
+            "sections": [
+                {"section": name, "pages": pages, "rich": rich, "triples": triples}
+                for name, (pages, rich, triples) in sections[:most]
+            ],
+            "copies": counts.copies,
+            "near_copies": counts.near_copies,
+            "analysed": counts.analysed,
+            "declared": dict(counts.declared.most_common()),
+            "detected": dict(counts.detected.most_common()),
+            "language_same": counts.same,
+            "language_other": counts.other,
+        }
+
+
+def _section(url: str) -> str:
+    """Return the site of a URL and the first folder of its path, if there is one."""
+    _, _, rest = url.partition("://")
+    site, _, path = rest.partition("/")
+    first, slash, _ = path.partition("?")[0].partition("/")
+    return f"{site}/{first}/" if slash else f"{site}/"
+
+
+def _host_numbers(host: Host) -> dict[str, Any]:
+    numbers = {name: getattr(host, name) for name in Host.__slots__}
+    # Between the fetches of a host, from the first to the last.
+    numbers["pause"] = (host.last - host.first) / (host.fetched - 1) if host.fetched > 1 else None
+    return numbers
+
+
+def _shares(hosts: Iterable[Host]) -> list[int]:
+    """Return how many hosts have structured data on 0, 1-10, … 91-100 percent of their pages."""
+    shares = [0] * 11
+    for host in hosts:
+        if host.pages:
+            shares[-(-10 * host.rich // host.pages)] += 1
+    return shares
+
+
+def _step(value: int) -> int:
+    """Return the power of two at or below a value, 0 for 0."""
+    return 1 << value.bit_length() - 1 if value > 0 else 0
+
+
+def findings_of(records: Iterable[PageRecord]) -> PageFindings:
+    """Return what a table of pages says."""
+    findings = PageFindings()
+    for record in records:
+        findings.add(record)
+    return findings

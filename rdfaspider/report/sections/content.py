@@ -1,0 +1,125 @@
+"""Sites, and the content of their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rdfaspider.report.model import Section, Table
+from rdfaspider.report.sections.figures import Found, bars, points, spread, why_missing
+
+
+def sites(crawls: Sequence[Found]) -> Section:
+    columns = ("host", "pages", "rich", "triples", "bytes", "copies", "failed", "denied", "pause")
+    heads = (
+        "host",
+        "pages",
+        "with data",
+        "triples",
+        "bytes",
+        "copies",
+        "failed",
+        "denied",
+        "seconds between",
+    )
+    return Section(
+        "sites",
+        "Sites",
+        "Sums by host: a site is everything under one name. Seconds between are those from one fetch to the"
+        " next of the same host, in the mean: how polite the crawl was.",
+        [
+            points(
+                "host-pages",
+                "Pages a host",
+                "How many hosts have how many pages.",
+                crawls,
+                "pages_a_host",
+                "pages",
+                "hosts",
+            ),
+            spread(
+                "host-bytes",
+                "Bytes a host",
+                "Sum of the pages of a host, unpacked, in steps of a factor of two.",
+                crawls,
+                "bytes_a_host",
+                "bytes",
+                up="hosts",
+            ),
+            Table(
+                "hosts",
+                "Hosts with most pages",
+                "Of the first crawl." if len(crawls) > 1 else "Hosts by the number of pages read.",
+                heads,
+                [[each[name] for name in columns] for each in crawls[0]["pages"]["hosts"]],
+            ),
+        ],
+        note=why_missing(crawls, "pages"),
+    )
+
+
+def content(crawls: Sequence[Found]) -> Section:
+    facts = []
+    for crawl in crawls:
+        pages = crawl["pages"]
+        known = pages["language_same"] + pages["language_other"]
+        facts.append(
+            f"{crawl['name']}: {pages['copies']:,} pages are copies of others byte for byte,"
+            f" {pages['near_copies']:,} are near copies; {pages['analysed']:,} texts were analysed."
+        )
+        if known:
+            facts.append(
+                f"{pages['language_other'] / known:.1%} of {known:,} pages declare another language than"
+                " they are written in."
+            )
+    unread = all(not crawl["pages"]["analysed"] for crawl in crawls)
+    return Section(
+        "content",
+        "Content",
+        "Languages, sizes and ages of pages, and how many are copies of each other.",
+        [
+            bars(
+                "declared",
+                "Languages declared",
+                "What pages say of themselves.",
+                crawls,
+                "declared",
+            ),
+            bars(
+                "detected",
+                "Languages detected",
+                "What their texts are written in.",
+                crawls,
+                "detected",
+            ),
+            spread(
+                "sizes",
+                "Sizes",
+                "Bytes of a page, unpacked, in steps of a factor of two.",
+                crawls,
+                "sizes",
+                "bytes",
+            ),
+            spread(
+                "ages",
+                "Ages",
+                "Days from the last change of a page, by its Last-Modified, to its fetch, in steps of a"
+                " factor of two. Pages without that header are left out.",
+                crawls,
+                "ages",
+                "days",
+            ),
+            points(
+                "page-links",
+                "Links on a page",
+                "How many pages have how many links.",
+                crawls,
+                "links",
+                "links",
+                "pages",
+            ),
+        ],
+        note="Near copies and languages are found by scrapy pages --analyse, from the archive."
+        if unread
+        else "",
+        facts=facts,
+    )

@@ -1,0 +1,172 @@
+"""The link graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rdfaspider.report.model import Figure, Section, Table
+from rdfaspider.report.sections.figures import Found, pairs, why_missing
+
+
+def graph(crawls: Sequence[Found]) -> Section:
+    graphs = [(crawl["name"], crawl["links"]) for crawl in crawls if crawl["links"]]
+    if not graphs:
+        return Section(
+            "graph", "Link graph", "Who links to whom.", note=why_missing(crawls, "links")
+        )
+    names = [name for name, _ in graphs]
+    first = graphs[0][1]
+    return Section(
+        "graph",
+        "Link graph",
+        "Who links to whom. The graph has every URL that was found; links of pages that were not fetched are"
+        " unknown.",
+        [
+            _degrees("in-degrees", "Links to a page", "in_degrees", "inward", "links in", graphs),
+            _degrees(
+                "out-degrees", "Links from a page", "out_degrees", "outward", "links out", graphs
+            ),
+            Figure(
+                "ranks",
+                "PageRank by place",
+                "PageRank is the share of time that somebody who follows links at random spends on a page.",
+                "points",
+                names,
+                across="place",
+                up="PageRank",
+                points=[[(x, y) for x, y in graph["ranks"]] for _, graph in graphs],
+                is_logarithmic=True,
+            ),
+            Figure(
+                "tie",
+                "The bow tie",
+                "The core is the largest set of pages that all reach each other; in leads to it, out is"
+                " reached from it, tendrils hang on these, the rest has no connection.",
+                "bars",
+                names,
+                up="pages",
+                labels=["core", "in", "out", "tendrils", "disconnected"],
+                values=[[*graph["tie"].values()] for _, graph in graphs],
+            ),
+            Figure(
+                "kinds",
+                "Kinds of links",
+                "Followed links, those that ask not to be followed, redirects, and the addresses that pages"
+                " call their own.",
+                "bars",
+                names,
+                up="links",
+                labels=[*first["kinds"]],
+                values=[
+                    [graph["kinds"].get(kind, 0) for kind in first["kinds"]] for _, graph in graphs
+                ],
+            ),
+            _graph_columns(
+                "levels",
+                "Reach by depth",
+                "Pages by the links it takes from a seed to them.",
+                graphs,
+            ),
+            Table(
+                "best",
+                "Pages by PageRank",
+                "A hub links to good authorities; a good authority is linked by good hubs (HITS).",
+                ["URL", "PageRank", "hub", "authority", "links in", "links out"],
+                [
+                    [each[key] for key in ("url", "pagerank", "hub", "authority", "in", "out")]
+                    for each in first["best"]
+                ],
+            ),
+            Table(
+                "host-ranks",
+                "Hosts by rank",
+                "The rank of a host counts links between hosts.",
+                ["host", "rank", "URLs", "links in", "links out"],
+                [
+                    [each[key] for key in ("host", "rank", "pages", "links_in", "links_out")]
+                    for each in first["hosts"]
+                ],
+            ),
+            Table(
+                "domains",
+                "Links out of the crawl",
+                "Registered domains that pages link to and the crawl does not visit.",
+                ["domain", "links"],
+                [[*pair] for pair in first["domains"].items()],
+            ),
+        ],
+        note=why_missing(crawls, "links"),
+        facts=[fact for name, graph in graphs for fact in _graph_facts(name, graph)],
+    )
+
+
+def _graph_facts(name: str, graph: Found) -> Iterable[str]:
+    yield (
+        f"{name}: {graph['nodes']:,} URLs, {graph['links']:,} links between them, {graph['outside']:,} to"
+        f" URLs outside the crawl, {graph['media']:,} embedded media."
+    )
+    strong = (
+        f", {graph['strong']:,} strongly connected components"
+        if graph["strong"] is not None
+        else ""
+    )
+    yield (
+        f"{graph['weak']:,} weakly connected components, the largest with {graph['largest_weak']:,}"
+        f" URLs{strong}; {graph['reciprocity']:.1%} of the links are answered by one in the other direction."
+    )
+    for key, word in (("inward", "to"), ("outward", "from")):
+        degrees = graph[key]
+        if law := degrees["law"]:
+            yield (
+                f"Links {word} a page: {degrees['mean']:.2f} in the mean, {degrees['most']:,} at most; from"
+                f" {law['start']:,} on they follow a power law with exponent {law['exponent']:.2f}."
+            )
+
+
+def _degrees(
+    key: str, title: str, name: str, fit: str, across: str, graphs: Sequence[tuple[str, Found]]
+) -> Figure:
+    return Figure(
+        key,
+        title,
+        "How many pages have how many. A straight line is a power law; the dashed one is the best fit.",
+        "points",
+        [each for each, _ in graphs],
+        across=across,
+        up="pages",
+        points=[pairs(graph[name]) for _, graph in graphs],
+        fits=[line for _, graph in graphs if (line := _fit(graph[name], graph[fit]["law"]))],
+        is_logarithmic=True,
+    )
+
+
+def _fit(counts: Mapping[Any, int], law: Mapping[str, Any] | None) -> Any:
+    """Return the two ends of the line of a power law, in the picture of a distribution."""
+    if not law:
+        return None
+    start, last = float(law["start"]), max(float(value) for value in counts)
+    weights = sum(value ** -law["exponent"] for value in range(int(start), int(last) + 1))
+    first = law["pages"] / weights * start ** -law["exponent"]
+    ends = [(start, first)]
+    # Where the line would leave the picture, at less than one page.
+    end = min(last, start * first ** (1 / law["exponent"])) if first > 1 else last
+    ends.append((end, first * (end / start) ** -law["exponent"]))
+    return tuple(ends)
+
+
+def _graph_columns(
+    key: str, title: str, sentence: str, graphs: Sequence[tuple[str, Found]]
+) -> Figure:
+    length = max(len(graph[key]) for _, graph in graphs)
+    return Figure(
+        key,
+        title,
+        sentence,
+        "columns",
+        [name for name, _ in graphs],
+        across="links from a seed",
+        up="pages",
+        labels=[str(level) for level in range(length)],
+        values=[[*graph[key], *[0] * (length - len(graph[key]))] for _, graph in graphs],
+    )
