@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rdfaspider.archive.reader import Record
 
 _MAGIC = b"\x1f\x8b"
-_CHUNK = 1 << 17
+_CHUNK = 1 << 15
 # Bytes that the headers of a record may have.
 _HEAD = 1 << 16
 _WARC = b"WARC/"
