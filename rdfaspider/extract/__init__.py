@@ -177,7 +177,7 @@ def _read_page(
         with contained("text", facts):
             root = document.elements[0][3]
             facts.text = " ".join(document.text(root)[: 4 * options.text].split())[: options.text]
-    if not facts.nofollow:
+    if not facts.nofollow and limits.links:
         with contained("links", facts):
             _read_links(document, url, options, extraction)
     base = without_userinfo(facts.base)

@@ -20,7 +20,9 @@ for size in (10, 100_000):
 
 
 @pytest.mark.parametrize(
-    "missing", [[], ["isal"], ["deflate"], ["isal", "deflate"]], ids=["none", "one", "other", "both"]
+    "missing",
+    [[], ["isal"], ["deflate"], ["isal", "deflate"]],
+    ids=["none", "one", "other", "both"],
 )
 def test_any_reader_of_gzip_reads_what_is_packed(missing: list[str]) -> None:
     command = [sys.executable, "-c", SCRIPT, *missing]
