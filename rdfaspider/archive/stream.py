@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rdfaspider.archive.reader import Record
 
 _MAGIC = b"\x1f\x8b"
-_CHUNK = 1 << 17
+_CHUNK = 1 << 15
 # Bytes that the headers of a record may have.
 _HEAD = 1 << 16
 _WARC = b"WARC/"
@@ -48,7 +48,7 @@ def read_records(
     if offset:
         file.seek(offset)
     source = _Source(file, offset)
-    while source.fill():
+    while source.fill(len(_MAGIC)):
         start = source.offset
         member = _Member(source, is_packed=source.data.startswith(_MAGIC))
         try:
@@ -87,9 +87,10 @@ class _Source:
         self.data = b""
         self.offset = offset
 
-    def fill(self) -> bool:
-        """Read on if nothing is there; tell whether something is."""
-        self.data = self.data or self._file.read(_CHUNK)
+    def fill(self, least: int = 1) -> bool:
+        """Read on if fewer bytes are there; tell whether some are."""
+        while len(self.data) < least and (more := self._file.read(_CHUNK)):
+            self.data += more
         return bool(self.data)
 
     def advance(self, rest: bytes) -> None:

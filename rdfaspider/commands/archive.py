@@ -121,13 +121,14 @@ def _print(archive: Path, url: str, date: str, *, headers: bool) -> int:
 
 
 def _print_quads(archive: Path, url: str, date: str, settings: BaseSettings) -> int:
-    from rdfaspider.pipelines.reading import Reading, Tally
+    from rdfaspider.pipelines.reading import Reading, Tally, page_of
     from rdfaspider.terminal.data import output_of
 
     capture = _captures(archive, url, date)[-1]
     tally = Tally()
     reading = Reading.from_settings(settings, tally)
-    page = asyncio.run(reading.read(_answer(archive, capture, settings)))
+    page = page_of(_answer(archive, capture, settings))
+    asyncio.run(reading.read([page]))
     if not page.is_read:
         raise ValueError(f"{url} cannot be extracted ({page.reason}).")
     if tally["extract/noindex"]:

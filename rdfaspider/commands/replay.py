@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rdfaspider.archive.answers import Answer, Answers, Wanted
     from rdfaspider.pipelines.reading import Tally
     from rdfaspider.pipelines.replay import Position, Replay
+    from rdfaspider.terminal import StatusLine
 
 _KINDS = ("*.warc", "*.warc.gz", "*.warc.gz.open", "*.har")
 
@@ -67,7 +69,10 @@ class Command(CheckedCommand):
         self.exitcode = exit_code_of("replay", lambda: self._run(args, opts))
 
     def _run(self, args: list[str], opts: argparse.Namespace) -> int:
+        from scrapy.utils.misc import load_object
+
         from rdfaspider.archive.answers import Answers
+        from rdfaspider.extensions.garbage import tune
         from rdfaspider.pipelines.archive import archive_directory
         from rdfaspider.pipelines.reading import Tally
         from rdfaspider.pipelines.replay import Bookmark
@@ -87,15 +92,21 @@ class Command(CheckedCommand):
         with StatusLine(sys.stderr) as line:
             found = _read(paths, answers, bookmark.read())
             replay = _replay(settings, opts, tally, directory)
-            asyncio.run(
-                replay.run(found, bookmark, lambda: line.show(f"{tally['pages']:,} pages …"))
-            )
+            loop = settings["ASYNCIO_EVENT_LOOP"]
+            tune()
+            with asyncio.Runner(loop_factory=load_object(loop) if loop else None) as runner:
+                show = partial(_show, line, tally)
+                runner.run(replay.run(found, bookmark, show))
         pages, quads = plural(tally["pages"], "page"), plural(tally["quads"], "triple")
         print(f"{pages} read again, {quads}; {tally['store/graphs']:,} graphs are new or changed.")
         for name in sorted(tally):
             if name.startswith(("skipped/", "failed/")) or name == "damaged":
                 print(f"{tally[name]:>9,} {name.replace('/', ': ')}")
         return 0
+
+
+def _show(line: StatusLine, tally: Tally) -> None:
+    line.show(f"{tally['pages']:,} pages …")
 
 
 def _paths(arguments: list[str]) -> list[Path]:
@@ -175,4 +186,4 @@ def _replay(
     outbox = outbox_options(settings) | {"outbox": str(directory / "outbox")}
     sink = open_sink(store_url(settings), **outbox)
     store = StorePipeline(tally.as_stats(), SignalManager(), sink, crawl_of(settings))
-    return Replay(reading, store, tally)
+    return Replay(reading, store, tally, processes)

@@ -29,6 +29,11 @@ class Garbage:
         return garbage
 
     def spider_opened(self) -> None:
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
+        tune()
+
+
+def tune() -> None:
+    """Leave the objects that exist alone from now on, and collect the others less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])

@@ -185,8 +185,9 @@ def _read_page(
         with contained("text", facts):
             root = document.elements[0][3]
             facts.text = " ".join(document.text(root)[: 4 * options.text].split())[: options.text]
-    with contained("links", facts):
-        _read_links(document, url, options, extraction)
+    if limits.links:
+        with contained("links", facts):
+            _read_links(document, url, options, extraction)
     base = without_userinfo(facts.base)
     if "rdfa" in formats and rdfa.is_worth(document, options.role):
         with contained("rdfa", facts):

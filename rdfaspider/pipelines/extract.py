@@ -78,12 +78,15 @@ class ExtractPipeline:
         if not isinstance(page, Page) or not page.is_read:
             return page  # an item of the user's, or not a page
         try:
-            extraction = await self._extract(page)
+            self.fill(page, await self._extract(page))
         except ExtractionFailed as failure:
-            _fail(page, failure)
-            return page
+            fail(page, failure)
+        return page
+
+    def fill(self, page: Page, extraction: Extraction) -> None:
+        """Give a page what was found in it, as far as its robots directives allow."""
         if extraction.facts.errors and not _is_usable(page, extraction.facts):
-            return page
+            return
         header = header_directives(page.robots_header, self.options.agent)
         noindex = extraction.facts.noindex or not header.isdisjoint(("noindex", "none"))
         nofollow = extraction.facts.nofollow or not header.isdisjoint(("nofollow", "none"))
@@ -103,7 +106,6 @@ class ExtractPipeline:
         page.noarchive = facts.noarchive
         page.problems = facts.cuts.total() + facts.warnings.total()
         self._count(extraction.facts, noindex, nofollow)
-        return page
 
     async def _extract(self, page: Page) -> Extraction:
         if self.pool is None:
@@ -133,7 +135,8 @@ class ExtractPipeline:
             count("extract/nofollow")
 
 
-def _fail(page: Page, failure: ExtractionFailed) -> None:
+def fail(page: Page, failure: ExtractionFailed) -> None:
+    """Note why a page could not be read."""
     page.outcome = "postponed" if failure.reason == "busy" else "failed"
     page.reason = f"extract-{failure.reason}"
     page.strikes = failure.strikes

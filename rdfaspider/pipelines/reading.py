@@ -6,13 +6,16 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self, cast
 
-from rdfaspider.extract.pool.batches import Batches
+from rdfaspider.extract.pool import ExtractionFailed
+from rdfaspider.extract.pool.batches import Batches, Request
 from rdfaspider.items import Page
-from rdfaspider.pipelines.extract import ExtractPipeline, options_from
+from rdfaspider.pipelines.extract import ExtractPipeline, fail, options_from
 from rdfaspider.pipelines.filter import FilterPipeline, rules_of
 from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
@@ -35,6 +38,7 @@ class Reading:
 
     extract: ExtractPipeline
     filters: FilterPipeline
+    pool: Batches | None
 
     @classmethod
     def from_settings(cls, settings: BaseSettings, tally: Tally, processes: int = 0) -> Self:
@@ -49,18 +53,34 @@ class Reading:
             pool = Batches(processes, options, timeout=timeout, memory=memory)
         stats = tally.as_stats()
         filters = FilterPipeline(stats, *rules_of(settings))
-        return cls(ExtractPipeline(stats, options, pool), filters)
+        return cls(ExtractPipeline(stats, options, pool), filters, pool)
 
-    async def read(self, answer: Answer) -> Page:
-        """Return the page of an answer with its statements; ValueError if its URL is none."""
-        page = Page(
-            normalise(answer.url),
-            0,
-            content_type=answer.content_type,
-            robots_header=answer.robots,
-            body=answer.body,
-            status=answer.status,
-            fetched=answer.fetched,
-            source=answer.source,
-        )
-        return self.filters.process_item(await self.extract.process_item(page))
+    async def read(self, pages: Sequence[Page]) -> None:
+        """Give pages their statements, or the reason why they have none."""
+        if self.pool is None:
+            for page in pages:
+                await self.extract.process_item(page)
+        else:
+            requests = [Request(page.body, page.url, page.content_type) for page in pages]
+            found = await self.pool.extract_all(requests)
+            for page, extraction in zip(pages, found, strict=True):
+                if isinstance(extraction, ExtractionFailed):
+                    fail(page, extraction)
+                else:
+                    self.extract.fill(page, extraction)
+        for page in pages:
+            self.filters.process_item(page)
+
+
+def page_of(answer: Answer) -> Page:
+    """Return the page of an answer, to be read; ValueError if its URL is none."""
+    return Page(
+        normalise(answer.url),
+        0,
+        content_type=answer.content_type,
+        robots_header=answer.robots,
+        body=answer.body,
+        status=answer.status,
+        fetched=answer.fetched,
+        source=answer.source,
+    )

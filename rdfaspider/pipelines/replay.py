@@ -8,16 +8,22 @@ from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+from rdfaspider.pipelines.reading import page_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from rdfaspider.archive.answers import Answer
+    from rdfaspider.items import Page
     from rdfaspider.pipelines.reading import Reading, Tally
     from rdfaspider.pipelines.store import StorePipeline
 
-# Pages, and bytes of them, that are read at the same time.
-_PAGES = 64
+# Pages of a batch, or bytes of them.
+_PAGES = 16
+_BATCH_BYTES = 1 << 20
+# Batches that are read at the same time, unless there are many processes, and bytes of them.
+_BATCHES = 16
 _BYTES = 1 << 26
 # Seconds between two notes of how far it has come.
 _NOTED = 1.0
@@ -39,6 +45,7 @@ class Bookmark:
     def __init__(self, path: Path, task: object) -> None:
         self.path = path
         self._task = json.dumps(task)
+        self._next = monotonic() + _NOTED
 
     def read(self) -> Position | None:
         """Return where to go on, None at the beginning."""
@@ -47,6 +54,12 @@ class Bookmark:
             return Position(*known["position"]) if known["task"] == self._task else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+    def note_in_time(self, position: Position) -> None:
+        """Note where to go on, unless that was done a moment ago."""
+        if monotonic() > self._next:
+            self.note(position)
+            self._next = monotonic() + _NOTED
 
     def note(self, position: Position) -> None:
         new = self.path.with_suffix(".new")
@@ -57,15 +70,31 @@ class Bookmark:
         self.path.unlink(missing_ok=True)
 
 
-class Replay:
-    """Extracts, filters and stores pages, several at a time; of one URL the later page wins."""
+class _Batch(NamedTuple):
+    """Pages that are read and stored together, and where the last of them is."""
 
-    def __init__(self, reading: Reading, store: StorePipeline, tally: Tally) -> None:
+    task: asyncio.Task[None]
+    position: Position | None
+    urls: Collection[str]
+    size: int
+
+
+class Replay:
+    """Extracts, filters and stores pages, several batches at a time; of one URL the later page wins.
+
+    Layout: the pages that are gathered for the next batch, and the batches under way, in order. Invariant: no
+    URL is among them twice.
+    """
+
+    def __init__(
+        self, reading: Reading, store: StorePipeline, tally: Tally, processes: int = 0
+    ) -> None:
         self.reading = reading
         self.store = store
         self.tally = tally
-        self._under_way: dict[str, asyncio.Task[None]] = {}
-        self._bytes = 0
+        self._most = max(_BATCHES, 4 * processes)
+        self._gathered: dict[str, Page] = {}
+        self._under_way: deque[_Batch] = deque()
 
     async def run(
         self,
@@ -74,55 +103,72 @@ class Replay:
         show: Callable[[], None] = lambda: None,
     ) -> None:
         """Read all answers; what is noted in the bookmark is stored."""
-        under_way: deque[tuple[Position, asyncio.Task[None]]] = deque()
         await self.reading.extract.open_spider()
         try:
-            next_note = monotonic() + _NOTED
             for position, answer in answers:
-                if answer is not None:
-                    under_way.append((position, await self._begin(answer)))
-                while len(under_way) >= _PAGES or self._bytes > _BYTES:
-                    done, task = under_way.popleft()
-                    await task
-                    if monotonic() > next_note:
-                        bookmark.note(done)
-                        next_note = monotonic() + _NOTED
-                show()
-            for _, task in under_way:
-                await task
+                if answer is not None and await self._gather(answer, bookmark):
+                    self._begin(position)
+                    show()
+                    await asyncio.sleep(0)  # else it would begin only when this has to wait
+            self._begin(None)
+            while self._under_way:
+                await self._end_first(bookmark)
         finally:
-            for _, task in under_way:
+            tasks = [batch.task for batch in self._under_way]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             await self.reading.extract.close_spider()
         await asyncio.to_thread(self.store.sink.close)
         bookmark.remove()
 
-    async def _begin(self, answer: Answer) -> asyncio.Task[None]:
-        if earlier := self._under_way.get(answer.url):
-            await asyncio.wait([earlier])
-        self._bytes += len(answer.body)
-        task = asyncio.create_task(self._read(answer))
-        self._under_way[answer.url] = task
-        return task
-
-    async def _read(self, answer: Answer) -> None:
+    async def _gather(self, answer: Answer, bookmark: Bookmark) -> bool:
+        """Add a page to the next batch; tell whether that is large enough."""
         try:
-            await self._store(answer)
-        finally:
-            self._bytes -= len(answer.body)
-            if self._under_way.get(answer.url) is asyncio.current_task():
-                del self._under_way[answer.url]
-
-    async def _store(self, answer: Answer) -> None:
-        try:
-            page = await self.reading.read(answer)
+            page = page_of(answer)
         except ValueError:  # of its URL
             self.tally["skipped/unreadable"] += 1
-            return
-        if not page.is_read:
-            self.tally[f"failed/{page.reason}"] += 1
-            return
-        await self.store.process_item(page)
-        self.tally["pages"] += 1
-        self.tally["quads"] += page.quad_count
+            return False
+        if page.url in self._gathered:
+            self._begin(None)
+        while any(page.url in batch.urls for batch in self._under_way):
+            await self._end_first(bookmark)
+        while (
+            len(self._under_way) >= self._most
+            or sum(batch.size for batch in self._under_way) > _BYTES
+        ):
+            await self._end_first(bookmark)
+        self._gathered[page.url] = page
+        return len(self._gathered) >= _PAGES or self._size() >= _BATCH_BYTES
+
+    def _size(self) -> int:
+        return sum(len(page.body) for page in self._gathered.values())
+
+    def _begin(self, position: Position | None) -> None:
+        """Read and store what is gathered; its last page is at the position, if that is known."""
+        if self._gathered:
+            pages = [*self._gathered.values()]
+            task = asyncio.create_task(self._read(pages))
+            batch = _Batch(task, position, self._gathered.keys(), self._size())
+            self._under_way.append(batch)
+            self._gathered = {}
+
+    async def _end_first(self, bookmark: Bookmark) -> None:
+        batch = self._under_way[0]
+        await batch.task
+        self._under_way.popleft()
+        if batch.position is not None:
+            bookmark.note_in_time(batch.position)
+
+    async def _read(self, pages: Sequence[Page]) -> None:
+        await self.reading.read(pages)
+        stored = []
+        for page in pages:
+            if page.is_read:
+                stored.append(page)
+                self.tally["quads"] += page.quad_count
+            else:
+                self.tally[f"failed/{page.reason}"] += 1
+        if stored:
+            await self.store.store(stored)
+        self.tally["pages"] += len(stored)

@@ -148,7 +148,7 @@ class StorePipeline:
 
     async def process_item(self, page: Page) -> Page:
         if isinstance(page, Page) and page.is_read:
-            await self._store(page)
+            await self.store([page])
         return page
 
     async def put(self, changes: Sequence[Change]) -> list[bool]:
@@ -159,22 +159,30 @@ class StorePipeline:
                 await asyncio.sleep(_PATIENCE)
         return await self._writer.put(changes)
 
-    async def _store(self, page: Page) -> None:
+    async def store(self, pages: Sequence[Page]) -> None:
+        """Store pages together; no two may have the same URL."""
+        changes: list[Change] = []
+        for page in pages:
+            changes += self._changes(page)
+        are_new = await self.put(changes)
+        for change, is_new in zip(changes, are_new, strict=True):
+            if not change.replaces or not change.quads:
+                continue
+            if is_new:
+                self.stats.inc_value("store/graphs")
+                self.stats.inc_value("store/quads", change.quads)
+            else:
+                self.stats.inc_value("store/unchanged")
+
+    def _changes(self, page: Page) -> list[Change]:
         page.check()
         if page.invalid:
             self.stats.inc_value("store/dropped/iri", page.invalid)
-        graph, quads = to_iri(page.url), page.quad_count
+        graph = to_iri(page.url)
         changes = [Change.of_page(graph, page.nquads)]
-        if self.crawl and quads:
+        if self.crawl and page.quad_count:
             changes += Change.adding(provenance(page, graph, self.crawl, time()))
-        is_new, *_ = await self.put(changes)
-        if not quads:
-            return
-        if is_new:
-            self.stats.inc_value("store/graphs")
-            self.stats.inc_value("store/quads", quads)
-        else:
-            self.stats.inc_value("store/unchanged")
+        return changes
 
     async def close_spider(self) -> None:
         await self.signals.send_catch_log_async(store_closing)

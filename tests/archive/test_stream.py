@@ -10,6 +10,7 @@ from collections import Counter
 
 import pytest
 
+from rdfaspider.archive import stream
 from rdfaspider.archive.stream import Found, read_records
 
 
@@ -38,6 +39,17 @@ MEMBERS = [gzip.compress(each, mtime=0) for each in RECORDS]
     ids=["members", "plain", "one member"],
 )
 def test_all_records_are_read_however_they_are_packed(data: bytes) -> None:
+    found, counts = read(data)
+    assert [block for block, _ in found] == BLOCKS
+    assert not counts
+
+
+@pytest.mark.parametrize("chunk", [*range(1, 20), 64, 97])
+@pytest.mark.parametrize("data", [b"".join(MEMBERS), b"".join(RECORDS)], ids=["members", "plain"])
+def test_records_are_read_wherever_a_chunk_ends(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, chunk: int
+) -> None:
+    monkeypatch.setattr(stream, "_CHUNK", chunk)
     found, counts = read(data)
     assert [block for block, _ in found] == BLOCKS
     assert not counts

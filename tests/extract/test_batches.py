@@ -9,17 +9,27 @@ from pathlib import Path
 
 import pytest
 
-from rdfaspider.extract import Options, extract
-from rdfaspider.extract.pool import WorkersUnavailable
+from rdfaspider.extract import Extraction, Options, extract
+from rdfaspider.extract.pool import ExtractionFailed, WorkersUnavailable
 from rdfaspider.extract.pool import batches as module
-from rdfaspider.extract.pool.batches import Batches
+from rdfaspider.extract.pool.batches import Batches, Request
 
 OPTIONS = Options()
 
 
-def page(number: int) -> tuple[bytes, str, str]:
+def page(number: int) -> Request:
     body = f"<p property='http://example.org/p'>{number}</p>" + "<p>filler</p>" * (number % 50)
-    return body.encode(), f"http://site.test/{number}", "text/html"
+    return Request(body.encode(), f"http://site.test/{number}", "text/html")
+
+
+def batch(first: int, count: int) -> list[Request]:
+    return [page(number) for number in range(first, first + count)]
+
+
+async def all_of(pool: Batches, *batches: list[Request]) -> list[bytes]:
+    """Return the statements of all pages."""
+    found = await asyncio.gather(*map(pool.extract_all, batches))
+    return [each.nquads for some in found for each in some if isinstance(each, Extraction)]
 
 
 def test_all_pages_are_answered_as_by_extract() -> None:
@@ -27,10 +37,9 @@ def test_all_pages_are_answered_as_by_extract() -> None:
         pool = Batches(2, OPTIONS)
         await pool.open()
         try:
-            found = await asyncio.gather(*(pool.extract(*page(number)) for number in range(200)))
+            return await all_of(pool, *(batch(first, 20) for first in range(0, 200, 20)))
         finally:
             await pool.close()
-        return [each.nquads for each in found]
 
     expected = [extract(*page(number), OPTIONS).nquads for number in range(200)]
     assert asyncio.run(run()) == expected
@@ -42,19 +51,40 @@ def test_pages_of_a_worker_that_fails_are_read_by_others(
 ) -> None:
     monkeypatch.setattr(module, "_MOMENT", 1.0)
 
-    async def run() -> int:
+    async def run() -> tuple[list[bytes], list[bytes]]:
         pool = Batches(1, OPTIONS)
         await pool.open()
         (process,) = children()
         try:
-            asked = [asyncio.create_task(pool.extract(*page(number))) for number in range(64)]
-            await asked[0]
+            asked = asyncio.create_task(
+                all_of(pool, batch(0, 1), *(batch(first, 500) for first in (1, 501, 1001)))
+            )
+            await asyncio.sleep(0)
             os.kill(process, sent)
-            return len([each for each in await asyncio.gather(*asked) if each.nquads])
+            first = await asked
+            return first, await all_of(pool, batch(0, 10))  # by a new worker
         finally:
             await pool.close()
 
-    assert asyncio.run(run()) == 64
+    first, then = asyncio.run(run())
+    assert first == [extract(*page(number), OPTIONS).nquads for number in range(1_501)]
+    assert len(then) == 10
+
+
+def test_a_page_that_kills_costs_no_other() -> None:
+    async def run() -> list[Extraction | ExtractionFailed]:
+        pool = Batches(1, OPTIONS, memory=300)
+        await pool.open()
+        large = Request(b"<p>" + b"x<b>" * 40_000_000, "http://large.test/", "text/html")
+        try:
+            return await pool.extract_all([page(1), large, page(2)])
+        finally:
+            await pool.close()
+
+    one, large, two = asyncio.run(run())
+    assert isinstance(one, Extraction) and isinstance(two, Extraction)
+    assert one.nquads and two.nquads
+    assert isinstance(large, ExtractionFailed) or not large.nquads
 
 
 def test_workers_that_cannot_start_are_told_of() -> None:

@@ -1,8 +1,9 @@
 """Extraction in processes that get several pages at a time, for whoever has many to read at once.
 
-A crawl gives a worker one page and waits. A replay has the next ones at hand: they are sent together, so
-that a worker never waits for its next page. Where a worker dies or takes too long, the pages that it has not
-answered are read by the pool, one by one, which finds out to which of them that is due.
+A crawl gives a worker one page and waits. A replay has the next ones at hand: they are sent in batches, of
+which a worker has two at a time, so that it never waits for its next page. Where a worker dies or takes too
+long, the pages that it has not answered are read by the pool, one by one, which finds out to which of them
+that is due.
 """
 
 from __future__ import annotations
@@ -17,73 +18,96 @@ from rdfaspider.extract.pool import Pool, options_to_json
 from rdfaspider.extract.pool.process import ExtractionFailed, WorkerProcess
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from rdfaspider.extract import Options
     from rdfaspider.extract.pool.process import Answer
 
-# Pages, and bytes of them, that a worker gets at a time.
-_PAGES = 16
-_BYTES = 1 << 20
-# Seconds that a worker may take for the next page of a batch, many times what one takes that means well.
+# Batches that a worker has at a time: one that it reads, and the next one.
+_AT_A_TIME = 2
+# Seconds that a worker may be silent, many times what a batch takes that means well.
 _MOMENT = 2.0
 
 
-class _Request(NamedTuple):
+class Request(NamedTuple):
+    """A page to be read."""
+
     body: bytes
     url: str
     content_type: str
-    answer: asyncio.Future[Answer]
+
+
+class _Batch:
+    """Pages, and the answers to the first of them; it is done when no more answers will come."""
+
+    def __init__(self, requests: Sequence[Request]) -> None:
+        self.requests = requests
+        self.answers: list[Answer] = []
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def message(self) -> bytes:
-        header = {"url": self.url, "content_type": self.content_type, "size": len(self.body)}
-        return json.dumps(header).encode() + b"\n" + self.body
+        parts: list[bytes] = []
+        last = len(self.requests) - 1
+        for number, (body, url, content_type) in enumerate(self.requests):
+            header = {"url": url, "content_type": content_type, "size": len(body)}
+            if number < last:
+                header["more"] = True
+            parts += (json.dumps(header).encode(), b"\n", body)
+        return b"".join(parts)
+
+    def end(self) -> None:
+        if not self.done.done():  # else whoever waited for it was cancelled
+            self.done.set_result(None)
 
 
 class _BatchProcess(WorkerProcess):
-    """A worker that has several pages to read."""
+    """A worker that has several pages to read; `on_free` is called when it has room for more, or is lost."""
+
+    on_free: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._unanswered: deque[_Request] = deque()
-        self._ended: asyncio.Future[None] | None = None
+        self.batches: deque[_Batch] = deque()
+        self._silence: asyncio.TimerHandle | None = None
 
-    async def read(self, batch: list[_Request]) -> list[_Request]:
-        """Have pages read; return those that it has failed to."""
-        loop = asyncio.get_running_loop()
-        self._unanswered.extend(batch)
-        self._ended = loop.create_future()
-        if self.is_lost:
-            return self._give_up()
-        self._timer = loop.call_later(_MOMENT, self._end_batch)
-        self._transport.write(b"".join([request.message() for request in batch]))
-        try:
-            await self._ended
-        finally:
-            self._timer.cancel()
-            self._ended = None
-        return self._give_up()
+    def read(self, batch: _Batch) -> None:
+        """Have pages read."""
+        self.batches.append(batch)
+        self._transport.write(batch.message())
+        if len(self.batches) == 1:
+            self._wait()
 
-    def _give_up(self) -> list[_Request]:
-        left = [*self._unanswered]
-        self._unanswered.clear()
-        return left
+    def _wait(self) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
+        if self.batches:
+            loop = asyncio.get_running_loop()
+            self._silence = loop.call_later(_MOMENT, self._give_up)
 
-    def _end_batch(self) -> None:
-        if self._ended is not None and not self._ended.done():
-            self._ended.set_result(None)
+    def _give_up(self) -> None:
+        """Answer nothing more."""
+        self.is_lost = True
+        while self.batches:
+            self.batches.popleft().end()
+        self._wait()
+        self.on_free()
 
     def data_received(self, data: bytes) -> None:
-        if self._ended is None:
+        if not self.batches:
             super().data_received(data)  # that it is ready
             return
         self._pieces += data
-        while self._unanswered and (answer := self._next_answer()):
-            request = self._unanswered.popleft()
-            if not request.answer.done():
-                request.answer.set_result(answer)
-            self._timer.cancel()
-            self._timer = asyncio.get_running_loop().call_later(_MOMENT, self._end_batch)
-        if not self._unanswered:
-            self._end_batch()
+        is_free = False
+        while self.batches and (answer := self._next_answer()):
+            batch = self.batches[0]
+            batch.answers.append(answer)
+            if len(batch.answers) == len(batch.requests):
+                self.batches.popleft().end()
+                is_free = True
+        self._wait()
+        if is_free:
+            self.on_free()
 
     def _next_answer(self) -> Answer | None:
         pieces = self._pieces
@@ -102,7 +126,7 @@ class _BatchProcess(WorkerProcess):
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
-        self._end_batch()
+        self._give_up()
 
 
 class Batches(Pool):
@@ -115,65 +139,76 @@ class Batches(Pool):
         super().__init__(1, options, timeout=timeout, memory=memory)
         self._batch_arguments = (options_to_json(options), str(memory), str(timeout))
         self._processes = processes
-        self._requests: deque[_Request] = deque()
-        self._arrived = asyncio.Event()
-        self._workers: list[asyncio.Task[None]] = []
+        self._waiting: deque[_Batch] = deque()
+        self._workers: list[_BatchProcess] = []
+        self._starts: set[asyncio.Task[None]] = set()
+        self._starting = 0
 
     async def open(self) -> None:
         """Start the workers; the first one now, to find out if none can start."""
-        first = None
-        try:
-            first = await _BatchProcess.start(self._batch_arguments)
-        except OSError:
+        self._starting += 1
+        await self._start_one()
+        if not self._workers:
             await super().open()  # which tries more than once, and says why
-        others = [None] * (self._processes - 1)
-        self._workers = [asyncio.create_task(self._work(worker)) for worker in (first, *others)]
+        for _ in range(self._processes - 1):
+            self._start_meanwhile()
 
-    async def extract(self, body: bytes, url: str, content_type: str) -> Extraction:
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._requests.append(_Request(body, url, content_type, answer))
-        self._arrived.set()
-        header, quads = await answer
-        if not header:  # nobody has answered
-            return await super().extract(body, url, content_type)
-        if "memory" in header:
-            raise ExtractionFailed("memory")
-        return Extraction.decode(header, quads)
+    async def extract_all(self, requests: Sequence[Request]) -> list[Extraction | ExtractionFailed]:
+        """Return what each page holds, or why it cannot be read."""
+        batch = _Batch(requests)
+        self._waiting.append(batch)
+        self._hand_out()
+        await batch.done
+        found: list[Extraction | ExtractionFailed] = [*map(_decoded, batch.answers)]
+        for request in requests[len(found) :]:
+            try:
+                found.append(await self.extract(*request))
+            except ExtractionFailed as failure:
+                found.append(failure)
+        return found
 
-    async def _work(self, worker: _BatchProcess | None) -> None:
+    def _hand_out(self) -> None:
+        """Give batches to the workers that have fewest."""
+        for worker in [worker for worker in self._workers if worker.is_lost]:
+            self._workers.remove(worker)
+            self._end_meanwhile(worker)
+        while self._waiting and self._workers:
+            worker = min(self._workers, key=lambda worker: len(worker.batches))
+            if len(worker.batches) >= _AT_A_TIME:
+                return
+            worker.read(self._waiting.popleft())
+        while self._waiting and len(self._workers) + self._starting < self._processes:
+            self._start_meanwhile()
+
+    def _start_meanwhile(self) -> None:
+        self._starting += 1
+        task = asyncio.ensure_future(self._start_one())
+        self._starts.add(task)
+        task.add_done_callback(self._starts.discard)
+
+    async def _start_one(self) -> None:
         try:
-            while True:
-                if not (batch := self._next_batch()):
-                    self._arrived.clear()
-                    await self._arrived.wait()
-                    continue
-                left = batch
-                try:
-                    if worker is None or worker.is_lost:
-                        worker = await _BatchProcess.start(self._batch_arguments)
-                    left = await worker.read(batch)
-                except OSError:  # the pool says why none can start
-                    worker = None
-                for request in left:
-                    if not request.answer.done():
-                        request.answer.set_result(({}, b""))
-                if left and worker is not None:
-                    await worker.end()
-                    worker = None
+            worker = await _BatchProcess.start(self._batch_arguments)
+            worker.on_free = self._hand_out
+            self._workers.append(worker)
+        except OSError:
+            # If it was the only one, the pool reads the pages one by one, or says why none can start.
+            while self._waiting and not self._workers and self._starting == 1:
+                self._waiting.popleft().end()
         finally:
-            if worker is not None:
-                await worker.end()
-
-    def _next_batch(self) -> list[_Request]:
-        batch: list[_Request] = []
-        size = 0
-        while self._requests and len(batch) < _PAGES and size < _BYTES:
-            batch.append(self._requests.popleft())
-            size += len(batch[-1].body)
-        return batch
+            self._starting -= 1
+        self._hand_out()
 
     async def close(self) -> None:
-        for task in self._workers:
+        for task in self._starts:
             task.cancel()
-        await asyncio.gather(*self._workers, return_exceptions=True)
+        await asyncio.gather(*self._starts, return_exceptions=True)
+        for worker in self._workers:
+            worker.on_free = lambda: None
+            await worker.end()
         await super().close()
+
+
+def _decoded(answer: Answer) -> Extraction | ExtractionFailed:
+    header, quads = answer
+    return ExtractionFailed("memory") if "memory" in header else Extraction.decode(header, quads)

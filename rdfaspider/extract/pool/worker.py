@@ -12,6 +12,7 @@ import json
 import resource
 import signal
 import sys
+from time import monotonic
 from typing import BinaryIO
 
 from rdfaspider.extract import Limits, Options, extract
@@ -21,6 +22,10 @@ from rdfaspider.extract.rdfa.vocabulary import bundled
 _LEAST_MEMORY = 64
 # Seconds beyond the time limit; before that the crawl, if it is alive, ends the worker itself.
 _GRACE = 5.0
+
+# Seconds and bytes for which answers are held back to send them with those that come next.
+_SOON = 0.1
+_BUFFER = 1 << 17
 
 _READY = b'{"size": 0}\n'
 # Made in advance: when it is needed, no memory may be left.
@@ -39,7 +44,7 @@ def main(options: str, memory: str, timeout: str) -> None:
     what = options_from_json(options)
     _limit_memory(int(memory))
     _read_sample(what, memory)
-    with open(0, "wb", closefd=False) as answers:
+    with open(0, "wb", _BUFFER, closefd=False) as answers:
         answers.write(_READY)
         answers.flush()
         serve(sys.stdin.buffer, answers, what, float(timeout) + _GRACE)
@@ -69,14 +74,20 @@ def _read_sample(options: Options, memory: str) -> None:
 
 
 def serve(pages: BinaryIO, answers: BinaryIO, options: Options, seconds: float) -> None:
-    """Answer each page in turn; the system kills the process when a page takes more CPU seconds."""
+    """Answer each page in turn; the system kills the process when a page takes more CPU seconds.
+
+    A page that says that there is more is one of several: their answers may be sent together.
+    """
+    sent = monotonic()
     while line := pages.readline():
         page = json.loads(line)
         body = pages.read(page["size"])
         # It counts CPU time, so it stands still while the worker waits for the next page.
         signal.setitimer(signal.ITIMER_PROF, seconds)
         answers.write(_answer(body, page["url"], page["content_type"], options))
-        answers.flush()
+        if "more" not in page or monotonic() > sent + _SOON:
+            answers.flush()
+            sent = monotonic()
 
 
 def _answer(body: bytes, url: str, content_type: str, options: Options) -> bytes:
