@@ -17,9 +17,13 @@ from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
 from rdfaspider.urls import host
+from tests.test_politeness import serve
 
 if TYPE_CHECKING:
     from tests.conftest import Crawler, Scrapy
+    from tests.test_politeness import Serve
+
+__all__ = ["serve"]
 
 MANY_HOSTS = Parameters(
     seed=4,
@@ -42,7 +46,8 @@ def expected_graph(oracle: Oracle, reach: Reachable) -> networkx.DiGraph:
         targets, kind = oracle.links(url), "follow"
         if (target := oracle.redirect(url)) is not None:
             targets, kind = [target], "redirect"
-        graph.add_edges_from([(url, target) for target in targets if target in graph], kind=kind)
+        known = [target for target in targets if target in graph and target != url]
+        graph.add_edges_from([(url, target) for target in known], kind=kind)
     return graph
 
 
@@ -116,3 +121,41 @@ def test_links_out_of_the_scope_are_counted(
         check(found, expected_graph(oracle, inside))
     shown = scrapy("graph", seed, JOBDIR="job").stdout
     assert " w1.site.test" in shown or " w2.site.test" in shown or " w3.site.test" in shown
+
+
+def test_the_page_of_a_server_has_links_of_all_kinds(
+    crawl: Crawler, serve: Serve, scrapy: Scrapy, tmp_path: Path
+) -> None:
+    body = b"""<!DOCTYPE html><link rel=canonical href=/right><a href=/moved>a</a>
+        <a href=/next>b</a><a rel=nofollow href=/next>c</a><a rel=nofollow href=/no>d</a>
+        <a rel=nofollow href=/back>d</a><a href=http://elsewhere.test/>e</a><img src=x><img src=y>"""
+    server = serve(
+        {
+            "/": lambda count: (200, {}, body),
+            "/moved": lambda count: (301, {"Location": "/back"}, b""),
+            "/next": lambda count: (200, {"X-Robots-Tag": "nofollow"}, b"<a href=/>x</a>"),
+            "/back": lambda count: (200, {}, b"<a href=/next>x</a><link rel=canonical href=/back>"),
+            "/right": lambda count: (200, {}, b"<a href=/right>x</a>"),
+        }
+    )
+    crawl(f"{server.origin}/")
+    lines = scrapy("graph", "-o", "-").stdout.splitlines()
+    found = {tuple(line.replace(server.origin, "").split("\t")) for line in lines}
+    assert found == {
+        ("/", "/right", "canonical"),
+        ("/", "/moved", "follow"),
+        ("/", "/next", "follow"),
+        ("/", "/back", "nofollow"),
+        ("/moved", "/back", "redirect"),
+        ("/next", "/", "nofollow"),
+        ("/back", "/next", "follow"),
+    }
+    summary = scrapy("graph").stdout
+    assert "1 links out of the crawl, 1 to URLs beyond its limits, 2 embedded media" in summary
+    assert "elsewhere.test" in summary
+
+
+def test_the_setting_turns_it_off(crawl: Crawler, scrapy: Scrapy) -> None:
+    with running(Parameters(levels=1, pages=2)) as origin:
+        crawl(f"{origin}/", LINKGRAPH=0)
+    assert "No page has its links on record" in scrapy("graph").stderr

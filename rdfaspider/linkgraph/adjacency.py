@@ -1,12 +1,14 @@
 """The links of all pages in one direction, in a compact file: for each page the pages at the other ends.
 
-Layout. Blocks, each a zstd frame of consecutive pages: number of the pages and of their links (8 bytes
-each), length of the coded degrees and of the coded targets (8 bytes each), both as varints (targets as gaps,
-varints.py), and a byte for the kind of each link, unless all are followed. The index has for each block its
-first page, its place in the file and the number of links before it (8 bytes each), and ends with the totals.
+Layout. Blocks, each a zstd frame of consecutive pages: the number of pages, of links and of own links, and
+the lengths of the coded degrees, of the coded numbers of own links and of their gaps (8 bytes each); these
+three as varints (varints.py); a bit for each link, whether the next page has it too; and a byte for the kind
+of each link, unless all are followed. A link that the page before has as well is one such bit; the others
+are the page's own, coded as gaps. The index has for each block its first page, its place in the file and the
+number of links before it (8 bytes each), and ends with the totals.
 
-Pages are in the order of their keys, so links within a site are small gaps, and neighbours have similar
-links, which zstd finds: about ten bits a link.
+Pages are in the order of their keys. So neighbours have many links in common, and links within a site are
+small gaps (as in WebGraph's BVGraph, Boldi and Vigna, 2004).
 """
 
 from __future__ import annotations
@@ -29,10 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_HEAD = struct.Struct("<4Q")
+_HEAD = struct.Struct("<6Q")
 _LINKS = 1 << 18  # in a block, unless one page has more
 _PAGES = 1 << 16
 _LEVEL = 6
+_PAGE = 31  # bits of a page
+_LEAST_SHARED = 0.125  # share of links that pages must have in common: less is not worth the bits
 
 
 class Block(NamedTuple):
@@ -68,10 +72,16 @@ class AdjacencyWriter:
     def _add_block(self, degrees: Array, targets: Array, kinds: Array) -> None:
         self._index.append((self.pages, self._file.tell(), self.links))
         own = np.arange(self.pages, self.pages + len(degrees))
-        coded, gaps = encode(degrees), encode(rows_to_gaps(own, degrees, targets))
-        head = _HEAD.pack(len(degrees), len(targets), len(coded), len(gaps))
+        is_copied, is_own = _shared(degrees, targets)
+        sums = np.concatenate(([0], np.cumsum(is_own)))
+        own_degrees = np.diff(sums[np.concatenate(([0], np.cumsum(degrees)))])
+        gaps = encode(rows_to_gaps(own, own_degrees, targets[is_own]))
+        coded, fewer = encode(degrees), encode(own_degrees)
+        sizes = (len(degrees), len(targets), int(is_own.sum()), len(coded), len(fewer), len(gaps))
+        bits = np.packbits(is_copied).tobytes()
         said = b"" if (kinds == FOLLOW).all() else kinds.astype(np.uint8).tobytes()
-        self._file.write(zstd.compress(head + coded + gaps + said, _LEVEL))
+        data = _HEAD.pack(*sizes) + coded + fewer + gaps + bits + said
+        self._file.write(zstd.compress(data, _LEVEL))
         self.pages += len(degrees)
         self.links += len(targets)
 
@@ -112,19 +122,13 @@ class Adjacency:
         self._file.seek(int(start))
         try:
             data = zstd.decompress(self._file.read(int(end - start)))
-            pages, links, coded, gaps = _HEAD.unpack_from(data)
+            sizes = _HEAD.unpack_from(data)
         except (zstd.ZstdError, struct.error) as error:
             raise ValueError(f"{self._path} is damaged: build the graph again.") from error
-        middle = _HEAD.size + coded
-        degrees = decode(data[_HEAD.size : middle]).astype(np.int64)
-        own = np.arange(first, first + pages)
-        targets = gaps_to_rows(own, degrees, decode(data[middle : middle + gaps]))
-        kinds = np.frombuffer(data, np.uint8, offset=middle + gaps)
-        if not len(kinds):
-            kinds = np.full(links, FOLLOW, np.uint8)
-        if len(targets) != links or len(kinds) != links:
+        block = _decoded(int(first), sizes, data[_HEAD.size :])
+        if block is None:
             raise ValueError(f"{self._path} is damaged: build the graph again.")
-        return Block(int(first), degrees, targets.astype(np.uint32), kinds)
+        return block
 
     def close(self) -> None:
         self._file.close()
@@ -134,3 +138,59 @@ class Adjacency:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _shared(degrees: Array, targets: Array) -> tuple[Array, Array]:
+    """Return masks of the links that the next page has too, and of those that the page before has not."""
+    rows = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees) << _PAGE
+    codes = rows + targets
+    places = np.searchsorted(codes, codes + (1 << _PAGE))
+    places[places == len(codes)] = 0
+    is_copied = codes[places] == codes + (1 << _PAGE) if len(codes) else np.zeros(0, bool)
+    is_own = np.ones(len(codes), bool)
+    if is_copied.sum() < len(codes) * _LEAST_SHARED:
+        return np.zeros(len(codes), bool), is_own
+    is_own[places[is_copied]] = False
+    return is_copied, is_own
+
+
+def _decoded(first: int, sizes: tuple[int, ...], data: bytes) -> Block | None:
+    """Return a block, None if its parts do not fit together."""
+    pages, links, owned, *lengths = sizes
+    ends = np.cumsum([*lengths, (links + 7) // 8]).tolist()
+    coded, fewer, gaps, bits = (
+        data[start:end] for start, end in zip([0, *ends], ends, strict=False)
+    )
+    degrees, own_degrees = decode(coded).astype(np.int64), decode(fewer).astype(np.int64)
+    kinds = np.frombuffer(data, np.uint8, offset=min(ends[-1], len(data)))
+    kinds = kinds if len(kinds) else np.full(links, FOLLOW, np.uint8)
+    is_whole = len(degrees) == len(own_degrees) == pages and len(kinds) == links
+    if not is_whole or (degrees.sum(), own_degrees.sum()) != (links, owned):
+        return None
+    targets = gaps_to_rows(np.arange(first, first + pages), own_degrees, decode(gaps))
+    is_copied = np.unpackbits(np.frombuffer(bits, np.uint8), count=links).astype(bool)
+    if int(is_copied.sum()) != links - owned:
+        return None
+    return Block(first, degrees, _merged(degrees, own_degrees, targets, is_copied), kinds)
+
+
+def _merged(degrees: Array, own_degrees: Array, own: Array, is_copied: Array) -> Array:
+    """Return the targets of all rows: those that the row before has too, and their own.
+
+    The bits speak of sorted rows, so rows are merged one after another.
+    """
+    if not is_copied.any():
+        return own.astype(np.uint32)
+    merged = np.empty(len(is_copied), np.uint32)
+    start = own_start = 0
+    before = merged[:0]
+    for degree, owned in zip(degrees.tolist(), own_degrees.tolist(), strict=True):
+        row = merged[start : start + degree]
+        row[:owned] = own[own_start : own_start + owned]
+        if owned < degree:
+            row[owned:] = before[is_copied[start - len(before) : start]]
+            row.sort()
+        before = row
+        start += degree
+        own_start += owned
+    return merged

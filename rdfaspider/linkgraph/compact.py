@@ -1,7 +1,8 @@
 """Makes a graph of the links that frontiers keep.
 
 Pages get new numbers in the order of their keys, over all shards. Links that were kept by key, because
-their target had no number then, are looked up. The graph is built beside the old one, which it replaces
+their target had no number then, are looked up. Links of a page to itself say nothing, and most are its
+own canonical form: they are left out. The graph is built beside the old one, which it replaces
 when it is complete.
 """
 
@@ -195,11 +196,14 @@ class Compaction:
             for key, number in zip(left, source.numbers(left), strict=True):
                 if number is not None and number < source.size and nodes[number] != NOBODY:
                     found[key] = int(nodes[number])
-        links = [(node, found[key], kind) for node, kind, key in pending if key in found]
-        for node, _, key in pending:
-            if key not in found:
+        links = []
+        for node, kind, key in pending:
+            target = found.get(key)
+            if target is None:
                 self._outside[node] += 1
                 self._counts["beyond"] += 1
+            elif target != node:
+                links.append((node, target, kind))
         pending.clear()
         columns = np.array(links, np.uint64).reshape(-1, 3).T
         return join(*columns)
@@ -266,5 +270,5 @@ def _numbered(own: Array, split_up: list[tuple[int, bytes, bytes]], nodes: Array
     targets = gaps_to_rows(own, degrees, decode(data))
     kinds = np.repeat(np.array([kind for kind, _, _ in split_up], np.uint8), degrees)
     firsts, others = nodes[np.repeat(own, degrees)], nodes[targets]
-    known = (firsts != NOBODY) & (others != NOBODY)
+    known = (firsts != NOBODY) & (others != NOBODY) & (firsts != others)
     return join(firsts[known], others[known], kinds[known])

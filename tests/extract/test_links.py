@@ -87,7 +87,38 @@ def test_links_are_joined_to_the_base() -> None:
 def test_nofollow_links_are_counted() -> None:
     extraction = extract(b'<a href="/a" rel="external NoFollow"></a><a href="/b"></a>', URL)
     assert extraction.links == ["http://site.example/b"]
+    assert extraction.nofollow == ["http://site.example/a"]
     assert extraction.facts.cuts["nofollow"] == 1
+
+
+def test_a_page_that_is_not_to_be_followed_keeps_its_links_apart() -> None:
+    page = b'<meta name=robots content=nofollow><a href="/a"></a><a href="/b" rel=nofollow></a>'
+    extraction = extract(page, URL)
+    assert extraction.links == []
+    assert extraction.nofollow == ["http://site.example/a", "http://site.example/b"]
+
+
+def test_nofollow_links_are_bounded_and_each_once() -> None:
+    page = "".join(f'<a rel=nofollow href="/{number % 50}"></a>' for number in range(500))
+    extraction = extract(page.encode(), URL, options=Options(limits=Limits(links=30)))
+    assert extraction.nofollow == [f"http://site.example/{number}" for number in range(30)]
+    assert extraction.facts.cuts["nofollow"] == 500
+    assert extract(b'<a rel=nofollow href="http://[">', URL).nofollow == []
+
+
+def test_the_canonical_form_is_one_of_the_links() -> None:
+    page = b'<link rel="alternate" href="/z"><link rel="Canonical" href="x#y"><a href="/b">'
+    extraction = extract(page, URL)
+    assert extraction.canonical == "http://site.example/dir/x"
+    assert extraction.canonical in extraction.links
+
+
+def test_media_are_counted() -> None:
+    page = b"""<img src=a.png><img alt=none><video src=b.mp4><source src=c.webm></video>
+    <audio><source src=d.ogg></audio><embed src=e.swf><script src=f.js></script><iframe src=g>"""
+    extraction = extract(page, URL)
+    assert extraction.media == 5
+    assert extraction.links == ["http://site.example/dir/g"]
 
 
 @pytest.mark.parametrize(("relation", "followed"), [("alternate", True), ("stylesheet", False)])

@@ -64,6 +64,7 @@ def test_robots_directives(
 ) -> None:
     read = asyncio.run(pipeline.process_item(page(head, header)))
     assert (len(read.quads), len(read.links)) == (quads, links)
+    assert len(read.nofollow) == 1 - links, "it is on record as a link that is not followed"
     assert pipeline.stats.get_value("extract/noindex", 0) == (quads == 0)
     assert pipeline.stats.get_value("extract/nofollow", 0) == (links == 0)
 

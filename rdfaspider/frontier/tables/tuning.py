@@ -44,6 +44,9 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     # from there would lose everything after it.
     options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
     families = {name: _options(cache, filtered=name in _ASKED_FOR) for name in names}
+    # Links are written once, and read when the graph is built: what makes them small costs little.
+    if "edges" in families:
+        families["edges"] = _options(cache, filtered=False, block=64, level=9)
     # Waiting URLs are deleted as fast as they come; their tombstones must not slow down seeks.
     for name in ("waiting", "later", "inbox"):
         families[name].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
@@ -52,7 +55,7 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     return Rdict(str(path), options, column_families=families, access_type=access)
 
 
-def _options(cache: Cache, *, filtered: bool = True) -> Options:
+def _options(cache: Cache, *, filtered: bool = True, block: int = 16, level: int = 1) -> Options:
     options = Options(raw_mode=True)
     blocks = BlockBasedOptions()
     blocks.set_block_cache(cache)
@@ -66,11 +69,11 @@ def _options(cache: Cache, *, filtered: bool = True) -> Options:
     blocks.set_metadata_block_size(16 * 1024)
     blocks.set_pin_top_level_index_and_filter(True)
     blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
-    blocks.set_block_size(16 * 1024)
+    blocks.set_block_size(block * 1024)
     blocks.set_format_version(5)
     options.set_block_based_table_factory(blocks)
     options.set_compression_type(DBCompressionType.zstd())
-    options.set_compression_options(-14, 1, 0, 0)  # its level 1: as small on keys, in half the time
+    options.set_compression_options(-14, level, 0, 0)  # level 1: as small on keys, in half the time
     options.set_write_buffer_size(_WRITE_BUFFER)
     if filtered:  # the same for what is still in memory
         options.set_memtable_prefix_bloom_ratio(0.1)
