@@ -47,11 +47,8 @@ def sketch_of(text: str) -> tuple[int, bytes]:
 
 
 def _least_of_bins(runs: set[int]) -> bytes:
-    """Return the least hash of each bin.
-
-    CRC is linear, so that texts which differ in one way have hashes that do. A product mixes them.
-    """
-    hashes = sorted([run * 0x9E3779B1 & 0xFFFFFFFF for run in runs])
+    """Return the least hash of each bin, in the order of the bins."""
+    hashes = sorted(runs)
     hashes.append(EMPTY)
     least = []
     for bound in _BOUNDS:
