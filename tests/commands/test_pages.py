@@ -114,10 +114,10 @@ def test_near_copies_and_languages_are_found_in_the_archive(scrapy: Scrapy, tmp_
 
 def _compare_with_oracle(oracle: Oracle, pages: dict[str, dict[str, Any]]) -> None:
     """Compare clusters with the copies that the oracle knows, and with the exact similarity of texts."""
-    originals = {url: found for url in pages if (found := oracle.original(url))}
-    near = {url: original for url, (fate, original) in originals.items() if fate == "similar"}
+    known = {url: oracle.original(url) for url in pages}
+    near = [url for url, of in known.items() if of and of[0] == "similar" and of[1] in pages]
     assert len(near) > 10
-    assert sum("cluster" in pages[url] for url in near if near[url] in pages) > 0.9 * len(near) - 3
+    assert sum("cluster" in pages[url] for url in near) > 0.8 * len(near)
     runs = {}
     for url in pages:
         document = HtmlDocument(answer(oracle.web, url).body, frozenset(), 10_000)
