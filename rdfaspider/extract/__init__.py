@@ -96,8 +96,6 @@ _CONTENT = [item.name for item in fields(Content) if item.name != "nquads"]
 
 
 _DEFAULTS = Options()
-# Characters of a page, spaces included, of which its language is told.
-_READ_FOR_LANGUAGE = 10_000
 _ATTRIBUTES = rdfa.ATTRIBUTES | heads.ATTRIBUTES | anchors.ATTRIBUTES
 
 
@@ -213,7 +211,7 @@ def _analyse(document: Document, facts: Facts) -> None:
     text = document.visible_text()
     facts.words, sketch = sketch_of(text)
     facts.sketch = sketch.hex()
-    facts.detected, facts.certainty = detect(" ".join(text[:_READ_FOR_LANGUAGE].split()))
+    facts.detected, facts.certainty = detect(text)
 
 
 def _read_links(document: Document, url: str, options: Options, extraction: Extraction) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int32]
 
 _BANDS, _ROWS = 8, 4
-# The estimate for two pages of similarity 0.8 is below this once in fifty times (docs/pages.md).
+# The estimate for two pages of similarity 0.8 is below this once in thirty times (docs/pages.md).
 THRESHOLD = 0.66
 # Sketches, or pairs of them, that are read at a time: 16 MB.
 _CHUNK = 1 << 17

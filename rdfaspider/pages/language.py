@@ -15,7 +15,7 @@ from typing import Any
 Detector = Callable[[str], tuple[str, int]]
 
 # Characters that are read: more make no difference.
-_MOST = 2_000
+_MOST = 500
 # Fewer letters say nothing.
 _LEAST = 20
 
@@ -25,7 +25,9 @@ _ALIASES = {"iw": "he", "in": "id", "ji": "yi", "jw": "jv", "nb": "no", "nn": "n
 
 def detect(text: str) -> tuple[str, int]:
     """Return the language of a text and how certain that is, in percent; "" if it cannot be told."""
-    text = "".join([sign for sign in text[:_MOST] if sign.isprintable()])
+    text = " ".join(text[: 2 * _MOST].split())[:_MOST]
+    if not text.isprintable():
+        text = "".join([sign for sign in text if sign.isprintable()])
     if sum(map(str.isalpha, text[: 4 * _LEAST])) < _LEAST:
         return "", 0
     return _detector()(text)
@@ -54,7 +56,8 @@ def _pycld2() -> Detector:
 
     def detect(text: str) -> tuple[str, int]:
         try:
-            is_reliable, _, found = pycld2.detect(text.encode("utf-8", "ignore"), bestEffort=True)
+            data = text.encode("utf-8", "ignore")
+            is_reliable, _, found = pycld2.detect(data, isPlainText=True, bestEffort=True)
         except pycld2.error:  # characters that it does not know
             return "", 0
         _, language, percent, _ = found[0]
@@ -71,7 +74,7 @@ def _pycld2() -> Detector:
 def _py3langid() -> Detector:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    identifier: Any = LanguageIdentifier.from_pickled_model(MODEL_FILE, norm_probs=True)
+    identifier: Any = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
     def detect(text: str) -> tuple[str, int]:
         language, probability = identifier.classify(text)

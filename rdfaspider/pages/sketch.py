@@ -11,9 +11,12 @@ A text without spaces between its words, such as Japanese, is cut into runs of s
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from struct import Struct
+from typing import TYPE_CHECKING
 from zlib import crc32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 BINS = 32
 SIZE = 4 * BINS
@@ -21,10 +24,9 @@ SIZE = 4 * BINS
 EMPTY = 0xFFFFFFFF
 
 _SHIFT = 27  # of 32 bits; the five above are the bin
-_BOUNDS = [number << _SHIFT for number in range(BINS)]
 _LAYOUT = Struct(f"<{BINS}I")
-# Fewer runs say too little: by chance most pages of a few words would be alike.
-_LEAST = 8
+# Bins with a hash; fewer say too little, and by chance many pages of a few words would be alike.
+_LEAST = 7
 # Characters of a word on average from which on they are not taken for words.
 _LONG = 16
 # Characters that are read of a text.
@@ -34,30 +36,23 @@ MOST = 200_000
 def sketch_of(text: str) -> tuple[int, bytes]:
     """Return the number of words of a text and its sketch, b"" if it is too short for one."""
     text = text[:MOST].lower()
-    data = text.encode("utf-8", "replace")
-    words = data.split()
-    runs: set[int]
+    words = text.encode("utf-8", "replace").split()
     if len(text) > _LONG * len(words):
         signs = "".join(text.split())
-        pieces = (signs[start : start + 6] for start in range(len(signs) - 5))
-        runs = {crc32(piece.encode("utf-8", "replace")) for piece in pieces}
-    else:
-        runs = set(map(crc32, map(b" ".join, zip(words, words[1:], words[2:], strict=False))))
-    return len(words), _least_of_bins(runs) if len(runs) >= _LEAST else b""
+        pieces = [signs[start : start + 6] for start in range(len(signs) - 5)]
+        return len(words), _sketch(crc32(piece.encode("utf-8", "replace")) for piece in pieces)
+    # The checksum of three words is that of the third, which goes on from that of the first two.
+    hashes = map(crc32, words[2:], map(crc32, words[1:], map(crc32, words)))
+    return len(words), _sketch(hashes)
 
 
-def _least_of_bins(runs: set[int]) -> bytes:
-    """Return the least hash of each bin.
-
-    CRC is linear, so that texts which differ in one way have hashes that do. A product mixes them.
-    """
-    hashes = sorted([run * 0x9E3779B1 & 0xFFFFFFFF for run in runs])
-    hashes.append(EMPTY)
-    least = []
-    for bound in _BOUNDS:
-        first = hashes[bisect_left(hashes, bound)]
-        least.append(first if first >> _SHIFT == bound >> _SHIFT else EMPTY)
-    return _LAYOUT.pack(*least)
+def _sketch(hashes: Iterable[int]) -> bytes:
+    """Return the least hash of each bin, b"" if too many bins are empty."""
+    least = [EMPTY] * BINS
+    for one in hashes:
+        if one < least[one >> _SHIFT]:
+            least[one >> _SHIFT] = one
+    return _LAYOUT.pack(*least) if least.count(EMPTY) <= BINS - _LEAST else b""
 
 
 def similarity(one: bytes, other: bytes) -> float:

@@ -12,8 +12,9 @@ from rdfaspider.site import robots
 from rdfaspider.site.draws import draw, whole
 from rdfaspider.site.pages import Location
 from rdfaspider.site.pages.markup import render
+from rdfaspider.site.parameters import COPIES
 from rdfaspider.site.sitemaps import sitemap
-from rdfaspider.site.web import Web
+from rdfaspider.site.web import Web, with_word
 
 HTML = "text/html; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
@@ -136,15 +137,18 @@ def _page(
     conditions: Conditions,
 ) -> SiteAnswer:
     parameters, host = web.parameters, place.host
-    shown = web.original(host, index) if fate == "duplicated" else index
+    shown = web.original(host, index) if fate in COPIES else index
     revision = web.revision(host, shown, at)
-    etag = f'"{whole(parameters.seed, "etag", place.origin, shown, session, revision):016x}"'
+    body = index if fate == "similar" else shown
+    etag = f'"{whole(parameters.seed, "etag", place.origin, body, session, revision):016x}"'
     modified = _date(int(web.changed(host, shown, revision)) if revision else 0)
     headers = (("ETag", etag), ("Last-Modified", modified))
     known = etag in conditions.etag if conditions.etag else conditions.modified == modified
     if known:
         return SiteAnswer(304, b"", HTML, headers)
     page = web.show(place, shown, session, revision)
+    if fate == "similar":
+        page = with_word(page, index)
     slow = index and parameters.slow and draw(parameters.seed, "slow", host, index)
     return SiteAnswer(
         200,

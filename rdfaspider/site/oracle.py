@@ -11,7 +11,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from rdfaspider.site import robots
 from rdfaspider.site.pages import GeneratedPage
 from rdfaspider.site.pages.facts import Fact, full
-from rdfaspider.site.parameters import FORMATS
+from rdfaspider.site.parameters import COPIES, FORMATS, SEEN
 from rdfaspider.site.web import Web
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -56,7 +56,7 @@ class Oracle:
         """
         origin = origin or self.web.origin(host)
         for index in range(self.web.tree.count):
-            if self.web.fate(host, index) in ("", "duplicated"):
+            if self.web.fate(host, index) in SEEN:
                 yield origin + self.web.path(index)
 
     def counts(self) -> tuple[int, int]:
@@ -65,11 +65,20 @@ class Oracle:
         for host in range(self.web.parameters.hosts):
             for index in range(self.web.tree.count):
                 fate = self.web.fate(host, index)
-                if fate in ("", "duplicated"):
+                if fate in SEEN:
                     shown = self.web.original(host, index) if fate else index
                     pages += 1
                     triples += self.web.parameters.triples * bool(self.web.format(host, shown))
         return pages, triples
+
+    def original(self, url: str) -> tuple[str, str] | None:
+        """Return the fate of a page, duplicated or similar, and the page whose body it has; else None."""
+        place = self.web.place(url)
+        index, _ = self.web.find(place)
+        fate = self.web.fate(place.host, index)
+        if fate not in COPIES:
+            return None
+        return fate, place.origin + self.web.path(self.web.original(place.host, index))
 
     def links(self, url: str) -> list[str]:
         """Return the absolute URLs that a page links to, each once, in document order."""

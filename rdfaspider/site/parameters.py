@@ -17,7 +17,10 @@ Value = TypeVar("Value")
 FORMATS = ("rdfa", "jsonld", "microdata")
 
 # A page has at most one of these fates, so their shares may not exceed the whole.
-FATES = ("missing", "broken", "dropped", "redirected", "looping", "duplicated")
+FATES = ("missing", "broken", "dropped", "redirected", "looping", "duplicated", "similar")
+# Those of pages that show another page, and of pages that can be seen.
+COPIES = ("duplicated", "similar")
+SEEN = ("", *COPIES)
 
 # The most of anything on one page.
 _MOST = 10_000
@@ -68,6 +71,9 @@ class Parameters:
     redirected: float = knob(0.0, "share of pages that redirect to another page", share=True)
     looping: float = knob(0.0, "share of pages that redirect in a circle", share=True)
     duplicated: float = knob(0.0, "share of pages with the body of another page", share=True)
+    similar: float = knob(
+        0.0, "share of pages with the body of another and a word more", share=True
+    )
 
     unavailable: float = knob(0.0, "share of (page, time slot) that answer 503", share=True)
     throttled: float = knob(0.0, "share of (host, time slot) that answer 429", share=True)

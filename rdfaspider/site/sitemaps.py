@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from rdfaspider.site.pages import Location
+from rdfaspider.site.parameters import SEEN
 from rdfaspider.site.web import Web
 
 # A part is small enough to be made quickly; the protocol allows 50,000 URLs.
@@ -48,7 +49,7 @@ def _part(web: Web, place: Location, part: int) -> str:
         (
             place.origin + web.path(index)
             for index in numbers
-            if web.fate(place.host, index) in ("", "duplicated")
+            if web.fate(place.host, index) in SEEN
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
 from random import Random
@@ -11,7 +12,7 @@ from rdfaspider.site.draws import draw, stream, whole
 from rdfaspider.site.pages import GeneratedPage, Location
 from rdfaspider.site.pages.facts import HOME, KINDS, things
 from rdfaspider.site.pages.words import sentence, title
-from rdfaspider.site.parameters import FATES, FORMATS, Parameters
+from rdfaspider.site.parameters import FATES, FORMATS, SEEN, Parameters
 from rdfaspider.site.traps import SiteTraps
 from rdfaspider.site.tree import SECTIONS, Tree
 
@@ -101,7 +102,7 @@ class Web:
         return self.url(other, self._sound(other, index, numbers), place.port)
 
     def original(self, host: int, index: int) -> int:
-        """Return the page of the same host whose body a duplicated page has."""
+        """Return the page of the same host whose body a duplicated or similar page has."""
         return self._sound(host, index, stream(self.parameters.seed, "original", host, index))
 
     def _sound(self, host: int, index: int, numbers: Random) -> int:
@@ -125,11 +126,11 @@ class Web:
         except ValueError:
             return self.traps.page(place)
         fate = self.fate(place.host, index)
-        if fate == "duplicated":
-            index = self.original(place.host, index)
-        elif fate:
+        if fate not in SEEN:
             return None
-        return self.show(place, index, session, self.revision(place.host, index, at))
+        shown = self.original(place.host, index) if fate else index
+        page = self.show(place, shown, session, self.revision(place.host, shown, at))
+        return with_word(page, index) if fate == "similar" else page
 
     def find(self, place: Location) -> tuple[int, str]:
         """Return number and session id of the page at a place, ValueError if there is none."""
@@ -217,6 +218,12 @@ class Web:
             page = int(chance * tree.count) if chance > 0 else 0
             urls[self.url(host, page, place.port)] = None
         return list(paths), list(urls)
+
+
+def with_word(page: GeneratedPage, index: int) -> GeneratedPage:
+    """Return a page with a word more than it has, which no other page says."""
+    *sentences, last = page.sentences or [""]
+    return replace(page, sentences=[*sentences, f"{last} Number-{index}".strip()])
 
 
 def _limits(parameters: Parameters, names: tuple[str, ...]) -> list[tuple[str, float]]:

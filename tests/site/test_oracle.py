@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -138,6 +139,27 @@ def test_triples_are_in_the_graph_of_their_page() -> None:
         quads = oracle.triples(url)
         assert len(quads) == 5
         assert {quad.graph_name for quad in quads} == {NamedNode(url)}
+
+
+def test_copies_are_known_with_their_originals() -> None:
+    web = Web(Parameters(levels=3, pages=6, duplicated=0.2, similar=0.2))
+    oracle = Oracle(web)
+    fates: Counter[str] = Counter()
+    for url in oracle.urls():
+        if (found := oracle.original(url)) is None:
+            continue
+        fate, original = found
+        fates[fate] += 1
+        own, first = (answer(web, each).body for each in (url, original))
+        words, others = own.split(), first.split()
+        assert oracle.original(original) is None
+        assert oracle.triples(url) and oracle.links(url) == oracle.links(original)
+        if fate == "duplicated":
+            assert own == first
+        else:
+            (more,) = [word for word in words if b"Number-" in word]
+            assert len(words) == len(others) + 1 and more.partition(b"<")[0] not in first
+    assert min(fates["duplicated"], fates["similar"]) > 30
 
 
 def test_triples_of_some_formats() -> None:

@@ -141,7 +141,7 @@ def test_one_format_alone_is_on_every_page(name: str) -> None:
 
 
 def test_fates_have_their_shares_and_roots_none() -> None:
-    shares = {fate: 0.05 * number for number, fate in enumerate(FATES)}
+    shares = {fate: 0.04 * number for number, fate in enumerate(FATES)}
     web = Web(Parameters(levels=2, pages=100, **shares))  # type: ignore[arg-type]
     found = Counter(web.fate(0, index) for index in range(web.tree.count))
     for fate, share in shares.items():

@@ -21,7 +21,7 @@ from rdfaspider.extract.document.tree import (
     without_unread,
 )
 
-_HIDDEN = sorted(UNSEEN)
+_HIDDEN = sorted(UNSEEN - {"head", "title"})  # of the body
 _NAMESPACE = re.compile(rb"xmlns:[^\s=>/]++")
 
 
@@ -85,8 +85,9 @@ class HtmlDocument:
 
     def visible_text(self) -> str:
         """Return the text that a reader sees, with a space between elements; nodes are gone then."""
-        self._tree.strip_tags(_HIDDEN)
         body = self._tree.body
+        if body is not None:
+            body.strip_tags(_HIDDEN)
         return "" if body is None else body.text(separator=" ")
 
     def html(self, node: Any, spend: Spend) -> str:
