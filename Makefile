@@ -1,4 +1,5 @@
 # make crawl   a whole crawl of a generated web on this machine
+# make report  the full report on such a crawl, in demo/report
 # make test    the tests
 # make lint    format, lint, types
 # make bench   the benchmarks
@@ -17,7 +18,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := -W ignore::UserWarning $(PIP) --no-deps --no-build-isolation --editable .
 
-.PHONY: crawl test lint bench lock upgrade digests clean
+.PHONY: crawl report test lint bench lock upgrade digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
 $(BIN)/python:
@@ -39,6 +40,10 @@ $(VENV)/test.ready: locks/test.txt requirements.txt pyproject.toml | $(BIN)/pyth
 
 crawl: $(VENV)/crawl.ready
 	@BIN=$(BIN) DEMO=$(DEMO) sh tests/demo.sh
+
+# It needs what the tests have: the extra `analysis`.
+report: $(VENV)/test.ready
+	@BIN=$(BIN) DEMO=$(DEMO) sh tests/report.sh
 
 # The tests use a real RDF4J server where Java and Maven can be had, and say so where not.
 .cache/rdf4j.ready:
@@ -64,13 +69,17 @@ crawl: $(VENV)/crawl.ready
 	@mkdir -p .cache
 	@sh tests/nginx.sh && touch $@ || echo "No nginx: its tests are skipped."
 
+.cache/chromium.ready: tests/chromium.sh
+	@mkdir -p .cache
+	@sh tests/chromium.sh && touch $@ || echo "No Chromium: its tests are skipped."
+
 # And real tools of web archives.
 .cache/replay.ready: locks/replay.txt locks/build.txt tests/replay.sh | $(BIN)/python .cache/rdf4j.ready
 	@mkdir -p .cache
 	@echo "Fetching pywb, wacz and jwarc …"
 	@PYTHON=$(BIN)/python sh tests/replay.sh .cache && touch $@ || echo "No tools of archives: their tests are skipped."
 
-SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/nginx.ready .cache/replay.ready
+SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/nginx.ready .cache/replay.ready .cache/chromium.ready
 
 test: $(VENV)/test.ready $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal

@@ -4,6 +4,7 @@ From the top down; each imports only what stands below it (docs/architecture.md 
 
 addon, crew                  the wiring of a spider; one crawl by many processes
 commands, spiders            what people start
+report                       what a crawl found, as figures and tables
 scheduler, downloader, middlewares, pipelines, extensions, feeds     thin plugs into Scrapy
 resolver, settings           names to addresses; every setting with its type and range
 service, simulator           a frontier for many workers; orders compared in virtual time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
@@ -50,6 +50,11 @@ class Command(CheckedCommand):
             help="a file .svg, .html or .json; with --full .html, or a directory (default: report)",
         )
         parser.add_argument(
+            "--store",
+            action="store_true",
+            help="with --full: put the numbers into the crawl's store too, as RDF",
+        )
+        parser.add_argument(
             "--frontier",
             action="append",
             metavar="DIR",
@@ -87,6 +92,8 @@ class Command(CheckedCommand):
             sections = sections_of(found)
             text = page(title_of(found), lead_of(found), cards_of(found), sections)
             path = write(opts.output or Path("report"), text, found, sections)
+        if opts.store:
+            _put(places[0], found[0])
         for crawl in found:
             for reason in crawl["missing"].values():
                 print(f"{crawl['name']}: {reason}", file=sys.stderr)
@@ -103,6 +110,15 @@ class Command(CheckedCommand):
         return Places(
             str(jobdir), jobdir, paths, store_url(self.settings), store_access(self.settings)
         )
+
+
+def _put(places: Places, found: dict[str, Any]) -> None:
+    from rdfaspider.report.rdf import GRAPH, quads_of
+    from rdfaspider.stores import open_store
+
+    with open_store(places.store, access=places.access) as store:
+        store.replace(GRAPH, quads_of(found))
+    print(f"Its numbers are in the store, in the graph {GRAPH}.")
 
 
 def _crawl(name: str) -> Crawl:

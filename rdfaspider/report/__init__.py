@@ -7,8 +7,9 @@
     sections    the numbers of one or more crawls as sections with figures and tables
     model       sections, figures, tables
     charts      figures as SVG
+    rdf         the numbers as RDF, for the store
     html        the report as one page that needs nothing else
-    files       the numbers as JSON and CSV, the whole in a directory
+    files       the numbers as JSON, CSV and N-Quads, the whole in a directory
 
 The numbers are gathered first and drawn afterwards: `gather` returns what the JSON file has, and everything
 in the report is made from that.

@@ -1,4 +1,4 @@
-"""Writes a report: one HTML file, or a directory with the page, the numbers as JSON, and CSV files."""
+"""Writes a report: one HTML file, or a directory with the page, the numbers as JSON, CSV and N-Quads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from rdfaspider.report.html import csv_of
 from rdfaspider.report.model import Section
+from rdfaspider.report.rdf import quads_of
 
 
 def write(
@@ -22,6 +23,7 @@ def write(
     for section in sections:
         for item in section.shown:
             _replace(output / "csv" / f"{item.key}.csv", csv_of(item.rows()))
+    _replace(output / "report.nq", "".join(f"{quad} .\n" for quad in quads_of(found[0])))
     _replace(output / "report.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     _replace(output / "report.html", page)
     return output / "report.html"
