@@ -8,6 +8,9 @@ from typing import Any
 from rdfaspider.report.model import Figure, Section, Table
 from rdfaspider.report.sections.figures import Found, pairs, why_missing
 
+# The greatest distance between the cumulated distributions at which a power law is worth a line.
+_NEAR = 0.1
+
 
 def graph(crawls: Sequence[Found]) -> Section:
     graphs = [(crawl["name"], crawl["links"]) for crawl in crawls if crawl["links"]]
@@ -117,7 +120,7 @@ def _graph_facts(name: str, graph: Found) -> Iterable[str]:
     )
     for key, word in (("inward", "to"), ("outward", "from")):
         degrees = graph[key]
-        if law := degrees["law"]:
+        if law := _good(degrees["law"]):
             yield (
                 f"Links {word} a page: {degrees['mean']:.2f} in the mean, {degrees['most']:,} at most; from"
                 f" {law['start']:,} on they follow a power law with exponent {law['exponent']:.2f}."
@@ -136,9 +139,14 @@ def _degrees(
         across=across,
         up="pages",
         points=[pairs(graph[name]) for _, graph in graphs],
-        fits=[line for _, graph in graphs if (line := _fit(graph[name], graph[fit]["law"]))],
+        fits=[line for _, graph in graphs if (line := _fit(graph[name], _good(graph[fit]["law"])))],
         is_logarithmic=True,
     )
+
+
+def _good(law: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return a power law that is near to what was counted, None if it is not."""
+    return law if law and law["distance"] <= _NEAR else None
 
 
 def _fit(counts: Mapping[Any, int], law: Mapping[str, Any] | None) -> Any:
