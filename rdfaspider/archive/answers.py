@@ -61,11 +61,12 @@ class Skipped(Exception):
 
 
 class Answers:
-    """Reads pages from files, and counts what it leaves out by the reason."""
+    """Reads pages from files, and counts what it leaves out by the reason; `sources` says where they are."""
 
-    def __init__(self, wanted: Wanted, counts: Counter[str]) -> None:
+    def __init__(self, wanted: Wanted, counts: Counter[str], *, sources: bool = True) -> None:
         self.wanted = wanted
         self.counts = counts
+        self._sources = sources
         self._originals: OrderedDict[bytes, tuple[Path, int]] = OrderedDict()
 
     def read(
@@ -103,10 +104,13 @@ class Answers:
         except ValueError:
             self.counts["skipped/unreadable"] += 1
         else:
-            name = path.name.removesuffix(OPEN) if path else "-"
-            source = source_of(found.record, name, found.offset, found.length)
-            return answer._replace(source=source)
+            return self._located(answer, found, path) if self._sources else answer
         return None
+
+    def _located(self, answer: Answer, found: Found, path: Path | None) -> Answer:
+        name = path.name.removesuffix(OPEN) if path else "-"
+        source = source_of(found.record, name, found.offset, found.length)
+        return answer._replace(source=source)
 
     def read_answer(self, record: Record, path: Path | None) -> Answer:
         """Return the page that a record of a file is; raise Skipped, or ValueError, if it is none."""
@@ -135,7 +139,9 @@ class Answers:
     def _unpacked(self, head: bytes, headers: dict[bytes, list[bytes]], body: bytes) -> bytes:
         if b"chunked" in b",".join(headers.get(b"transfer-encoding", ())).lower():
             body = unchunked(body)
-        if b",".join(headers.get(b"content-encoding", ())).count(b",") >= _CODINGS:
+        if not (codings := headers.get(b"content-encoding")):
+            return body[: self.wanted.most]
+        if b",".join(codings).count(b",") >= _CODINGS:
             raise ValueError("The body is packed too often.")
         return unpacked_body(head, body, self.wanted.most)
 

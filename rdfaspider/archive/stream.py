@@ -52,6 +52,9 @@ def read_records(
         start = source.offset
         member = _Member(source, is_packed=source.data.startswith(_MAGIC))
         try:
+            if record := member.only_record(most):
+                yield Found(record, start, False, source.offset - start)
+                continue
             is_first, has_more = True, member.has_more()
             while has_more:
                 found = _read(member, most, start)
@@ -135,6 +138,21 @@ class _Member:
     def is_torn(self) -> bool:
         """Tell, when nothing more can be read, whether a gzip member goes on where the file does not."""
         return self._unpacker is not None and not self._unpacker.eof
+
+    def only_record(self, most: int) -> Record | None:
+        """Return the record of a short member that holds nothing else, None if that takes more care.
+
+        Most records of most archives are such, and it takes half the time.
+        """
+        if not self.is_packed or not self._more() or self.is_torn:
+            return None
+        data = bytes(self._buffer)
+        if not data.startswith(_WARC):
+            return None
+        record = parse(data)
+        size = int(record.headers[b"content-length"])
+        is_all = len(data) == data.index(_END) + len(_END) + size + len(_END)
+        return record if is_all and size <= most and data.endswith(_END) else None
 
     def has_more(self) -> bool:
         """Skip the line ends between records; tell whether another one begins."""

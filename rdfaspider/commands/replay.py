@@ -88,7 +88,8 @@ class Command(CheckedCommand):
         task = [str(path) for path in paths], opts.host, opts.url, opts.type, opts.since, opts.until
         bookmark = Bookmark(directory / "position.json", [*task, settings["STORE_URL"]])
         tally = Tally()
-        answers = Answers(_wanted(opts, settings), tally)
+        sources = settings.getbool("STORE_PROVENANCE")
+        answers = Answers(_wanted(opts, settings), tally, sources=sources)
         with StatusLine(sys.stderr) as line:
             found = _read(paths, answers, bookmark.read())
             replay = _replay(settings, opts, tally, directory)

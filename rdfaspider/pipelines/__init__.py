@@ -12,6 +12,8 @@ that were read (`is_read`) are changed on the way; all others, and items of the 
          filter.py         long; a page whose predicates no rule names is not even parsed
     800  QuotaPipeline     drops all statements of a host or domain that has used up its share of the store
          quota.py
+    850  ArchivePipeline   keeps the answer as it came, with ARCHIVE, and gives the page the place of its
+         archive.py        record (`page.source`), which its provenance names
     900  StorePipeline     replaces the page's graph: checks statements that a pipeline of the user's has set
          store.py          since, waits while the sink is full, and returns when the page is durable
 

@@ -3,13 +3,15 @@
     pytest tests/benchmarks/test_replay.py -s
 
 Two webs are crawled and read again into empty stores. What the larger one takes more than the smaller one is
-what its pages cost: the start of processes, which does not depend on their number, is in both.
+what its pages cost: the start of processes, which does not depend on their number, is in both. Each is done
+twice, and the better time counts, since whatever else the machine does can only add to it.
 """
 
 from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -56,6 +58,17 @@ def measured(directory: Path, *arguments: str) -> Cost:
     return Cost(seconds, cpu, done.stdout)
 
 
+def better(directory: Path, *arguments: str) -> Cost:
+    """Run a command in two new directories beside one; return the better of both times."""
+    costs = []
+    for _ in range(2):
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+        costs.append(measured(directory, *arguments))
+    seconds, cpu = (min(cost[part] for cost in costs) for part in (0, 1))
+    return Cost(float(seconds), float(cpu), costs[-1].said)
+
+
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[int, Path], float]:
     """Crawl both webs; return where they are, and the CPU seconds of a page."""
@@ -63,19 +76,23 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[int, Path], 
     options = [word for setting in settings for word in ("-s", setting)]
     places, costs = {}, {}
     for levels, parameters in WEBS.items():
-        places[levels] = tmp_path_factory.mktemp("crawled")
+        places[levels] = tmp_path_factory.mktemp("crawled") / "here"
         with running(parameters) as url:
-            costs[levels] = measured(
-                places[levels], "crawl", "rdfa", "-a", f"seeds={url}", *options
-            )
+            costs[levels] = better(places[levels], "crawl", "rdfa", "-a", f"seeds={url}", *options)
     return places, (costs[6] - costs[4]).cpu / MORE
 
 
 @pytest.mark.parametrize("processes", [0, 1, 2])
-def test_reading_again(crawled: tuple[dict[int, Path], float], processes: int) -> None:
+def test_reading_again(
+    crawled: tuple[dict[int, Path], float], processes: int, tmp_path: Path
+) -> None:
     places, crawl = crawled
-    options = ["--to", f"again{processes}", "--processes", str(processes)]
-    small, large = (measured(places[levels], "replay", *options) for levels in WEBS)
+    costs = []
+    for place in places.values():
+        archive = str(place / "crawl" / "archive")
+        options = ["--to", "again", "--processes", str(processes), archive]
+        costs.append(better(tmp_path / "again", "replay", *options))
+    small, large = costs
     assert large.said.startswith(f"{PAGES[6]:,} pages read again")
     again = (large - small).cpu / MORE
     print(

@@ -71,6 +71,27 @@ def test_pages_of_a_worker_that_fails_are_read_by_others(
     assert len(then) == 10
 
 
+def test_a_worker_that_dies_is_replaced_while_the_other_has_enough_to_do() -> None:
+    async def run() -> int:
+        pool = Batches(2, OPTIONS)
+        await pool.open()
+        try:
+            while len(pool._workers) < 2:
+                await asyncio.sleep(0.01)
+            asked = asyncio.create_task(
+                all_of(pool, *(batch(first, 500) for first in range(0, 10_000, 500)))
+            )
+            while not pool._waiting:
+                await asyncio.sleep(0)
+            os.kill(pool._workers[0].process.pid, signal.SIGKILL)
+            assert len(await asked) == 10_000
+            return len(pool._workers)
+        finally:
+            await pool.close()
+
+    assert asyncio.run(run()) == 2
+
+
 def test_a_page_that_kills_costs_no_other() -> None:
     async def run() -> list[Extraction | ExtractionFailed]:
         pool = Batches(1, OPTIONS, memory=300)

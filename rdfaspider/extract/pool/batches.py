@@ -175,7 +175,7 @@ class Batches(Pool):
         while self._waiting and self._workers:
             worker = min(self._workers, key=lambda worker: len(worker.batches))
             if len(worker.batches) >= _AT_A_TIME:
-                return
+                break
             worker.read(self._waiting.popleft())
         while self._waiting and len(self._workers) + self._starting < self._processes:
             self._start_meanwhile()
