@@ -16,7 +16,7 @@ SETTINGS = (
         "choice",
         "after",
         "When to sketch pages, for near copies, and to detect their languages: `after` the crawl from its"
-        " archive (`scrapy pages --analyse`, which the summary then names), `during` it, or not at all (`off`).",
+        " archive (`scrapy pages --analyse`, which the summary names), `during` it, or not at all (`off`).",
         choices=("after", "during", "off"),
     ),
 )
