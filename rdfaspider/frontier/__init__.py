@@ -16,7 +16,9 @@ The life of a URL. The modules are named in the order in which they meet it.
 5.  `take` hands the URL out under a lease (schedule/leases.py). It is in flight; on disk it still waits, so a
     crash puts it back.
 6.  It ends (engine/urls.py): `finish` makes it done, failed or denied, for good; `retry` postpones it
-    (tables/postponed.py); `release` puts it back unchanged. Then its host rests.
+    (tables/postponed.py); `release` puts it back unchanged. Then its host rests. What is known of its page
+    is written with its end (tables/pages.py); the sieve finds out whether another page had the same body
+    (tables/copies.py).
 7.  A done page that is found again by a shorter way passes its better depth on to its links
     (tables/outlinks.py), without another fetch.
 8.  Its links stay on record by their numbers, as the link graph (tables/edges.py).

@@ -146,13 +146,13 @@ def test_clusters_of_many_sketches(tmp_path: Path, count: int) -> None:
             size = min(100_000, count - start)
             own = numbers.integers(0, 1 << 27, (size, 32), np.uint32)
             own |= np.arange(32, dtype=np.uint32) << np.uint32(27)
-            group = np.arange(size)
-            group[: size // 3] //= 10
+            group, grouped = np.arange(size), size // 30 * 10
+            group[:grouped] //= 10
             shared = numbers.random((size, 32)) < 0.9
-            shared[size // 3 :] = False
+            shared[grouped:] = False
             file.write(np.where(shared, own[group], own).astype("<u4").tobytes())
-            truth[start : start + size] = np.where(group < size // 30, group, -1) + start
-            truth[start + size // 3 : start + size] = -1
+            truth[start : start + size] = group + start
+            truth[start + grouped : start + size] = -1
     sketches = np.memmap(path, np.dtype("<u4"), "r", shape=(count, 32))
     begin, cpu = time.perf_counter(), time.process_time()
     labels = clusters(sketches)

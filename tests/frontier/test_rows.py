@@ -136,6 +136,22 @@ def test_a_copy_found_by_a_shorter_way_does_not_pass_its_links_on(tmp_path: Path
         assert not frontier.knows("http://a.test/hidden")
 
 
+def test_a_copy_that_is_fetched_again_at_once_is_counted_once(tmp_path: Path) -> None:
+    """It is marked and reopened in one run of the sieve."""
+    with opened(tmp_path) as frontier:
+        frontier.put(["http://a.test/"])
+        finish(frontier, "http://a.test/", "same", "http://a.test/1")
+        finish(frontier, "http://a.test/1", "same", "http://a.test/2")
+        finish(frontier, "http://a.test/2", "same")
+        frontier.put(["http://a.test/1", "http://a.test/2"])
+        finish(frontier, "http://a.test/1", "same")
+        finish(frontier, "http://a.test/2", "other")
+        assert frontier.counts().copies == 1
+    with FrontierReader(str(tmp_path), delay=0.0) as reader:
+        copies = {page.url for page in reader.pages.ended() if page.copy_of is not None}
+    assert copies == {"http://a.test/1"}
+
+
 def test_a_page_that_is_fetched_again_is_judged_again(tmp_path: Path) -> None:
     """A new seed gives a done page a smaller depth when its links are gone, so that it is fetched again."""
     with opened(tmp_path) as frontier:

@@ -92,9 +92,11 @@ class Summary:
         return [f"    {state} in this run: {text}"] if counts else []
 
     def _copies(self) -> list[str]:
-        copies = self._stat("frontier/copies")
+        if not (copies := self._stat("frontier/copies")):
+            return []
         are = "is a copy of another" if copies == 1 else "are copies of others"
-        return [f"  {plural(copies, 'page')} {are}: scrapy pages --copies"] if copies else []
+        command = self.command_line.of_store("pages", "--copies") or "scrapy pages --copies"
+        return [f"  {plural(copies, 'page')} {are}: {command}"]
 
     def _stored(self) -> list[str]:
         """Return what is stored, and what waits to be sent."""
@@ -132,6 +134,13 @@ class Summary:
         lines = [f"  Data in {Path(jobdir).resolve()}"]
         if query := self.command_line.of_store("sparql", _QUERY):
             lines.append(f"  Query it: {query}")
+        if (
+            self.settings.getbool("ARCHIVE")
+            and self.settings.getbool("PAGES")
+            and self.settings["PAGES_ANALYSE"] == "after"
+            and (analyse := self.command_line.of_store("pages", "--analyse"))
+        ):
+            lines.append(f"  Find its languages and near copies: {analyse}")
         if waiting and (
             resume := self.command_line.resume(with_seeds=is_shared(self.settings["FRONTIER_URL"]))
         ):

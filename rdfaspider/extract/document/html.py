@@ -86,9 +86,13 @@ class HtmlDocument:
     def visible_text(self) -> str:
         """Return the text that a reader sees, with a space between elements; nodes are gone then."""
         body = self._tree.body
-        if body is not None:
-            body.strip_tags(_HIDDEN)
-        return "" if body is None else body.text(separator=" ")
+        if body is None:
+            return ""
+        for tag in _HIDDEN:
+            # The innermost first: a node inside another that is gone must not be touched.
+            for node in reversed(body.css(tag)):
+                node.decompose()
+        return body.text(separator=" ")
 
     def html(self, node: Any, spend: Spend) -> str:
         """Return the content of an element as HTML."""

@@ -291,7 +291,7 @@ class Sieve:
         elif (
             record.state == DONE
             and depth < record.depth
-            and (self._follows_copies or self.copies.first_of([record.number]) == [None])
+            and (self._follows_copies or not self.copies.has(record.number))
             and not self._outlinks.pass_on(
                 batch, self.inbox, key, record.number, record.depth, depth
             )

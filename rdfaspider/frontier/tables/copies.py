@@ -37,6 +37,7 @@ class Copies:
 
     def __init__(self, database: Database) -> None:
         self._family = database.digests
+        self._found: set[int] = set()  # by the last look-up, whose batch may not be written yet
         self.waiting: dict[int, bytes] = {}
         for place, digest in database.digests.pairs():
             if not place.startswith(_WAITS):
@@ -57,8 +58,9 @@ class Copies:
 
     def look_up(self, batch: WriteBatch) -> set[int]:
         """Look up all that wait; return the numbers of the pages that are copies."""
+        self._found = set()
         if not self.waiting:
-            return set()
+            return self._found
         keys = sorted({_FIRST + digest for digest in self.waiting.values()})
         known = dict(zip(keys, self._family.get_all(keys), strict=True))
         put, handle = batch.put, self._family.handle
@@ -72,15 +74,20 @@ class Copies:
             elif first != packed:
                 put(_COPY + packed, first, handle)
                 copies.add(number)
-        self.waiting = {}
+        self.waiting, self._found = {}, copies
         return copies
 
     def forget(self, batch: WriteBatch, number: int) -> bool:
         """Remove the mark of a page that is fetched again; return whether it had one."""
-        if self.first_of([number])[0] is None:
+        if not self.has(number):
             return False
+        self._found.discard(number)
         batch.delete(_COPY + pack_number(number), self._family.handle)
         return True
+
+    def has(self, number: int) -> bool:
+        """Return whether a page is marked as a copy."""
+        return number in self._found or self.first_of([number]) != [None]
 
     def first_of(self, numbers: Iterable[int]) -> list[int | None]:
         """Return the first page with the body of each page, None for those that are no copies."""

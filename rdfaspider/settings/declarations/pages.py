@@ -10,13 +10,13 @@ SETTINGS = (
         True,
         "Keep a row of metadata of each page with the frontier, and mark copies ([pages.md](pages.md)).",
     ),
-    # During the crawl it would take a tenth of a page's CPU.
+    # During the crawl it takes a seventh of a page's CPU.
     Setting(
         "PAGES_ANALYSE",
         "choice",
         "after",
         "When to sketch pages, for near copies, and to detect their languages: `after` the crawl from its"
-        " archive (`scrapy pages --analyse`), `during` it, or not at all (`off`).",
+        " archive (`scrapy pages --analyse`, which the summary names), `during` it, or not at all (`off`).",
         choices=("after", "during", "off"),
     ),
 )
