@@ -241,7 +241,8 @@ class RdfaSpider(Spider):
                 or (reason == "domain_hosts" and host(url) == host(page.url))
             ):
                 rejected[reason] += 1
-                outside[host(url)] += 1
+                if self.keeps_graph:
+                    outside[host(url)] += 1
             else:
                 links.append(url)
                 places.append(place)
