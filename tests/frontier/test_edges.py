@@ -225,6 +225,59 @@ def test_links_between_shards(tmp_path: Path) -> None:
     assert graph_of(*paths) == expected
 
 
+def test_a_host_has_all_its_ports(tmp_path: Path) -> None:
+    """In the order of keys its other ports come after its subdomains."""
+    with opened(tmp_path) as frontier:
+        urls = ["https://a.test/", "http://a.test/", "http://a.test:8000/", "https://www.a.test/"]
+        frontier.put([*urls, "https://a.test.example/"])
+        for url in urls:
+            finish(frontier, url, "https://www.a.test/", "https://a.test.example/")
+    with CrawlGraph([str(tmp_path / "frontier")], tmp_path / "graph") as crawl:
+        graph = crawl.graph
+        names = [graph.hosts[host] for host in graph.host_of_each]
+        found = dict(zip(crawl.names(np.arange(graph.nodes)), names, strict=True))
+        assert found == {
+            **dict.fromkeys(urls, "a.test"),
+            "https://www.a.test/": "www.a.test",
+            "https://a.test.example/": "a.test.example",
+        }
+        values = crawl.host_values()
+        place = graph.hosts.index("www.a.test")
+        assert (values["pages"][place], values["links_in"][place]) == (1, 3)
+
+
+def test_one_command_at_a_time_uses_a_graph(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    path = str(tmp_path / "frontier")
+    with (
+        CrawlGraph([path], tmp_path / "graph"),
+        pytest.raises(ValueError, match="Another command uses"),
+    ):
+        CrawlGraph([path], tmp_path / "graph")
+    CrawlGraph([path], tmp_path / "graph").close()
+
+
+def test_ranks_are_computed_once_for_a_graph(tmp_path: Path) -> None:
+    """And again when the crawl has gone on."""
+    with opened(tmp_path) as frontier:
+        frontier.put(["http://a.test/"])
+        finish(frontier, "http://a.test/", "http://a.test/1")
+    told: list[str] = []
+    for expected in (True, False):
+        told.clear()
+        with CrawlGraph(
+            [str(tmp_path / "frontier")], tmp_path / "graph", tell=told.append
+        ) as crawl:
+            assert crawl.ranks().pagerank.sum() == pytest.approx(1.0)
+        assert any(text.startswith("PageRank") for text in told) is expected
+        assert not list((tmp_path / "graph").glob("*.rows"))
+    with opened(tmp_path) as frontier:
+        finish(frontier, "http://a.test/1", "http://a.test/", "http://a.test/2")
+    with CrawlGraph([str(tmp_path / "frontier")], tmp_path / "graph") as crawl:
+        assert crawl.known_ranks() is None
+        assert len(crawl.ranks().pagerank) == 3
+
+
 # --- kills ---
 
 COUNT = 300
