@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 
-_LINKS = 1 << 22  # counted at once
+_LINKS = 1 << 20  # handled at once
 _KEYS = 1 << 16  # looked up at once
 _DOMAINS = (
     200_000  # domains outside that are remembered; beyond twice as many the smallest are forgotten
@@ -95,8 +95,8 @@ class Compaction:
         links = np.concatenate(waiting)
         links.tofile(file)
         firsts, others, _ = parts(links)
-        begin += np.bincount(firsts, minlength=self._total).astype(np.uint32)
-        end += np.bincount(others, minlength=self._total).astype(np.uint32)
+        np.add.at(begin, firsts, np.uint32(1))
+        np.add.at(end, others, np.uint32(1))
         self._counts["read"] += len(links)
 
     def _links(self) -> Iterator[Array]:
