@@ -27,6 +27,9 @@ from rdfaspider.frontier.tables.inbox import Inbox
 from rdfaspider.frontier.tables.trie import DONE, Trie
 from rdfaspider.frontier.views.graph import CrawlGraph
 from rdfaspider.linkgraph.edges import KINDS, unpack
+from rdfaspider.service.replica.journal import pack as pack_log
+from rdfaspider.service.replica.journal import unpack as unpack_log
+from rdfaspider.service.replica.logged import LoggedFrontier
 from rdfaspider.urls.keys import to_url
 
 AT_ONCE = Politeness(delay=0.0, at_once=1000)
@@ -223,6 +226,27 @@ def test_links_between_shards(tmp_path: Path) -> None:
         shard.close()
     assert set(homes.values()) == {0, 1}
     assert graph_of(*paths) == expected
+
+
+def test_a_standby_has_the_graph_of_its_leader(tmp_path: Path) -> None:
+    """It repeats what the log says, and numbers URLs on its own."""
+    paths = [tmp_path / "leader", tmp_path / "standby"]
+    leader, standby = (LoggedFrontier(str(path / "frontier"), politeness=AT_ONCE) for path in paths)
+    log: list[tuple[Any, ...]] = []
+    leader.record = lambda *operation: log.append(operation)
+    leader.put([address(0)])
+    said: Any = {"nofollow": [address(5), address(299)], "outside": {"b.test": 3}, "media": 2}
+    while (taken := leader.take(0.0)) is not None:
+        leader.finish(taken, "done", 0.0, links_of(taken.url), beside=said)
+    standby.put([address(7), address(3)])  # so that numbers differ
+    for operation in unpack_log(pack_log(log)):
+        standby.do(*operation)
+    numbers = [frontier.trie.record(address(1)) for frontier in (leader, standby)]
+    assert numbers[0] != numbers[1]
+    leader.close()
+    standby.close()
+    assert graph_of(paths[0]) == graph_of(paths[1])
+    assert set(graph_of(paths[0]).values()) == {"follow", "nofollow"}
 
 
 def test_a_host_has_all_its_ports(tmp_path: Path) -> None:
