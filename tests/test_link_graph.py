@@ -71,7 +71,7 @@ def check(crawl: CrawlGraph, expected: networkx.DiGraph) -> None:
     assert structure.weak == networkx.number_weakly_connected_components(expected)
     assert structure.strong == networkx.number_strongly_connected_components(expected)
     core = max(map(len, networkx.strongly_connected_components(expected)))
-    assert structure.tie.core == core
+    assert structure.tie is not None and structure.tie.core == core
     ranks = networkx.pagerank(expected, tol=1e-12, max_iter=1000)
     assert crawl.ranks().pagerank == pytest.approx([ranks[url] for url in urls], abs=1e-9)
     hubs, authorities = networkx.hits(expected)

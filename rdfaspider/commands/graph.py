@@ -71,8 +71,7 @@ class Command(CheckedCommand):
             if opts.output:
                 _export(crawl, opts.output, kind, line)
             else:
-                lines = _lines(crawl, args, opts)
-                for text in lines:
+                for text in _lines(crawl, args, opts):
                     print(text)
 
     def _frontiers(self) -> list[str]:
@@ -146,8 +145,11 @@ def _export(crawl: CrawlGraph, name: str, kind: str, line: StatusLine) -> None:
         if name == "-" or name.endswith(_PACKED):
             raise ValueError("Parquet is written to a file, and compresses itself.")
         part = Path(f"{name}.part")
-        written = _watched(export.write_parquet(graph, names, part), line)
-        part.replace(name)
+        try:
+            written = _watched(export.write_parquet(graph, names, part), line)
+            part.replace(name)
+        finally:
+            part.unlink(missing_ok=True)
     else:
         with nullcontext(output_of(sys.stdout)) if name == "-" else create(name) as file:
             if kind == "graphml":

@@ -1,9 +1,8 @@
 """Makes a graph of the links that frontiers keep.
 
-Pages get new numbers first (pages.py). Links that were kept by key, because
-their target had no number then, are looked up. Links of a page to itself say nothing, and most are its
-own canonical form: they are left out. The graph is built beside the old one, which it replaces
-when it is complete.
+Pages get new numbers first (pages.py). Links that were kept by key, because their target had no number
+then, are looked up. Links of a page to itself say nothing, and most are its own canonical form: they are
+left out. The graph is built beside the old one, which it replaces when it is complete.
 """
 
 from __future__ import annotations
@@ -33,9 +32,8 @@ VERSION = 1
 
 _LINKS = 1 << 20  # handled at once
 _KEYS = 1 << 16  # looked up at once
-_DOMAINS = (
-    200_000  # domains outside that are remembered; beyond twice as many the smallest are forgotten
-)
+# Domains outside that are remembered; beyond twice as many, those with the fewest links are forgotten.
+_DOMAINS = 200_000
 
 
 class Compaction:

@@ -207,6 +207,20 @@ def test_without_the_setting_nothing_is_kept(tmp_path: Path) -> None:
     assert graph_of(tmp_path) == {}
 
 
+def test_a_hostile_page_fills_no_disk(tmp_path: Path) -> None:
+    """Links that have to be kept by key are bounded, as they count for no limit of URLs."""
+    long = "x" * 1000
+    with opened(tmp_path, limits=FrontierLimits(depth=0, dynamic_depth=0)) as frontier:
+        frontier.put(["http://a.test/"])
+        beside = {"nofollow": [f"http://a.test/n{number}{long}" for number in range(2000)]}
+        links = [f"http://a.test/f{number}{long}" for number in range(2000)]
+        finish(frontier, "http://a.test/", *links, beside=beside)
+    database = Database(tmp_path / "frontier", read_only=True)
+    ((_, value),) = Edges(database).all()
+    database.close()
+    assert 500_000 < len(value) < 530_000
+
+
 def test_links_between_shards(tmp_path: Path) -> None:
     """A page of one shard that links to a page of the other has it by its key until the graph is built."""
     urls = [f"http://h{number}.test/" for number in range(20)]

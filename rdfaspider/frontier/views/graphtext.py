@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdfaspider.linkgraph.edges import KINDS
+from rdfaspider.frontier.views.urls import COUNTED
+from rdfaspider.linkgraph.edges import KINDS, NOFOLLOW
 from rdfaspider.terminal import escaped, plural
 from rdfaspider.urls.iris import without_userinfo
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rdfaspider.frontier.views.graph import CrawlGraph
+    from rdfaspider.linkgraph.adjacency import Adjacency
     from rdfaspider.linkgraph.structure import Degrees
 
 
@@ -49,7 +51,7 @@ def page_lines(crawl: CrawlGraph, url: str, most: int) -> Iterator[str]:
         yield "  found after the graph was built"
         return
     graph = crawl.graph
-    yield f"  depth      {graph.depths[node]}"
+    yield f"  state      {COUNTED[int(graph.states[node])]}, depth {graph.depths[node]}"
     if links is None:
         yield "  no links on record: it is not done, or was fetched without LINKGRAPH"
     else:
@@ -83,15 +85,20 @@ def rank_lines(crawl: CrawlGraph, most: int) -> Iterator[str]:
     """Yield the pages of highest PageRank."""
 
     ranks = crawl.ranks()
-    outward, inward = crawl.rows
+    graph = crawl.graph
     best = np.argsort(-ranks.pagerank, kind="stable")[:most]
     yield f"{'PageRank':>10} {'hub':>10} {'authority':>10} {'in':>7} {'out':>7}  URL"
     for node, url in zip(best.tolist(), crawl.names(best), strict=True):
         yield (
             f"{ranks.pagerank[node]:>10.3e} {ranks.hubs[node]:>10.3e}"
-            f" {ranks.authorities[node]:>10.3e} {inward.degrees[node]:>7,}"
-            f" {outward.degrees[node]:>7,}  {without_userinfo(url)}"
+            f" {ranks.authorities[node]:>10.3e} {_degree(graph.inward, node):>7,}"
+            f" {_degree(graph.outward, node):>7,}  {without_userinfo(url)}"
         )
+
+
+def _degree(adjacency: Adjacency, node: int) -> int:
+    """Return how many links count for ranks."""
+    return int((adjacency.row(node)[1] != NOFOLLOW).sum())
 
 
 def host_lines(crawl: CrawlGraph, most: int) -> Iterator[str]:
@@ -112,13 +119,15 @@ def structure_lines(crawl: CrawlGraph) -> Iterator[str]:
     found = crawl.structure()
     total = crawl.graph.nodes or 1
     yield f"weak components    {found.weak:,}, the largest with {found.largest_weak:,} URLs"
-    number = "not counted, too large" if found.strong is None else f"{found.strong:,}"
-    yield f"strong components  {number}, the largest with {found.tie.core:,} URLs"
-    names = ("core", "into it", "out of it", "tendrils", "disconnected")
-    shown = [
-        f"{name} {size:,} ({size / total:.1%})" for name, size in zip(names, found.tie, strict=True)
-    ]
-    yield f"bow tie            {', '.join(shown)}"
+    if found.strong is None:
+        yield "strong components  not counted: too many links outside the largest"
+    elif found.tie is not None:
+        yield f"strong components  {found.strong:,}, the largest with {found.tie.core:,} URLs"
+    if found.tie is not None:
+        names = ("core", "into it", "out of it", "tendrils", "disconnected")
+        parts = zip(names, found.tie, strict=True)
+        shown = [f"{name} {size:,} ({size / total:.1%})" for name, size in parts]
+        yield f"bow tie            {', '.join(shown)}"
     yield f"links in           {_degrees(found.inward)}"
     yield f"links out          {_degrees(found.outward)}"
     yield f"answered           {found.reciprocity:.1%} of the links to other pages"
