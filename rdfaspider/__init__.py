@@ -11,7 +11,7 @@ service, simulator           a frontier for many workers; orders compared in vir
 frontier                     which URLs are known and which comes next
 site                         the generated web that tests and the demo crawl
 focus                        what is learnt about the worth of URLs
-extract, stores, archive, robots, seedlist                           what a page says, and where it is kept
+extract, stores, archive, linkgraph, robots, seedlist                what a page says, and where it is kept
 pages                        what is kept of pages: metadata, copies, languages
 urls, items, fetchmeta, signals, …                                   shared by all
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
 from rdfaspider.urls import host
+from tests.frontier.served import ServiceProcess
 from tests.test_politeness import serve
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ def check(crawl: CrawlGraph, expected: networkx.DiGraph) -> None:
     assert structure.weak == networkx.number_weakly_connected_components(expected)
     assert structure.strong == networkx.number_strongly_connected_components(expected)
     core = max(map(len, networkx.strongly_connected_components(expected)))
-    assert structure.tie.core == core
+    assert structure.tie is not None and structure.tie.core == core
     ranks = networkx.pagerank(expected, tol=1e-12, max_iter=1000)
     assert crawl.ranks().pagerank == pytest.approx([ranks[url] for url in urls], abs=1e-9)
     hubs, authorities = networkx.hits(expected)
@@ -98,6 +100,35 @@ def test_the_graph_is_that_of_the_web(
     assert "redirect" in {kind for _, _, kind in expected.edges(data="kind")}
     with CrawlGraph([str(tmp_path / "job" / "frontier")], tmp_path / "graph") as found:
         check(found, expected)
+
+
+def test_the_graph_of_a_crawl_with_shards(
+    scrapy: Scrapy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    web = Web(MANY_HOSTS)
+    oracle, seed = Oracle(web), web.url(0, 0)
+    settings = {"POLITENESS_DELAY": 0, "POLITENESS_AT_ONCE": 4, "FRONTIER_RETRIES": 0}
+    with ExitStack() as stack:
+        monkeypatch.setenv("http_proxy", stack.enter_context(running(MANY_HOSTS)))
+        places = [tmp_path / "one", tmp_path / "two"]
+        services = []
+        for number, place in enumerate(places, start=1):
+            place.mkdir()
+            service = ServiceProcess(place, "breadth", settings, f"{number}/2")
+            services.append(stack.enter_context(service))
+        url = ",".join(service.url for service in services)
+        arguments = ("-a", f"seeds={seed}", "-a", "scope=all", "-a", "depth=99")
+        done = scrapy("crawl", "rdfa", *arguments, FRONTIER_URL=url, **settings)
+        assert done.returncode == 0, done.stderr
+    reach = oracle.reachable([seed], 99, agent="rdfaspider")
+    paths = [str(place / "frontier") for place in places]
+    with CrawlGraph(paths, tmp_path / "graph") as found:
+        shards, _ = found.graph.places(np.arange(found.graph.nodes))
+        assert set(shards.tolist()) == {0, 1}
+        check(found, expected_graph(oracle, reach))
+    with_options = [word for path in paths for word in ("--frontier", path)]
+    shown = scrapy("graph", *with_options, FRONTIER_URL=url).stdout
+    assert f"{len(reach.fetched) + len(reach.denied)} URLs on" in shown
 
 
 def test_links_out_of_the_scope_are_counted(

@@ -8,7 +8,8 @@ keys, links in both directions (WIRE keeps such a graph for its link analysis; r
     varints     many small numbers as bytes and back
     adjacency   the links of all pages in one direction: a compact file
     sorting     pairs of pages sorted on disk
-    compact     a frontier's links to a graph
+    pages       the URLs of frontiers to the pages of a graph
+    compact     their links to a graph
     graph       the directory of a graph, and its pages
     rows        links as plain arrays, read row by row
     ranks       PageRank and HITS
@@ -16,6 +17,7 @@ keys, links in both directions (WIRE keeps such a graph for its link analysis; r
     components  weak and strong components, the bow tie
     degrees     distributions, power laws, reciprocity
     hosts       the graph of hosts
+    structure   what components, degrees and reach say of a graph
     export      edge lists, WebGraph's ASCII form, Parquet, GraphML, N-Quads
 
 Memory holds a few vectors with a place for each page. Links are read from disk in pieces, so a graph may

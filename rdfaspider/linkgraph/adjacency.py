@@ -98,7 +98,7 @@ class Adjacency:
         self._path = path
         index = np.fromfile(path.with_suffix(".index"), "<u8")
         if len(index) % 3 or not len(index):
-            raise ValueError(f"{path.with_suffix('.index')} is damaged: build the graph again.")
+            raise _damaged(path.with_suffix(".index"))
         self._index = index.reshape(-1, 3).astype(np.int64)
         self._file: BinaryIO = path.open("rb")
         self.pages, self.size, self.links = (int(each) for each in self._index[-1])
@@ -124,10 +124,10 @@ class Adjacency:
             data = zstd.decompress(self._file.read(int(end - start)))
             sizes = _HEAD.unpack_from(data)
         except (zstd.ZstdError, struct.error) as error:
-            raise ValueError(f"{self._path} is damaged: build the graph again.") from error
+            raise _damaged(self._path) from error
         block = _decoded(int(first), sizes, data[_HEAD.size :])
         if block is None:
-            raise ValueError(f"{self._path} is damaged: build the graph again.")
+            raise _damaged(self._path)
         return block
 
     def close(self) -> None:
@@ -138,6 +138,10 @@ class Adjacency:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _damaged(path: Path) -> ValueError:
+    return ValueError(f"{path} is damaged: remove {path.parent}, and the graph is built again.")
 
 
 def _shared(degrees: Array, targets: Array) -> tuple[Array, Array]:

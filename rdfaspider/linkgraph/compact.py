@@ -1,9 +1,8 @@
 """Makes a graph of the links that frontiers keep.
 
-Pages get new numbers in the order of their keys, over all shards. Links that were kept by key, because
-their target had no number then, are looked up. Links of a page to itself say nothing, and most are its
-own canonical form: they are left out. The graph is built beside the old one, which it replaces
-when it is complete.
+Pages get new numbers first (pages.py). Links that were kept by key, because their target had no number
+then, are looked up. Links of a page to itself say nothing, and most are its own canonical form: they are
+left out. The graph is built beside the old one, which it replaces when it is complete.
 """
 
 from __future__ import annotations
@@ -11,50 +10,30 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from rdfaspider.linkgraph.adjacency import AdjacencyWriter
 from rdfaspider.linkgraph.edges import KINDS, lines_of, read_varint, split
-from rdfaspider.linkgraph.sorting import MOST_PAGES, Sorter, join, parts
+from rdfaspider.linkgraph.pages import NOBODY, PAGES_AT_ONCE, batched, number_pages
+from rdfaspider.linkgraph.sorting import Sorter, join, parts
 from rdfaspider.linkgraph.varints import Array, decode, gaps_to_rows
 from rdfaspider.urls.hosts import registered_domain
-from rdfaspider.urls.keys import host_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-Item = TypeVar("Item")
+    from rdfaspider.linkgraph.pages import Source
 
 VERSION = 1
-NOBODY = 0xFFFFFFFF
-SHARD = 40  # bits of a page's number within its shard
 
-_PAGES = 1 << 14  # read at once
-_LINKS = 1 << 22  # counted at once
+_LINKS = 1 << 20  # handled at once
 _KEYS = 1 << 16  # looked up at once
-_DOMAINS = (
-    200_000  # domains outside that are remembered; beyond twice as many the smallest are forgotten
-)
-
-
-class Source(Protocol):
-    """What is read of a frontier. `size` is greater than all numbers."""
-
-    size: int
-
-    def urls(self) -> Iterator[tuple[bytes, int, int, int]]:
-        """Yield key, number, state and depth of all URLs, in the order of keys."""
-
-    def pages(self) -> Iterator[tuple[int, bytes]]:
-        """Yield numbers of pages with their links (edges.py)."""
-
-    def numbers(self, keys: list[bytes]) -> list[int | None]:
-        """Return the numbers of sorted keys, None for an unknown one."""
+# Domains outside that are remembered; beyond twice as many, those with the fewest links are forgotten.
+_DOMAINS = 200_000
 
 
 class Compaction:
@@ -70,8 +49,6 @@ class Compaction:
         self._folder = folder
         self._new = folder.with_name(f"{folder.name}.new")
         self._tell = tell
-        self._nodes = [np.full(source.size, NOBODY, np.uint32) for source in sources]
-        self._total = 0
         self._counts: Counter[str] = Counter()
         self._domains: Counter[str] = Counter()
 
@@ -79,7 +56,7 @@ class Compaction:
         """Build the graph; what it is `about` is kept with it."""
         shutil.rmtree(self._new, ignore_errors=True)
         self._new.mkdir(parents=True)
-        self._number_pages()
+        self._nodes, self._total = number_pages(self._sources, self._new, self._tell)
         self._media = np.zeros(self._total, np.uint32)
         self._outside = np.zeros(self._total, np.uint32)
         degrees = self._collect()
@@ -93,45 +70,6 @@ class Compaction:
             self._folder.rename(old)
         self._new.rename(self._folder)
         shutil.rmtree(old, ignore_errors=True)
-
-    # --- pages ---
-
-    def _number_pages(self) -> None:
-        hosts: dict[bytes, int] = {}
-        runs: list[tuple[int, int]] = []
-        ends: tuple[bytes, ...] = ()
-        streams = [_with_shard(shard, source) for shard, source in enumerate(self._sources)]
-        with (
-            (self._new / "numbers.u64").open("wb") as numbers,
-            (self._new / "states.u8").open("wb") as states,
-            (self._new / "depths.u8").open("wb") as depths,
-        ):
-            for some in _batched(merge(*streams), _PAGES):
-                for node, (key, *_) in enumerate(some, start=self._total):
-                    if not key.startswith(ends):
-                        host = host_of(key)
-                        ends = (host + b")", host + b":", host + b"@")
-                        runs.append((node, hosts.setdefault(host, len(hosts))))
-                _, shards, own, state, depth = zip(*some, strict=True)
-                self._assign(np.array(shards), np.array(own, np.int64))
-                full = np.array(shards, np.uint64) << np.uint64(SHARD) | np.array(own, np.uint64)
-                full.tofile(numbers)
-                np.array(state, np.uint8).tofile(states)
-                np.array(depth, np.uint8).tofile(depths)
-                self._tell(f"{self._total:,} pages numbered …")
-        if self._total > MOST_PAGES:
-            raise ValueError(f"A graph has at most {MOST_PAGES:,} pages, not {self._total:,}.")
-        np.array(runs, np.uint32).reshape(-1, 2).tofile(self._new / "runs.u32")
-        (self._new / "hosts.txt").write_bytes(b"\n".join(hosts))
-
-    def _assign(self, shards: Array, own: Array) -> None:
-        nodes = np.arange(self._total, self._total + len(own), dtype=np.uint32)
-        for shard, known in enumerate(self._nodes):
-            mine = shards == shard
-            known[own[mine]] = nodes[mine]
-        self._total += len(own)
-
-    # --- links ---
 
     def _collect(self) -> tuple[Array, Array]:
         """Write all links to one file; return how many begin and end at each page."""
@@ -155,14 +93,14 @@ class Compaction:
         links = np.concatenate(waiting)
         links.tofile(file)
         firsts, others, _ = parts(links)
-        begin += np.bincount(firsts, minlength=self._total).astype(np.uint32)
-        end += np.bincount(others, minlength=self._total).astype(np.uint32)
+        np.add.at(begin, firsts, np.uint32(1))
+        np.add.at(end, others, np.uint32(1))
         self._counts["read"] += len(links)
 
     def _links(self) -> Iterator[Array]:
         pending: list[tuple[int, int, bytes]] = []
         for source, nodes in zip(self._sources, self._nodes, strict=True):
-            for some in _batched(source.pages(), _PAGES):
+            for some in batched(source.pages(), PAGES_AT_ONCE):
                 split_up = [split(value) for _, value in some]
                 own = np.array([number for number, _ in some], np.int64)
                 yield _numbered(own, split_up, nodes)
@@ -248,17 +186,6 @@ class Compaction:
                 file,
                 indent=1,
             )
-
-
-def _batched(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
-    remaining = iter(items)
-    while some := tuple(islice(remaining, size)):
-        yield some
-
-
-def _with_shard(shard: int, source: Source) -> Iterator[tuple[bytes, int, int, int, int]]:
-    for key, number, state, depth in source.urls():
-        yield key, shard, number, state, depth
 
 
 def _numbered(own: Array, split_up: list[tuple[int, bytes, bytes]], nodes: Array) -> Array:

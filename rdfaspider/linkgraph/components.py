@@ -53,7 +53,7 @@ def weak(outward: Rows) -> Array:
 
 
 def _flatten(label: Array) -> None:
-    while (further := label[label]).tobytes() != label.tobytes():
+    while not np.array_equal(further := label[label], label):
         label[:] = further
 
 
@@ -67,19 +67,23 @@ def core(outward: Rows, inward: Rows) -> tuple[Array, Array, Array]:
 
 
 def bow_tie(outward: Rows, inward: Rows) -> BowTie:
-    """Return the sizes of the parts of the bow tie around the largest strong component."""
+    """Return the sizes of the parts of the bow tie around the largest strong component.
+
+    MemoryError as in `strong`, which is needed only if the first component found may not be the largest.
+    """
     if not outward.nodes:
         return BowTie(0, 0, 0, 0, 0)
     centre, forwards, backwards = core(outward, inward)
-    if centre.sum() * 2 < outward.nodes:  # another one may be larger
+    size = int(centre.sum())
+    if _may_be_larger(outward, inward, centre, forwards, backwards) > size:
         labels = strong(outward, inward, (centre, forwards, backwards))
         names, sizes = np.unique(labels, return_counts=True)
-        if sizes.max() > centre.sum():
+        if sizes.max() > size:
             pivot = np.array([int(names[sizes.argmax()])])
             forwards, backwards = reach((outward,), pivot), reach((inward,), pivot)
             centre = forwards & backwards
+            size = int(centre.sum())
     near = reach((outward, inward), np.flatnonzero(centre))
-    size = int(centre.sum())
     return BowTie(
         size,
         int(backwards.sum()) - size,
@@ -87,6 +91,15 @@ def bow_tie(outward: Rows, inward: Rows) -> BowTie:
         int((near & ~forwards & ~backwards).sum()),
         int((~near).sum()),
     )
+
+
+def _may_be_larger(
+    outward: Rows, inward: Rows, centre: Array, forwards: Array, backwards: Array
+) -> int:
+    """Return how many pages another strong component could have: those of one part with links both ways."""
+    left = (outward.degrees > 0) & (inward.degrees > 0) & ~centre
+    parts = (forwards, backwards, ~forwards & ~backwards)
+    return max(int((left & part).sum()) for part in parts)
 
 
 def strong(outward: Rows, inward: Rows, parts: tuple[Array, Array, Array] | None = None) -> Array:

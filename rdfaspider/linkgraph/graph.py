@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from rdfaspider.linkgraph.adjacency import Adjacency
-from rdfaspider.linkgraph.compact import SHARD, VERSION
+from rdfaspider.linkgraph.compact import VERSION
+from rdfaspider.linkgraph.pages import SHARD
 from rdfaspider.linkgraph.varints import Array
 from rdfaspider.urls.keys import host_name
 

@@ -57,10 +57,10 @@ def pagerank(inward: Rows, out_degrees: Array, power: Power | None = None) -> Ar
         new += (DAMPING * lost + 1.0 - DAMPING) / nodes
         change = _distance(new, rank)
         rank, new = new, rank
-        _save(power.saved, rank, iteration)
         power.tell(iteration, change)
         if change < power.tolerance:
             break
+        _save(power.saved, rank, iteration)
     rank /= rank.sum()
     return rank
 
@@ -80,10 +80,10 @@ def hits(inward: Rows, outward: Rows, power: Power | None = None) -> tuple[Array
         new /= new.sum()
         change = _distance(new, hubs)
         hubs, new = new, hubs
-        _save(power.saved, hubs, iteration)
         power.tell(iteration, change)
         if change < power.tolerance:
             break
+        _save(power.saved, hubs, iteration)
     gather(inward, hubs, authorities)
     authorities /= authorities.sum()
     return hubs, authorities

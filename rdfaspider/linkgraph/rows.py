@@ -86,7 +86,7 @@ class Rows:
         while got < len(view):
             count = os.preadv(self._file, [view[got:]], place + got)
             if not count:
-                raise ValueError(f"{self.path} is cut off: build the graph again.")
+                raise ValueError(f"{self.path} is cut off: another command may have removed it.")
             got += count
         return targets
 

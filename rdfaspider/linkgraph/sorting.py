@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_PAGES = 1 << 30
-# Links that are sorted at once: 32 megabytes, and as much to sort them.
-_SORTED = 1 << 22
+# Links that are sorted at once: 16 megabytes, and a few times as much to handle them.
+_SORTED = 1 << 21
 _MOST_FILES = 256
 
 _FIRST, _OTHER, _KIND = np.uint64(32), np.uint64(2), np.uint64(3)

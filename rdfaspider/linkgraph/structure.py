@@ -27,12 +27,12 @@ class Degrees(NamedTuple):
 
 class Structure(NamedTuple):
     """What `structure_of` finds. `levels` counts the pages by their distance from the sources, `unreached`
-    the others. `strong` is None if there is not enough memory for it."""
+    the others. `strong` and `tie` are None if there is not enough memory for them."""
 
     weak: int
     largest_weak: int
     strong: int | None
-    tie: BowTie
+    tie: BowTie | None
     inward: Degrees
     outward: Degrees
     reciprocity: float
@@ -46,13 +46,14 @@ def structure_of(
     """Return the structure of a graph; `sources` are the pages that a crawl begins with."""
     tell("Weak components …")
     sizes = np.unique(weak(outward), return_counts=True)[1]
-    tell("The bow tie …")
-    tie = bow_tie(outward, inward)
-    tell("Strong components …")
+    tie = components = None
     try:
+        tell("The bow tie …")
+        tie = bow_tie(outward, inward)
+        tell("Strong components …")
         components = len(np.unique(strong(outward, inward)))
     except MemoryError:
-        components = None
+        tell("Too many links …")
     tell("Reciprocity …")
     answered = reciprocity(outward, inward)
     tell("Reach by depth …")

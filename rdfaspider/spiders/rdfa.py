@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Beside
 
+# Hosts out of the crawl that are recorded of a page: more than real pages link to.
+_MOST_OUTSIDE = 500
 # Statuses that may be different at the next try, as may a failure without any.
 _TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524))
 
@@ -243,7 +245,8 @@ class RdfaSpider(Spider):
                 or (reason == "domain_hosts" and host(url) == host(page.url))
             ):
                 rejected[reason] += 1
-                outside[host(url)] += 1
+                if self.keeps_graph:
+                    outside[host(url)] += 1
             else:
                 links.append(url)
                 places.append(place)
@@ -260,7 +263,8 @@ class RdfaSpider(Spider):
             beside["unlinked"] = len(page.links)
             return beside
         nofollow = []
-        for url, reason in map(self._judged, page.nofollow):
+        most = self.max_links or len(page.nofollow)
+        for url, reason in map(self._judged, page.nofollow[:most]):
             if reason:
                 outside[host(url)] += 1
             else:
@@ -272,7 +276,7 @@ class RdfaSpider(Spider):
             if not reason and url != page.url:
                 beside["canonical"] = url
         if outside:
-            beside["outside"] = dict(outside)
+            beside["outside"] = _bounded(outside)
         if page.media:
             beside["media"] = page.media
         return beside
@@ -320,6 +324,15 @@ class RdfaSpider(Spider):
         except ValueError:
             page.outcome = "failed"
             self._warn(page, "it redirects to nowhere")
+
+
+def _bounded(outside: Counter[str]) -> dict[str, int]:
+    """Return the hosts with the most links, and the sum of all others under a name that no host has."""
+    if len(outside) <= _MOST_OUTSIDE:
+        return dict(outside)
+    bounded = dict(outside.most_common(_MOST_OUTSIDE))
+    bounded["others.invalid"] = outside.total() - sum(bounded.values())
+    return bounded
 
 
 def _named(urls: Iterable[str]) -> list[str]:

@@ -149,6 +149,16 @@ def test_a_shared_crawl_is_read_where_its_frontier_is(scrapy: Scrapy) -> None:
     assert "name them with --frontier DIR, once for each shard" in done.stderr
 
 
+@pytest.mark.usefixtures("finished")
+@pytest.mark.parametrize("name", ["frontier", "frontier-1"])
+def test_a_replicated_crawl_is_read_from_the_copy_in_its_directory(
+    scrapy: Scrapy, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "crawl" / "frontier").rename(tmp_path / "crawl" / name)
+    done = scrapy("graph", FRONTIER_URL="redis://127.0.0.1:1/0")
+    assert "3 URLs on 2 hosts" in done.stdout, done.stderr
+
+
 def test_pages_of_before_have_no_links(scrapy: Scrapy, tmp_path: Path) -> None:
     path = str(tmp_path / "crawl" / "frontier")
     with LocalFrontier(path, politeness=Politeness(delay=0.0), linkgraph=False) as frontier:

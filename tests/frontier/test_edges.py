@@ -27,6 +27,9 @@ from rdfaspider.frontier.tables.inbox import Inbox
 from rdfaspider.frontier.tables.trie import DONE, Trie
 from rdfaspider.frontier.views.graph import CrawlGraph
 from rdfaspider.linkgraph.edges import KINDS, unpack
+from rdfaspider.service.replica.journal import pack as pack_log
+from rdfaspider.service.replica.journal import unpack as unpack_log
+from rdfaspider.service.replica.logged import LoggedFrontier
 from rdfaspider.urls.keys import to_url
 
 AT_ONCE = Politeness(delay=0.0, at_once=1000)
@@ -204,6 +207,20 @@ def test_without_the_setting_nothing_is_kept(tmp_path: Path) -> None:
     assert graph_of(tmp_path) == {}
 
 
+def test_a_hostile_page_fills_no_disk(tmp_path: Path) -> None:
+    """Links that have to be kept by key are bounded, as they count for no limit of URLs."""
+    long = "x" * 1000
+    with opened(tmp_path, limits=FrontierLimits(depth=0, dynamic_depth=0)) as frontier:
+        frontier.put(["http://a.test/"])
+        beside = {"nofollow": [f"http://a.test/n{number}{long}" for number in range(2000)]}
+        links = [f"http://a.test/f{number}{long}" for number in range(2000)]
+        finish(frontier, "http://a.test/", *links, beside=beside)
+    database = Database(tmp_path / "frontier", read_only=True)
+    ((_, value),) = Edges(database).all()
+    database.close()
+    assert 500_000 < len(value) < 530_000
+
+
 def test_links_between_shards(tmp_path: Path) -> None:
     """A page of one shard that links to a page of the other has it by its key until the graph is built."""
     urls = [f"http://h{number}.test/" for number in range(20)]
@@ -223,6 +240,80 @@ def test_links_between_shards(tmp_path: Path) -> None:
         shard.close()
     assert set(homes.values()) == {0, 1}
     assert graph_of(*paths) == expected
+
+
+def test_a_standby_has_the_graph_of_its_leader(tmp_path: Path) -> None:
+    """It repeats what the log says, and numbers URLs on its own."""
+    paths = [tmp_path / "leader", tmp_path / "standby"]
+    leader, standby = (LoggedFrontier(str(path / "frontier"), politeness=AT_ONCE) for path in paths)
+    log: list[tuple[Any, ...]] = []
+    leader.record = lambda *operation: log.append(operation)
+    leader.put([address(0)])
+    said: Any = {"nofollow": [address(5), address(299)], "outside": {"b.test": 3}, "media": 2}
+    while (taken := leader.take(0.0)) is not None:
+        leader.finish(taken, "done", 0.0, links_of(taken.url), beside=said)
+    standby.put([address(7), address(3)])  # so that numbers differ
+    for operation in unpack_log(pack_log(log)):
+        standby.do(*operation)
+    numbers = [frontier.trie.record(address(1)) for frontier in (leader, standby)]
+    assert numbers[0] != numbers[1]
+    leader.close()
+    standby.close()
+    assert graph_of(paths[0]) == graph_of(paths[1])
+    assert set(graph_of(paths[0]).values()) == {"follow", "nofollow"}
+
+
+def test_a_host_has_all_its_ports(tmp_path: Path) -> None:
+    """In the order of keys its other ports come after its subdomains."""
+    with opened(tmp_path) as frontier:
+        urls = ["https://a.test/", "http://a.test/", "http://a.test:8000/", "https://www.a.test/"]
+        frontier.put([*urls, "https://a.test.example/"])
+        for url in urls:
+            finish(frontier, url, "https://www.a.test/", "https://a.test.example/")
+    with CrawlGraph([str(tmp_path / "frontier")], tmp_path / "graph") as crawl:
+        graph = crawl.graph
+        names = [graph.hosts[host] for host in graph.host_of_each]
+        found = dict(zip(crawl.names(np.arange(graph.nodes)), names, strict=True))
+        assert found == {
+            **dict.fromkeys(urls, "a.test"),
+            "https://www.a.test/": "www.a.test",
+            "https://a.test.example/": "a.test.example",
+        }
+        values = crawl.host_values()
+        place = graph.hosts.index("www.a.test")
+        assert (values["pages"][place], values["links_in"][place]) == (1, 3)
+
+
+def test_one_command_at_a_time_uses_a_graph(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    path = str(tmp_path / "frontier")
+    with (
+        CrawlGraph([path], tmp_path / "graph"),
+        pytest.raises(ValueError, match="Another command uses"),
+    ):
+        CrawlGraph([path], tmp_path / "graph")
+    CrawlGraph([path], tmp_path / "graph").close()
+
+
+def test_ranks_are_computed_once_for_a_graph(tmp_path: Path) -> None:
+    """And again when the crawl has gone on."""
+    with opened(tmp_path) as frontier:
+        frontier.put(["http://a.test/"])
+        finish(frontier, "http://a.test/", "http://a.test/1")
+    told: list[str] = []
+    for expected in (True, False):
+        told.clear()
+        with CrawlGraph(
+            [str(tmp_path / "frontier")], tmp_path / "graph", tell=told.append
+        ) as crawl:
+            assert crawl.ranks().pagerank.sum() == pytest.approx(1.0)
+        assert any(text.startswith("PageRank") for text in told) is expected
+        assert not list((tmp_path / "graph").glob("*.rows"))
+    with opened(tmp_path) as frontier:
+        finish(frontier, "http://a.test/1", "http://a.test/", "http://a.test/2")
+    with CrawlGraph([str(tmp_path / "frontier")], tmp_path / "graph") as crawl:
+        assert crawl.known_ranks() is None
+        assert len(crawl.ranks().pagerank) == 3
 
 
 # --- kills ---

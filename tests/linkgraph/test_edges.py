@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -107,6 +108,42 @@ def test_a_file_of_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: 
             links.row(7)
 
 
+@given(
+    some.lists(some.sets(some.integers(0, 12)), min_size=1, max_size=12), some.sampled_from((3, 99))
+)
+def test_pages_that_have_links_in_common(rows: list[set[int]], size: int) -> None:
+    """They are written once for both, whatever else each has."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adjacency, "_LINKS", size)
+        writer = AdjacencyWriter(Path(folder) / "out.links")
+        targets = np.array([end for row in rows for end in sorted(row)], np.uint32)
+        kinds = np.arange(len(targets)) % 4
+        writer.add(np.array([len(row) for row in rows]), targets, kinds)
+        writer.close()
+        with Adjacency(Path(folder) / "out.links") as links:
+            assert [links.row(page)[0].tolist() for page in range(len(rows))] == list(
+                map(sorted, rows)
+            )
+            assert [kind for block in links.blocks() for kind in block.kinds] == kinds.tolist()
+
+
+def test_links_in_common_take_less_room(tmp_path: Path) -> None:
+    chance = np.random.default_rng(5)
+    sizes = {}
+    for shared in (0, 50):
+        common = chance.choice(1 << 20, shared, replace=False)
+        rows = [
+            np.unique(np.append(common, chance.choice(1 << 20, 60 - shared))) for _ in range(300)
+        ]
+        writer = AdjacencyWriter(tmp_path / f"{shared}.links")
+        targets = np.concatenate(rows).astype(np.uint32)
+        writer.add(np.array([len(row) for row in rows]), targets, np.full(len(targets), FOLLOW))
+        writer.close()
+        with Adjacency(tmp_path / f"{shared}.links") as links:
+            sizes[shared] = links.size / links.links
+    assert sizes[50] < sizes[0] / 4
+
+
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     writer = AdjacencyWriter(tmp_path / "out.links")
     writer.add(np.array([2]), np.array([3, 4], np.uint32), np.full(2, FOLLOW))
@@ -114,7 +151,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out.links").write_bytes(b"x" * 200)
     with (
         Adjacency(tmp_path / "out.links") as links,
-        pytest.raises(ValueError, match="is damaged: build the graph again"),
+        pytest.raises(ValueError, match=r"is damaged: remove .*, and the graph is built again"),
     ):
         links.row(0)
     (tmp_path / "out.index").write_bytes(b"x" * 11)

@@ -16,6 +16,7 @@ from rdfaspider.linkgraph.degrees import distribution, power_law, reciprocity, z
 from rdfaspider.linkgraph.hosts import host_links, host_rank, host_sums
 from rdfaspider.linkgraph.ranks import Power, hits, pagerank
 from rdfaspider.linkgraph.reach import FAR, distances, reach
+from rdfaspider.linkgraph.structure import structure_of
 from tests.linkgraph.conftest import Made, Pairs, as_networkx, random_pairs
 
 SEEDS = range(60)
@@ -73,13 +74,13 @@ def test_an_interrupted_rank_goes_on_to_the_same_bits(made: Made, tmp_path: Path
 
     def interrupt(iteration: int, change: float) -> None:
         seen.append(iteration)
-        if iteration == 5:
-            raise KeyboardInterrupt
+        if len(seen) == 5:
+            raise InterruptedError
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(InterruptedError):
         pagerank(inward, outward.degrees, Power(saved=saved, tell=interrupt))
     later = pagerank(inward, outward.degrees, Power(saved=saved, tell=interrupt))
-    assert seen[5] == 6
+    assert seen[:6] == [1, 2, 3, 4, 5, 5], "the fifth was not saved yet"
     assert later.tobytes() == at_once.tobytes()
 
 
@@ -119,6 +120,25 @@ def test_bow_tie(made: Made, seed: int) -> None:
     assert tie.into == len(backwards - core)
     assert tie.tendrils == len(near - forwards - backwards - core)
     assert tie.disconnected == nodes - len(near)
+
+
+def test_the_core_of_the_bow_tie_is_the_largest_component(made: Made) -> None:
+    """Not that of the page with the most links, here a hub in a small one."""
+    pairs: Pairs = {(0, page) for page in range(1, 40)} | {(page, 0) for page in range(1, 4)}
+    pairs |= {(page, 100 + (page - 99) % 30) for page in range(100, 130)}
+    tie = components.bow_tie(*made(140, pairs))
+    assert tie == (30, 0, 0, 0, 110)
+
+
+def test_too_many_links_outside_the_core_are_told(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(components, "MOST_LINKS", 10)
+    pairs: Pairs = {(page, (page + 1) % 20) for page in range(20)}
+    pairs |= {(30 + page, 30 + (page + 1) % 20) for page in range(20)} | {(0, 2), (2, 0)}
+    structure = structure_of(*made(60, pairs), np.array([0]))
+    assert structure.strong is None
+    assert structure.weak == 22
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -33,7 +33,7 @@ from rdfaspider.frontier.tables.trie import (
     POSTPONED,
     WAITING,
     depth_of,
-    number_of,
+    numbers_of,
     parts,
     unpack,
 )
@@ -181,12 +181,8 @@ class Sieve:
             first = self._counters.next_number
             hosts, accepted = self._add(batch, new, found, entries)
             idle += hosts
-            if self._edges is not None:
-                numbers = {
-                    key: number_of(data)
-                    for key, data in zip(keys, records, strict=True)
-                    if data is not None
-                }
+            if self._edges is not None and any(entry.beside is not None for entry in entries):
+                numbers = numbers_of(keys, records)
                 numbers.update(zip(accepted, count(first), strict=False))
                 self._edges.add_all(batch, entries, numbers)
             self._outlinks.prune(batch, min(self.floor, self.floor_elsewhere))

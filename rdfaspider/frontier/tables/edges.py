@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.inbox import Entry
 
 
+# Bytes of keys that are kept of a page: more than real pages need, and a bound for hostile ones.
+_MOST_BYTES = 1 << 18
+
+
 class Edges:
     def __init__(self, database: Database) -> None:
         self._family = database.edges
@@ -52,7 +56,7 @@ class Edges:
             known = list(map(numbers.get, entry.keys))
             if None in known:
                 unknown = [key for key in entry.keys if key not in numbers]
-                rest = with_keys(rest, kind, unknown)
+                rest = with_keys(rest, kind, _bounded(unknown))
             value = pack(page, kind, [number for number in known if number is not None], rest)
             put(pack_number(page), value, handle)
 
@@ -61,7 +65,7 @@ class Edges:
     ) -> None:
         """Add the links of a page to a batch by their keys alone."""
         kind = REDIRECT if hops else FOLLOW
-        value = pack(page, kind, (), with_keys(rest, kind, keys))
+        value = pack(page, kind, (), with_keys(rest, kind, _bounded(keys)))
         batch.put(pack_number(page), value, self._family.handle)
 
     def of(self, page: int) -> Links | None:
@@ -79,9 +83,18 @@ def rest_of(beside: Beside, abroad: Iterable[bytes], hops: int) -> bytes:
     """Return what a page has beside the links of its own shard, for its entry."""
     keys: list[tuple[int, Iterable[bytes]]] = []
     if abroad:
-        keys.append((REDIRECT if hops else FOLLOW, abroad))
+        keys.append((REDIRECT if hops else FOLLOW, _bounded(abroad)))
     if nofollow := beside.get("nofollow"):
-        keys.append((NOFOLLOW, map(to_key, nofollow)))
+        keys.append((NOFOLLOW, _bounded(map(to_key, nofollow))))
     if canonical := beside.get("canonical"):
         keys.append((CANONICAL, (to_key(canonical),)))
     return pack_rest(beside.get("media", 0), beside.get("outside", {}), keys)
+
+
+def _bounded(keys: Iterable[bytes]) -> Iterator[bytes]:
+    room = _MOST_BYTES
+    for key in keys:
+        room -= len(key)
+        if room < 0:
+            return
+        yield key

@@ -79,6 +79,16 @@ def number_of(data: bytes) -> int:
     return int.from_bytes(data[3:8], "big")
 
 
+def numbers_of(keys: Iterable[bytes], records: Iterable[bytes | None]) -> dict[bytes, int]:
+    """Return the numbers of the keys that have packed records."""
+    number = int.from_bytes
+    return {
+        key: number(data[3:8], "big")
+        for key, data in zip(keys, records, strict=True)
+        if data is not None
+    }
+
+
 def depth_of(data: bytes) -> int:
     """Return the depth in a packed record."""
     return data[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -49,6 +50,7 @@ class CrawlGraph:
         self._tell = tell
         self._stack = ExitStack()
         try:
+            self._lock(folder)
             self._readers = [self._stack.enter_context(LinkReader(path)) for path in paths]
             self.is_running = any(reader.is_running for reader in self._readers)
             stamp = [reader.stamp for reader in self._readers]
@@ -61,6 +63,15 @@ class CrawlGraph:
         except BaseException:
             self._stack.close()
             raise
+
+    def _lock(self, folder: Path) -> None:
+        """Keep other commands out; ValueError if one is at work."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        file = self._stack.enter_context(folder.with_name(f"{folder.name}.lock").open("w"))
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"Another command uses {folder}: wait until it ends.") from None
 
     # --- pages ---
 
@@ -101,25 +112,37 @@ class CrawlGraph:
         if (known := self.known_ranks()) is not None:
             return known
         outward, inward = self.rows
-        saved = self.graph.folder / "pagerank.saved"
-        power = Power(saved=saved, tell=self._report("PageRank"))
-        computed = [pagerank(inward, outward.degrees, power)]
-        saved_hits = self.graph.folder / "hits.saved"
-        computed += hits(inward, outward, Power(saved=saved_hits, tell=self._report("HITS")))
-        for name, vector in zip(Ranks._fields, computed, strict=True):
-            vector.tofile(self.graph.folder / f"{name}.f64")
-        for path in (saved, saved_hits):
-            path.unlink(missing_ok=True)
-        return Ranks(*computed)
+        if (rank := self._known("pagerank")) is None:
+            rank = pagerank(inward, outward.degrees, self._power("PageRank"))
+            self._keep("pagerank", rank)
+        hubs, authorities = hits(inward, outward, self._power("HITS"))
+        self._keep("hubs", hubs)
+        self._keep("authorities", authorities)
+        return Ranks(rank, hubs, authorities)
 
     def known_ranks(self) -> Ranks | None:
         """Return the ranks if they were computed for this graph."""
+        known = [vector for name in Ranks._fields if (vector := self._known(name)) is not None]
+        return Ranks(*known) if len(known) == len(Ranks._fields) else None
+
+    def _known(self, name: str) -> Array | None:
         with suppress(OSError):
-            files = [self.graph.folder / f"{name}.f64" for name in Ranks._fields]
-            vectors = [np.fromfile(path, np.float64) for path in files]
-            if all(len(vector) == self.graph.nodes for vector in vectors):
-                return Ranks(*vectors)
+            vector = np.fromfile(self.graph.folder / f"{name}.f64", np.float64)
+            return vector if len(vector) == self.graph.nodes else None
         return None
+
+    def _keep(self, name: str, vector: Array) -> None:
+        part = self.graph.folder / f"{name}.part"
+        vector.tofile(part)
+        part.replace(self.graph.folder / f"{name}.f64")
+
+    def _power(self, name: str) -> Power:
+        """Return the terms of an iteration, which is told and saved as it goes."""
+
+        def tell(iteration: int, change: float) -> None:
+            self._tell(f"{name}, iteration {iteration}: changes by {change:.1e} …")
+
+        return Power(saved=self.graph.folder / f"{name}.saved", tell=tell)
 
     def structure(self) -> Structure:
         outward, inward = self.rows
@@ -144,11 +167,6 @@ class CrawlGraph:
             "rank": host_rank(links, hosts),
             "page_ranks": host_sums(graph.host_of_each, self.ranks().pagerank, hosts),
         }
-
-    def _report(self, name: str) -> Callable[[int, float], None]:
-        return lambda iteration, change: self._tell(
-            f"{name} {iteration}: changed by {change:.1e} …"
-        )
 
     def close(self) -> None:
         self._stack.close()

@@ -44,7 +44,17 @@ _LOOK = 2.0
 # Seconds that a node may take to end.
 _ENDING = 30.0
 # Options of the frontier itself, for the node of this worker.
-_ENGINE = ("order", "politeness", "lease", "limits", "shard", "division", "window", "ranking")
+_ENGINE = (
+    "order",
+    "politeness",
+    "lease",
+    "limits",
+    "shard",
+    "division",
+    "window",
+    "ranking",
+    "linkgraph",
+)
 
 
 class NobodyThere(FrontierUnavailable):
