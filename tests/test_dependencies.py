@@ -297,7 +297,7 @@ ELSEWHERE = {"_typeshed", "compression"}
 # What the extra `analysis` installs.
 OPTIONAL = {"numpy", "pyarrow", "pycld2", "py3langid"}
 # The only places that import it at once; the others do when they use it.
-ANALYSING = ("linkgraph/", "frontier/views/graph.py", "report/links.py")
+ANALYSING = ("linkgraph/", "frontier/views/graph", "report/links.py")
 
 
 def test_what_is_imported_is_required() -> None:
@@ -323,7 +323,9 @@ def test_what_is_optional_is_an_extra_and_imported_late() -> None:
 
 def test_a_crawl_imports_nothing_optional() -> None:
     """The links and rows of pages are kept without numpy."""
-    modules = "rdfaspider.frontier.engine.local, rdfaspider.commands.graph, rdfaspider.commands.report"
+    modules = (
+        "rdfaspider.frontier.engine.local, rdfaspider.commands.graph, rdfaspider.commands.report"
+    )
     code = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not OPTIONAL & set(done.stdout.split())

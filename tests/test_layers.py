@@ -41,7 +41,7 @@ LAYERS = (
     ("secrets",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-PLUGS = 5  # the lowest layer that may import Scrapy
+PLUGS = 6  # the lowest layer that may import Scrapy
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -21,6 +21,8 @@ _GROUP = 50_000
 _KINDS = (".parquet", ".csv", ".jsonl")
 _COMPRESSED = (".gz", ".bz2", ".zst")
 
+_TIMES = [name for name, kind in TYPES.items() if kind == "time"]
+
 
 def writer_for(name: str) -> Writer:
     """Return what writes a file of this name; ValueError if nothing does."""
@@ -43,7 +45,8 @@ def write_csv(records: Iterable[PageRecord], file: BinaryIO) -> None:
     rows = csv.writer(buffer, lineterminator="\n")
     rows.writerow(PageRecord._fields)
     for record in records:
-        rows.writerow(record._replace(fetched=_moment(record.fetched)))  # type: ignore[arg-type]
+        moments = {name: _moment(getattr(record, name)) for name in _TIMES}
+        rows.writerow(record._replace(**moments))  # type: ignore[arg-type]
         if buffer.tell() > 1 << 16:
             _empty(buffer, file)
     _empty(buffer, file)
@@ -54,8 +57,7 @@ def write_jsonl(records: Iterable[PageRecord], file: BinaryIO) -> None:
     encode = json.JSONEncoder(ensure_ascii=False).encode
     for record in records:
         known = {name: value for name, value in record._asdict().items() if value is not None}
-        if record.fetched is not None:
-            known["fetched"] = _moment(record.fetched)
+        known |= {name: _moment(known[name]) for name in _TIMES if name in known}
         file.write(encode(known).encode("utf-8", "replace") + b"\n")
 
 

@@ -39,7 +39,7 @@ def findings_of(crawl: CrawlGraph, most: int) -> dict[str, Any]:
         "weak": structure.weak,
         "largest_weak": structure.largest_weak,
         "strong": structure.strong,
-        "tie": structure.tie._asdict(),
+        "tie": structure.tie._asdict() if structure.tie else {},
         "reciprocity": structure.reciprocity,
         "levels": structure.levels,
         "unreached": structure.unreached,

@@ -185,7 +185,9 @@ def test_files_have_all_fields(scrapy: Scrapy, tmp_path: Path) -> None:
     assert (kinds["fetched"], kinds["similarity"]) == ("timestamp[ms, tz=UTC]", "float")
     for row in table.to_pylist():
         expected = rows[row["url"]]
-        row["fetched"] = row["fetched"].strftime("%Y-%m-%dT%H:%M:%SZ")
+        for name in ("fetched", "modified"):
+            if row[name] is not None:
+                row[name] = row[name].strftime("%Y-%m-%dT%H:%M:%SZ")
         assert {name: value for name, value in row.items() if value is not None} == expected
 
 

@@ -50,7 +50,9 @@ def graph(crawls: Sequence[Found]) -> Section:
                 names,
                 up="pages",
                 labels=["core", "in", "out", "tendrils", "disconnected"],
-                values=[[*graph["tie"].values()] for _, graph in graphs],
+                values=[[*graph["tie"].values()] or [0] * 5 for _, graph in graphs]
+                if any(graph["tie"] for _, graph in graphs)
+                else (),
             ),
             Figure(
                 "kinds",
