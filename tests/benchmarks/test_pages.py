@@ -103,8 +103,8 @@ def test_an_analysis_of_small_pages() -> None:
     alone = microseconds(lambda: read(Options(formats=frozenset(), analyse=True)), 200)
     size = sum(map(len, bodies)) // len(bodies)
     print(f"\n{size:,} bytes: extraction {plain:.0f} µs, with analysis {analysed:.0f} µs,")
-    print(f"that is {(analysed - plain) / PAGE:.1%} of a page; afterwards {alone:.0f} µs a page")
-    assert analysed - plain < 0.15 * PAGE
+    print(f"{analysed / plain - 1:.0%} more; afterwards, from the archive, {alone:.0f} µs a page")
+    assert analysed < 1.8 * plain  # the rest of a page takes two to three times as much
 
 
 def crawl(tmp_path: Path, url: str, name: str, *settings: str) -> float:

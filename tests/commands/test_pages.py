@@ -83,6 +83,14 @@ def test_a_crawl_has_a_row_for_each_url(scrapy: Scrapy, tmp_path: Path, workers:
     assert marked and f"{len(marked)} pages are copies of others" in said
 
 
+def test_links_of_copies_are_followed_once_if_asked_for(scrapy: Scrapy, tmp_path: Path) -> None:
+    """The links of the generated web begin at the root, so that its copies lead nowhere else."""
+    origin, said = crawled(scrapy, COPYING, FRONTIER_FOLLOW_COPIES=0)
+    reach = Oracle(Web(COPYING)).reachable([f"{origin}/"], 15)
+    assert records(scrapy, tmp_path).keys() == reach.fetched.keys()
+    assert "links of pages whose body another page had: FRONTIER_FOLLOW_COPIES=False" in said
+
+
 def test_near_copies_and_languages_are_found_in_the_archive(scrapy: Scrapy, tmp_path: Path) -> None:
     crawled(scrapy, COPYING, ARCHIVE=1)
     done = scrapy("pages", "--analyse", "--processes", "1")
