@@ -54,6 +54,7 @@ _ENGINE = (
     "window",
     "ranking",
     "linkgraph",
+    "follows_copies",
 )
 
 
