@@ -92,7 +92,7 @@ class Page(Content):
     status: int = 0  # of the answer, 0 if unknown
     fetched: float = 0.0  # seconds since the epoch, 0 if unknown
     modified: int = 0  # by its server, as `fetched`
-    problems: int = 0  # faults of its markup
+    problems: int = 0  # statements in it that are not written as they should be
     # An Exchange: the request and its answer as they went over the line, until they are archived.
     exchange: Any = None
     noarchive: bool = False  # whether the page asks not to be

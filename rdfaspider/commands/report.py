@@ -64,7 +64,7 @@ class Command(CheckedCommand):
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
         super().check_usage(args, opts)
         if opts.full:
-            if opts.output and opts.output.suffix in (".svg", ".json", ".pdf"):
+            if opts.output and opts.output.suffix not in ("", ".html"):
                 raise UsageError("--full -o wants a file that ends in .html, or a directory")
         elif opts.output and opts.output.suffix not in _KINDS:
             raise UsageError(f"-o wants a file that ends in {', '.join(_KINDS)}")
@@ -92,12 +92,12 @@ class Command(CheckedCommand):
             sections = sections_of(found)
             text = page(title_of(found), lead_of(found), cards_of(found), sections)
             path = write(opts.output or Path("report"), text, found, sections)
-        if opts.store:
-            _put(places[0], found[0])
+        print(f"The report is in {path}.")
         for crawl in found:
             for reason in crawl["missing"].values():
                 print(f"{crawl['name']}: {reason}", file=sys.stderr)
-        print(f"The report is in {path}.")
+        if opts.store and found[0]["triples"] is not None:
+            _put(places[0], found[0])
 
     def _places(self, frontiers: list[str] | None) -> Places:
         """Return where the crawl of the settings is; ValueError if its frontier is elsewhere."""

@@ -13,6 +13,8 @@ from rdfaspider.urls import MAX_LENGTH
 ATTRIBUTES = frozenset(("href", "rel", "name", "lang", "xml:lang"))
 
 _LANGUAGE = 100  # characters kept of a language tag; real ones have 35 at most
+# Cuts that the author of a page could have avoided.
+_FAULTS = ("iri", "jsonld invalid", "jsonld syntax", "jsonld unknown context", "rdf invalid")
 _SPEAKING = frozenset(("base", "link", "meta"))
 
 
@@ -48,6 +50,11 @@ class Facts:
     certainty: int = 0
     words: int = 0
     sketch: str = ""
+
+    @property
+    def faults(self) -> int:
+        """How many statements could not be read as they were written."""
+        return sum(self.cuts[name] for name in _FAULTS) + self.warnings.total()
 
     @property
     def is_out_of_memory(self) -> bool:

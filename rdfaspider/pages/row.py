@@ -33,7 +33,7 @@ class Row(msgspec.Struct, array_like=True, frozen=True):
     `language` is what the page declares. `links` are those on the page, `triples` those stored; the next four
     count what was found, by format. `detected` and `certainty` (percent), `words` and `sketch` are there if
     the page was analysed during the crawl. `modified` is the Last-Modified of the answer, in seconds since
-    the epoch. `problems` counts faults of the markup, which the extraction could not use or had to repair.
+    the epoch. `problems` counts statements that are not written as they should be.
     """
 
     status: int = 0

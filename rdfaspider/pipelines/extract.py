@@ -104,7 +104,7 @@ class ExtractPipeline:
         if not noindex:
             page.found = facts.quads
         page.noarchive = facts.noarchive
-        page.problems = facts.cuts.total() + facts.warnings.total()
+        page.problems = facts.faults
         self._count(extraction.facts, noindex, nofollow)
 
     async def _extract(self, page: Page) -> Extraction:

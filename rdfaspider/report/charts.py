@@ -1,6 +1,6 @@
 """Draws figures as SVG, in the colours of the page that they stand in.
 
-Each mark has a tip, which browsers show and screen readers read. Colours are variables of CSS, so one picture
+Each mark has a tip, which browsers show. Colours are variables of CSS, so one picture
 serves light and dark pages.
 """
 
@@ -18,6 +18,8 @@ _WIDTH, _HEIGHT = 520, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 16, 12, 46
 # Of horizontal bars: the height of one, the room for names and for numbers.
 _BAR, _NAMES, _NUMBERS = 20, 170, 64
+# Bars that are drawn; the CSV has all.
+_SHOWN = 12
 # The font is unknown: a name of more letters would leave its place.
 _LETTERS = 26
 _COLOURS = 6
@@ -49,7 +51,10 @@ def _plot(figure: Figure) -> str:
             parts.append(_line(points, across, up, number, name))
         else:
             parts += [_dot(point, across, up, number, figure, name) for point in points]
-    for number, (begin, end) in enumerate(figure.fits):
+    for number, line in enumerate(figure.fits):
+        if line is None:
+            continue
+        begin, end = line
         (x, y), (to_x, to_y) = ((across.place(p[0]), up.place(p[1])) for p in (begin, end))
         parts.append(
             f'<path class="fit s{number % _COLOURS}" d="M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}"/>'
@@ -114,7 +119,7 @@ def _dot(point: Point, across: _Axis, up: _Axis, number: int, figure: Figure, na
 def _columns(figure: Figure) -> str:
     """Return upright bars, for labels that are numbers in order."""
     base, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
-    up = _axis([value for row in figure.values for value in row], base, _TOP, False)
+    up = _axis([value or 0 for row in figure.values for value in row], base, _TOP, False)
     slot = (right - _LEFT) / max(1, len(figure.labels))
     width = max(1.0, slot * 0.8 / len(figure.names))
     parts = _axes(figure, _Axis(lambda value: value, ()), up)
@@ -122,9 +127,9 @@ def _columns(figure: Figure) -> str:
     for place, label in enumerate(figure.labels):
         left = _LEFT + slot * (place + 0.1)
         if place % each == 0:
-            parts.append(_text(left + slot * 0.4, base + 17, "middle", label))
+            parts.append(_text(left + slot * 0.4, base + 17, "middle", _label(label)))
         for number, row in enumerate(figure.values):
-            top = up.place(row[place])
+            top = up.place(row[place] or 0)
             parts.append(
                 f'<rect class="bar s{number % _COLOURS}" x="{left + number * width:.1f}" y="{top:.1f}"'
                 f' width="{width:.1f}" height="{max(0.0, base - top):.1f}">'
@@ -134,36 +139,50 @@ def _columns(figure: Figure) -> str:
 
 
 def _bars(figure: Figure) -> str:
-    """Return bars one below the other, with their names to the left."""
-    count = len(figure.names)
+    """Return bars one below the other, with their names to the left; of many only the first."""
+    count, shown = len(figure.names), figure.labels[:_SHOWN]
     row_height = _BAR * count + 6
-    height = row_height * len(figure.labels) + 8
-    highest = max((value for row in figure.values for value in row), default=0.0) or 1.0
-    room = _WIDTH - _NAMES - _NUMBERS
+    left_out = len(figure.labels) - len(shown)
+    height = row_height * len(shown) + 8 + (_BAR if left_out else 0)
+    highest = max((value or 0 for row in figure.values for value in row), default=0) or 1
     parts = []
-    for place, label in enumerate(figure.labels):
+    for place, label in enumerate(shown):
         top = 4 + place * row_height
         # The end of an address tells more than its beginning.
         name = label if len(label) <= _LETTERS else f"…{label[1 - _LETTERS :]}"
         parts.append(_text(_NAMES - 8, top + row_height / 2 + 1, "end", name, label))
         for number, row in enumerate(figure.values):
-            y, width = top + number * _BAR, row[place] / highest * room
-            parts.append(
-                f'<rect class="bar s{number % _COLOURS}" x="{_NAMES}" y="{y + 2:.1f}"'
-                f' width="{max(width, 0.5):.1f}" height="{_BAR - 4}" rx="2">'
-                f"<title>{escape(_tip(figure, place, number))}</title></rect>"
-            )
-            parts.append(_text(_NAMES + width + 6, y + 14, "start", _number(row[place])))
+            parts += _bar(figure, place, number, top + number * _BAR, (row[place] or 0) / highest)
+    if left_out:
+        parts.append(_text(_NAMES, height - 6, "start", f"{left_out:,} more are in the CSV"))
     return _svg(_WIDTH, height, figure, parts)
+
+
+def _bar(figure: Figure, place: int, number: int, y: float, share: float) -> list[str]:
+    width = share * (_WIDTH - _NAMES - _NUMBERS)
+    return [
+        f'<rect class="bar s{number % _COLOURS}" x="{_NAMES}" y="{y + 2:.1f}"'
+        f' width="{max(width, 0.5):.1f}" height="{_BAR - 4}" rx="2">'
+        f"<title>{escape(_tip(figure, place, number))}</title></rect>",
+        _text(_NAMES + width + 6, y + 14, "start", _number(figure.values[number][place])),
+    ]
 
 
 def _tip(figure: Figure, place: int, number: int) -> str:
     of = f"{figure.names[number]}, " if len(figure.names) > 1 else ""
-    return f"{of}{figure.labels[place]}: {figure.values[number][place]:,.10g} {figure.up}".strip()
+    value = figure.values[number][place]
+    written = "not known" if value is None else f"{value:,.10g} {figure.up}".strip()
+    return f"{of}{figure.labels[place]}: {written}"
 
 
-def _number(value: float) -> str:
+def _number(value: float | None) -> str:
+    if value is None:
+        return "not known"
     return f"{value:,.0f}" if value < 1e6 and value == int(value) else short(value)
+
+
+def _label(label: str) -> str:
+    return short(float(label)) if label.isdecimal() else label
 
 
 def _text(x: float, y: float, anchor: str, text: str, tip: str = "") -> str:

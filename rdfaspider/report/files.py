@@ -31,6 +31,5 @@ def write(
 
 def _replace(path: Path, text: str) -> None:
     new = path.with_name(f"{path.name}.new")
-    # Half of a surrogate pair may have come from a title.
     new.write_text(text, encoding="utf-8", errors="replace")
     new.replace(path)

@@ -18,19 +18,17 @@ from rdfaspider.extensions import leftout
 from rdfaspider.extensions.history import report as history_report
 from rdfaspider.extensions.history import samples
 from rdfaspider.extensions.summary.reasons import sentences
-from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.pages.analysis import open_analysis
 from rdfaspider.pages.table import PageRecord, join
 from rdfaspider.report import pages, triples
-from rdfaspider.stores import StoreUnavailable, open_store
+from rdfaspider.report.sections.figures import MOST
+from rdfaspider.stores import open_store
 
 if TYPE_CHECKING:
     from rdfaspider.stores.server.access import Access
 
 VERSION = 1
-# Rows of a table: hosts, sections, pages by rank, terms.
-MOST = 200
 # Samples of a history that are drawn.
 _SAMPLES = 200
 _STEP = 2_000
@@ -66,19 +64,30 @@ def gather(places: Places, tell: Tell = lambda text: None) -> dict[str, Any]:
         ]
         found["urls"] = _urls(readers)
         found["pages"] = _pages(readers, places.jobdir, stack, tell)
-    if not found["pages"]["outcomes"]:
-        missing["pages"] = (
-            "No page has a row on record: they are kept of pages fetched with PAGES=1."
-        )
+    if told := _rows_missing(found):
+        missing["pages"] = told
     for name, source in (("triples", _triples), ("links", _links)):
         try:
             found[name] = source(places, tell)
-        except (StoreUnavailable, FrontierUnavailable, ValueError) as error:
+        except (OSError, ValueError) as error:
             found[name], missing[name] = None, str(error)
     found["history"] = _history(places.jobdir)
+    if found["history"] is None:
+        missing["history"] = "There is no history of the crawl."
     found["left_out"] = sentences(*leftout.read(places.jobdir / leftout.NAME))
     found["missing"] = missing
     return found
+
+
+def _rows_missing(found: dict[str, Any]) -> str:
+    rows, urls = sum(found["pages"]["outcomes"].values()), found["urls"]
+    ended = urls["done"] + urls["failed"] + urls["denied"]
+    if rows >= ended:
+        return ""
+    return (
+        f"{rows:,} of {ended:,} ended URLs are in the table of pages; the others ended without PAGES=1,"
+        " or by an earlier version."
+    )
 
 
 def _urls(readers: Iterable[FrontierReader]) -> dict[str, Any]:

@@ -20,6 +20,8 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 # Rows of a table that are shown; its CSV has all.
 _ROWS = 25
 
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+
 _STYLE = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1c2430;--dim:#5d6875;--rule:#e3e7ec;--card:#f6f8fa;
 --c0:#1b6ca8;--c1:#c8553d;--c2:#2a8c4a;--c3:#a97708;--c4:#6a4c93;--c5:#5b6570;--link:#0b5cad}
@@ -141,15 +143,17 @@ def written(cell: Cell) -> str:
 def csv_of(rows: Sequence[Sequence[Cell]]) -> str:
     """Return rows as CSV."""
     file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows([_safe(cell) for cell in row] for row in rows)
+    csv.writer(file).writerows([_safe(cell) for cell in row] for row in rows)
     return file.getvalue()
 
 
 def _safe(cell: Cell) -> Cell:
     # A spreadsheet would run a text from the web that begins like a formula.
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@") else cell
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULAS else cell
 
 
 def _csv_link(item: Figure | Table) -> str:
-    data = b64encode(csv_of(item.rows()).encode()).decode()
-    return f'<a class="csv" download="{item.key}.csv" href="data:text/csv;base64,{data}">CSV</a>'
+    data = b64encode(csv_of(item.rows()).encode("utf-8", "replace")).decode()
+    name = escape(f"{item.title} as CSV", quote=True)
+    address = f"data:text/csv;base64,{data}"
+    return f'<a class="csv" aria-label="{name}" download="{item.key}.csv" href="{address}">CSV</a>'

@@ -15,7 +15,8 @@ class Figure:
     """A picture of numbers, with a curve, a cloud of points or a set of bars for each of `names`.
 
     `labels` name the bars, and `values` has a list for each name, in parallel to them. Otherwise `points` has
-    a list for each name. `fits` are straight lines in a picture with logarithmic axes, by two points each.
+    a list for each name. `fits` has a straight line for logarithmic axes, by two points, or None for each
+    name. A value is None where it is not known.
     """
 
     key: str
@@ -26,14 +27,14 @@ class Figure:
     across: str = ""
     up: str = ""
     labels: Sequence[str] = ()
-    values: Sequence[Sequence[float]] = ()
+    values: Sequence[Sequence[float | None]] = ()
     points: Sequence[Sequence[Point]] = ()
-    fits: Sequence[tuple[Point, Point]] = ()
+    fits: Sequence[tuple[Point, Point] | None] = ()
     is_logarithmic: bool = False
 
     @property
     def is_empty(self) -> bool:
-        return not any(self.values) and not any(self.points)
+        return not any(map(any, self.values)) and not any(self.points)
 
     def rows(self) -> list[list[Cell]]:
         """Return the numbers behind the picture, with a row of names first."""

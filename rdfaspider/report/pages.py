@@ -13,6 +13,8 @@ from rdfaspider.pages.table import PageRecord
 FORMATS = ("rdfa", "jsonld", "microdata", "rdf")
 # Sections of sites that are told apart; beyond that, only those already known are counted.
 _SECTIONS = 200_000
+# Types and encodings that are told apart: a hostile server makes up its own.
+_NAMES = 1_000
 _DAY = 86_400
 
 
@@ -86,8 +88,9 @@ class PageFindings:
 
     def _add_page(self, record: PageRecord) -> None:
         triples = record.triples or 0
-        self.types[record.content_type or "(none)"] += 1
-        self.encodings[record.encoding or "(none)"] += 1
+        for counter, name in ((self.types, record.content_type), (self.encodings, record.encoding)):
+            known = name or "(none)"
+            counter[known if known in counter or len(counter) < _NAMES else "(others)"] += 1
         self.depths[record.depth] += 1
         self.triples_at[record.depth] += triples
         self.triples[triples] += 1

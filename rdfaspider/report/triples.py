@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _PREFIXES = {vocabulary: prefix for prefix, vocabulary in PREFIXES.items()}
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+# Terms that are told apart: a hostile page makes up its own.
+_TERMS = 1_000_000
 # Quads after which progress is told.
 _STEP = 50_000
 
@@ -40,14 +42,15 @@ def findings_of(
             continue
         total += 1
         predicate, value = quad.predicate.value, quad.object
-        predicates[predicate] += 1
+        if predicate in predicates or len(predicates) < _TERMS:
+            predicates[predicate] += 1
         if isinstance(value, Literal):
             objects["literal"] += 1
             if value.language:
                 languages[value.language] += 1
         elif isinstance(value, NamedNode):
             objects["IRI"] += 1
-            if predicate == _TYPE:
+            if predicate == _TYPE and (value.value in types or len(types) < _TERMS):
                 types[value.value] += 1
         else:
             objects["blank node"] += 1

@@ -82,7 +82,8 @@ def test_text_from_the_web_is_only_text(kind: str) -> None:
 
 
 def test_a_text_from_the_web_is_no_formula() -> None:
-    assert csv_of([["=1+1", "+1", "@x", "-2", -2, 1.5, None]]) == "'=1+1,'+1,'@x,'-2,-2,1.5,\n"
+    assert csv_of([["=1+1", "+1", "@x", "-2", -2, 1.5, None]]) == "'=1+1,'+1,'@x,'-2,-2,1.5,\r\n"
+    assert csv_of([["en\r=1+1", 3]]) == '"en\r=1+1",3\r\n'
 
 
 def test_an_empty_figure_is_left_out() -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rdfaspider.report.model import Section, Table
-from rdfaspider.report.sections.figures import Found, bars, points, spread, why_missing
+from rdfaspider.report.sections.figures import (
+    Found,
+    bars,
+    called,
+    of_first,
+    points,
+    spread,
+    why_missing,
+)
 
 
 def sites(crawls: Sequence[Found]) -> Section:
@@ -48,7 +56,7 @@ def sites(crawls: Sequence[Found]) -> Section:
             Table(
                 "hosts",
                 "Hosts with most pages",
-                "Of the first crawl." if len(crawls) > 1 else "Hosts by the number of pages read.",
+                "Hosts by the number of pages read." + of_first(crawls),
                 heads,
                 [[each[name] for name in columns] for each in crawls[0]["pages"]["hosts"]],
             ),
@@ -63,13 +71,13 @@ def content(crawls: Sequence[Found]) -> Section:
         pages = crawl["pages"]
         known = pages["language_same"] + pages["language_other"]
         facts.append(
-            f"{crawl['name']}: {pages['copies']:,} pages are copies of others byte for byte,"
+            f"{called(crawls, crawl)}{pages['copies']:,} pages are copies of others byte for byte,"
             f" {pages['near_copies']:,} are near copies; {pages['analysed']:,} texts were analysed."
         )
         if known:
             facts.append(
-                f"{pages['language_other'] / known:.1%} of {known:,} pages declare another language than"
-                " they are written in."
+                f"{called(crawls, crawl)}{pages['language_other'] / known:.1%} of {known:,} pages declare"
+                " another language than they are written in."
             )
     unread = all(not crawl["pages"]["analysed"] for crawl in crawls)
     return Section(

@@ -9,6 +9,7 @@ from rdfaspider.report.model import Figure, Section, Table
 from rdfaspider.report.sections.figures import (
     Found,
     bars,
+    called,
     columns,
     merged,
     names_of,
@@ -91,6 +92,7 @@ def course(crawls: Sequence[Found]) -> Section:
         "The crawl",
         "What was found, and how fast." + _against(crawls),
         [table, *figures],
+        note=why_missing(crawls, "history"),
     )
 
 
@@ -157,7 +159,7 @@ def answers(crawls: Sequence[Found]) -> Section:
 
 
 def left_out(crawls: Sequence[Found]) -> Section:
-    facts = [fact for crawl in crawls for fact in crawl["left_out"]]
+    facts = [called(crawls, crawl) + fact for crawl in crawls for fact in crawl["left_out"]]
     rejected = Table(
         "rejected",
         "Links turned away",

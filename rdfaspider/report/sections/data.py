@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rdfaspider.report.model import Figure, Section, Table
-from rdfaspider.report.sections.figures import Found, bars, columns, names_of, points, why_missing
+from rdfaspider.report.sections.figures import (
+    Found,
+    bars,
+    called,
+    columns,
+    names_of,
+    of_first,
+    points,
+    why_missing,
+)
 from rdfaspider.report.triples import compact
 
 
@@ -14,8 +22,8 @@ def data(crawls: Sequence[Found]) -> Section:
     names = names_of(crawls)
     shares = ("0", *(f"{10 * step - 9}-{10 * step}" for step in range(1, 11)))
     facts = [
-        f"{pages['pages_with_problems']:,} pages of {crawl['name']} have faults in their markup,"
-        f" {pages['problems']:,} in all: what the extraction could not use or had to repair."
+        f"{called(crawls, crawl)}{pages['pages_with_problems']:,} pages have faults in their markup,"
+        f" {pages['problems']:,} in all: statements that are not written as they should be."
         for crawl in crawls
         if (pages := crawl["pages"])["problems"]
     ]
@@ -79,7 +87,7 @@ def data(crawls: Sequence[Found]) -> Section:
             Table(
                 "sections",
                 "Sections with most triples",
-                "A section is a site with the first folder of the path.",
+                "A section is a site with the first folder of the path." + of_first(crawls),
                 ["section", "pages", "with data", "triples", "a page"],
                 [
                     [
@@ -101,11 +109,9 @@ def data(crawls: Sequence[Found]) -> Section:
 
 def terms(crawls: Sequence[Found]) -> Section:
     def counted(key: str, title: str, sentence: str) -> Figure:
-        figure = bars(key, title, sentence, crawls, key, of="triples", up="statements")
-        is_term = key in ("types", "predicates")
-        return replace(figure, labels=[*map(compact, figure.labels)]) if is_term else figure
+        named = compact if key in ("types", "predicates") else str
+        return bars(key, title, sentence, crawls, key, of="triples", up="statements", named=named)
 
-    stored = [crawl["triples"] for crawl in crawls if crawl["triples"]]
     return Section(
         "terms",
         "Vocabularies",
@@ -137,8 +143,9 @@ def terms(crawls: Sequence[Found]) -> Section:
         ],
         note=why_missing(crawls, "triples"),
         facts=[
-            f"{each['predicate_count']:,} predicates and {each['type_count']:,} types in"
-            f" {each['graphs']:,} graphs."
-            for each in stored
+            f"{called(crawls, crawl)}{each['predicate_count']:,} predicates and"
+            f" {each['type_count']:,} types in {each['graphs']:,} graphs."
+            for crawl in crawls
+            if (each := crawl["triples"])
         ],
     )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rdfaspider.curves import short
 from rdfaspider.report.model import Figure
 
 Found = Mapping[str, Any]
-# Bars of a figure.
-_BARS = 12
+# Rows of a table or figure that are kept: hosts, sections, pages by rank, terms.
+MOST = 200
 
 
 def names_of(crawls: Sequence[Found]) -> list[str]:
@@ -30,8 +30,10 @@ def bars(
     *,
     of: str = "pages",
     up: str = "pages",
+    named: Callable[[str], str] = str,
 ) -> Figure:
-    rows = merged(counters_of(crawls, of, name))[:_BARS]
+    """Return bars; `named` gives what is counted another name, and what gets the same name is summed up."""
+    rows = merged([_renamed(counter, named) for counter in counters_of(crawls, of, name)])
     return Figure(
         key if of == "pages" else f"term-{key}",
         title,
@@ -46,11 +48,25 @@ def bars(
     )
 
 
+def _renamed(counter: Mapping[Any, int], named: Callable[[str], str]) -> Mapping[str, int]:
+    sums: Counter[str] = Counter()
+    for name, count in counter.items():
+        sums[named(str(name))] += count
+    return sums
+
+
 def merged(counters: Sequence[Mapping[Any, int]]) -> list[list[Any]]:
-    """Return a row for each name, with a number of each crawl, the largest of the first crawl first."""
+    """Return a row for each name, with a number of each crawl, those with the largest number first.
+
+    What a long counter does not have may have been cut off: it is not known.
+    """
     names = dict.fromkeys(name for counter in counters for name in counter)
-    rows = [[str(name), *(counter.get(name, 0) for counter in counters)] for name in names]
-    return sorted(rows, key=lambda row: [-number for number in row[1:]])
+    rest = [0 if len(counter) < MOST else None for counter in counters]
+    rows = [
+        [str(name), *(each.get(name, none) for each, none in zip(counters, rest, strict=True))]
+        for name in names
+    ]
+    return sorted(rows, key=lambda row: max(number or 0 for number in row[1:]), reverse=True)
 
 
 def columns(
@@ -98,7 +114,7 @@ def spread(
         names_of(crawls),
         across=f"{across}, from",
         up=up,
-        labels=[short(label) for label in labels],
+        labels=[str(label) for label in labels],
         values=[[counter.get(label, 0) for label in labels] for counter in counters]
         if steps
         else (),
@@ -134,8 +150,20 @@ def pairs(counter: Mapping[Any, int]) -> list[tuple[float, float]]:
     return [(float(value), float(count)) for value, count in counter.items() if float(value) > 0]
 
 
+def called(crawls: Sequence[Found], crawl: Found) -> str:
+    """Return how a sentence about a crawl begins: by its name, if there are others."""
+    return f"{crawl['name']}: " if len(crawls) > 1 else ""
+
+
+def of_first(crawls: Sequence[Found]) -> str:
+    """Return the words that a table of the first crawl alone needs beside others."""
+    return f" Of {crawls[0]['name']}." if len(crawls) > 1 else ""
+
+
 def why_missing(crawls: Sequence[Found], name: str) -> str:
-    reasons = dict.fromkeys(
-        crawl["missing"][name] for crawl in crawls if name in crawl.get("missing", {})
-    )
+    reasons = [
+        called(crawls, crawl) + crawl["missing"][name]
+        for crawl in crawls
+        if name in crawl["missing"]
+    ]
     return " ".join(reasons)

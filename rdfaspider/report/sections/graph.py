@@ -10,16 +10,29 @@ from rdfaspider.report.sections.figures import Found, pairs, why_missing
 
 # The greatest distance between the cumulated distributions at which a power law is worth a line.
 _NEAR = 0.1
+# Stands for the graph of a crawl that has none.
+_NONE: Found = {
+    "in_degrees": {},
+    "out_degrees": {},
+    "inward": {"law": None},
+    "outward": {"law": None},
+    "ranks": [],
+    "tie": {},
+    "kinds": {},
+    "levels": [],
+}
 
 
 def graph(crawls: Sequence[Found]) -> Section:
-    graphs = [(crawl["name"], crawl["links"]) for crawl in crawls if crawl["links"]]
-    if not graphs:
+    graphs = [(crawl["name"], crawl["links"] or _NONE) for crawl in crawls]
+    known = [each for each in graphs if each[1] is not _NONE]
+    if not known:
         return Section(
             "graph", "Link graph", "Who links to whom.", note=why_missing(crawls, "links")
         )
     names = [name for name, _ in graphs]
-    first = graphs[0][1]
+    first_name, first = known[0]
+    of = f" Of {first_name}." if len(crawls) > 1 else ""
     return Section(
         "graph",
         "Link graph",
@@ -76,7 +89,8 @@ def graph(crawls: Sequence[Found]) -> Section:
             Table(
                 "best",
                 "Pages by PageRank",
-                "A hub links to good authorities; a good authority is linked by good hubs (HITS).",
+                "A hub links to good authorities; a good authority is linked by good hubs (HITS)."
+                + of,
                 ["URL", "PageRank", "hub", "authority", "links in", "links out"],
                 [
                     [each[key] for key in ("url", "pagerank", "hub", "authority", "in", "out")]
@@ -86,7 +100,7 @@ def graph(crawls: Sequence[Found]) -> Section:
             Table(
                 "host-ranks",
                 "Hosts by rank",
-                "The rank of a host counts links between hosts.",
+                "The rank of a host counts links between hosts." + of,
                 ["host", "rank", "URLs", "links in", "links out"],
                 [
                     [each[key] for key in ("host", "rank", "pages", "links_in", "links_out")]
@@ -96,19 +110,24 @@ def graph(crawls: Sequence[Found]) -> Section:
             Table(
                 "domains",
                 "Links out of the crawl",
-                "Registered domains that pages link to and the crawl does not visit.",
+                "Registered domains of links that the scope or the filters of the crawl reject."
+                + of,
                 ["domain", "links"],
                 [[*pair] for pair in first["domains"].items()],
             ),
         ],
         note=why_missing(crawls, "links"),
-        facts=[fact for name, graph in graphs for fact in _graph_facts(name, graph)],
+        facts=[
+            f"{name}: {fact}" if len(crawls) > 1 else fact
+            for name, graph in known
+            for fact in _graph_facts(graph)
+        ],
     )
 
 
-def _graph_facts(name: str, graph: Found) -> Iterable[str]:
+def _graph_facts(graph: Found) -> Iterable[str]:
     yield (
-        f"{name}: {graph['nodes']:,} URLs, {graph['links']:,} links between them, {graph['outside']:,} to"
+        f"{graph['nodes']:,} URLs, {graph['links']:,} links between them, {graph['outside']:,} to"
         f" URLs outside the crawl, {graph['media']:,} embedded media."
     )
     strong = (
@@ -141,7 +160,7 @@ def _degrees(
         across=across,
         up="pages",
         points=[pairs(graph[name]) for _, graph in graphs],
-        fits=[line for _, graph in graphs if (line := _fit(graph[name], _good(graph[fit]["law"])))],
+        fits=[_fit(graph[name], _good(graph[fit]["law"])) for _, graph in graphs],
         is_logarithmic=True,
     )
 
