@@ -79,8 +79,14 @@ def check(crawl: CrawlGraph, expected: networkx.DiGraph) -> None:
     assert crawl.ranks().authorities == pytest.approx([authorities[url] for url in urls], abs=1e-6)
 
 
-@pytest.mark.parametrize("depth", [3, 99])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("workers", "depth"),
+    [
+        (2, 3),
+        (1, 99),
+        *(pytest.param(*each, marks=pytest.mark.campaign) for each in ((1, 3), (2, 99))),
+    ],
+)
 def test_the_graph_is_that_of_the_web(
     scrapy: Scrapy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, depth: int, workers: int
 ) -> None:

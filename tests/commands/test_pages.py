@@ -53,7 +53,7 @@ def records(scrapy: Scrapy, tmp_path: Path, *arguments: str) -> dict[str, dict[s
     return {row["url"]: row for row in map(json.loads, lines)}
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.campaign), 2])
 def test_a_crawl_has_a_row_for_each_url(scrapy: Scrapy, tmp_path: Path, workers: int) -> None:
     origin, said = crawled(scrapy, COPYING, WORKERS=workers)
     oracle = Oracle(Web(COPYING))
