@@ -88,9 +88,9 @@ def _date(text: str) -> str:
 
 def _captures(archive: Path, url: str, date: str) -> list[Capture]:
     from rdfaspider.archive.index import look_up
-    from rdfaspider.urls import normalise
+    from rdfaspider.urls import normalise, without_userinfo
 
-    captures = look_up(archive, normalise(url), date)
+    captures = look_up(archive, without_userinfo(normalise(url)), date)
     if not captures:
         raise ValueError(f"{url} is not in the archive: it was not fetched, or says noarchive.")
     return captures

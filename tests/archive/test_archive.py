@@ -127,11 +127,15 @@ def test_an_archive_is_valid_and_found_again(
 def test_secrets_of_requests_are_left_out(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     archive.put(entries(1))
+    asked = ((b"X-Api-Key", b"hush"), (b"x-auth-token", b"hush"), (b"Content-Length", b"30"))
+    archive.put([Entry(exchange("http://site.test/login", asked=asked, method="POST"))])
     archive.close()
     (path,) = files_of(tmp_path)
     text = gzip.decompress(path.read_bytes())
     assert b"Host: site.test" in text
     assert b"c2VjcmV0" not in text and b"Cookie" not in text
+    assert b"hush" not in text
+    assert b"POST /login HTTP/1.1\r\nX-Crawl-Content-Length: 30\r\n\r\n" in text
 
 
 def test_a_body_that_is_known_is_a_revisit(
