@@ -48,11 +48,17 @@ class Packed(NamedTuple):
     date: int
 
 
+class ArchiveError(OSError):
+    """The archive cannot be written; the only argument says so in a sentence."""
+
+
 class Archive:
     """The archive in a directory; any number of processes may write to it.
 
     What survives a kill: all entries whose `put` has returned. A page whose record was safe and which was not
     done when the crawl died is fetched again; if it is the same, its record is the one that is there.
+    Invariant: a reference leads to a body that is kept. So nothing is written after what could not be, since
+    later entries may refer to it; the next start mends the file.
     """
 
     def __init__(
@@ -72,6 +78,7 @@ class Archive:
         self._about = about
         self._file: WarcFile | None = None
         self._journal: Journal | None = None
+        self._failure: ArchiveError | None = None
         directory.mkdir(parents=True, exist_ok=True)
         self._in_doubt = mend(directory)
         self._lock = Lock()  # large entries are packed in a thread
@@ -80,7 +87,8 @@ class Archive:
     def put(self, entries: Iterable[Entry | Packed]) -> list[Source]:
         """Keep entries, packed or not, and return where their answers are.
 
-        They are safe from the death of the process when this returns.
+        They are safe from the death of the process when this returns. Raise ArchiveError if they cannot be
+        written, and ever after.
         """
         each = [self.pack(entry) if isinstance(entry, Entry) else entry for entry in entries]
         packed = [one for one in each if isinstance(one, Packed)]
@@ -114,6 +122,22 @@ class Archive:
         return None
 
     def _write(self, packed: Sequence[Packed]) -> list[Source]:
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return self._append(packed)
+        except ArchiveError:  # when the file was ended
+            raise
+        except Exception as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: Exception) -> ArchiveError:
+        if self._failure is None:
+            why = getattr(error, "strerror", None) or error
+            self._failure = ArchiveError(f"The archive {self.directory} cannot be written: {why}.")
+        return self._failure
+
+    def _append(self, packed: Sequence[Packed]) -> list[Source]:
         file, journal = self._opened()
         end = before = file.size
         captures, sources = [], []
@@ -167,11 +191,19 @@ class Archive:
         return self._file, self._journal
 
     def close(self) -> None:
-        """End the file; the next entry begins another."""
-        if self._file is not None and self._journal is not None:
-            self._journal.close()
-            self._file.close()
+        """End the file; the next entry begins another. One that could not be written is left to be mended."""
+        file, journal = self._file, self._journal
         self._file = self._journal = None
+        try:
+            if self._failure is None and file is not None and journal is not None:
+                journal.close()
+                file.close()
+        except OSError as error:
+            raise self._failed(error) from error
+        finally:
+            for each in (journal, file):
+                if each is not None:
+                    each.release()
 
 
 def _capture(exchange: Exchange, payload: bytes, original: Original | None, length: int) -> Capture:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import resource
+import signal
 import warnings
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,7 +21,9 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
 from rdfaspider.archive import archive as module
-from rdfaspider.archive.archive import Archive, Entry
+from rdfaspider.archive.archive import Archive, ArchiveError, Entry
+from rdfaspider.archive.check import check
+from rdfaspider.archive.content import answer
 from rdfaspider.archive.exchange import Exchange
 from rdfaspider.archive.index import captures_in, look_up
 from rdfaspider.archive.members import pack
@@ -264,3 +271,45 @@ def test_few_digests_are_known_at_a_time(tmp_path: Path, monkeypatch: pytest.Mon
     archive.put(entries(5)[:1] + entries(5)[4:])
     archive.close()
     assert archive.counters["revisits"] == 1
+
+
+def descriptors() -> int:
+    return len([*Path("/proc/self/fd").iterdir()])
+
+
+@pytest.mark.parametrize("room", [0, 1_000, 100_000])
+def test_nothing_is_written_after_what_could_not_be(tmp_path: Path, room: int) -> None:
+    """Let no file grow beyond a size, as on a full disk: at the first record, at a page, and in the index."""
+    open_before = descriptors()
+    archive = Archive(tmp_path)
+    noise = Random(1).randbytes(2 * room)
+    pages = [Entry(exchange("http://site.test/large", noise)), *entries(3)]
+    if room > 1_000:  # the lines of the index are longer than the records
+        long = "x" * 1_000
+        pages = [Entry(exchange(f"http://site.test/{long}?{n}", b"%d" % n)) for n in range(300)]
+    with no_files_beyond(room), pytest.raises(ArchiveError, match="cannot be written") as raised:
+        for _ in range(300):
+            archive.put(pages)
+    with pytest.raises(ArchiveError) as again:
+        archive.put([Entry(exchange("http://site.test/again", noise))])
+    assert again.value is raised.value
+    archive.close()
+    assert descriptors() == open_before
+    mended = Archive(tmp_path)
+    mended.put([Entry(exchange("http://site.test/again", noise)), *entries(3)])
+    mended.close()
+    assert not [*check(tmp_path, Counter())]
+    for capture in captures_in(tmp_path):
+        answer(tmp_path, capture)
+
+
+@contextmanager
+def no_files_beyond(size: int) -> Iterator[None]:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
