@@ -102,7 +102,7 @@ class Archive:
         """
         exchange, notes = entry
         payload = digest(exchange.body)
-        if self._in_doubt and (source := self._resumed(exchange.url, payload.decode())):
+        if self._in_doubt and (source := self._resumed(exchange, payload.decode())):
             self.counters["resumed"] += 1
             return source
         original = self._original(exchange, payload)
@@ -111,10 +111,15 @@ class Archive:
         capture = _capture(exchange, payload, original, len(members[-1]))
         return Packed(b"".join(members), len(members), capture, identity, int(exchange.began))
 
-    def _resumed(self, url: str, payload: str) -> Source | None:
-        """Return where the answer of a page is that had its record at a kill, None if it has none."""
-        capture = self._in_doubt.pop(url, None)
-        if capture is None or capture.digest != payload:
+    def _resumed(self, exchange: Exchange, payload: str) -> Source | None:
+        """Return where the answer of a page is that had its record at a kill, None if it has none.
+
+        Of a redirect or an error the body says too little, maybe nothing: these are kept again.
+        """
+        capture = self._in_doubt.pop(exchange.url, None)
+        if capture is None or exchange.status != 200 or not exchange.body:
+            return None
+        if (capture.status, capture.digest) != ("200", payload):
             return None
         with suppress(OSError, ValueError):  # somebody may have taken the file away
             record = read(self.directory, capture)

@@ -264,6 +264,30 @@ def test_a_page_that_had_its_record_at_a_kill_gets_no_second(tmp_path: Path) -> 
     assert archive.counters["resumed"] == 2
 
 
+def killed(directory: Path, kept: list[Entry]) -> None:
+    """Leave an archive as a writer does that is killed when it has kept some entries."""
+    dead = Archive(directory)
+    dead.put(kept)
+    (path,) = directory.glob("*.open")
+    data = path.read_bytes()
+    dead.close()
+    path.with_name(path.name.removesuffix(".open")).unlink()
+    path.write_bytes(data)
+
+
+def test_another_answer_with_the_same_body_is_kept(tmp_path: Path) -> None:
+    old = exchange(body=b"", status=301, headers=((b"Location", b"/old"),))
+    killed(tmp_path, [Entry(old), Entry(exchange("http://site.test/a", status=500))])
+    archive = Archive(tmp_path)
+    archive.put([Entry(old._replace(status=302, headers=((b"Location", b"/new"),)))])
+    archive.put([Entry(exchange("http://site.test/a"))])
+    archive.close()
+    found = [(capture.url[-1], capture.status) for capture in captures_in(tmp_path)]
+    assert sorted(found) == [("/", "301"), ("/", "302"), ("a", "200"), ("a", "500")]
+    (new,) = [capture for capture in captures_in(tmp_path) if capture.status == "302"]
+    assert b"Location: /new" in read(tmp_path, new).block
+
+
 def test_few_digests_are_known_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_KNOWN", 2)
     archive = Archive(tmp_path)
