@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rdfaspider.archive.stream import Found
     from rdfaspider.items import Source
 
+# Bytes read of blocks where only headers are wanted.
+_LITTLE = 1 << 12
 # Records with the bodies of revisits that are known, some 250 bytes each.
 _ORIGINALS = 50_000
 # Bytes of a digest: SHA-512 in hexadecimal, and the name of the algorithm.
@@ -92,6 +94,19 @@ class Answers:
                 yield found.offset, self._answer(found, path, is_page)
                 continue
             yield found.offset, None
+
+    def remember(self, path: Path, end: int | None = None) -> None:
+        """Find out where the bodies of a file are, up to an offset, for revisits that come after it.
+
+        An archive with an index needs no such memory.
+        """
+        if index_of(path.parent).is_dir():
+            return
+        with path.open("rb") as file:
+            for found in read_records(file, _LITTLE, Counter()):
+                if end is not None and found.offset >= end:
+                    return
+                self._remember(found, path)
 
     def _answer(self, found: Found, path: Path | None, is_page: bool) -> Answer | None:
         self._remember(found, path)

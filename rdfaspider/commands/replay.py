@@ -139,6 +139,9 @@ def _read(
 
     names = [str(path) for path in paths]
     first = names.index(start.file) if start and start.file in names else 0
+    for path in paths[:first]:
+        if _is_warc(path):
+            answers.remember(path)
     for path in paths[first:]:
         name = str(path)
         if path.suffix == ".har":
@@ -149,9 +152,15 @@ def _read(
                 yield Position(name, offset), found
         else:
             begin = start.offset if start and start.file == name else 0
+            if begin:
+                answers.remember(path, begin)
             with path.open("rb") as file:
                 for offset, found in answers.read(file, path, begin):
                     yield Position(name, offset), found
+
+
+def _is_warc(path: Path) -> bool:
+    return path.suffix != ".har" and str(path) != "-"
 
 
 def _wanted(opts: argparse.Namespace, settings: BaseSettings) -> Wanted:

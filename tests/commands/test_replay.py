@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,15 @@ import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from rdfaspider.archive.answers import Answers, Wanted
 from rdfaspider.archive.archive import Archive, Entry
 from rdfaspider.archive.captures import REVISIT
 from rdfaspider.archive.exchange import Exchange
 from rdfaspider.archive.index import captures_in
 from rdfaspider.archive.reader import files_of
+from rdfaspider.archive.records import digest as digest_of
+from rdfaspider.commands.replay import _read
+from rdfaspider.pipelines.replay import Position
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.stores import open_store
@@ -241,3 +246,24 @@ def test_a_replay_that_was_killed_goes_on(scrapy: Scrapy, tmp_path: Path) -> Non
     assert 0 < int(told.split(" ")[0].replace(",", "")) < 3_000
     assert len(said_in(tmp_path / "again")) == 3_000
     assert not position.exists()
+
+
+def test_revisits_have_their_bodies_when_a_replay_goes_on(tmp_path: Path) -> None:
+    """Write a body in one file and in the first record of another, and then revisits of both."""
+    first = warc(tmp_path / "1.warc.gz", ("http://site.test/a", page("a")))
+    second = warc(tmp_path / "2.warc.gz", ("http://site.test/b", page("b")))
+    offset = second.stat().st_size
+    with second.open("ab") as file:
+        writer = WARCWriter(file, gzip=True)
+        for name in "ab":
+            head = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+            digest = digest_of(page(name)).decode()
+            refers = f"http://site.test/{name}", "2026-11-16T00:00:00Z"
+            again = f"http://site.test/{name}/again"
+            writer.write_record(writer.create_revisit_record(again, digest, *refers, head))
+    wanted = Wanted(*[lambda text: True] * 3, 1 << 20)
+    counts: Counter[str] = Counter()
+    position = Position(str(second), offset)
+    found = [*_read([first, second], Answers(wanted, counts), position)]
+    read = [(answer.url[17:], answer.body) for _, answer in found if answer]
+    assert read == [("a/again", page("a")), ("b/again", page("b"))], counts
