@@ -30,8 +30,8 @@ _DIGEST = 200
 _DATE, _TYPE = 40, 500
 # Bytes of a line with the size of a chunk.
 _SIZE_LINE = 256
-# Times that a body may be packed.
-_CODINGS = 4
+# Times that a body may be packed, as in a crawl.
+_CODINGS = 3
 
 
 class Answer(NamedTuple):
