@@ -103,6 +103,13 @@ class Command(CheckedCommand):
         for name in sorted(tally):
             if name.startswith(("skipped/", "failed/")) or name == "damaged":
                 print(f"{tally[name]:>9,} {name.replace('/', ': ')}")
+        if replay.waiting:
+            pages = plural(replay.waiting, "page")
+            print(
+                f"The store does not have {pages} yet: run the same command again to send them.",
+                file=sys.stderr,
+            )
+            return 1
         return 0
 
 

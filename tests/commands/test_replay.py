@@ -34,6 +34,7 @@ from rdfaspider.pipelines.replay import Position
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.stores import open_store
+from tests.stores.conftest import FaultyServer
 
 Scrapy = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -267,3 +268,21 @@ def test_revisits_have_their_bodies_when_a_replay_goes_on(tmp_path: Path) -> Non
     found = [*_read([first, second], Answers(wanted, counts), position)]
     read = [(answer.url[17:], answer.body) for _, answer in found if answer]
     assert read == [("a/again", page("a")), ("b/again", page("b"))], counts
+
+
+def test_pages_that_a_store_has_not_taken_are_sent_by_the_same_command(
+    scrapy: Scrapy, tmp_path: Path, faulty: FaultyServer
+) -> None:
+    warc(
+        tmp_path / "a.warc.gz", ("http://site.test/a", page("a")), ("http://site.test/b", page("b"))
+    )
+    faulty.fault = lambda body: 503
+    command = "replay", "--to", f"update+{faulty.url}", "--processes", "0", "a.warc.gz"
+    done = scrapy(*command, STORE_DRAIN_SECONDS=1)
+    assert done.returncode == 1
+    sentence = "The store does not have 2 pages yet: run the same command again to send them."
+    assert sentence in done.stderr and "--send" not in done.stderr
+    faulty.fault = lambda body: None
+    done = scrapy(*command)
+    assert done.returncode == 0, done.stderr
+    assert {quad.object.value for quad in faulty.store} == {"a", "b"}  # type: ignore[union-attr]
