@@ -94,22 +94,23 @@ class Command(CheckedCommand):
         return [stack.enter_context(FrontierReader(path, delay=0.0)) for path in paths]
 
     def _records(
-        self, args: list[str], opts: argparse.Namespace, stack: ExitStack
+        self, args: list[str], opts: argparse.Namespace | None, stack: ExitStack
     ) -> Iterator[PageRecord]:
-        """Return the records that the options ask for."""
+        """Return the records that the options ask for, or all."""
         from rdfaspider.pages.analysis import open_analysis
         from rdfaspider.pages.table import Selection, join
-        from rdfaspider.urls.keys import prefix_of
 
-        prefix = prefix_of(opts.host) if opts.host else b""
+        prefix = _prefix(opts.host) if opts is not None and opts.host else b""
         readers = self._readers(args, stack)
         if (table := open_analysis(self._directory)) is not None:
             stack.enter_context(table)
         each = (
             join(reader.pages.ended(prefix), table, reader.pages.first_with) for reader in readers
         )
-        selection = Selection(opts.status, opts.language, opts.copies)
-        return filter(selection.has, chain.from_iterable(each))
+        records = chain.from_iterable(each)
+        if opts is None:
+            return records
+        return filter(Selection(opts.status, opts.language, opts.copies).has, records)
 
     def _analyse(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.pages import counts
@@ -120,10 +121,16 @@ class Command(CheckedCommand):
             analysis = Analysis(self.settings, self._directory, opts.processes, line.show)
             ended = [reader.pages.ended() for reader in self._readers(args, stack)]
             analysis.run(chain.from_iterable(ended))
-            found = counts.count(_watched(self._records(args, opts, stack), line))
+            found = counts.count(_watched(self._records(args, None, stack), line))
         counts.save(found, self._directory / counts.NAME)
         for sentence in (*analysis.lines(), *found.lines()):
             print(sentence)
+
+
+def _prefix(name: str) -> bytes:
+    from rdfaspider.urls.keys import prefix_of
+
+    return prefix_of(name)
 
 
 def _watched(

@@ -116,6 +116,9 @@ def test_near_copies_and_languages_are_found_in_the_archive(scrapy: Scrapy, tmp_
         for url, row in pages.items()
         if "copy_of" in row or row.get("cluster", row["number"]) != row["number"]
     }
+    kept = (tmp_path / "crawl" / "pages" / "counts.json").read_text()
+    assert scrapy("pages", "--analyse", "--host", "nowhere.test").returncode == 0
+    assert (tmp_path / "crawl" / "pages" / "counts.json").read_text() == kept
     french = records(scrapy, tmp_path, "--language", "fr-CA")
     assert french.keys() == {url for url, row in pages.items() if row["detected"] == "fr"}
 
