@@ -128,8 +128,15 @@ class Command(CheckedCommand):
 
 
 def _prefix(name: str) -> bytes:
+    """Return the beginning of the keys of a host or domain; ValueError if it is something else."""
+    from rdfaspider.urls.hosts import split_port
     from rdfaspider.urls.keys import prefix_of
 
+    is_host = not any(each in "/@?# " for each in name) and not split_port(name)[1]
+    if not is_host or not name.isascii() or not name.strip("."):
+        raise ValueError(
+            f"--host takes a host or domain such as example.org, without port and path, not {name[:80]}."
+        )
     return prefix_of(name)
 
 
