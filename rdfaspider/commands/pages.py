@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rdfaspider.frontier.views.reader import FrontierReader
     from rdfaspider.pages.files import Writer
@@ -83,9 +83,11 @@ class Command(CheckedCommand):
         from rdfaspider.frontier import is_shared
         from rdfaspider.frontier.views.reader import FrontierReader
         from rdfaspider.secrets import without_secrets
-        from rdfaspider.settings.places import frontier_url
+        from rdfaspider.settings.places import frontier_url, frontiers_of
 
         paths = args or [frontier_url(self.settings)]
+        with suppress(ValueError):  # else it is refused below
+            paths = args or frontiers_of(self.settings)
         for path in filter(is_shared, paths):
             raise ValueError(
                 f"The rows of pages are in the directory of a frontier, not at {without_secrets(path)}: name"
@@ -104,9 +106,17 @@ class Command(CheckedCommand):
         readers = self._readers(args, stack)
         if (table := open_analysis(self._directory)) is not None:
             stack.enter_context(table)
-        each = (
-            join(reader.pages.ended(prefix), table, reader.pages.first_with) for reader in readers
-        )
+        views = [reader.pages for reader in readers]
+
+        def first_with(digests: Sequence[bytes]) -> list[int | None]:
+            """Look in all shards: copies of a text may be on hosts of several."""
+            found = [view.first_with(digests) for view in views]
+            return [
+                next((number for number in each if number is not None), None)
+                for each in zip(*found, strict=True)
+            ]
+
+        each = (join(view.ended(prefix), table, first_with) for view in views)
         records = chain.from_iterable(each)
         if opts is None:
             return records
