@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.exceptions import UsageError
 
-from rdfaspider.commands._kept import wanted_of
+from rdfaspider.commands._kept import date_of, wanted_of
 from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
@@ -71,19 +71,12 @@ class Command(CheckedCommand):
             return _check(archive)
         if opts.wacz:
             return _pack(archive, Path(opts.wacz))
-        url, date = args[0] if args else "", _date(opts.date)
+        url, date = args[0] if args else "", date_of(opts.date)
         if opts.list:
             return _list(archive, url, date)
         if opts.quads:
             return _print_quads(archive, url, date, self.settings)
         return _print(archive, url, date, headers=opts.headers)
-
-
-def _date(text: str) -> str:
-    digits = "".join(each for each in text if each.isdecimal())
-    if text and (not text.isascii() or len(digits) not in (4, 6, 8, 10, 12, 14)):
-        raise ValueError(f"{text[:40]} is no date: give 2026, 2026-11-16 or 20261116003000.")
-    return digits
 
 
 def _captures(archive: Path, url: str, date: str) -> list[Capture]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.exceptions import UsageError
 
-from rdfaspider.commands._kept import wanted_of
+from rdfaspider.commands._kept import date_of, wanted_of
 from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
@@ -171,8 +171,10 @@ def _is_warc(path: Path) -> bool:
 
 
 def _wanted(opts: argparse.Namespace, settings: BaseSettings) -> Wanted:
+    from rdfaspider.archive.captures import digits
     from rdfaspider.urls import host
 
+    since, until = date_of(opts.since), date_of(opts.until)
     hosts = {name.lower() for name in opts.host}
 
     def is_url(url: str) -> bool:
@@ -181,7 +183,8 @@ def _wanted(opts: argparse.Namespace, settings: BaseSettings) -> Wanted:
         )
 
     def is_date(date: str) -> bool:
-        return opts.since <= date and (not opts.until or date[: len(opts.until)] <= opts.until)
+        found = digits(date)
+        return since <= found and (not until or found[: len(until)] <= until)
 
     return wanted_of(settings, is_url, is_date, [name.lower() for name in opts.type])
 

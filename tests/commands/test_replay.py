@@ -177,6 +177,7 @@ def test_a_har_file_is_read(scrapy: Scrapy, tmp_path: Path) -> None:
         (["--host", "One.test"], "ab"),
         (["--url", "*/a", "--url", "*/c"], "ac"),
         (["--since", "2026-11"], "c"),
+        (["--since", "20261116030405", "--until", "20261116030405"], "c"),
         (["--until", "2026"], "abc"),
         (["--until", "2025-12-31"], "ab"),
         (["--type", "text/turtle"], ""),
@@ -199,6 +200,15 @@ def test_wishes_of_pages_are_heeded(scrapy: Scrapy, tmp_path: Path) -> None:
     warc(tmp_path / "2.warc.gz", ("http://site.test/b", page("b")), headers=headers)
     replay(scrapy, "1.warc.gz", "2.warc.gz")
     assert said_in(tmp_path / "again") == {"http://site.test/a": "a"}
+
+
+@pytest.mark.parametrize("date", ["yesterday", "2026-13", "2026-11-1"])
+@pytest.mark.parametrize("option", ["--since", "--until"])
+def test_what_is_no_date_is_refused(scrapy: Scrapy, tmp_path: Path, option: str, date: str) -> None:
+    warc(tmp_path / "a.warc.gz", ("http://site.test/a", page("a")))
+    done = scrapy("replay", "a.warc.gz", option, date)
+    assert done.returncode == 1 and f"{date} is no date" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("argument", ["nowhere", "."])
