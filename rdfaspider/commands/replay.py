@@ -74,7 +74,7 @@ class Command(CheckedCommand):
         from rdfaspider.archive.answers import Answers
         from rdfaspider.extensions.garbage import tune
         from rdfaspider.pipelines.archive import archive_directory
-        from rdfaspider.pipelines.reading import Tally
+        from rdfaspider.pipelines.reading import Tally, terms_of
         from rdfaspider.pipelines.replay import Bookmark
         from rdfaspider.terminal import StatusLine, plural
 
@@ -86,12 +86,16 @@ class Command(CheckedCommand):
         directory = Path(settings["JOBDIR"] or ".") / "replay"
         directory.mkdir(parents=True, exist_ok=True)
         task = [str(path) for path in paths], opts.host, opts.url, opts.type, opts.since, opts.until
-        bookmark = Bookmark(directory / "position.json", [*task, settings["STORE_URL"]])
+        bookmark = Bookmark(
+            directory / "position.json", [*task, settings["STORE_URL"], terms_of(settings)]
+        )
         tally = Tally()
         sources = settings.getbool("STORE_PROVENANCE")
         answers = Answers(_wanted(opts, settings), tally, sources=sources)
+        if (start := bookmark.read()) is not None:
+            print(f"Goes on at {start.offset:,} of {start.file}.", file=sys.stderr)
         with StatusLine(sys.stderr) as line:
-            found = _read(paths, answers, bookmark.read())
+            found = _read(paths, answers, start)
             replay = _replay(settings, opts, tally, directory)
             loop = settings["ASYNCIO_EVENT_LOOP"]
             tune()

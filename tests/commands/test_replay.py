@@ -253,8 +253,13 @@ def test_a_replay_that_was_killed_goes_on(scrapy: Scrapy, tmp_path: Path) -> Non
     (path,) = files_of(tmp_path / "crawl" / "archive")
     _, offset = json.loads(position.read_text())["position"]
     assert 0 < offset < path.stat().st_size
-    told = replay(scrapy)
-    assert 0 < int(told.split(" ")[0].replace(",", "")) < 3_000
+    kept = position.read_text()
+    again = scrapy("replay", "--to", "again", "--processes", "0", FILTER_LITERAL_LENGTH=99)
+    assert again.stdout.startswith("3,000 pages") and "Goes on" not in again.stderr
+    position.write_text(kept)
+    done = scrapy("replay", "--to", "again", "--processes", "0")
+    assert done.stderr == f"Goes on at {offset:,} of {path.relative_to(tmp_path)}.\n"
+    assert 0 < int(done.stdout.split(" ")[0].replace(",", "")) < 3_000
     assert len(said_in(tmp_path / "again")) == 3_000
     assert not position.exists()
 
