@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from rdfaspider.archive.content import original_of, unpacked_body
 from rdfaspider.archive.index import index_of
 from rdfaspider.archive.members import HEAD
-from rdfaspider.archive.reader import OPEN, seconds_of, source_of
+from rdfaspider.archive.reader import OPEN, open_file, seconds_of, source_of
 from rdfaspider.archive.stream import read_records
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Answers:
         """
         if index_of(path.parent).is_dir():
             return
-        with path.open("rb") as file:
+        with open_file(path) as file:
             for found in read_records(file, _LITTLE, Counter()):
                 if end is not None and found.offset >= end:
                     return
@@ -204,7 +204,7 @@ def _status(line: bytes) -> int:
 
 
 def _record_at(path: Path, offset: int, most: int) -> Record | None:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         for found in read_records(file, most, Counter(), offset):
             return found.record
     return None

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from rdfaspider.pipelines.replay import Position, Replay
     from rdfaspider.terminal import StatusLine
 
-_KINDS = ("*.warc", "*.warc.gz", "*.warc.gz.open", "*.har")
+# A file that is being written loses its .open meanwhile, so these are looked for first.
+_KINDS = ("*.warc.gz.open", "*.warc", "*.warc.gz", "*.har")
 
 
 class Command(CheckedCommand):
@@ -85,7 +86,7 @@ class Command(CheckedCommand):
         paths = _paths(args or [str(archive_directory(settings))])
         directory = Path(settings["JOBDIR"] or ".") / "replay"
         directory.mkdir(parents=True, exist_ok=True)
-        task = [str(path) for path in paths], opts.host, opts.url, opts.type, opts.since, opts.until
+        task = [*map(_name, paths)], opts.host, opts.url, opts.type, opts.since, opts.until
         bookmark = Bookmark(
             directory / "position.json", [*task, settings["STORE_URL"], terms_of(settings)]
         )
@@ -129,8 +130,9 @@ def _paths(arguments: list[str]) -> list[Path]:
         if argument == "-":
             paths.append(Path("-"))
         elif path.is_dir():
-            found = {file for kind in _KINDS for file in path.rglob(kind) if file.is_file()}
-            paths += sorted(found)
+            files = [file for kind in _KINDS for file in path.rglob(kind)]
+            found = {_name(file): file for file in files if file.is_file()}
+            paths += [file for _, file in sorted(found.items())]
         elif path.suffix == ".wacz":
             raise ValueError(f"{argument} is a package: unpack it, and name its directory archive.")
         elif path.is_file():
@@ -146,15 +148,16 @@ def _read(
     paths: list[Path], answers: Answers, start: Position | None
 ) -> Iterator[tuple[Position, Answer | None]]:
     from rdfaspider.archive.har import read_har
+    from rdfaspider.archive.reader import open_file
     from rdfaspider.pipelines.replay import Position
 
-    names = [str(path) for path in paths]
+    names = [_name(path) for path in paths]
     first = names.index(start.file) if start and start.file in names else 0
     for path in paths[:first]:
         if _is_warc(path):
             answers.remember(path)
     for path in paths[first:]:
-        name = str(path)
+        name = _name(path)
         if path.suffix == ".har":
             for answer in read_har(path, answers.wanted, answers.counts):
                 yield Position(name, 0), answer
@@ -165,9 +168,14 @@ def _read(
             begin = start.offset if start and start.file == name else 0
             if begin:
                 answers.remember(path, begin)
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 for offset, found in answers.read(file, path, begin):
                     yield Position(name, offset), found
+
+
+def _name(path: Path) -> str:
+    """Return the name that a file has when its writer is done with it."""
+    return str(path).removesuffix(".open")
 
 
 def _is_warc(path: Path) -> bool:

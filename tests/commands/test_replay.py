@@ -29,7 +29,7 @@ from rdfaspider.archive.exchange import Exchange
 from rdfaspider.archive.index import captures_in
 from rdfaspider.archive.reader import files_of
 from rdfaspider.archive.records import digest as digest_of
-from rdfaspider.commands.replay import _read
+from rdfaspider.commands.replay import _paths, _read
 from rdfaspider.pipelines.replay import Position
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
@@ -301,3 +301,25 @@ def test_pages_that_a_store_has_not_taken_are_sent_by_the_same_command(
     done = scrapy(*command)
     assert done.returncode == 0, done.stderr
     assert {quad.object.value for quad in faulty.store} == {"a", "b"}  # type: ignore[union-attr]
+
+
+def test_a_file_that_gets_its_name_meanwhile_is_read(tmp_path: Path) -> None:
+    archive = Archive(tmp_path, about=[("software", "rdfaspider/0")])
+    headers = ((b"Content-Type", b"text/html"),)
+    body = page("a" * 300)
+    for name in "ab":  # the second is a revisit
+        url = f"http://site.test/{name}"
+        exchange = Exchange(url, "GET", (), b"", "1.1", 200, b"OK", headers, body, "", 1.8e9, 0.1)
+        archive.put([Entry(exchange, (("outcome", "done/page"),))])
+    (path,) = _paths([str(tmp_path)])
+    assert path.suffix == ".open"
+    wanted = Wanted(*[lambda text: True] * 3, 1 << 20)
+    reading = _read([path], Answers(wanted, Counter()), None)
+    position, first = next(found for found in reading if found[1])
+    archive.close()
+    second = next(answer for _, answer in reading if answer)
+    assert first and first.body == second.body == body
+    (named,) = _paths([str(tmp_path)])
+    assert position.file == str(named)  # where a replay goes on
+    again = [answer for _, answer in _read([path], Answers(wanted, Counter()), position) if answer]
+    assert [answer.url for answer in again] == ["http://site.test/b"]
