@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rdfaspider.archive.captures import REVISIT, Capture, media_type, stamp_of
 from rdfaspider.archive.index import Journal, captures_in
 from rdfaspider.archive.members import pack
-from rdfaspider.archive.reader import read, source_of
+from rdfaspider.archive.reader import path_of, read, source_of
 from rdfaspider.archive.records import Original, date_of, digest, records_of, warcinfo
 from rdfaspider.archive.warcfile import WarcFile, mend
 from rdfaspider.items import Source
@@ -179,9 +179,16 @@ class Archive:
         return None
 
     def _read_known(self) -> dict[bytes, Original]:
-        known = {}
+        """Return bodies that earlier runs have kept, but for those whose files were taken away."""
+        known: dict[bytes, Original] = {}
+        there: dict[str, bool] = {}
         for capture in captures_in(self.directory):
-            if capture.status == "200" and capture.mime != REVISIT and capture.length >= _WORTH:
+            name = capture.filename
+            if name not in there:
+                there[name] = Path(name).name == name and path_of(self.directory, name).exists()
+            if capture.status != "200" or capture.mime == REVISIT or not there[name]:
+                continue
+            if capture.length >= _WORTH:
                 known[capture.digest.encode()] = Original(capture.url, _as_warc(capture.date))
                 if len(known) >= _KNOWN:
                     break

@@ -165,6 +165,18 @@ def test_a_body_that_is_known_is_a_revisit(
         assert revisit.raw == b""
 
 
+def test_a_body_whose_file_was_taken_away_is_kept_again(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    archive.put([Entry(exchange("http://site.test/a"))])
+    archive.close()
+    (path,) = files_of(tmp_path)
+    path.rename(tmp_path / "elsewhere")
+    again = Archive(tmp_path)
+    again.put([Entry(exchange("http://site.test/b"))])
+    again.close()
+    assert kinds(tmp_path) == ["warcinfo", "metadata", "request", "response"]
+
+
 def test_what_is_short_cut_or_no_page_is_no_revisit(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     for changes in ({"body": b"short"}, {"truncated": "length"}, {"status": 404}):
