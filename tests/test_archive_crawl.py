@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator
@@ -76,6 +77,11 @@ class Server(BaseHTTPRequestHandler):
 
     def missing(self) -> None:
         self.send(b"no", b"Content-Type: text/plain", b"Content-Length: 2", first=b"404 \xff")
+
+    def do_POST(self) -> None:
+        form = self.rfile.read(int(self.headers["Content-Length"]))
+        assert form == b"password=hush-hush"
+        self.page(PAGE + b"logged in")
 
     def answer_image(self) -> None:
         self.send(b"GIF", b"Content-Type: image/gif", b"Content-Length: 3")
@@ -168,6 +174,39 @@ def test_the_first_record_has_the_settings_without_secrets(
     text = gzip.decompress(path.read_bytes())
     assert b"WARC-Type: warcinfo" in text and b"URLS_REJECT" in text
     assert b"hush" not in text
+
+
+LOGIN = """
+import scrapy
+from rdfaspider.spiders.rdfa import RdfaSpider
+
+class Login(RdfaSpider):
+    name = "login"
+
+    async def start(self):
+        login = self.seeds.urls[0] + "login"
+        yield scrapy.FormRequest(login, formdata={"password": "hush-hush"}, callback=self.logged_in)
+
+    def logged_in(self, response):
+        yield scrapy.Request(self.seeds.urls[0])
+"""
+
+
+def test_passwords_do_not_reach_the_archive(scrapy: Scrapy, server: str, tmp_path: Path) -> None:
+    (tmp_path / "members.py").write_text(LOGIN)
+    settings = {"POLITENESS_OFF_FOR_OWN_SERVERS": 1, "EXTRACT_PROCESSES": 0, "ARCHIVE": 1}
+    seed = server.replace("http://", "http://ann:hush-hush@")
+    done = scrapy("crawl", "login", "-a", f"seeds={seed}", SPIDER_MODULES="members", **settings)
+    assert done.returncode == 0, done.stderr
+    archive = tmp_path / "crawl" / "archive"
+    urls = {capture.url.removeprefix(server) for capture in captures_in(archive)}
+    assert {"", "odd", "login"} <= urls
+    text = b"".join(gzip.decompress(path.read_bytes()) for path in files_of(archive))
+    assert b"POST /login HTTP/1.1" in text and b"hush" not in text and b"ann:" not in text
+    assert scrapy("archive", "--wacz", "all.wacz").returncode == 0
+    with ZipFile(tmp_path / "all.wacz") as package:
+        assert not [name for name in package.namelist() if b"hush" in package.read(name)]
+    assert scrapy("archive", f"{seed}odd").stdout == PAGE.decode()
 
 
 def test_the_archive_is_off_unless_asked_for(scrapy: Scrapy, server: str, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from rdfaspider.archive.content import original_of, unpacked_body
 from rdfaspider.archive.index import index_of
 from rdfaspider.archive.members import HEAD
-from rdfaspider.archive.reader import OPEN, seconds_of, source_of
+from rdfaspider.archive.reader import OPEN, open_file, seconds_of, source_of
 from rdfaspider.archive.stream import read_records
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rdfaspider.archive.stream import Found
     from rdfaspider.items import Source
 
+# Bytes read of blocks where only headers are wanted.
+_LITTLE = 1 << 12
 # Records with the bodies of revisits that are known, some 250 bytes each.
 _ORIGINALS = 50_000
 # Bytes of a digest: SHA-512 in hexadecimal, and the name of the algorithm.
@@ -28,8 +30,8 @@ _DIGEST = 200
 _DATE, _TYPE = 40, 500
 # Bytes of a line with the size of a chunk.
 _SIZE_LINE = 256
-# Times that a body may be packed.
-_CODINGS = 4
+# Times that a body may be packed, as in a crawl.
+_CODINGS = 3
 
 
 class Answer(NamedTuple):
@@ -92,6 +94,19 @@ class Answers:
                 yield found.offset, self._answer(found, path, is_page)
                 continue
             yield found.offset, None
+
+    def remember(self, path: Path, end: int | None = None) -> None:
+        """Find out where the bodies of a file are, up to an offset, for revisits that come after it.
+
+        An archive with an index needs no such memory.
+        """
+        if index_of(path.parent).is_dir():
+            return
+        with open_file(path) as file:
+            for found in read_records(file, _LITTLE, Counter()):
+                if end is not None and found.offset >= end:
+                    return
+                self._remember(found, path)
 
     def _answer(self, found: Found, path: Path | None, is_page: bool) -> Answer | None:
         self._remember(found, path)
@@ -189,7 +204,7 @@ def _status(line: bytes) -> int:
 
 
 def _record_at(path: Path, offset: int, most: int) -> Record | None:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         for found in read_records(file, most, Counter(), offset):
             return found.record
     return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rdfaspider.archive.captures import REVISIT, Capture, media_type, stamp_of
 from rdfaspider.archive.index import Journal, captures_in
 from rdfaspider.archive.members import pack
-from rdfaspider.archive.reader import read, source_of
+from rdfaspider.archive.reader import path_of, read, source_of
 from rdfaspider.archive.records import Original, date_of, digest, records_of, warcinfo
 from rdfaspider.archive.warcfile import WarcFile, mend
 from rdfaspider.items import Source
@@ -48,11 +48,17 @@ class Packed(NamedTuple):
     date: int
 
 
+class ArchiveError(OSError):
+    """The archive cannot be written; the only argument says so in a sentence."""
+
+
 class Archive:
     """The archive in a directory; any number of processes may write to it.
 
     What survives a kill: all entries whose `put` has returned. A page whose record was safe and which was not
     done when the crawl died is fetched again; if it is the same, its record is the one that is there.
+    Invariant: a reference leads to a body that is kept. So nothing is written after what could not be, since
+    later entries may refer to it; the next start mends the file.
     """
 
     def __init__(
@@ -72,6 +78,7 @@ class Archive:
         self._about = about
         self._file: WarcFile | None = None
         self._journal: Journal | None = None
+        self._failure: ArchiveError | None = None
         directory.mkdir(parents=True, exist_ok=True)
         self._in_doubt = mend(directory)
         self._lock = Lock()  # large entries are packed in a thread
@@ -80,7 +87,8 @@ class Archive:
     def put(self, entries: Iterable[Entry | Packed]) -> list[Source]:
         """Keep entries, packed or not, and return where their answers are.
 
-        They are safe from the death of the process when this returns.
+        They are safe from the death of the process when this returns. Raise ArchiveError if they cannot be
+        written, and ever after.
         """
         each = [self.pack(entry) if isinstance(entry, Entry) else entry for entry in entries]
         packed = [one for one in each if isinstance(one, Packed)]
@@ -94,7 +102,7 @@ class Archive:
         """
         exchange, notes = entry
         payload = digest(exchange.body)
-        if self._in_doubt and (source := self._resumed(exchange.url, payload.decode())):
+        if self._in_doubt and (source := self._resumed(exchange, payload.decode())):
             self.counters["resumed"] += 1
             return source
         original = self._original(exchange, payload)
@@ -103,10 +111,15 @@ class Archive:
         capture = _capture(exchange, payload, original, len(members[-1]))
         return Packed(b"".join(members), len(members), capture, identity, int(exchange.began))
 
-    def _resumed(self, url: str, payload: str) -> Source | None:
-        """Return where the answer of a page is that had its record at a kill, None if it has none."""
-        capture = self._in_doubt.pop(url, None)
-        if capture is None or capture.digest != payload:
+    def _resumed(self, exchange: Exchange, payload: str) -> Source | None:
+        """Return where the answer of a page is that had its record at a kill, None if it has none.
+
+        Of a redirect or an error the body says too little, maybe nothing: these are kept again.
+        """
+        capture = self._in_doubt.pop(exchange.url, None)
+        if capture is None or exchange.status != 200 or not exchange.body:
+            return None
+        if (capture.status, capture.digest) != ("200", payload):
             return None
         with suppress(OSError, ValueError):  # somebody may have taken the file away
             record = read(self.directory, capture)
@@ -114,6 +127,22 @@ class Archive:
         return None
 
     def _write(self, packed: Sequence[Packed]) -> list[Source]:
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return self._append(packed)
+        except ArchiveError:  # when the file was ended
+            raise
+        except Exception as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: Exception) -> ArchiveError:
+        if self._failure is None:
+            why = getattr(error, "strerror", None) or error
+            self._failure = ArchiveError(f"The archive {self.directory} cannot be written: {why}.")
+        return self._failure
+
+    def _append(self, packed: Sequence[Packed]) -> list[Source]:
         file, journal = self._opened()
         end = before = file.size
         captures, sources = [], []
@@ -150,9 +179,16 @@ class Archive:
         return None
 
     def _read_known(self) -> dict[bytes, Original]:
-        known = {}
+        """Return bodies that earlier runs have kept, but for those whose files were taken away."""
+        known: dict[bytes, Original] = {}
+        there: dict[str, bool] = {}
         for capture in captures_in(self.directory):
-            if capture.status == "200" and capture.mime != REVISIT and capture.length >= _WORTH:
+            name = capture.filename
+            if name not in there:
+                there[name] = Path(name).name == name and path_of(self.directory, name).exists()
+            if capture.status != "200" or capture.mime == REVISIT or not there[name]:
+                continue
+            if capture.length >= _WORTH:
                 known[capture.digest.encode()] = Original(capture.url, _as_warc(capture.date))
                 if len(known) >= _KNOWN:
                     break
@@ -167,11 +203,19 @@ class Archive:
         return self._file, self._journal
 
     def close(self) -> None:
-        """End the file; the next entry begins another."""
-        if self._file is not None and self._journal is not None:
-            self._journal.close()
-            self._file.close()
+        """End the file; the next entry begins another. One that could not be written is left to be mended."""
+        file, journal = self._file, self._journal
         self._file = self._journal = None
+        try:
+            if self._failure is None and file is not None and journal is not None:
+                journal.close()
+                file.close()
+        except OSError as error:
+            raise self._failed(error) from error
+        finally:
+            for each in (journal, file):
+                if each is not None:
+                    each.release()
 
 
 def _capture(exchange: Exchange, payload: bytes, original: Original | None, length: int) -> Capture:

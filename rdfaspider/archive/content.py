@@ -1,9 +1,14 @@
-"""The answer of a capture: of a revisit, the body of the first; unpacked."""
+"""The answer of a capture: of a revisit, the body of the first; unpacked as in a crawl."""
 
 from __future__ import annotations
 
+import struct
+import sys
 import zlib
+from collections.abc import Callable
+from gzip import GzipFile
 from importlib import import_module
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.archive.captures import REVISIT, digits
@@ -18,8 +23,10 @@ if TYPE_CHECKING:
 
 # Bytes that a body may unpack to.
 _MOST = 1 << 28
+# Bytes that are unpacked at a time where that takes care.
+_PIECE = 1 << 16
 # What zlib calls gzip; both forms of deflate are tried, since servers differ.
-_WINDOWS = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}
+_GZIP, _DEFLATES = 31, (15, -15)
 
 
 def answer(archive: Path, capture: Capture) -> tuple[bytes, bytes]:
@@ -47,7 +54,9 @@ def unpacked_body(head: bytes, body: bytes, most: int = 0) -> bytes:
     With `most`, what is beyond so many bytes is left out; else a body that is far too long is refused.
     """
     for coding in reversed(_codings(head)):
-        body = _unpacked(body, coding, most or _MOST + 1)
+        if (unpack := _UNPACKERS.get(coding)) is None:
+            break  # many servers say none or utf-8 here; the crawl leaves such a body as it is
+        body = unpack(body, most or _MOST + 1)
     return body[:most] if most else _bounded(body)
 
 
@@ -57,27 +66,74 @@ def _codings(head: bytes) -> list[str]:
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-encoding":
             codings += (each.strip() for each in value.decode("latin-1").lower().split(","))
-    return [coding for coding in codings if coding not in ("", "identity")]
+    return codings
 
 
-def _unpacked(body: bytes, coding: str, most: int) -> bytes:
-    if coding == "br":
-        return _unpacked_brotli(body, most)
-    for window in _WINDOWS.get(coding, ()):
+def _from_gzip(body: bytes, most: int) -> bytes:
+    unpacker = zlib.decompressobj(_GZIP)
+    try:
+        unpacked = unpacker.decompress(body, most)
+    except zlib.error:
+        return _from_odd_gzip(body, most)
+    is_all = len(unpacked) >= most or (unpacker.eof and not unpacker.unused_data)
+    return unpacked if is_all else _from_odd_gzip(body, most)
+
+
+def _from_odd_gzip(body: bytes, most: int) -> bytes:
+    """Unpack several members, or what comes before a wrong checksum, other bytes, or an early end."""
+    whole = bytearray()
+    reader = GzipFile(fileobj=BytesIO(body))
+    try:
+        while piece := reader.read1(min(_PIECE, most - len(whole))):
+            whole += piece
+    except zlib.error as error:
+        raise ValueError("The body cannot be unpacked (gzip).") from error
+    except (OSError, EOFError, struct.error) as error:
+        if not whole:
+            raise ValueError("The body cannot be unpacked (gzip).") from error
+    return bytes(whole)
+
+
+def _from_deflate(body: bytes, most: int) -> bytes:
+    for window in _DEFLATES:
         try:
             return zlib.decompressobj(window).decompress(body, most)
         except zlib.error:
             continue
-    raise ValueError(f"The body cannot be unpacked ({coding[:20]}).")
+    raise ValueError("The body cannot be unpacked (deflate).")
 
 
-def _unpacked_brotli(body: bytes, most: int) -> bytes:
+def _from_brotli(body: bytes, most: int) -> bytes:
     brotli: Any = import_module("brotli")  # Scrapy brings it
     try:
         unpacked: bytes = brotli.Decompressor().process(body, output_buffer_limit=most)
     except brotli.error as error:
         raise ValueError("The body cannot be unpacked (br).") from error
     return unpacked
+
+
+def _from_zstd(body: bytes, most: int) -> bytes:
+    name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    zstd: Any = import_module(name)  # Scrapy brings it
+    whole = bytearray()
+    try:
+        with zstd.ZstdFile(BytesIO(body)) as reader:
+            while piece := reader.read(min(_PIECE, most - len(whole))):
+                whole += piece
+    except zstd.ZstdError as error:
+        raise ValueError("The body cannot be unpacked (zstd).") from error
+    except EOFError:  # it is cut
+        pass
+    return bytes(whole)
+
+
+_UNPACKERS: dict[str, Callable[[bytes, int], bytes]] = {
+    "gzip": _from_gzip,
+    "x-gzip": _from_gzip,
+    "deflate": _from_deflate,
+    "br": _from_brotli,
+    "zstd": _from_zstd,
+}
 
 
 def _bounded(body: bytes) -> bytes:

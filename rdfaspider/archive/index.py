@@ -59,7 +59,7 @@ class Journal:
     def _sort(self) -> None:
         if self._lines:
             write_segment(self.directory, 0, sorted(self._lines))
-        os.close(self._file)
+        self.release()
         self._path.unlink()
         self._lines = []
 
@@ -67,6 +67,12 @@ class Journal:
         """Sort what there is into a segment."""
         self._sort()
         merge(self.directory)
+
+    def release(self) -> None:
+        """Let go of the file as it is, if that was not done."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
 
 def resume(archive: Path, warc: str) -> tuple[list[Capture], int]:

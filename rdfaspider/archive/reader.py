@@ -7,7 +7,7 @@ from calendar import timegm
 from functools import lru_cache
 from pathlib import Path
 from time import strptime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from rdfaspider.archive.captures import REVISIT, Capture, digits, media_type
 from rdfaspider.archive.members import Member, members, unpack
@@ -123,11 +123,21 @@ def path_of(archive: Path, filename: str) -> Path:
     return path if path.exists() else archive / f"{filename}{OPEN}"
 
 
+def open_file(path: Path) -> BinaryIO:
+    """Open a WARC file, also if its writer has given it its name meanwhile."""
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        if path.suffix != OPEN:
+            raise
+        return path.with_suffix("").open("rb")
+
+
 def read(archive: Path, capture: Capture) -> Record:
     """Return the record of a capture; ValueError if it is not there or not whole."""
     if not 0 < capture.length <= MOST:
         raise ValueError(f"The index says that {capture.url} has {capture.length:,} bytes.")
-    with path_of(archive, capture.filename).open("rb") as file:
+    with open_file(path_of(archive, capture.filename)) as file:
         file.seek(capture.offset)
         return parse(unpack(file.read(capture.length), MOST))
 

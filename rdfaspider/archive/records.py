@@ -11,6 +11,8 @@ from random import Random
 from time import gmtime, strftime
 from typing import TYPE_CHECKING, NamedTuple
 
+from rdfaspider.secrets import is_secret
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -157,8 +159,19 @@ def _request(exchange: Exchange) -> bytes:
     _, _, rest = exchange.url.partition("://")
     _, _, path = rest.partition("#")[0].partition("/")
     first = f"{exchange.method} /{path} HTTP/1.1".encode("utf-8", "surrogatepass")
-    lines = [b"%b: %b" % pair for pair in exchange.asked if pair[0].lower() not in _SECRET]
+    lines = [
+        b"%b: %b" % (name if exchange.sent else _FRAMING.get(name.lower(), name), value)
+        for name, value in exchange.asked
+        if not _is_secret(name)
+    ]
     return _head(first, lines) + exchange.sent
+
+
+@lru_cache(256)
+def _is_secret(name: bytes) -> bool:
+    """Tell whether a header of a request is left out; its name may be one that a user has made up."""
+    lower = name.lower()
+    return lower in _SECRET or is_secret(lower.replace(b"-", b"_").decode("latin-1"))
 
 
 def _response(exchange: Exchange) -> bytes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import fcntl
 import heapq
 import os
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -79,12 +79,24 @@ def _merged(files: list[Path]) -> Iterator[bytes]:
 
 def find(directory: Path, prefix: bytes) -> Iterator[bytes]:
     """Yield the lines of all segments that begin so, in order, each once."""
-    with ExitStack() as stack:
-        found = []
-        for path in segments(directory):
-            with suppress(FileNotFoundError):  # merged meanwhile
-                found.append(_beginning(stack.enter_context(path.open("rb")), prefix))
+    with _opened(directory) as files:
+        found = [_beginning(file, prefix) for file in files]
         yield from (line for line, _ in groupby(heapq.merge(*found)))
+
+
+@contextmanager
+def _opened(directory: Path) -> Iterator[list[BinaryIO]]:
+    """Open all segments as they are at one moment: what is merged meanwhile is in one that is new."""
+    while True:
+        with ExitStack() as stack:
+            paths = segments(directory)
+            try:
+                files = [stack.enter_context(path.open("rb")) for path in paths]
+            except FileNotFoundError:
+                continue
+            if segments(directory) == paths:
+                yield files
+                return
 
 
 def _beginning(file: BinaryIO, prefix: bytes) -> Iterator[bytes]:

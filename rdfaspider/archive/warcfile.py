@@ -40,7 +40,11 @@ class WarcFile:
         new = directory / f"{self.name}.new"
         # Locked before it has its name: another worker that starts would take it for one that was left.
         self._file = create_locked(new)
-        new.rename(self._path)
+        try:
+            new.rename(self._path)
+        except OSError:
+            self.release()
+            raise
 
     def append(self, data: bytes) -> None:
         """Write whole records; they are safe from the death of the process when this returns."""
@@ -57,7 +61,13 @@ class WarcFile:
         """Give the file its name; it survives the death of the machine too."""
         os.fsync(self._file)
         self._path.rename(self._path.with_name(self.name))
-        os.close(self._file)
+        self.release()
+
+    def release(self) -> None:
+        """Let go of the file as it is, if that was not done; whoever starts next mends it."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
 
 def mend(directory: Path) -> dict[str, Capture]:

@@ -13,6 +13,23 @@ if TYPE_CHECKING:
     from rdfaspider.archive.answers import Wanted
 
 
+def date_of(text: str) -> str:
+    """Return the digits of a date of an option, "" if it is not given; ValueError if it is none."""
+    from rdfaspider.archive.captures import seconds_at
+
+    digits = "".join(each for each in text if each.isdecimal())
+    try:
+        if text and (not text.isascii() or len(digits) not in (4, 6, 8, 10, 12, 14)):
+            raise ValueError
+        if digits:
+            seconds_at(digits)
+    except ValueError:
+        raise ValueError(
+            f"{text[:40]} is no date: give 2026, 2026-11-16 or 20261116003000."
+        ) from None
+    return digits
+
+
 def wanted_of(
     settings: BaseSettings,
     is_url: Callable[[str], bool] = lambda url: True,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.exceptions import UsageError
 
-from rdfaspider.commands._kept import wanted_of
+from rdfaspider.commands._kept import date_of, wanted_of
 from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Command(CheckedCommand):
             return _check(archive)
         if opts.wacz:
             return _pack(archive, Path(opts.wacz))
-        url, date = args[0] if args else "", _date(opts.date)
+        url, date = args[0] if args else "", date_of(opts.date)
         if opts.list:
             return _list(archive, url, date)
         if opts.quads:
@@ -79,18 +79,11 @@ class Command(CheckedCommand):
         return _print(archive, url, date, headers=opts.headers)
 
 
-def _date(text: str) -> str:
-    digits = "".join(each for each in text if each.isdecimal())
-    if text and (not text.isascii() or len(digits) not in (4, 6, 8, 10, 12, 14)):
-        raise ValueError(f"{text[:40]} is no date: give 2026, 2026-11-16 or 20261116003000.")
-    return digits
-
-
 def _captures(archive: Path, url: str, date: str) -> list[Capture]:
     from rdfaspider.archive.index import look_up
-    from rdfaspider.urls import normalise
+    from rdfaspider.urls import normalise, without_userinfo
 
-    captures = look_up(archive, normalise(url), date)
+    captures = look_up(archive, without_userinfo(normalise(url)), date)
     if not captures:
         raise ValueError(f"{url} is not in the archive: it was not fetched, or says noarchive.")
     return captures

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rdfaspider.frontier.views.reader import FrontierReader
     from rdfaspider.pages.files import Writer
@@ -83,9 +83,11 @@ class Command(CheckedCommand):
         from rdfaspider.frontier import is_shared
         from rdfaspider.frontier.views.reader import FrontierReader
         from rdfaspider.secrets import without_secrets
-        from rdfaspider.settings.places import frontier_url
+        from rdfaspider.settings.places import frontier_url, frontiers_of
 
         paths = args or [frontier_url(self.settings)]
+        with suppress(ValueError):  # else it is refused below
+            paths = args or frontiers_of(self.settings)
         for path in filter(is_shared, paths):
             raise ValueError(
                 f"The rows of pages are in the directory of a frontier, not at {without_secrets(path)}: name"
@@ -94,22 +96,31 @@ class Command(CheckedCommand):
         return [stack.enter_context(FrontierReader(path, delay=0.0)) for path in paths]
 
     def _records(
-        self, args: list[str], opts: argparse.Namespace, stack: ExitStack
+        self, args: list[str], opts: argparse.Namespace | None, stack: ExitStack
     ) -> Iterator[PageRecord]:
-        """Return the records that the options ask for."""
+        """Return the records that the options ask for, or all."""
         from rdfaspider.pages.analysis import open_analysis
         from rdfaspider.pages.table import Selection, join
-        from rdfaspider.urls.keys import prefix_of
 
-        prefix = prefix_of(opts.host) if opts.host else b""
+        prefix = _prefix(opts.host) if opts is not None and opts.host else b""
         readers = self._readers(args, stack)
         if (table := open_analysis(self._directory)) is not None:
             stack.enter_context(table)
-        each = (
-            join(reader.pages.ended(prefix), table, reader.pages.first_with) for reader in readers
-        )
-        selection = Selection(opts.status, opts.language, opts.copies)
-        return filter(selection.has, chain.from_iterable(each))
+        views = [reader.pages for reader in readers]
+
+        def first_with(digests: Sequence[bytes]) -> list[int | None]:
+            """Look in all shards: copies of a text may be on hosts of several."""
+            found = [view.first_with(digests) for view in views]
+            return [
+                next((number for number in each if number is not None), None)
+                for each in zip(*found, strict=True)
+            ]
+
+        each = (join(view.ended(prefix), table, first_with) for view in views)
+        records = chain.from_iterable(each)
+        if opts is None:
+            return records
+        return filter(Selection(opts.status, opts.language, opts.copies).has, records)
 
     def _analyse(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.pages import counts
@@ -120,10 +131,23 @@ class Command(CheckedCommand):
             analysis = Analysis(self.settings, self._directory, opts.processes, line.show)
             ended = [reader.pages.ended() for reader in self._readers(args, stack)]
             analysis.run(chain.from_iterable(ended))
-            found = counts.count(_watched(self._records(args, opts, stack), line))
+            found = counts.count(_watched(self._records(args, None, stack), line))
         counts.save(found, self._directory / counts.NAME)
         for sentence in (*analysis.lines(), *found.lines()):
             print(sentence)
+
+
+def _prefix(name: str) -> bytes:
+    """Return the beginning of the keys of a host or domain; ValueError if it is something else."""
+    from rdfaspider.urls.hosts import split_port
+    from rdfaspider.urls.keys import prefix_of
+
+    is_host = not any(each in "/@?# " for each in name) and not split_port(name)[1]
+    if not is_host or not name.isascii() or not name.strip("."):
+        raise ValueError(
+            f"--host takes a host or domain such as example.org, without port and path, not {name[:80]}."
+        )
+    return prefix_of(name)
 
 
 def _watched(

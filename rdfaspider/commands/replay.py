@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.exceptions import UsageError
 
-from rdfaspider.commands._kept import wanted_of
+from rdfaspider.commands._kept import date_of, wanted_of
 from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from rdfaspider.pipelines.replay import Position, Replay
     from rdfaspider.terminal import StatusLine
 
-_KINDS = ("*.warc", "*.warc.gz", "*.warc.gz.open", "*.har")
+# A file that is being written loses its .open meanwhile, so these are looked for first.
+_KINDS = ("*.warc.gz.open", "*.warc", "*.warc.gz", "*.har")
 
 
 class Command(CheckedCommand):
@@ -74,7 +75,7 @@ class Command(CheckedCommand):
         from rdfaspider.archive.answers import Answers
         from rdfaspider.extensions.garbage import tune
         from rdfaspider.pipelines.archive import archive_directory
-        from rdfaspider.pipelines.reading import Tally
+        from rdfaspider.pipelines.reading import Tally, terms_of
         from rdfaspider.pipelines.replay import Bookmark
         from rdfaspider.terminal import StatusLine, plural
 
@@ -85,13 +86,17 @@ class Command(CheckedCommand):
         paths = _paths(args or [str(archive_directory(settings))])
         directory = Path(settings["JOBDIR"] or ".") / "replay"
         directory.mkdir(parents=True, exist_ok=True)
-        task = [str(path) for path in paths], opts.host, opts.url, opts.type, opts.since, opts.until
-        bookmark = Bookmark(directory / "position.json", [*task, settings["STORE_URL"]])
+        task = [*map(_name, paths)], opts.host, opts.url, opts.type, opts.since, opts.until
+        bookmark = Bookmark(
+            directory / "position.json", [*task, settings["STORE_URL"], terms_of(settings)]
+        )
         tally = Tally()
         sources = settings.getbool("STORE_PROVENANCE")
         answers = Answers(_wanted(opts, settings), tally, sources=sources)
+        if (start := bookmark.read()) is not None:
+            print(f"Goes on at {start.offset:,} of {start.file}.", file=sys.stderr)
         with StatusLine(sys.stderr) as line:
-            found = _read(paths, answers, bookmark.read())
+            found = _read(paths, answers, start)
             replay = _replay(settings, opts, tally, directory)
             loop = settings["ASYNCIO_EVENT_LOOP"]
             tune()
@@ -103,6 +108,13 @@ class Command(CheckedCommand):
         for name in sorted(tally):
             if name.startswith(("skipped/", "failed/")) or name == "damaged":
                 print(f"{tally[name]:>9,} {name.replace('/', ': ')}")
+        if replay.waiting:
+            pages = plural(replay.waiting, "page")
+            print(
+                f"The store does not have {pages} yet: run the same command again to send them.",
+                file=sys.stderr,
+            )
+            return 1
         return 0
 
 
@@ -118,8 +130,9 @@ def _paths(arguments: list[str]) -> list[Path]:
         if argument == "-":
             paths.append(Path("-"))
         elif path.is_dir():
-            found = {file for kind in _KINDS for file in path.rglob(kind) if file.is_file()}
-            paths += sorted(found)
+            files = [file for kind in _KINDS for file in path.rglob(kind)]
+            found = {_name(file): file for file in files if file.is_file()}
+            paths += [file for _, file in sorted(found.items())]
         elif path.suffix == ".wacz":
             raise ValueError(f"{argument} is a package: unpack it, and name its directory archive.")
         elif path.is_file():
@@ -135,12 +148,16 @@ def _read(
     paths: list[Path], answers: Answers, start: Position | None
 ) -> Iterator[tuple[Position, Answer | None]]:
     from rdfaspider.archive.har import read_har
+    from rdfaspider.archive.reader import open_file
     from rdfaspider.pipelines.replay import Position
 
-    names = [str(path) for path in paths]
+    names = [_name(path) for path in paths]
     first = names.index(start.file) if start and start.file in names else 0
+    for path in paths[:first]:
+        if _is_warc(path):
+            answers.remember(path)
     for path in paths[first:]:
-        name = str(path)
+        name = _name(path)
         if path.suffix == ".har":
             for answer in read_har(path, answers.wanted, answers.counts):
                 yield Position(name, 0), answer
@@ -149,14 +166,27 @@ def _read(
                 yield Position(name, offset), found
         else:
             begin = start.offset if start and start.file == name else 0
-            with path.open("rb") as file:
+            if begin:
+                answers.remember(path, begin)
+            with open_file(path) as file:
                 for offset, found in answers.read(file, path, begin):
                     yield Position(name, offset), found
 
 
+def _name(path: Path) -> str:
+    """Return the name that a file has when its writer is done with it."""
+    return str(path).removesuffix(".open")
+
+
+def _is_warc(path: Path) -> bool:
+    return path.suffix != ".har" and str(path) != "-"
+
+
 def _wanted(opts: argparse.Namespace, settings: BaseSettings) -> Wanted:
+    from rdfaspider.archive.captures import digits
     from rdfaspider.urls import host
 
+    since, until = date_of(opts.since), date_of(opts.until)
     hosts = {name.lower() for name in opts.host}
 
     def is_url(url: str) -> bool:
@@ -165,7 +195,8 @@ def _wanted(opts: argparse.Namespace, settings: BaseSettings) -> Wanted:
         )
 
     def is_date(date: str) -> bool:
-        return opts.since <= date and (not opts.until or date[: len(opts.until)] <= opts.until)
+        found = digits(date)
+        return since <= found and (not until or found[: len(until)] <= until)
 
     return wanted_of(settings, is_url, is_date, [name.lower() for name in opts.type])
 

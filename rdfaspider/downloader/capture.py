@@ -6,6 +6,7 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.archive.exchange import Exchange, Truncation
+from rdfaspider.urls import without_userinfo
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -13,7 +14,11 @@ if TYPE_CHECKING:
 
 
 def exchange_of(request: Request, received: Any, response: Response, began: float) -> Exchange:
-    """Return the exchange of a request; `received` is aiohttp's answer, `response` Scrapy's of it."""
+    """Return the exchange of a request; `received` is aiohttp's answer, `response` Scrapy's of it.
+
+    Nobody who reads the archive may learn a password: the URL is without it, and a form that was sent is left
+    out.
+    """
     # aiohttp makes text of bytes in a way that leads back to them.
     asked = tuple(
         (name.encode(), value.encode("utf-8", "surrogateescape"))
@@ -22,10 +27,10 @@ def exchange_of(request: Request, received: Any, response: Response, began: floa
     version = received.version
     is_direct = not request.meta.get("proxy")
     return Exchange(
-        request.url,
+        without_userinfo(request.url),
         request.method,
         asked,
-        request.body,
+        b"",
         f"{version.major}.{version.minor}" if version else "1.1",
         response.status,
         (received.reason or "").encode("utf-8", "surrogateescape"),

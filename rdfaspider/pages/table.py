@@ -114,6 +114,8 @@ def _record(
     if row.words or row.sketch:
         text = TextFacts(row.detected, row.certainty, row.words)
     is_page = row.reason == "page"  # else nobody has counted
+    # The first of a cluster may be in a frontier that was not named.
+    cluster = numbers[near.first] if near else None
     return PageRecord(
         without_userinfo(page.url),
         host(page.url),
@@ -140,8 +142,8 @@ def _record(
         row.microdata if is_page else None,
         row.rdf if is_page else None,
         page.copy_of,
-        numbers[near.first] if near else None,
-        near.similarity if near else None,
+        cluster,
+        near.similarity if near and cluster is not None else None,
         row.modified if 0 < row.modified < 1 << 32 else None,
         row.problems if is_page else None,
     )

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from rdfaspider.archive.answers import Answers, Wanted
+from rdfaspider.archive.reader import OPEN, open_file
 from rdfaspider.extract import Limits, Options
 from rdfaspider.extract.pool import ExtractionFailed
 from rdfaspider.extract.pool.batches import Batches
@@ -106,7 +107,9 @@ class Analysis:
         )
         timeout, memory = settings.getfloat("EXTRACT_TIMEOUT"), settings.getint("EXTRACT_MEMORY_MB")
         pool = Batches(self._processes, options, timeout=timeout, memory=memory)
-        paths = sorted([*archive.glob("*.warc.gz"), *archive.glob("*.warc.gz.open")])
+        # One that loses its .open meanwhile is found twice, and counts once.
+        files = [*archive.glob(f"*.warc.gz{OPEN}"), *archive.glob("*.warc.gz")]
+        paths = sorted({path.name.removesuffix(OPEN): path for path in files}.values())
         bookmark = Bookmark(self._directory / "position.json", "analyse")
         answers = Answers(Wanted(_any, _any, _any, most + 1), self.tally)
         reading = TextReading(pool, table, bookmark, self.tally)
@@ -132,11 +135,11 @@ def _answers(
     paths: list[Path], answers: Answers, start: Position | None
 ) -> Iterator[tuple[Position, Answer | None]]:
     """Yield the pages in the files of an archive, from a position on."""
-    names = [path.name.removesuffix(".open") for path in paths]
+    names = [path.name.removesuffix(OPEN) for path in paths]
     first = names.index(start.file) if start and start.file in names else 0
     for path, name in list(zip(paths, names, strict=True))[first:]:
         begin = start.offset if start and start.file == name else 0
-        with path.open("rb") as file:
+        with open_file(path) as file:
             for offset, found in answers.read(file, path, begin):
                 yield Position(name, offset), found
 

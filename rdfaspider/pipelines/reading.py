@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Self, cast
 
+from rdfaspider import __version__
 from rdfaspider.extract.pool import ExtractionFailed
 from rdfaspider.extract.pool.batches import Batches, Request
 from rdfaspider.items import Page
 from rdfaspider.pipelines.extract import ExtractPipeline, fail, options_from
 from rdfaspider.pipelines.filter import FilterPipeline, rules_of
+from rdfaspider.settings.declarations import OWN
 from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
@@ -70,6 +74,18 @@ class Reading:
                     self.extract.fill(page, extraction)
         for page in pages:
             self.filters.process_item(page)
+
+
+def terms_of(settings: BaseSettings) -> str:
+    """Return a digest of what decides which statements a page has: our version, and these settings."""
+    names = [setting.name for part in OWN.values() for setting in part]
+    values = {
+        name: str(settings[name])
+        for name in sorted(names)
+        if name.startswith(("EXTRACT_", "FILTER_")) or name == "STORE_PROVENANCE"
+    }
+    del values["EXTRACT_PROCESSES"]
+    return sha256(json.dumps([__version__, values]).encode()).hexdigest()
 
 
 def page_of(answer: Answer) -> Page:

@@ -102,10 +102,12 @@ class Replay:
         bookmark: Bookmark,
         show: Callable[[], None] = lambda: None,
     ) -> None:
-        """Read all answers; what is noted in the bookmark is stored."""
+        """Read all answers; what is noted in the bookmark is stored, or waits in the outbox."""
+        last: Position | None = None
         await self.reading.extract.open_spider()
         try:
             for position, answer in answers:
+                last = position
                 if answer is not None and await self._gather(answer, bookmark):
                     self._begin(position)
                     show()
@@ -120,7 +122,15 @@ class Replay:
             await asyncio.gather(*tasks, return_exceptions=True)
             await self.reading.extract.close_spider()
         await asyncio.to_thread(self.store.sink.close)
-        bookmark.remove()
+        if last is not None and self.waiting:
+            bookmark.note(last)  # so that the next run does little more than send them
+        else:
+            bookmark.remove()
+
+    @property
+    def waiting(self) -> int:
+        """The number of pages that the store has not taken."""
+        return self.store.sink.backlog[0]
 
     async def _gather(self, answer: Answer, bookmark: Bookmark) -> bool:
         """Add a page to the next batch; tell whether that is large enough."""

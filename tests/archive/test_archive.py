@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import resource
+import signal
 import warnings
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,7 +21,9 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
 from rdfaspider.archive import archive as module
-from rdfaspider.archive.archive import Archive, Entry
+from rdfaspider.archive.archive import Archive, ArchiveError, Entry
+from rdfaspider.archive.check import check
+from rdfaspider.archive.content import answer
 from rdfaspider.archive.exchange import Exchange
 from rdfaspider.archive.index import captures_in, look_up
 from rdfaspider.archive.members import pack
@@ -127,11 +134,15 @@ def test_an_archive_is_valid_and_found_again(
 def test_secrets_of_requests_are_left_out(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     archive.put(entries(1))
+    asked = ((b"X-Api-Key", b"hush"), (b"x-auth-token", b"hush"), (b"Content-Length", b"30"))
+    archive.put([Entry(exchange("http://site.test/login", asked=asked, method="POST"))])
     archive.close()
     (path,) = files_of(tmp_path)
     text = gzip.decompress(path.read_bytes())
     assert b"Host: site.test" in text
     assert b"c2VjcmV0" not in text and b"Cookie" not in text
+    assert b"hush" not in text
+    assert b"POST /login HTTP/1.1\r\nX-Crawl-Content-Length: 30\r\n\r\n" in text
 
 
 def test_a_body_that_is_known_is_a_revisit(
@@ -152,6 +163,18 @@ def test_a_body_that_is_known_is_a_revisit(
         assert header("WARC-Refers-To-Date") == "2027-01-15T08:00:00Z"
         assert header("WARC-Payload-Digest") == digest(BODY).decode()
         assert revisit.raw == b""
+
+
+def test_a_body_whose_file_was_taken_away_is_kept_again(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    archive.put([Entry(exchange("http://site.test/a"))])
+    archive.close()
+    (path,) = files_of(tmp_path)
+    path.rename(tmp_path / "elsewhere")
+    again = Archive(tmp_path)
+    again.put([Entry(exchange("http://site.test/b"))])
+    again.close()
+    assert kinds(tmp_path) == ["warcinfo", "metadata", "request", "response"]
 
 
 def test_what_is_short_cut_or_no_page_is_no_revisit(tmp_path: Path) -> None:
@@ -253,6 +276,30 @@ def test_a_page_that_had_its_record_at_a_kill_gets_no_second(tmp_path: Path) -> 
     assert archive.counters["resumed"] == 2
 
 
+def killed(directory: Path, kept: list[Entry]) -> None:
+    """Leave an archive as a writer does that is killed when it has kept some entries."""
+    dead = Archive(directory)
+    dead.put(kept)
+    (path,) = directory.glob("*.open")
+    data = path.read_bytes()
+    dead.close()
+    path.with_name(path.name.removesuffix(".open")).unlink()
+    path.write_bytes(data)
+
+
+def test_another_answer_with_the_same_body_is_kept(tmp_path: Path) -> None:
+    old = exchange(body=b"", status=301, headers=((b"Location", b"/old"),))
+    killed(tmp_path, [Entry(old), Entry(exchange("http://site.test/a", status=500))])
+    archive = Archive(tmp_path)
+    archive.put([Entry(old._replace(status=302, headers=((b"Location", b"/new"),)))])
+    archive.put([Entry(exchange("http://site.test/a"))])
+    archive.close()
+    found = [(capture.url[-1], capture.status) for capture in captures_in(tmp_path)]
+    assert sorted(found) == [("/", "301"), ("/", "302"), ("a", "200"), ("a", "500")]
+    (new,) = [capture for capture in captures_in(tmp_path) if capture.status == "302"]
+    assert b"Location: /new" in read(tmp_path, new).block
+
+
 def test_few_digests_are_known_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_KNOWN", 2)
     archive = Archive(tmp_path)
@@ -260,3 +307,45 @@ def test_few_digests_are_known_at_a_time(tmp_path: Path, monkeypatch: pytest.Mon
     archive.put(entries(5)[:1] + entries(5)[4:])
     archive.close()
     assert archive.counters["revisits"] == 1
+
+
+def descriptors() -> int:
+    return len([*Path("/proc/self/fd").iterdir()])
+
+
+@pytest.mark.parametrize("room", [0, 1_000, 100_000])
+def test_nothing_is_written_after_what_could_not_be(tmp_path: Path, room: int) -> None:
+    """Let no file grow beyond a size, as on a full disk: at the first record, at a page, and in the index."""
+    open_before = descriptors()
+    archive = Archive(tmp_path)
+    noise = Random(1).randbytes(2 * room)
+    pages = [Entry(exchange("http://site.test/large", noise)), *entries(3)]
+    if room > 1_000:  # the lines of the index are longer than the records
+        long = "x" * 1_000
+        pages = [Entry(exchange(f"http://site.test/{long}?{n}", b"%d" % n)) for n in range(300)]
+    with no_files_beyond(room), pytest.raises(ArchiveError, match="cannot be written") as raised:
+        for _ in range(300):
+            archive.put(pages)
+    with pytest.raises(ArchiveError) as again:
+        archive.put([Entry(exchange("http://site.test/again", noise))])
+    assert again.value is raised.value
+    archive.close()
+    assert descriptors() == open_before
+    mended = Archive(tmp_path)
+    mended.put([Entry(exchange("http://site.test/again", noise)), *entries(3)])
+    mended.close()
+    assert not [*check(tmp_path, Counter())]
+    for capture in captures_in(tmp_path):
+        answer(tmp_path, capture)
+
+
+@contextmanager
+def no_files_beyond(size: int) -> Iterator[None]:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdfaspider.archive import index
+from rdfaspider.archive import segments as segments_module
 from rdfaspider.archive.captures import Capture
 from rdfaspider.archive.index import Journal, captures_in, look_up
 from rdfaspider.archive.locks import create_locked
@@ -35,6 +36,27 @@ def test_many_segments_become_few(tmp_path: Path) -> None:
         merge(tmp_path)
     assert len(segments(tmp_path)) <= 7 * 3
     assert list(find(tmp_path, b"")) == [*(b"%03d\n" % n for n in range(100)), b"common\n"]
+
+
+@pytest.mark.parametrize("when", ["listed", "opened"])
+def test_what_is_merged_during_a_search_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """Merge when a search has listed the segments, or when it has opened them all."""
+    for number in range(10):
+        write_segment(tmp_path, 0, [b"%03d\n" % number])
+    listings = 0
+
+    def listed(directory: Path) -> list[Path]:
+        nonlocal listings
+        listings += 1
+        found = segments(directory)
+        if listings == (1 if when == "listed" else 2):
+            merge(directory)
+        return found
+
+    monkeypatch.setattr(segments_module, "segments", listed)
+    assert list(find(tmp_path, b"")) == [b"%03d\n" % number for number in range(10)]
 
 
 def capture(number: int, date: int = 0) -> Capture:

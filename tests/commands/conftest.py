@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.stores.conftest import fuseki, oxigraph, rdf4j
+from tests.stores.conftest import faulty, fuseki, oxigraph, rdf4j
 
-__all__ = ["at_terminal", "fuseki", "into_head", "oxigraph", "rdf4j"]
+__all__ = ["at_terminal", "faulty", "fuseki", "into_head", "oxigraph", "rdf4j"]
 
 PROJECT = Path(__file__).parents[2]
 

@@ -19,7 +19,10 @@ from pyarrow import parquet
 from rdfaspider.extract.document.html import HtmlDocument
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.pages.row import Row, pack
+from rdfaspider.pages.analysis import TEXTS, Analysed, AnalysisTable, TextFacts
+from rdfaspider.pages.nearcopies import find_near_copies
+from rdfaspider.pages.row import KEY, Row, pack
+from rdfaspider.pages.sketch import SIZE
 from rdfaspider.pages.table import TYPES, PageRecord
 from rdfaspider.site.answers import answer
 from rdfaspider.site.oracle import Oracle
@@ -116,6 +119,9 @@ def test_near_copies_and_languages_are_found_in_the_archive(scrapy: Scrapy, tmp_
         for url, row in pages.items()
         if "copy_of" in row or row.get("cluster", row["number"]) != row["number"]
     }
+    kept = (tmp_path / "crawl" / "pages" / "counts.json").read_text()
+    assert scrapy("pages", "--analyse", "--host", "nowhere.test").returncode == 0
+    assert (tmp_path / "crawl" / "pages" / "counts.json").read_text() == kept
     french = records(scrapy, tmp_path, "--language", "fr-CA")
     assert french.keys() == {url for url, row in pages.items() if row["detected"] == "fr"}
 
@@ -241,6 +247,9 @@ def test_a_crawl_without_rows(scrapy: Scrapy) -> None:
         (["-o", "pages.xlsx"], "-o wants a file that ends in .parquet, .csv, .jsonl"),
         (["--most", "-1"], "--most takes a number from 0 on"),
         (["--analyse", "--processes", "0"], "--processes takes a number from 1 on"),
+        (["--host", "http://a.test/people"], "--host takes a host or domain such as example.org"),
+        (["--host", "a.test:8123"], "--host takes a host or domain such as example.org"),
+        (["--host", "a.test/people"], "--host takes a host or domain such as example.org"),
         (["nowhere"], "There is no frontier in nowhere"),
         (["unix:crawl.sock"], "name the directory"),
     ],
@@ -296,3 +305,39 @@ def test_a_damaged_analysis_is_refused(
     done = scrapy("pages")
     assert done.returncode == 1
     assert "delete the directory" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["frontier", "frontier-1"])
+def test_a_replicated_crawl_is_read_from_the_copy_in_its_directory(
+    frontier: LocalFrontier, scrapy: Scrapy, tmp_path: Path, name: str
+) -> None:
+    frontier.close()
+    (tmp_path / "crawl" / "frontier").rename(tmp_path / "crawl" / name)
+    done = scrapy("pages", "--host", "b.test", FRONTIER_URL="redis://127.0.0.1:1/0")
+    assert "(50 rows)" in done.stdout, done.stderr
+
+
+def test_a_cluster_goes_over_all_shards_that_are_named(scrapy: Scrapy, tmp_path: Path) -> None:
+    """Analyse two similar pages, each of a shard of its own."""
+    sketch = bytes(range(256)) * (SIZE // 256) + bytes(SIZE % 256)
+    analysed = []
+    for number in range(2):
+        path = str(tmp_path / f"shard{number}")
+        with LocalFrontier(path, politeness=Politeness(delay=0.0), shard=(number, 2)) as frontier:
+            frontier.put([f"http://shard{number}.test/"])
+            taken = frontier.take(0.0)
+            assert taken is not None
+            digest = bytes([number + 1]) * 20
+            row = pack(Row(200, "page", 1_790_000_000 + number, size=5), digest)
+            frontier.finish(taken, "done", 0.0, row=row)
+            analysed.append(Analysed(digest[:KEY], TextFacts("en", 99, 50), sketch, number + 1))
+    directory = tmp_path / "crawl" / "pages"
+    directory.mkdir(parents=True)
+    with AnalysisTable(directory / TEXTS) as table:
+        table.put(analysed)
+        assert find_near_copies(table, directory) == 2
+    both = [*records(scrapy, tmp_path, "shard0", "shard1").values()]
+    assert [row["similarity"] for row in both] == [1.0, 1.0]
+    assert len({row["cluster"] for row in both}) == 1
+    alone = [*records(scrapy, tmp_path, "shard1").values()]
+    assert [(row.get("cluster"), row.get("similarity")) for row in alone] == [(None, None)]

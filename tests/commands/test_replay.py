@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,19 @@ import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from rdfaspider.archive.answers import Answers, Wanted
 from rdfaspider.archive.archive import Archive, Entry
 from rdfaspider.archive.captures import REVISIT
 from rdfaspider.archive.exchange import Exchange
 from rdfaspider.archive.index import captures_in
 from rdfaspider.archive.reader import files_of
+from rdfaspider.archive.records import digest as digest_of
+from rdfaspider.commands.replay import _paths, _read
+from rdfaspider.pipelines.replay import Position
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.stores import open_store
+from tests.stores.conftest import FaultyServer
 
 Scrapy = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -171,6 +177,7 @@ def test_a_har_file_is_read(scrapy: Scrapy, tmp_path: Path) -> None:
         (["--host", "One.test"], "ab"),
         (["--url", "*/a", "--url", "*/c"], "ac"),
         (["--since", "2026-11"], "c"),
+        (["--since", "20261116030405", "--until", "20261116030405"], "c"),
         (["--until", "2026"], "abc"),
         (["--until", "2025-12-31"], "ab"),
         (["--type", "text/turtle"], ""),
@@ -193,6 +200,15 @@ def test_wishes_of_pages_are_heeded(scrapy: Scrapy, tmp_path: Path) -> None:
     warc(tmp_path / "2.warc.gz", ("http://site.test/b", page("b")), headers=headers)
     replay(scrapy, "1.warc.gz", "2.warc.gz")
     assert said_in(tmp_path / "again") == {"http://site.test/a": "a"}
+
+
+@pytest.mark.parametrize("date", ["yesterday", "2026-13", "2026-11-1"])
+@pytest.mark.parametrize("option", ["--since", "--until"])
+def test_what_is_no_date_is_refused(scrapy: Scrapy, tmp_path: Path, option: str, date: str) -> None:
+    warc(tmp_path / "a.warc.gz", ("http://site.test/a", page("a")))
+    done = scrapy("replay", "a.warc.gz", option, date)
+    assert done.returncode == 1 and f"{date} is no date" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("argument", ["nowhere", "."])
@@ -237,7 +253,73 @@ def test_a_replay_that_was_killed_goes_on(scrapy: Scrapy, tmp_path: Path) -> Non
     (path,) = files_of(tmp_path / "crawl" / "archive")
     _, offset = json.loads(position.read_text())["position"]
     assert 0 < offset < path.stat().st_size
-    told = replay(scrapy)
-    assert 0 < int(told.split(" ")[0].replace(",", "")) < 3_000
+    kept = position.read_text()
+    again = scrapy("replay", "--to", "again", "--processes", "0", FILTER_LITERAL_LENGTH=99)
+    assert again.stdout.startswith("3,000 pages") and "Goes on" not in again.stderr
+    position.write_text(kept)
+    done = scrapy("replay", "--to", "again", "--processes", "0")
+    assert done.stderr == f"Goes on at {offset:,} of {path.relative_to(tmp_path)}.\n"
+    assert 0 < int(done.stdout.split(" ")[0].replace(",", "")) < 3_000
     assert len(said_in(tmp_path / "again")) == 3_000
     assert not position.exists()
+
+
+def test_revisits_have_their_bodies_when_a_replay_goes_on(tmp_path: Path) -> None:
+    """Write a body in one file and in the first record of another, and then revisits of both."""
+    first = warc(tmp_path / "1.warc.gz", ("http://site.test/a", page("a")))
+    second = warc(tmp_path / "2.warc.gz", ("http://site.test/b", page("b")))
+    offset = second.stat().st_size
+    with second.open("ab") as file:
+        writer = WARCWriter(file, gzip=True)
+        for name in "ab":
+            head = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+            digest = digest_of(page(name)).decode()
+            refers = f"http://site.test/{name}", "2026-11-16T00:00:00Z"
+            again = f"http://site.test/{name}/again"
+            writer.write_record(writer.create_revisit_record(again, digest, *refers, head))
+    wanted = Wanted(*[lambda text: True] * 3, 1 << 20)
+    counts: Counter[str] = Counter()
+    position = Position(str(second), offset)
+    found = [*_read([first, second], Answers(wanted, counts), position)]
+    read = [(answer.url[17:], answer.body) for _, answer in found if answer]
+    assert read == [("a/again", page("a")), ("b/again", page("b"))], counts
+
+
+def test_pages_that_a_store_has_not_taken_are_sent_by_the_same_command(
+    scrapy: Scrapy, tmp_path: Path, faulty: FaultyServer
+) -> None:
+    warc(
+        tmp_path / "a.warc.gz", ("http://site.test/a", page("a")), ("http://site.test/b", page("b"))
+    )
+    faulty.fault = lambda body: 503
+    command = "replay", "--to", f"update+{faulty.url}", "--processes", "0", "a.warc.gz"
+    done = scrapy(*command, STORE_DRAIN_SECONDS=1)
+    assert done.returncode == 1
+    sentence = "The store does not have 2 pages yet: run the same command again to send them."
+    assert sentence in done.stderr and "--send" not in done.stderr
+    faulty.fault = lambda body: None
+    done = scrapy(*command)
+    assert done.returncode == 0, done.stderr
+    assert {quad.object.value for quad in faulty.store} == {"a", "b"}  # type: ignore[union-attr]
+
+
+def test_a_file_that_gets_its_name_meanwhile_is_read(tmp_path: Path) -> None:
+    archive = Archive(tmp_path, about=[("software", "rdfaspider/0")])
+    headers = ((b"Content-Type", b"text/html"),)
+    body = page("a" * 300)
+    for name in "ab":  # the second is a revisit
+        url = f"http://site.test/{name}"
+        exchange = Exchange(url, "GET", (), b"", "1.1", 200, b"OK", headers, body, "", 1.8e9, 0.1)
+        archive.put([Entry(exchange, (("outcome", "done/page"),))])
+    (path,) = _paths([str(tmp_path)])
+    assert path.suffix == ".open"
+    wanted = Wanted(*[lambda text: True] * 3, 1 << 20)
+    reading = _read([path], Answers(wanted, Counter()), None)
+    position, first = next(found for found in reading if found[1])
+    archive.close()
+    second = next(answer for _, answer in reading if answer)
+    assert first and first.body == second.body == body
+    (named,) = _paths([str(tmp_path)])
+    assert position.file == str(named)  # where a replay goes on
+    again = [answer for _, answer in _read([path], Answers(wanted, Counter()), position) if answer]
+    assert [answer.url for answer in again] == ["http://site.test/b"]

@@ -39,7 +39,7 @@ class PageViews:
             (key, record)
             for key, record in self._trie.subtree(prefix)
             # A host `org,example2` does not belong to `org,example`.
-            if record.state in _ENDED and (not size or key[size] in _HOST_ENDS)
+            if record.state in _ENDED and (not size or key[size : size + 1] in _HOST_ENDS)
         )
         while batch := list(islice(found, _BATCH)):
             numbers = [record.number for _, record in batch]

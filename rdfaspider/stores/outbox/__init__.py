@@ -173,8 +173,7 @@ class Outbox(Sink):
         self._sender.join()
         if self.database.pages:
             logger.warning(
-                "%d pages wait in the outbox %s: they are sent by the next run, or by"
-                " scrapy export --send.",
+                "%d pages wait in the outbox %s: they are sent by the next run.",
                 self.database.pages,
                 self.database.path.parent,
             )
