@@ -11,6 +11,7 @@ import numpy as np
 
 from rdfaspider.frontier.views.links import LinkReader
 from rdfaspider.linkgraph.compact import Compaction
+from rdfaspider.linkgraph.files import create
 from rdfaspider.linkgraph.graph import Graph, read_about
 from rdfaspider.linkgraph.hosts import HostLinks, host_links, host_rank, host_sums
 from rdfaspider.linkgraph.ranks import Power, hits, pagerank
@@ -132,9 +133,7 @@ class CrawlGraph:
         return None
 
     def _keep(self, name: str, vector: Array) -> None:
-        part = self.graph.folder / f"{name}.part"
-        vector.tofile(part)
-        part.replace(self.graph.folder / f"{name}.f64")
+        create(self.graph.folder / f"{name}.f64", vector)
 
     def _power(self, name: str) -> Power:
         """Return the terms of an iteration, which is told and saved as it goes."""
