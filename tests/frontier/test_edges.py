@@ -316,6 +316,18 @@ def test_ranks_are_computed_once_for_a_graph(tmp_path: Path) -> None:
         assert len(crawl.ranks().pagerank) == 3
 
 
+def test_links_that_leave_the_inbox_come_into_the_graph(tmp_path: Path) -> None:
+    """Though no page has ended since the graph was built, and no URL was new."""
+    with opened(tmp_path) as frontier:
+        frontier.put(["http://a.test/", "http://b.test/"])
+        finish(frontier, "http://a.test/", "http://b.test/")
+        finish(frontier, "http://b.test/", "http://a.test/")
+        assert not graph_of(tmp_path), "they are in the inbox"
+        frontier.counts()
+    both = {("http://a.test/", "http://b.test/"), ("http://b.test/", "http://a.test/")}
+    assert graph_of(tmp_path).keys() == both
+
+
 # --- kills ---
 
 COUNT = 300
