@@ -27,6 +27,8 @@ from rdfaspider.frontier.tables.inbox import Inbox
 from rdfaspider.frontier.tables.trie import DONE, Trie
 from rdfaspider.frontier.views.graph import CrawlGraph
 from rdfaspider.linkgraph.edges import KINDS, unpack
+from rdfaspider.pages.row import Row
+from rdfaspider.pages.row import pack as pack_row
 from rdfaspider.service.replica.journal import pack as pack_log
 from rdfaspider.service.replica.journal import unpack as unpack_log
 from rdfaspider.service.replica.logged import LoggedFrontier
@@ -326,6 +328,24 @@ def test_links_that_leave_the_inbox_come_into_the_graph(tmp_path: Path) -> None:
         frontier.counts()
     both = {("http://a.test/", "http://b.test/"), ("http://b.test/", "http://a.test/")}
     assert graph_of(tmp_path).keys() == both
+
+
+def test_links_of_copies_are_kept_though_they_are_not_followed(tmp_path: Path) -> None:
+    same = pack_row(Row(reason="page"), b"x" * 20)
+    with opened(tmp_path, follows_copies=False) as frontier:
+        frontier.put(["http://a.test/", "http://a.test/copy", "http://a.test/1"])
+        finish(frontier, "http://a.test/", "http://a.test/1", row=same)
+        links = ("http://a.test/1", "http://a.test/2")
+        finish(frontier, "http://a.test/copy", *links, row=same, beside={"media": 3})
+        assert frontier.counts().rejected == {"copies": 2}
+        assert not frontier.knows("http://a.test/2")
+    assert graph_of(tmp_path) == {
+        ("http://a.test/", "http://a.test/1"): "follow",
+        ("http://a.test/copy", "http://a.test/1"): "follow",
+    }
+    with CrawlGraph([str(tmp_path / "frontier")], tmp_path / "graph") as crawl:
+        about = crawl.graph.about
+        assert (about["pages"], about["media"], about["beyond"]) == (2, 3, 1)
 
 
 # --- kills ---
