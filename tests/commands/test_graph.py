@@ -11,9 +11,12 @@ import networkx
 import pytest
 from pyarrow import parquet
 from pyoxigraph import RdfFormat, parse
+from scrapy.settings import Settings
 
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.report.gather import Places
+from rdfaspider.settings.places import frontiers_of
 
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
@@ -157,6 +160,17 @@ def test_a_replicated_crawl_is_read_from_the_copy_in_its_directory(
     (tmp_path / "crawl" / "frontier").rename(tmp_path / "crawl" / name)
     done = scrapy("graph", FRONTIER_URL="redis://127.0.0.1:1/0")
     assert "3 URLs on 2 hosts" in done.stdout, done.stderr
+
+
+def test_what_stands_beside_shards_is_none(tmp_path: Path) -> None:
+    """A node of a replicated crawl keeps copies beside its shards for a while."""
+    names = ["frontier-2", "frontier-10", "frontier-1"]
+    for name in [*names, "frontier-1.old", "frontier-2.new", "frontier-10.copy", "frontier-x"]:
+        (tmp_path / name).mkdir()
+    expected = [str(tmp_path / f"frontier-{number}") for number in (1, 2, 10)]
+    settings = Settings({"JOBDIR": str(tmp_path), "FRONTIER_URL": "redis://127.0.0.1:1/0"})
+    assert frontiers_of(settings) == expected
+    assert Places.in_directory(str(tmp_path)).frontiers == expected
 
 
 def test_pages_of_before_have_no_links(scrapy: Scrapy, tmp_path: Path) -> None:
