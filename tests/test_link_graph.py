@@ -129,6 +129,8 @@ def test_the_graph_of_a_crawl_with_shards(
     with_options = [word for path in paths for word in ("--frontier", path)]
     shown = scrapy("graph", *with_options, FRONTIER_URL=url).stdout
     assert f"{len(reach.fetched) + len(reach.denied)} URLs on" in shown
+    told = scrapy("graph", *with_options[2:], FRONTIER_URL=url).stderr
+    assert told == "This is a part of the crawl: shard 1 of it is missing (--frontier DIR).\n"
 
 
 def test_links_out_of_the_scope_are_counted(

@@ -76,6 +76,12 @@ class Command(CheckedCommand):
 
 
 def _warn(crawl: CrawlGraph) -> None:
+    from rdfaspider.terminal import number_of
+
+    if crawl.missing:
+        some = f"{', '.join(map(str, crawl.missing[:5]))}{', …' if len(crawl.missing) > 5 else ''}"
+        text = number_of(f"shard/shards {some} of it is/are missing", len(crawl.missing))
+        print(f"This is a part of the crawl: {text} (--frontier DIR).", file=sys.stderr)
     if crawl.is_old:
         print("The crawl has gone on since this graph was built.", file=sys.stderr)
     elif crawl.is_running:

@@ -142,6 +142,12 @@ def test_mistakes_get_a_sentence(scrapy: Scrapy, arguments: list[str], sentence:
     assert done.stderr.count("\n") == 1
 
 
+def test_a_directory_that_does_not_exist_is_not_created(scrapy: Scrapy, tmp_path: Path) -> None:
+    done = scrapy("graph", JOBDIR="typo")
+    assert "There is no frontier in typo/frontier" in done.stderr
+    assert not (tmp_path / "typo").exists()
+
+
 @pytest.mark.parametrize("arguments", [["a", "b"], ["--hosts"], [A, "-o", "x.nq"], ["-n", "-1"]])
 def test_wrong_arguments_show_the_help(scrapy: Scrapy, arguments: list[str]) -> None:
     assert scrapy("graph", *arguments).returncode == 2

@@ -242,6 +242,34 @@ def test_links_between_shards(tmp_path: Path) -> None:
         shard.close()
     assert set(homes.values()) == {0, 1}
     assert graph_of(*paths) == expected
+    one, other = (str(path / "frontier") for path in paths)
+    with CrawlGraph([other, one], paths[0] / "graph") as crawl:
+        assert sorted(crawl.names(np.arange(20))) == sorted(urls)
+        assert not crawl.missing
+    for path, home, missing in ((one, 0, [2]), (other, 1, [1])):
+        with CrawlGraph([path], paths[0] / "graph", is_kept=True) as crawl:
+            its = sorted(url for url in urls if homes[url] == home)
+            assert sorted(crawl.names(np.arange(crawl.graph.nodes))) == its
+            assert crawl.missing == missing
+    assert graph_of(*paths[::-1]) == expected
+
+
+def test_shards_in_another_order_are_the_same_graph(tmp_path: Path) -> None:
+    paths = []
+    for number in range(2):
+        with opened(tmp_path / str(number), shard=(number, 2)) as frontier:
+            urls = (f"http://h{each}.test/" for each in range(99))
+            (url, *_) = [url for url in urls if shard_of(url, 2) == number]
+            frontier.put([url])
+        paths.append(str(tmp_path / str(number) / "frontier"))
+    names = []
+    for some in (paths, paths[::-1]):
+        told: list[str] = []
+        with CrawlGraph(some, tmp_path / "graph", tell=told.append) as crawl:
+            names.append(crawl.names(np.arange(2)))
+        assert bool(told) is (some == paths), "it is built once"
+    assert names[0] == names[1]
+    assert len(set(names[0])) == 2
 
 
 def test_a_standby_has_the_graph_of_its_leader(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from rdfaspider.frontier.sharding import Shard
     from rdfaspider.linkgraph.edges import Links
     from rdfaspider.linkgraph.varints import Array
 
@@ -37,7 +38,8 @@ class Ranks(NamedTuple):
 class CrawlGraph:
     """The graph of the frontiers in some directories, the shards of one crawl.
 
-    `folder` has the graph; it is built again if the crawl has gone on since, unless it `is_kept`.
+    `folder` has the graph; it is built again if the crawl has gone on since, unless it `is_kept`. `missing`
+    are the shards that are not given, counted from 1.
     """
 
     def __init__(
@@ -51,13 +53,17 @@ class CrawlGraph:
         self._tell = tell
         self._stack = ExitStack()
         try:
+            readers = [self._stack.enter_context(LinkReader(path)) for path in paths]
+            self._readers = sorted(readers, key=lambda reader: reader.shard)
+            self.missing = _missing([reader.shard for reader in readers])
             self._lock(folder)
-            self._readers = [self._stack.enter_context(LinkReader(path)) for path in paths]
             self.is_running = any(reader.is_running for reader in self._readers)
             stamp = [reader.stamp for reader in self._readers]
-            about = read_about(folder)
-            self.is_old = about is not None and about.get("stamp") != stamp
-            if about is None or (self.is_old and not is_kept):
+            known = (read_about(folder) or {}).get("stamp", [])
+            self.is_old = known != stamp
+            # The names of pages are read from the shards that the graph was built from.
+            is_of_these = [shard for shard, *_ in known] == [shard for shard, _ in stamp]
+            if self.is_old and not (is_kept and is_of_these):
                 Compaction(self._readers, folder, tell).run(stamp=stamp)
                 self.is_old = False
             self.graph = self._stack.enter_context(Graph(folder))
@@ -175,6 +181,12 @@ class CrawlGraph:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _missing(shards: list[Shard]) -> list[int]:
+    """Return which shards of a crawl are not among these, counted from 1."""
+    total = max((shard.total for shard in shards), default=0)
+    return sorted({*range(1, total + 1)} - {shard.number + 1 for shard in shards})
 
 
 def _summed(places: Array, counts: Array, size: int) -> Array:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class LinkReader:
     """Reads the links of a local frontier, running or not, without changing it.
 
-    `size` is greater than all numbers. `stamp` says which `shard` it is, and changes with each write.
+    `size` is greater than all numbers. `stamp` has the name of its `shard`, and changes with each write.
     `is_running` says whether a crawl may write meanwhile.
     """
 
@@ -34,7 +34,7 @@ class LinkReader:
         self._edges = Edges(self._database)
         self.size = Counters(self._database).next_number
         self.shard = shard_begun(self._database)
-        self.stamp = [*self.shard, self._database.sequence]
+        self.stamp = [str(self.shard), self._database.sequence]
         self.is_running = not rocksdb.is_sealed(self._path) and rocksdb.is_in_use(self._path)
 
     def urls(self) -> Iterator[tuple[bytes, int, int, int]]:
