@@ -20,6 +20,7 @@ from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.schedule.queue import INBOX_PAGE
 from rdfaspider.frontier.sharding import shard_of
 from rdfaspider.frontier.tables.database import Database
 from rdfaspider.frontier.tables.edges import Edges
@@ -221,6 +222,20 @@ def test_a_hostile_page_fills_no_disk(tmp_path: Path) -> None:
     ((_, value),) = Edges(database).all()
     database.close()
     assert 500_000 < len(value) < 530_000
+
+
+def test_hostile_pages_fill_no_memory(tmp_path: Path) -> None:
+    """One link each, and as many that are not to be followed as are kept of a page."""
+    long = "x" * 1000
+    beside = {"nofollow": [f"http://a.test/n{number}{long}" for number in range(300)]}
+    with opened(tmp_path) as frontier:
+        frontier.put([f"http://a.test/{number}" for number in range(60)])
+        held = 0
+        for number in range(60):
+            finish(frontier, f"http://a.test/{number}", "http://a.test/", beside=beside)
+            entries = frontier._sieve.inbox.entries
+            held = max(held, sum(len(entry.beside or b"") for entry in entries))
+    assert 1_000_000 < held < 64 * INBOX_PAGE + 300_000
 
 
 def test_links_between_shards(tmp_path: Path) -> None:
