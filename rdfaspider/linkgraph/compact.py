@@ -18,7 +18,7 @@ import numpy as np
 
 from rdfaspider.linkgraph.adjacency import AdjacencyWriter
 from rdfaspider.linkgraph.edges import KINDS, lines_of, read_varint, split
-from rdfaspider.linkgraph.files import create, write
+from rdfaspider.linkgraph.files import write
 from rdfaspider.linkgraph.pages import NOBODY, PAGES_AT_ONCE, batched, number_pages
 from rdfaspider.linkgraph.sorting import Sorter, join, parts
 from rdfaspider.linkgraph.varints import Array, decode, gaps_to_rows
@@ -72,12 +72,8 @@ class Compaction:
 
     def _build(self, about: dict[str, object]) -> None:
         self._nodes, self._total = number_pages(self._sources, self._new, self._tell)
-        self._media = np.zeros(self._total, np.uint32)
-        self._outside = np.zeros(self._total, np.uint32)
         degrees = self._collect()
         self._sort(*degrees)
-        create(self._new / "media.u32", self._media)
-        create(self._new / "outside.u32", self._outside)
         self._write_about(about)
 
     def _collect(self) -> tuple[Array, Array]:
@@ -123,12 +119,10 @@ class Compaction:
 
     def _read_rest(self, node: int, rest: bytes, pending: list[tuple[int, int, bytes]]) -> None:
         media, place = read_varint(rest, 0)
-        self._media[node] = media
         self._counts["media"] += media
         keys, outside = lines_of(rest[place:])
         pending += [(node, kind, key) for kind, key in keys]
         for host, count in outside.items():
-            self._outside[node] += count
             self._domains[registered_domain(f"http://{host}/")] += count
         self._counts["outside"] += sum(outside.values())
         if len(self._domains) > 2 * _DOMAINS:
@@ -147,7 +141,6 @@ class Compaction:
         for node, kind, key in pending:
             target = found.get(key)
             if target is None:
-                self._outside[node] += 1
                 self._counts["beyond"] += 1
             elif target != node:
                 links.append((node, target, kind))

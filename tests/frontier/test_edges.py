@@ -120,9 +120,9 @@ def test_kinds(tmp_path: Path) -> None:
             "beyond": 1,
         }
         assert about["domains"] == {"elsewhere.test": 2, "b.test": 1}
-        node, links = crawl.find("http://a.test/0")
-        assert node is not None and links is not None
-        assert (crawl.graph.media[node], crawl.graph.outside[node]) == (300, 4)
+        links = crawl.find("http://a.test/0")[1]
+        assert links is not None
+        assert (links.media, links.outside) == (300, {"elsewhere.test": 2, "b.test": 1})
         assert crawl.find("http://a.test/4")[1] is None
 
 
