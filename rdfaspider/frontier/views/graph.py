@@ -125,6 +125,8 @@ class CrawlGraph:
         hubs, authorities = hits(inward, outward, self._power("HITS"))
         self._keep("hubs", hubs)
         self._keep("authorities", authorities)
+        for name in ("PageRank", "HITS"):
+            self._saved(name).unlink(missing_ok=True)
         return Ranks(rank, hubs, authorities)
 
     def known_ranks(self) -> Ranks | None:
@@ -147,7 +149,10 @@ class CrawlGraph:
         def tell(iteration: int, change: float) -> None:
             self._tell(f"{name}, iteration {iteration}: changes by {change:.1e} …")
 
-        return Power(saved=self.graph.folder / f"{name}.saved", tell=tell)
+        return Power(saved=self._saved(name), tell=tell)
+
+    def _saved(self, name: str) -> Path:
+        return self.graph.folder / f"{name}.saved"
 
     def structure(self) -> Structure:
         outward, inward = self.rows
