@@ -135,6 +135,8 @@ def test_the_graph_of_a_crawl_with_shards(
     with_options = [word for path in paths for word in ("--frontier", path)]
     shown = scrapy("graph", *with_options, FRONTIER_URL=url).stdout
     assert f"{len(reach.fetched) + len(reach.denied)} URLs on" in shown
+    told = scrapy("graph", *with_options[2:], FRONTIER_URL=url).stderr
+    assert told == "This is a part of the crawl: shard 1 of it is missing (--frontier DIR).\n"
 
 
 def test_links_out_of_the_scope_are_counted(
@@ -188,7 +190,7 @@ def test_the_page_of_a_server_has_links_of_all_kinds(
         ("/back", "/next", "follow"),
     }
     summary = scrapy("graph").stdout
-    assert "1 links out of the crawl, 1 to URLs beyond its limits, 2 embedded media" in summary
+    assert "1 link out of the crawl, 1 to URLs beyond its limits, 2 embedded media" in summary
     assert "elsewhere.test" in summary
 
 

@@ -52,8 +52,8 @@ class Links:
     """Three parallel lists in document order, and the number of links left out by reason.
 
     Relations and texts are there only if they were asked for. ``nofollow`` has the links not to follow,
-    ``canonical`` that one of the links which is the canonical form of the page, ``media`` the number of
-    embedded ones.
+    ``canonical`` is the canonical form of the page, "" if it names none, ``media`` the number of embedded
+    ones.
     """
 
     urls: list[str] = field(default_factory=list)
@@ -85,7 +85,11 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
             found.media += "src" in attributes
             continue
         reference = _reference(tag, attributes)
-        if not reference or reference in seen:
+        if not reference:
+            continue
+        if tag == "link" and not found.canonical:  # another relation may have linked to it before
+            found.canonical = _canonical(join, reference, attributes, page)
+        if reference in seen:
             continue
         relation = attributes.get("rel", "")
         if relation and "nofollow" in relation.lower().split():
@@ -103,8 +107,6 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
         except ValueError:
             found.cuts["invalid_links"] += 1
             continue
-        if tag == "link" and not found.canonical and "canonical" in relation.lower().split():
-            found.canonical = url
         if url == reference or url not in seen:
             seen.add(url)
             room -= len(url)
@@ -125,6 +127,19 @@ def _add_nofollow(found: Links, join: Callable[[str], str], reference: str, page
         return 0
     found.nofollow.append(url)
     return len(url)
+
+
+def _canonical(
+    join: Callable[[str], str], reference: str, attributes: dict[str, str], page: str
+) -> str:
+    """Return where a link element leads if that is the canonical form of the page, else ""."""
+    relations = attributes.get("rel", "").lower().split()
+    if "canonical" not in relations or "nofollow" in relations:
+        return ""
+    try:
+        return as_linked(join(reference), page)
+    except ValueError:
+        return ""
 
 
 def _reference(tag: str, attributes: dict[str, str]) -> str | None:

@@ -6,6 +6,7 @@ keys, links in both directions (WIRE keeps such a graph for its link analysis; r
 
     edges       the links of one page as bytes
     varints     many small numbers as bytes and back
+    files       arrays written to files
     adjacency   the links of all pages in one direction: a compact file
     sorting     pairs of pages sorted on disk
     pages       the URLs of frontiers to the pages of a graph

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self
 import numpy as np
 
 from rdfaspider.linkgraph.edges import FOLLOW
+from rdfaspider.linkgraph.files import create
 from rdfaspider.linkgraph.varints import Array, decode, encode, gaps_to_rows, rows_to_gaps
 
 if sys.version_info >= (3, 14):
@@ -88,7 +89,7 @@ class AdjacencyWriter:
     def close(self) -> None:
         index = [*self._index, (self.pages, self._file.tell(), self.links)]
         self._file.close()
-        np.array(index, "<u8").tofile(self._index_path)
+        create(self._index_path, np.array(index, "<u8"))
 
 
 class Adjacency:

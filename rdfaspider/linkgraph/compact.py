@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from rdfaspider.linkgraph.adjacency import AdjacencyWriter
 from rdfaspider.linkgraph.edges import KINDS, lines_of, read_varint, split
+from rdfaspider.linkgraph.files import write
 from rdfaspider.linkgraph.pages import NOBODY, PAGES_AT_ONCE, batched, number_pages
 from rdfaspider.linkgraph.sorting import Sorter, join, parts
 from rdfaspider.linkgraph.varints import Array, decode, gaps_to_rows
@@ -56,20 +58,23 @@ class Compaction:
         """Build the graph; what it is `about` is kept with it."""
         shutil.rmtree(self._new, ignore_errors=True)
         self._new.mkdir(parents=True)
-        self._nodes, self._total = number_pages(self._sources, self._new, self._tell)
-        self._media = np.zeros(self._total, np.uint32)
-        self._outside = np.zeros(self._total, np.uint32)
-        degrees = self._collect()
-        self._sort(*degrees)
-        self._media.tofile(self._new / "media.u32")
-        self._outside.tofile(self._new / "outside.u32")
-        self._write_about(about)
+        try:
+            self._build(about)
+        except BaseException:
+            shutil.rmtree(self._new, ignore_errors=True)
+            raise
         old = self._folder.with_name(f"{self._folder.name}.old")
         shutil.rmtree(old, ignore_errors=True)
         if self._folder.exists():
             self._folder.rename(old)
         self._new.rename(self._folder)
         shutil.rmtree(old, ignore_errors=True)
+
+    def _build(self, about: dict[str, object]) -> None:
+        self._nodes, self._total = number_pages(self._sources, self._new, self._tell)
+        degrees = self._collect()
+        self._sort(*degrees)
+        self._write_about(about)
 
     def _collect(self) -> tuple[Array, Array]:
         """Write all links to one file; return how many begin and end at each page."""
@@ -91,7 +96,7 @@ class Compaction:
         if not waiting:
             return
         links = np.concatenate(waiting)
-        links.tofile(file)
+        write(file, links)
         firsts, others, _ = parts(links)
         np.add.at(begin, firsts, np.uint32(1))
         np.add.at(end, others, np.uint32(1))
@@ -114,12 +119,10 @@ class Compaction:
 
     def _read_rest(self, node: int, rest: bytes, pending: list[tuple[int, int, bytes]]) -> None:
         media, place = read_varint(rest, 0)
-        self._media[node] = media
         self._counts["media"] += media
         keys, outside = lines_of(rest[place:])
         pending += [(node, kind, key) for kind, key in keys]
         for host, count in outside.items():
-            self._outside[node] += count
             self._domains[registered_domain(f"http://{host}/")] += count
         self._counts["outside"] += sum(outside.values())
         if len(self._domains) > 2 * _DOMAINS:
@@ -138,7 +141,6 @@ class Compaction:
         for node, kind, key in pending:
             target = found.get(key)
             if target is None:
-                self._outside[node] += 1
                 self._counts["beyond"] += 1
             elif target != node:
                 links.append((node, target, kind))
@@ -147,27 +149,26 @@ class Compaction:
         return join(*columns)
 
     def _sort(self, begin: Array, end: Array) -> None:
-        sorter = Sorter(self._new / "sorting", begin)
-        path = self._new / "links.u64"
-        with path.open("rb") as file:
-            while len(links := np.fromfile(file, np.uint64, _LINKS)):
-                sorter.add(links)
-        path.unlink()
-        turned = Sorter(self._new / "turning", end)
-        self._write("out", sorter, turned)
-        self._write("in", turned, None)
+        with closing(Sorter(self._new / "turning", end)) as turned:
+            with closing(Sorter(self._new / "sorting", begin)) as sorter:
+                path = self._new / "links.u64"
+                with path.open("rb") as file:
+                    while len(links := np.fromfile(file, np.uint64, _LINKS)):
+                        sorter.add(links)
+                path.unlink()
+                self._write("out", sorter, turned)
+            self._write("in", turned, None)
 
     def _write(self, name: str, sorter: Sorter, turned: Sorter | None) -> None:
-        writer = AdjacencyWriter(self._new / f"{name}.links")
-        for degrees, links in sorter.rows():
-            firsts, others, kinds = parts(links)
-            writer.add(degrees, others, kinds)
-            if turned is not None:
-                turned.add(join(others, firsts, kinds))
-                for kind, count in zip(KINDS, np.bincount(kinds, minlength=4), strict=True):
-                    self._counts[kind] += int(count)
-            self._tell(f"{writer.links:,} links written, {name} …")
-        writer.close()
+        with closing(AdjacencyWriter(self._new / f"{name}.links")) as writer:
+            for degrees, links in sorter.rows():
+                firsts, others, kinds = parts(links)
+                writer.add(degrees, others, kinds)
+                if turned is not None:
+                    turned.add(join(others, firsts, kinds))
+                    for kind, count in zip(KINDS, np.bincount(kinds, minlength=4), strict=True):
+                        self._counts[kind] += int(count)
+                self._tell(f"{writer.links:,} links written, {name} …")
         self._counts["links"] = writer.links
 
     def _write_about(self, about: dict[str, object]) -> None:

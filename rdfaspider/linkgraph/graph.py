@@ -3,7 +3,7 @@
 A page is a number from 0 on, in the order of keys. Files, besides out.links and in.links (adjacency.py):
 
     numbers.u64  of each page: the shard (24 bits) and the number within its frontier (40 bits)
-    states.u8, depths.u8, media.u32, outside.u32   of each page; the last counts links out of the crawl
+    states.u8, depths.u8   of each page
     runs.u32     first page and host of each run of pages that have the same host
     hosts.txt    the hosts as in keys, a line each
     about.json   counts, and the state of the frontier that the graph is of
@@ -65,14 +65,6 @@ class Graph:
     @cached_property
     def depths(self) -> Array:
         return self._mapped("depths.u8", "u1")
-
-    @cached_property
-    def media(self) -> Array:
-        return self._mapped("media.u32", "<u4")
-
-    @cached_property
-    def outside(self) -> Array:
-        return self._mapped("outside.u32", "<u4")
 
     @cached_property
     def hosts(self) -> list[str]:

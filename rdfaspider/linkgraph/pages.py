@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
+from rdfaspider.linkgraph.files import create, write
 from rdfaspider.linkgraph.sorting import MOST_PAGES
 from rdfaspider.linkgraph.varints import Array
 from rdfaspider.urls.keys import host_of
@@ -60,9 +61,9 @@ def number_pages(
             runs.add(total, keys)
             _assign(nodes, total, np.array(shards), np.array(own, np.int64))
             full = np.array(shards, np.uint64) << np.uint64(SHARD) | np.array(own, np.uint64)
-            full.tofile(numbers)
-            np.array(state, np.uint8).tofile(states)
-            np.array(depth, np.uint8).tofile(depths)
+            write(numbers, full)
+            write(states, np.array(state, np.uint8))
+            write(depths, np.array(depth, np.uint8))
             total += len(some)
             tell(f"{total:,} pages numbered …")
     if total > MOST_PAGES:
@@ -94,7 +95,7 @@ class _Runs:
                 self._runs.append((page, self._hosts.setdefault(host, len(self._hosts))))
 
     def write(self, folder: Path) -> None:
-        np.array(self._runs, np.uint32).reshape(-1, 2).tofile(folder / "runs.u32")
+        create(folder / "runs.u32", np.array(self._runs, np.uint32).reshape(-1, 2))
         (folder / "hosts.txt").write_bytes(b"\n".join(self._hosts))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rdfaspider.linkgraph.files import create
 from rdfaspider.linkgraph.varints import Array
 
 if TYPE_CHECKING:
@@ -118,11 +119,7 @@ def _distance(one: Array, other: Array) -> float:
 
 def _save(path: Path | None, vector: Array, iteration: int) -> None:
     if path is not None:
-        part = path.with_name(f"{path.name}.part")
-        with part.open("wb") as file:
-            np.array([iteration, len(vector)], np.float64).tofile(file)
-            vector.tofile(file)
-        part.replace(path)
+        create(path, np.array([iteration, len(vector)], np.float64), vector)
 
 
 def _load(path: Path | None, start: Array) -> tuple[Array, int]:

@@ -15,11 +15,8 @@ from rdfaspider.linkgraph.varints import Array
 FAR = 0xFFFF  # not reached
 
 
-def reach(directions: tuple[Rows, ...], sources: Array, within: Array | None = None) -> Array:
-    """Return a mask of the pages that links of these directions lead to, the sources among them.
-
-    `within` is a mask of the pages that may be passed.
-    """
+def reach(directions: tuple[Rows, ...], sources: Array) -> Array:
+    """Return a mask of the pages that links of these directions lead to, the sources among them."""
     reached = np.zeros(directions[0].nodes, bool)
     reached[sources] = True
     todo = [reached.copy() for _ in directions]
@@ -31,7 +28,8 @@ def reach(directions: tuple[Rows, ...], sources: Array, within: Array | None = N
                     continue
                 wanted = mine[first:end].copy()
                 mine[first:end] = False
-                new = _new(rows.some(number, wanted), reached, within)
+                targets = rows.some(number, wanted)
+                new = targets[~reached[targets]]
                 reached[new] = True
                 for other in todo:
                     other[new] = True
@@ -52,14 +50,10 @@ def distances(rows: Rows, sources: Array) -> Array:
         for number in range(rows.pieces):
             first, end = rows.bounds(number)
             if level[first:end].any():
-                new = _new(rows.some(number, level[first:end]), reached, None)
+                targets = rows.some(number, level[first:end])
+                new = targets[~reached[targets]]
                 reached[new] = True
                 following[new] = True
         level = following
         distance += 1
     return far
-
-
-def _new(targets: Array, reached: Array, within: Array | None) -> Array:
-    targets = targets[~reached[targets]]
-    return targets if within is None else targets[within[targets]]

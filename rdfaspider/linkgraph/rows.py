@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from rdfaspider.linkgraph.edges import NOFOLLOW
+from rdfaspider.linkgraph.files import write
 from rdfaspider.linkgraph.varints import Array
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Rows:
                     sums = np.concatenate(([0], np.cumsum(kept)))
                     counts = np.diff(sums[np.concatenate(([0], np.cumsum(counts)))])
                 degrees[first : first + len(counts)] = counts
-                targets.tofile(file)
+                write(file, targets)
         return cls(path, degrees)
 
     def __iter__(self) -> Iterator[Piece]:

@@ -8,10 +8,12 @@ sorted there.
 from __future__ import annotations
 
 import shutil
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rdfaspider.linkgraph.files import write
 from rdfaspider.linkgraph.varints import Array
 
 if TYPE_CHECKING:
@@ -61,22 +63,25 @@ class Sorter:
         files = min(-(-total // _SORTED), _MOST_FILES) or 1
         cuts = np.searchsorted(ends, np.arange(1, files) * (total / files)) + 1
         self._starts = np.unique(np.concatenate(([0], cuts[cuts < self.pages])))
-        self._files = [(folder / str(number)).open("wb") for number in range(len(self._starts))]
+        self._stack = ExitStack()
+        self._files = [
+            self._stack.enter_context((folder / str(number)).open("wb"))
+            for number in range(len(self._starts))
+        ]
 
     def add(self, links: Array) -> None:
         if len(self._files) == 1:
-            links.tofile(self._files[0])
+            write(self._files[0], links)
             return
         which = np.searchsorted(self._starts, links >> _FIRST, "right") - 1
         order = np.argsort(which, kind="stable")
         ends = np.searchsorted(which[order], np.arange(len(self._files)), "right")
         for file, some in zip(self._files, np.split(links[order], ends[:-1]), strict=True):
-            some.tofile(file)
+            write(file, some)
 
     def rows(self) -> Iterator[tuple[Array, Array]]:
         """Yield the degrees of consecutive pages, and their links, sorted; then all is removed."""
-        for file in self._files:
-            file.close()
+        self.close()
         ends = [*self._starts[1:].tolist(), self.pages]
         for number, (start, end) in enumerate(zip(self._starts.tolist(), ends, strict=True)):
             path = self._folder / str(number)
@@ -90,3 +95,6 @@ class Sorter:
             firsts = (links >> _FIRST).astype(np.int64) - start
             yield np.bincount(firsts, minlength=end - start), links
         shutil.rmtree(self._folder)
+
+    def close(self) -> None:
+        self._stack.close()

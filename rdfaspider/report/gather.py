@@ -23,6 +23,7 @@ from rdfaspider.pages.analysis import open_analysis
 from rdfaspider.pages.table import PageRecord, join
 from rdfaspider.report import pages, triples
 from rdfaspider.report.sections.figures import MOST
+from rdfaspider.settings.places import shards_in
 from rdfaspider.stores import open_store
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Places:
     def in_directory(cls, name: str) -> Places:
         """Return the places of a crawl that uses the directories of the default settings."""
         jobdir = Path(name)
-        shards = sorted(map(str, jobdir.glob("frontier-*")))
+        shards = shards_in(jobdir)
         return cls(name, jobdir, shards or [str(jobdir / "frontier")], str(jobdir / "store"))
 
 

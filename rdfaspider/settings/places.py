@@ -6,6 +6,7 @@ Nothing is created here. `find_missing` is for commands that crawl; the others o
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy.settings import BaseSettings
+
+
+_SHARD = re.compile(r"frontier-[0-9]+")
 
 
 def jobdir_of(settings: BaseSettings) -> Path:
@@ -37,13 +41,22 @@ def frontiers_of(settings: BaseSettings) -> list[str]:
     if not is_shared(url):
         return [url]
     copy = jobdir_of(settings) / "frontier"
-    shards = sorted(map(str, copy.parent.glob("frontier-*")))
+    shards = shards_in(copy.parent)
     if is_replicated(url) and (copy.is_dir() or shards):
         return [str(copy)] if copy.is_dir() else shards
     raise ValueError(
         "This is read from the directories of a frontier, where its services run: name them with"
         " --frontier DIR, once for each shard."
     )
+
+
+def shards_in(jobdir: Path) -> list[str]:
+    """Return the directories of the shards in a directory, in order: frontier-1, frontier-2, ….
+
+    What a node keeps beside them while it makes a new copy (frontier-1.new) is none.
+    """
+    found = [path for path in jobdir.glob("frontier-*") if _SHARD.fullmatch(path.name)]
+    return [str(path) for path in sorted(found, key=lambda path: int(path.name[9:]))]
 
 
 def store_url(settings: BaseSettings) -> str:

@@ -79,6 +79,7 @@ class RdfaSpider(Spider):
         self.domain_hosts: DomainHosts | None = None
         # The pages of a site share most of their links.
         self._judged = lru_cache(16_384)(self._judge)
+        self._admitted = lru_cache(4_096)(self._admit)
         # Servers on this machine or network that the user named, as URLs.
         self._servers = set(_named(self.seeds.urls))
         self._trusts_memory = True
@@ -131,7 +132,7 @@ class RdfaSpider(Spider):
         except ForbiddenAddressError as error:
             self.logger.error("The seed %s will be denied: %s", url, error)
         if self.scope.grow(url):
-            self._judged.cache_clear()
+            self._judge_anew()
         return True
 
     @property
@@ -162,7 +163,7 @@ class RdfaSpider(Spider):
         self.scope.members.update(known["scope"])
         if self._trusts_memory:
             self._allow(known.get("servers", ()))
-        self._judged.cache_clear()
+        self._judge_anew()
 
     async def start(self) -> AsyncIterator[Any]:
         """Add the seeds to the frontier; subclasses may yield requests, to log in for example."""
@@ -226,7 +227,7 @@ class RdfaSpider(Spider):
         """
         is_seed = page.depth == 0
         if is_seed and page.hops and page.is_read and self.scope.grow(page.url):
-            self._judged.cache_clear()
+            self._judge_anew()
         may_leave = is_seed and page.reason == "redirect"
         # Sitemaps have another limit.
         most = self.max_links if page.is_read and self.max_links else len(page.links)
@@ -257,14 +258,17 @@ class RdfaSpider(Spider):
         return links, places
 
     def _beside(self, page: Page, outside: Counter[str]) -> Beside:
-        """Return what a page has beside the links to follow; `outside` counts those that are rejected."""
+        """Return what a page has beside the links to follow; `outside` counts those that are rejected.
+
+        These are not fetched, so their hosts do not count among those of a domain.
+        """
         beside: Beside = {}
         if page.reason == "sitemap":
             beside["unlinked"] = len(page.links)
             return beside
         nofollow = []
         most = self.max_links or len(page.nofollow)
-        for url, reason in map(self._judged, page.nofollow[:most]):
+        for url, reason in map(self._admitted, page.nofollow[:most]):
             if reason:
                 outside[host(url)] += 1
             else:
@@ -272,7 +276,7 @@ class RdfaSpider(Spider):
         if nofollow:
             beside["nofollow"] = nofollow
         if page.canonical:
-            url, reason = self._judged(page.canonical)
+            url, reason = self._admitted(page.canonical)
             if not reason and url != page.url:
                 beside["canonical"] = url
         if outside:
@@ -288,11 +292,20 @@ class RdfaSpider(Spider):
 
     def _judge(self, link: str) -> tuple[str, str]:
         """Return a link in the form to fetch, and an empty reason or why it is rejected."""
-        url, reason = self.filters.admit(link)
-        reason = reason or unfit_authority(url) or ("" if url in self.scope else "scope")
+        url, reason = self._admit(link)
         if not reason and self.domain_hosts is not None and self.scope.kind != "host":
             reason = "" if self.domain_hosts.admits(host(url)) else "domain_hosts"
         return url, reason
+
+    def _admit(self, link: str) -> tuple[str, str]:
+        """Return the same, whatever hosts the crawl visits already."""
+        url, reason = self.filters.admit(link)
+        return url, reason or unfit_authority(url) or ("" if url in self.scope else "scope")
+
+    def _judge_anew(self) -> None:
+        """Forget judgements, because the scope has grown."""
+        self._judged.cache_clear()
+        self._admitted.cache_clear()
 
     def _page(self, request: Request) -> Page:
         meta = meta_of(request)

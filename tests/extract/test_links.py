@@ -113,6 +113,21 @@ def test_the_canonical_form_is_one_of_the_links() -> None:
     assert extraction.canonical in extraction.links
 
 
+@pytest.mark.parametrize("first", ['<link rel=alternate hreflang=en href="/x">', '<a href="/x">'])
+def test_the_canonical_form_may_be_linked_before(first: str) -> None:
+    extraction = extract(f'{first}<link rel=canonical href="/x"><a href="/b">'.encode(), URL)
+    assert extraction.canonical == "http://site.example/x"
+    assert extraction.links == ["http://site.example/x", "http://site.example/b"]
+
+
+@pytest.mark.parametrize(
+    "link", ['rel=canonical href="http://["', 'rel="canonical nofollow" href=x']
+)
+def test_what_is_no_canonical_form(link: str) -> None:
+    page = f"<link {link}><link rel=canonical href=/right><link rel=canonical href=/wrong>"
+    assert extract(page.encode(), URL).canonical == "http://site.example/right"
+
+
 def test_media_are_counted() -> None:
     page = b"""<img src=a.png><img alt=none><video src=b.mp4><source src=c.webm></video>
     <audio><source src=d.ogg></audio><embed src=e.swf><script src=f.js></script><iframe src=g>"""

@@ -20,6 +20,7 @@ from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.schedule.queue import INBOX_PAGE
 from rdfaspider.frontier.sharding import shard_of
 from rdfaspider.frontier.tables.database import Database
 from rdfaspider.frontier.tables.edges import Edges
@@ -27,6 +28,8 @@ from rdfaspider.frontier.tables.inbox import Inbox
 from rdfaspider.frontier.tables.trie import DONE, Trie
 from rdfaspider.frontier.views.graph import CrawlGraph
 from rdfaspider.linkgraph.edges import KINDS, unpack
+from rdfaspider.pages.row import Row
+from rdfaspider.pages.row import pack as pack_row
 from rdfaspider.service.replica.journal import pack as pack_log
 from rdfaspider.service.replica.journal import unpack as unpack_log
 from rdfaspider.service.replica.logged import LoggedFrontier
@@ -117,9 +120,9 @@ def test_kinds(tmp_path: Path) -> None:
             "beyond": 1,
         }
         assert about["domains"] == {"elsewhere.test": 2, "b.test": 1}
-        node, links = crawl.find("http://a.test/0")
-        assert node is not None and links is not None
-        assert (crawl.graph.media[node], crawl.graph.outside[node]) == (300, 4)
+        links = crawl.find("http://a.test/0")[1]
+        assert links is not None
+        assert (links.media, links.outside) == (300, {"elsewhere.test": 2, "b.test": 1})
         assert crawl.find("http://a.test/4")[1] is None
 
 
@@ -221,6 +224,20 @@ def test_a_hostile_page_fills_no_disk(tmp_path: Path) -> None:
     assert 500_000 < len(value) < 530_000
 
 
+def test_hostile_pages_fill_no_memory(tmp_path: Path) -> None:
+    """One link each, and as many that are not to be followed as are kept of a page."""
+    long = "x" * 1000
+    beside = {"nofollow": [f"http://a.test/n{number}{long}" for number in range(300)]}
+    with opened(tmp_path) as frontier:
+        frontier.put([f"http://a.test/{number}" for number in range(60)])
+        held = 0
+        for number in range(60):
+            finish(frontier, f"http://a.test/{number}", "http://a.test/", beside=beside)
+            entries = frontier._sieve.inbox.entries
+            held = max(held, sum(len(entry.beside or b"") for entry in entries))
+    assert 1_000_000 < held < 64 * INBOX_PAGE + 300_000
+
+
 def test_links_between_shards(tmp_path: Path) -> None:
     """A page of one shard that links to a page of the other has it by its key until the graph is built."""
     urls = [f"http://h{number}.test/" for number in range(20)]
@@ -240,6 +257,34 @@ def test_links_between_shards(tmp_path: Path) -> None:
         shard.close()
     assert set(homes.values()) == {0, 1}
     assert graph_of(*paths) == expected
+    one, other = (str(path / "frontier") for path in paths)
+    with CrawlGraph([other, one], paths[0] / "graph") as crawl:
+        assert sorted(crawl.names(np.arange(20))) == sorted(urls)
+        assert not crawl.missing
+    for path, home, missing in ((one, 0, [2]), (other, 1, [1])):
+        with CrawlGraph([path], paths[0] / "graph", is_kept=True) as crawl:
+            its = sorted(url for url in urls if homes[url] == home)
+            assert sorted(crawl.names(np.arange(crawl.graph.nodes))) == its
+            assert crawl.missing == missing
+    assert graph_of(*paths[::-1]) == expected
+
+
+def test_shards_in_another_order_are_the_same_graph(tmp_path: Path) -> None:
+    paths = []
+    for number in range(2):
+        with opened(tmp_path / str(number), shard=(number, 2)) as frontier:
+            urls = (f"http://h{each}.test/" for each in range(99))
+            (url, *_) = [url for url in urls if shard_of(url, 2) == number]
+            frontier.put([url])
+        paths.append(str(tmp_path / str(number) / "frontier"))
+    names = []
+    for some in (paths, paths[::-1]):
+        told: list[str] = []
+        with CrawlGraph(some, tmp_path / "graph", tell=told.append) as crawl:
+            names.append(crawl.names(np.arange(2)))
+        assert bool(told) is (some == paths), "it is built once"
+    assert names[0] == names[1]
+    assert len(set(names[0])) == 2
 
 
 def test_a_standby_has_the_graph_of_its_leader(tmp_path: Path) -> None:
@@ -299,7 +344,8 @@ def test_ranks_are_computed_once_for_a_graph(tmp_path: Path) -> None:
     """And again when the crawl has gone on."""
     with opened(tmp_path) as frontier:
         frontier.put(["http://a.test/"])
-        finish(frontier, "http://a.test/", "http://a.test/1")
+        finish(frontier, "http://a.test/", "http://a.test/1", "http://a.test/2")
+        finish(frontier, "http://a.test/2", "http://a.test/1")
     told: list[str] = []
     for expected in (True, False):
         told.clear()
@@ -308,12 +354,45 @@ def test_ranks_are_computed_once_for_a_graph(tmp_path: Path) -> None:
         ) as crawl:
             assert crawl.ranks().pagerank.sum() == pytest.approx(1.0)
         assert any(text.startswith("PageRank") for text in told) is expected
-        assert not list((tmp_path / "graph").glob("*.rows"))
+        left = [
+            path for path in (tmp_path / "graph").iterdir() if path.suffix in (".rows", ".saved")
+        ]
+        assert not left
     with opened(tmp_path) as frontier:
-        finish(frontier, "http://a.test/1", "http://a.test/", "http://a.test/2")
+        finish(frontier, "http://a.test/1", "http://a.test/", "http://a.test/3")
     with CrawlGraph([str(tmp_path / "frontier")], tmp_path / "graph") as crawl:
         assert crawl.known_ranks() is None
-        assert len(crawl.ranks().pagerank) == 3
+        assert len(crawl.ranks().pagerank) == 4
+
+
+def test_links_that_leave_the_inbox_come_into_the_graph(tmp_path: Path) -> None:
+    """Though no page has ended since the graph was built, and no URL was new."""
+    with opened(tmp_path) as frontier:
+        frontier.put(["http://a.test/", "http://b.test/"])
+        finish(frontier, "http://a.test/", "http://b.test/")
+        finish(frontier, "http://b.test/", "http://a.test/")
+        assert not graph_of(tmp_path), "they are in the inbox"
+        frontier.counts()
+    both = {("http://a.test/", "http://b.test/"), ("http://b.test/", "http://a.test/")}
+    assert graph_of(tmp_path).keys() == both
+
+
+def test_links_of_copies_are_kept_though_they_are_not_followed(tmp_path: Path) -> None:
+    same = pack_row(Row(reason="page"), b"x" * 20)
+    with opened(tmp_path, follows_copies=False) as frontier:
+        frontier.put(["http://a.test/", "http://a.test/copy", "http://a.test/1"])
+        finish(frontier, "http://a.test/", "http://a.test/1", row=same)
+        links = ("http://a.test/1", "http://a.test/2")
+        finish(frontier, "http://a.test/copy", *links, row=same, beside={"media": 3})
+        assert frontier.counts().rejected == {"copies": 2}
+        assert not frontier.knows("http://a.test/2")
+    assert graph_of(tmp_path) == {
+        ("http://a.test/", "http://a.test/1"): "follow",
+        ("http://a.test/copy", "http://a.test/1"): "follow",
+    }
+    with CrawlGraph([str(tmp_path / "frontier")], tmp_path / "graph") as crawl:
+        about = crawl.graph.about
+        assert (about["pages"], about["media"], about["beyond"]) == (2, 3, 1)
 
 
 # --- kills ---

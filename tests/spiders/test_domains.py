@@ -4,7 +4,11 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrapy.utils.test import get_crawler
+
+from rdfaspider.items import Page
 from rdfaspider.spiders.domains import DomainHosts
+from rdfaspider.spiders.rdfa import RdfaSpider
 from tests.hostile import OK, addresses, crawl, name_of, serving, with_robots
 
 if TYPE_CHECKING:
@@ -41,6 +45,18 @@ def test_domains_that_were_not_seen_for_long_are_forgotten() -> None:
     assert not domains.admits("b.one.com")
     assert domains.admits("b.two.com"), "it begins anew"
     assert len(domains._hosts) == 2
+
+
+def test_hosts_that_only_the_link_graph_knows_take_no_place() -> None:
+    spider = RdfaSpider(seeds="http://seed.test/", scope="all")
+    spider.crawler = get_crawler(RdfaSpider)
+    spider.keeps_graph, spider.domain_hosts = True, DomainHosts(most=1)
+    nofollow = ["http://ads.example.com/", "http://more.example.com/"]
+    page = Page("http://seed.test/", 0, nofollow=nofollow, canonical="http://old.example.com/")
+    assert spider.follow(page) == ([], [])
+    assert page.beside == {"nofollow": nofollow, "canonical": "http://old.example.com/"}
+    page = Page("http://seed.test/2", 0, links=["http://www.example.com/", nofollow[0]])
+    assert spider.follow(page) == (["http://www.example.com/"], [0])
 
 
 def test_a_domain_with_any_number_of_hosts_gets_no_more_than_its_share(tmp_path: Path) -> None:

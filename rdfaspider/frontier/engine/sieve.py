@@ -196,14 +196,18 @@ class Sieve:
     def _without_copies(self, batch: WriteBatch, entries: list[Entry]) -> list[Entry]:
         """Mark pages that are copies; return the entries without their links, unless these are followed.
 
-        The digest of a page comes in the same batch as its links, and leaves in the same.
+        The digest of a page comes in the same batch as its links, and leaves in the same. The link graph has
+        the links of copies too.
         """
         copies = self.copies.look_up(batch)
         self._counters.copies += len(copies)
         if self._follows_copies or not copies:
             return entries
-        left_out = sum(len(entry.keys) for entry in entries if entry.referrer in copies)
-        self._counters.reject("copies", left_out)
+        for entry in entries:
+            if (page := entry.referrer) is not None and page in copies:
+                self._counters.reject("copies", len(entry.keys))
+                if self._edges is not None and entry.beside is not None:
+                    self._edges.add(batch, page, entry.keys, entry.hops, entry.beside)
         return [entry for entry in entries if entry.referrer not in copies]
 
     def _findings(self, entries: list[Entry]) -> dict[bytes, int]:

@@ -171,6 +171,11 @@ class Database:
                 " version that began it, or begin a new one with -s JOBDIR=DIRECTORY."
             )
 
+    @property
+    def sequence(self) -> int:
+        """Return a number that grows with each write."""
+        return self._database.latest_sequence_number()
+
     def batch(self) -> WriteBatch:
         return WriteBatch(raw_mode=True)
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.database import Database
 
 
+# Bytes beside the links of a page that count as a link: about what one takes.
+_BYTES = 64
 # No key is empty.
 _BREAK = b"\n\n"
 
@@ -48,8 +50,8 @@ class Entry(NamedTuple):
 
 
 class Inbox:
-    """The inbox. `entries` mirrors the disk; its size is bounded because a full inbox is emptied. `floor`
-    is the smallest depth of an entry, 256 if there is none."""
+    """The inbox. `entries` mirrors the disk; it is bounded because a full inbox is emptied: `size` counts
+    links, and what is beside them. `floor` is the smallest depth of an entry, 256 if there is none."""
 
     def __init__(self, database: Database) -> None:
         self._family = database.inbox
@@ -95,7 +97,7 @@ class Inbox:
 
     def _remember(self, entry: Entry) -> None:
         self.entries.append(entry)
-        self.size += len(entry.keys)
+        self.size += len(entry.keys) + len(entry.beside or b"") // _BYTES
         self.floor = min(self.floor, entry.depth)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from rdfaspider.frontier.views.links import LinkReader
 from rdfaspider.linkgraph.compact import Compaction
+from rdfaspider.linkgraph.files import create
 from rdfaspider.linkgraph.graph import Graph, read_about
 from rdfaspider.linkgraph.hosts import HostLinks, host_links, host_rank, host_sums
 from rdfaspider.linkgraph.ranks import Power, hits, pagerank
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from rdfaspider.frontier.sharding import Shard
     from rdfaspider.linkgraph.edges import Links
     from rdfaspider.linkgraph.varints import Array
 
@@ -36,7 +38,8 @@ class Ranks(NamedTuple):
 class CrawlGraph:
     """The graph of the frontiers in some directories, the shards of one crawl.
 
-    `folder` has the graph; it is built again if the crawl has gone on since, unless it `is_kept`.
+    `folder` has the graph; it is built again if the crawl has gone on since, unless it `is_kept`. `missing`
+    are the shards that are not given, counted from 1.
     """
 
     def __init__(
@@ -50,13 +53,17 @@ class CrawlGraph:
         self._tell = tell
         self._stack = ExitStack()
         try:
+            readers = [self._stack.enter_context(LinkReader(path)) for path in paths]
+            self._readers = sorted(readers, key=lambda reader: reader.shard)
+            self.missing = _missing([reader.shard for reader in readers])
             self._lock(folder)
-            self._readers = [self._stack.enter_context(LinkReader(path)) for path in paths]
             self.is_running = any(reader.is_running for reader in self._readers)
             stamp = [reader.stamp for reader in self._readers]
-            about = read_about(folder)
-            self.is_old = about is not None and about.get("stamp") != stamp
-            if about is None or (self.is_old and not is_kept):
+            known = (read_about(folder) or {}).get("stamp", [])
+            self.is_old = known != stamp
+            # The names of pages are read from the shards that the graph was built from.
+            is_of_these = [shard for shard, *_ in known] == [shard for shard, _ in stamp]
+            if self.is_old and not (is_kept and is_of_these):
                 Compaction(self._readers, folder, tell).run(stamp=stamp)
                 self.is_old = False
             self.graph = self._stack.enter_context(Graph(folder))
@@ -72,6 +79,10 @@ class CrawlGraph:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ValueError(f"Another command uses {folder}: wait until it ends.") from None
+
+    def has_arriving(self) -> bool:
+        """Return whether links are in an inbox, and come into the graph later."""
+        return any(reader.has_arriving() for reader in self._readers)
 
     # --- pages ---
 
@@ -118,6 +129,8 @@ class CrawlGraph:
         hubs, authorities = hits(inward, outward, self._power("HITS"))
         self._keep("hubs", hubs)
         self._keep("authorities", authorities)
+        for name in ("PageRank", "HITS"):
+            self._saved(name).unlink(missing_ok=True)
         return Ranks(rank, hubs, authorities)
 
     def known_ranks(self) -> Ranks | None:
@@ -132,9 +145,7 @@ class CrawlGraph:
         return None
 
     def _keep(self, name: str, vector: Array) -> None:
-        part = self.graph.folder / f"{name}.part"
-        vector.tofile(part)
-        part.replace(self.graph.folder / f"{name}.f64")
+        create(self.graph.folder / f"{name}.f64", vector)
 
     def _power(self, name: str) -> Power:
         """Return the terms of an iteration, which is told and saved as it goes."""
@@ -142,7 +153,10 @@ class CrawlGraph:
         def tell(iteration: int, change: float) -> None:
             self._tell(f"{name}, iteration {iteration}: changes by {change:.1e} …")
 
-        return Power(saved=self.graph.folder / f"{name}.saved", tell=tell)
+        return Power(saved=self._saved(name), tell=tell)
+
+    def _saved(self, name: str) -> Path:
+        return self.graph.folder / f"{name}.saved"
 
     def structure(self) -> Structure:
         outward, inward = self.rows
@@ -176,6 +190,12 @@ class CrawlGraph:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _missing(shards: list[Shard]) -> list[int]:
+    """Return which shards of a crawl are not among these, counted from 1."""
+    total = max((shard.total for shard in shards), default=0)
+    return sorted({*range(1, total + 1)} - {shard.number + 1 for shard in shards})
 
 
 def _summed(places: Array, counts: Array, size: int) -> Array:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Self
 from rdfaspider import rocksdb
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.engine.counters import Counters
+from rdfaspider.frontier.engine.terms import shard_begun
 from rdfaspider.frontier.tables.database import Database, explain
 from rdfaspider.frontier.tables.edges import Edges
+from rdfaspider.frontier.tables.inbox import Inbox
 from rdfaspider.frontier.tables.trie import Trie, depth_of, number_of, state_of
 from rdfaspider.urls.keys import to_key, to_url
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 class LinkReader:
     """Reads the links of a local frontier, running or not, without changing it.
 
-    `size` is greater than all numbers. `stamp` changes whenever a page ends or a URL is taken in, and
+    `size` is greater than all numbers. `stamp` has the name of its `shard`, and changes with each write.
     `is_running` says whether a crawl may write meanwhile.
     """
 
@@ -31,10 +33,14 @@ class LinkReader:
         self._database = Database(self._path, read_only=True)
         self._trie = Trie(self._database)
         self._edges = Edges(self._database)
-        counters = Counters(self._database)
-        self.size = counters.next_number
-        self.stamp = [counters.next_number, counters.done, counters.failed, counters.denied]
+        self.size = Counters(self._database).next_number
+        self.shard = shard_begun(self._database)
+        self.stamp = [str(self.shard), self._database.sequence]
         self.is_running = not rocksdb.is_sealed(self._path) and rocksdb.is_in_use(self._path)
+
+    def has_arriving(self) -> bool:
+        """Return whether links for the graph are still in the inbox."""
+        return any(entry.beside is not None for entry in Inbox(self._database).entries)
 
     def urls(self) -> Iterator[tuple[bytes, int, int, int]]:
         """Yield key, number, state and depth of all URLs, in the order of keys."""
