@@ -184,7 +184,7 @@ def test_the_page_of_a_server_has_links_of_all_kinds(
         ("/back", "/next", "follow"),
     }
     summary = scrapy("graph").stdout
-    assert "1 links out of the crawl, 1 to URLs beyond its limits, 2 embedded media" in summary
+    assert "1 link out of the crawl, 1 to URLs beyond its limits, 2 embedded media" in summary
     assert "elsewhere.test" in summary
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _FORMATS = ("edges", "nquads", "ascii", "names", "parquet", "graphml")
 _ENDINGS = {".tsv": "edges", ".nq": "nquads", ".graph-txt": "ascii", ".txt": "names"}
 _ENDINGS |= {".parquet": "parquet", ".graphml": "graphml"}
+_NONE = "No page has its links on record: they are kept of pages fetched with LINKGRAPH=1."
+_NONE_YET = (
+    "The graph has no links yet: they are in the crawl's inbox, and come in while it goes on."
+)
 _PACKED = (".gz", ".bz2", ".zst")
 
 
@@ -87,10 +91,7 @@ def _warn(crawl: CrawlGraph) -> None:
     elif crawl.is_running:
         print("The crawl is running: this is its graph as of now.", file=sys.stderr)
     if not crawl.graph.about.get("pages"):
-        print(
-            "No page has its links on record: they are kept of pages fetched with LINKGRAPH=1.",
-            file=sys.stderr,
-        )
+        print(_NONE_YET if crawl.has_arriving() else _NONE, file=sys.stderr)
 
 
 def _lines(crawl: CrawlGraph, args: list[str], opts: argparse.Namespace) -> Iterable[str]:

@@ -48,7 +48,7 @@ def test_the_sum(scrapy: Scrapy) -> None:
     done = scrapy("graph")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0] == "3 URLs on 2 hosts, 3 pages of them with links"
+    assert lines[0] == "3 URLs on 2 hosts, links on record of 3 pages"
     assert lines[1] == "6 links: 5 follow, 1 nofollow"  # that of A is a link to follow too
     assert lines[2] == "3 links out of the crawl, 0 to URLs beyond its limits, 4 embedded media"
     assert "        2  w3.org" in lines
@@ -108,10 +108,26 @@ def test_exports(scrapy: Scrapy, tmp_path: Path) -> None:
     assert (tmp_path / "g.graph-txt").read_text() == "3\n1 2\n0 2\n0 1\n"
 
 
-def test_a_running_crawl_is_read_as_of_now(frontier: LocalFrontier, scrapy: Scrapy) -> None:
+def test_a_running_crawl_is_read_as_of_now(
+    frontier: LocalFrontier, scrapy: Scrapy, tmp_path: Path
+) -> None:
+    running = "The crawl is running: this is its graph as of now."
+    early = LocalFrontier(str(tmp_path / "early" / "frontier"), politeness=Politeness(delay=0.0))
+    early.put([A])
+    taken = early.take(0.0)
+    assert taken is not None
+    early.finish(taken, "done", 0.0, [B])
+    done = scrapy("graph", JOBDIR="early")
+    assert done.stderr.splitlines() == [
+        running,
+        "The graph has no links yet: they are in the crawl's inbox, and come in while it goes on.",
+    ]
+    early.close()
+    done = scrapy("graph", "structure", JOBDIR="early")
+    assert "strong components  2, the largest with 1 URL\n" in done.stdout
     frontier.counts()  # what is still in the inbox is not in the graph yet
     done = scrapy("graph")
-    assert done.stderr == "The crawl is running: this is its graph as of now.\n"
+    assert done.stderr == f"{running}\n"
     assert "6 links: 5 follow, 1 nofollow" in done.stdout
     frontier.put(["http://new.test/"])
     taken = frontier.take(0.0)
@@ -188,7 +204,7 @@ def test_pages_of_before_have_no_links(scrapy: Scrapy, tmp_path: Path) -> None:
         frontier.finish(taken, "done", 0.0, [B])
     done = scrapy("graph")
     assert "No page has its links on record" in done.stderr
-    assert "2 URLs on 1 host, 0 pages of them with links" in done.stdout
+    assert "2 URLs on 1 host, links on record of 0 pages" in done.stdout
     assert "no links on record" in scrapy("graph", A).stdout
     assert scrapy("graph", "structure").returncode == 0
 

@@ -80,6 +80,10 @@ class CrawlGraph:
         except BlockingIOError:
             raise ValueError(f"Another command uses {folder}: wait until it ends.") from None
 
+    def has_arriving(self) -> bool:
+        """Return whether links are in an inbox, and come into the graph later."""
+        return any(reader.has_arriving() for reader in self._readers)
+
     # --- pages ---
 
     def find(self, url: str) -> tuple[int | None, Links | None]:

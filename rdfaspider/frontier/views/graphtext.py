@@ -23,16 +23,15 @@ if TYPE_CHECKING:
 def summary_lines(crawl: CrawlGraph, most: int) -> Iterator[str]:
     """Yield how many pages and links there are."""
     about = crawl.graph.about
-    pages = about.get("pages", 0)
     yield (
         f"{plural(about['nodes'], 'URL')} on {plural(len(crawl.graph.hosts), 'host')},"
-        f" {plural(pages, 'page')} of them with links"
+        f" links on record of {plural(about.get('pages', 0), 'page')}"
     )
     kinds = ", ".join(f"{about.get(kind, 0):,} {kind}" for kind in KINDS[::-1] if about.get(kind))
     yield f"{plural(about['links'], 'link')}{': ' + kinds if kinds else ''}"
     yield (
-        f"{about.get('outside', 0):,} links out of the crawl, {about.get('beyond', 0):,} to URLs beyond its"
-        f" limits, {about.get('media', 0):,} embedded media"
+        f"{plural(about.get('outside', 0), 'link')} out of the crawl,"
+        f" {about.get('beyond', 0):,} to URLs beyond its limits, {about.get('media', 0):,} embedded media"
     )
     size = crawl.graph.outward.size + crawl.graph.inward.size
     if about["links"]:
@@ -53,7 +52,10 @@ def page_lines(crawl: CrawlGraph, url: str, most: int) -> Iterator[str]:
     graph = crawl.graph
     yield f"  state      {COUNTED[int(graph.states[node])]}, depth {graph.depths[node]}"
     if links is None:
-        yield "  no links on record: it is not done, or was fetched without LINKGRAPH"
+        yield (
+            "  no links on record: it is not done, they are in the inbox, or it was fetched without"
+            " LINKGRAPH"
+        )
     else:
         yield f"  outside    {_counted(links.outside, most) or 'none'}"
         yield f"  media      {links.media:,}"
@@ -118,11 +120,11 @@ def structure_lines(crawl: CrawlGraph) -> Iterator[str]:
     """Yield components, the bow tie, degrees and distances."""
     found = crawl.structure()
     total = crawl.graph.nodes or 1
-    yield f"weak components    {found.weak:,}, the largest with {found.largest_weak:,} URLs"
+    yield f"weak components    {found.weak:,}, the largest with {plural(found.largest_weak, 'URL')}"
     if found.strong is None:
         yield "strong components  not counted: too many links outside the largest"
     elif found.tie is not None:
-        yield f"strong components  {found.strong:,}, the largest with {found.tie.core:,} URLs"
+        yield f"strong components  {found.strong:,}, the largest with {plural(found.tie.core, 'URL')}"
     if found.tie is not None:
         names = ("core", "into it", "out of it", "tendrils", "disconnected")
         parts = zip(names, found.tie, strict=True)
@@ -140,7 +142,7 @@ def _degrees(degrees: Degrees) -> str:
     text = f"at most {degrees.most:,}, {degrees.mean:.1f} on average"
     if law is not None:
         text += (
-            f", from {law.start:,} on like a power of -{law.exponent:.2f} ({law.pages:,} URLs, distance"
-            f" {law.distance:.3f})"
+            f", from {law.start:,} on like a power of -{law.exponent:.2f}"
+            f" ({plural(law.pages, 'URL')}, distance {law.distance:.3f})"
         )
     return text

@@ -11,6 +11,7 @@ from rdfaspider.frontier.engine.counters import Counters
 from rdfaspider.frontier.engine.terms import shard_begun
 from rdfaspider.frontier.tables.database import Database, explain
 from rdfaspider.frontier.tables.edges import Edges
+from rdfaspider.frontier.tables.inbox import Inbox
 from rdfaspider.frontier.tables.trie import Trie, depth_of, number_of, state_of
 from rdfaspider.urls.keys import to_key, to_url
 
@@ -36,6 +37,10 @@ class LinkReader:
         self.shard = shard_begun(self._database)
         self.stamp = [str(self.shard), self._database.sequence]
         self.is_running = not rocksdb.is_sealed(self._path) and rocksdb.is_in_use(self._path)
+
+    def has_arriving(self) -> bool:
+        """Return whether links for the graph are still in the inbox."""
+        return any(entry.beside is not None for entry in Inbox(self._database).entries)
 
     def urls(self) -> Iterator[tuple[bytes, int, int, int]]:
         """Yield key, number, state and depth of all URLs, in the order of keys."""
