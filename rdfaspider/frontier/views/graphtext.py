@@ -30,8 +30,8 @@ def summary_lines(crawl: CrawlGraph, most: int) -> Iterator[str]:
     kinds = ", ".join(f"{about.get(kind, 0):,} {kind}" for kind in KINDS[::-1] if about.get(kind))
     yield f"{plural(about['links'], 'link')}{': ' + kinds if kinds else ''}"
     yield (
-        f"{plural(about.get('outside', 0), 'link')} out of the crawl, {about.get('beyond', 0):,} to URLs beyond its"
-        f" limits, {about.get('media', 0):,} embedded media"
+        f"{plural(about.get('outside', 0), 'link')} out of the crawl,"
+        f" {about.get('beyond', 0):,} to URLs beyond its limits, {about.get('media', 0):,} embedded media"
     )
     size = crawl.graph.outward.size + crawl.graph.inward.size
     if about["links"]:
@@ -52,7 +52,10 @@ def page_lines(crawl: CrawlGraph, url: str, most: int) -> Iterator[str]:
     graph = crawl.graph
     yield f"  state      {COUNTED[int(graph.states[node])]}, depth {graph.depths[node]}"
     if links is None:
-        yield "  no links on record: it is not done, they are in the inbox, or it was fetched without LINKGRAPH"
+        yield (
+            "  no links on record: it is not done, they are in the inbox, or it was fetched without"
+            " LINKGRAPH"
+        )
     else:
         yield f"  outside    {_counted(links.outside, most) or 'none'}"
         yield f"  media      {links.media:,}"
@@ -139,7 +142,7 @@ def _degrees(degrees: Degrees) -> str:
     text = f"at most {degrees.most:,}, {degrees.mean:.1f} on average"
     if law is not None:
         text += (
-            f", from {law.start:,} on like a power of -{law.exponent:.2f} ({plural(law.pages, 'URL')}, distance"
-            f" {law.distance:.3f})"
+            f", from {law.start:,} on like a power of -{law.exponent:.2f}"
+            f" ({plural(law.pages, 'URL')}, distance {law.distance:.3f})"
         )
     return text
