@@ -51,6 +51,8 @@ class Packed(NamedTuple):
 class ArchiveError(OSError):
     """The archive cannot be written; the only argument says so in a sentence."""
 
+    finish_reason = "archive_error"
+
 
 class Archive:
     """The archive in a directory; any number of processes may write to it.

@@ -17,7 +17,7 @@ from rdfaspider.archive.records import written
 from rdfaspider.terminal import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from rdfaspider.archive.captures import Capture
@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 _END = b"\r\n\r\n"
 
 
-def check(archive: Path, counts: Counter[str]) -> Iterator[str]:
+def check(
+    archive: Path, counts: Counter[str], show: Callable[[], None] = lambda: None
+) -> Iterator[str]:
     """Yield a sentence for each fault, and count files, records and captures meanwhile.
+
+    `show` is called for each record.
 
     Files that are being written are left out, and so are their captures.
     """
@@ -38,6 +42,7 @@ def check(archive: Path, counts: Counter[str]) -> Iterator[str]:
         payload = _Payload()
         for member, capture in scan(path, path.name, feed=payload.feed):
             counts["records"] += 1
+            show()
             end = member.offset + member.length
             if payload.end():
                 place = f"in {path.name} at {member.offset:,}"

@@ -33,7 +33,9 @@ def faults(archive: Path) -> list[str]:
 
 def test_all_is_counted(archive: Path) -> None:
     counts: Counter[str] = Counter()
-    assert [*check(archive, counts)] == []
+    seen = []
+    assert [*check(archive, counts, lambda: seen.append(counts["records"]))] == []
+    assert seen == [*range(1, counts["records"] + 1)]
     assert counts["captures"] == 40 and counts["records"] == 120 + counts["files"]
 
 
