@@ -235,6 +235,33 @@ def test_a_handler_that_does_not_tell_is_refused(
     assert done.returncode and "ARCHIVE needs the download handler" in done.stderr
 
 
+def test_a_full_archive_is_named_when_it_stops_the_crawl(
+    server: str, tmp_path: Path, scrapy: Scrapy
+) -> None:
+    (tmp_path / "narrow.py").write_text(NARROW)
+    pipelines = {"ITEM_PIPELINES": '{"narrow.Narrow": 1}'}
+    settings = {"POLITENESS_OFF_FOR_OWN_SERVERS": 1, "EXTRACT_PROCESSES": 0, "ARCHIVE": 1}
+    done = scrapy("crawl", "rdfa", "-a", f"seeds={server}", **settings, **pipelines)
+    assert "The archive crawl/archive cannot be written: No space left on device." in done.stderr
+    assert "stopped by its archive" in done.stderr and "Traceback" not in done.stderr
+
+
+NARROW = """
+import errno, os
+from rdfaspider.archive import warcfile
+
+class Narrow:
+    \"\"\"Makes the disk full for the archive, and for nothing else.\"\"\"
+    def open_spider(self):
+        def append(self, data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        warcfile.WarcFile.append = append
+
+    def process_item(self, item):
+        return item
+"""
+
+
 def test_an_archive_that_cannot_be_written_stops_the_crawl(
     scrapy: Scrapy, server: str, tmp_path: Path
 ) -> None:

@@ -51,6 +51,8 @@ class Packed(NamedTuple):
 class ArchiveError(OSError):
     """The archive cannot be written; the only argument says so in a sentence."""
 
+    finish_reason = "archive_error"
+
 
 class Archive:
     """The archive in a directory; any number of processes may write to it.
@@ -185,7 +187,7 @@ class Archive:
         for capture in captures_in(self.directory):
             name = capture.filename
             if name not in there:
-                there[name] = Path(name).name == name and path_of(self.directory, name).exists()
+                there[name] = self._has(name)
             if capture.status != "200" or capture.mime == REVISIT or not there[name]:
                 continue
             if capture.length >= _WORTH:
@@ -193,6 +195,12 @@ class Archive:
                 if len(known) >= _KNOWN:
                     break
         return known
+
+    def _has(self, name: str) -> bool:
+        try:
+            return path_of(self.directory, name).exists()
+        except ValueError:  # it would be elsewhere
+            return False
 
     def _opened(self) -> tuple[WarcFile, Journal]:
         if self._file is None or self._journal is None:

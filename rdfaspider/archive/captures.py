@@ -51,15 +51,18 @@ class Capture(NamedTuple):
         try:
             _, date, text = line.decode().split(" ", 2)
             fields = json.loads(text)
+            url, filename = fields["url"], fields["filename"]
+            if not (date.isdecimal() and isinstance(url, str) and isinstance(filename, str)):
+                raise ValueError(text)
             return cls(
-                fields["url"],
+                url,
                 date,
                 fields.get("mime", ""),
                 fields.get("status", ""),
                 fields.get("digest", ""),
                 int(fields["length"]),
                 int(fields["offset"]),
-                fields["filename"],
+                filename,
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"This is no line of an index: {line[:80]!r}.") from error

@@ -14,9 +14,10 @@ from rdfaspider.archive.index import captures_in
 from rdfaspider.archive.members import HEAD
 from rdfaspider.archive.reader import files_of, parse, path_of, scan
 from rdfaspider.archive.records import written
+from rdfaspider.terminal import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from rdfaspider.archive.captures import Capture
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
 _END = b"\r\n\r\n"
 
 
-def check(archive: Path, counts: Counter[str]) -> Iterator[str]:
+def check(
+    archive: Path, counts: Counter[str], show: Callable[[], None] = lambda: None
+) -> Iterator[str]:
     """Yield a sentence for each fault, and count files, records and captures meanwhile.
+
+    `show` is called for each record.
 
     Files that are being written are left out, and so are their captures.
     """
@@ -37,6 +42,7 @@ def check(archive: Path, counts: Counter[str]) -> Iterator[str]:
         payload = _Payload()
         for member, capture in scan(path, path.name, feed=payload.feed):
             counts["records"] += 1
+            show()
             end = member.offset + member.length
             if payload.end():
                 place = f"in {path.name} at {member.offset:,}"
@@ -46,7 +52,7 @@ def check(archive: Path, counts: Counter[str]) -> Iterator[str]:
                 sums[path.name] += _hash(capture)
         if end < (size := path.stat().st_size):
             yield f"{path.name} is damaged: {size - end:,} bytes from {end:,} on are no record."
-    yield from _compare(archive, sums)
+    yield from _compare(archive, sums, counts)
 
 
 class _Payload:
@@ -100,13 +106,15 @@ def _hash(capture: Capture) -> int:
     return hash((capture.offset, capture.url, capture.digest))
 
 
-def _compare(archive: Path, sums: dict[str, int]) -> Iterator[str]:
+def _compare(archive: Path, sums: dict[str, int], counts: Counter[str]) -> Iterator[str]:
     """Yield a sentence for each capture that the index and the files do not both have."""
-    for capture in captures_in(archive):
+    for capture in captures_in(archive, counts=counts):
         if capture.filename in sums:
             sums[capture.filename] -= _hash(capture)
         elif not path_of(archive, capture.filename).exists():
             yield f"The index leads {capture.url} to {capture.filename}, which is not there."
+    if bad := counts["unreadable"]:
+        yield f"{plural(bad, 'line')} of the index cannot be read."
     for name in sorted(name for name, rest in sums.items() if rest):
         yield from _compare_file(archive, name)
 

@@ -20,6 +20,7 @@ from rdfaspider.archive.keys import key_of
 from rdfaspider.archive.segments import find, merge, write_segment
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Iterator
 
 # Captures of a journal: a look-up reads it in some milliseconds.
@@ -114,12 +115,22 @@ def look_up(archive: Path, url: str, date: str = "") -> list[Capture]:
     return captures
 
 
-def captures_in(archive: Path, prefix: bytes = b"") -> Iterator[Capture]:
-    """Yield all captures whose lines begin so, in order.
+def captures_in(
+    archive: Path, prefix: bytes = b"", counts: Counter[str] | None = None
+) -> Iterator[Capture]:
+    """Yield all captures whose lines begin so, in order; lines that are none are counted as "unreadable".
 
     The journals are read first: what moves from there to a segment meanwhile is found twice, and counts once.
     """
-    directory = index_of(archive)
+    for line in _lines_in(index_of(archive), prefix):
+        try:
+            yield Capture.of_line(line)
+        except ValueError:
+            if counts is not None:
+                counts["unreadable"] += 1
+
+
+def _lines_in(directory: Path, prefix: bytes) -> Iterator[bytes]:
     recent: set[bytes] = set()
     for path in _journals(directory):
         with suppress(FileNotFoundError):
@@ -127,12 +138,11 @@ def captures_in(archive: Path, prefix: bytes = b"") -> Iterator[Capture]:
     waiting = sorted(recent, reverse=True)
     for line in find(directory, prefix):
         while waiting and waiting[-1] < line:
-            yield Capture.of_line(waiting.pop())
+            yield waiting.pop()
         if waiting and waiting[-1] == line:
             waiting.pop()
-        yield Capture.of_line(line)
-    for line in reversed(waiting):
-        yield Capture.of_line(line)
+        yield line
+    yield from reversed(waiting)
 
 
 def _journals(directory: Path, warc: str = "") -> list[Path]:

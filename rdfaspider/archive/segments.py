@@ -20,7 +20,7 @@ from uuid import uuid4
 from rdfaspider.archive.locks import create_locked, remove_left
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -85,7 +85,7 @@ def find(directory: Path, prefix: bytes) -> Iterator[bytes]:
 
 
 @contextmanager
-def _opened(directory: Path) -> Iterator[list[BinaryIO]]:
+def _opened(directory: Path) -> Iterator[Sequence[BinaryIO]]:
     """Open all segments as they are at one moment: what is merged meanwhile is in one that is new."""
     while True:
         with ExitStack() as stack:

@@ -157,10 +157,8 @@ class _Member:
     def has_more(self) -> bool:
         """Skip the line ends between records; tell whether another one begins."""
         while True:
-            begin = 0
-            while begin < len(self._buffer) and self._buffer[begin] in b"\r\n":
-                begin += 1
-            del self._buffer[:begin]
+            rest = len(self._buffer.lstrip(b"\r\n"))
+            del self._buffer[: len(self._buffer) - rest]
             if self._buffer:
                 return True
             if not self._more():

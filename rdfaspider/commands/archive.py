@@ -160,10 +160,9 @@ def _check(archive: Path) -> int:
     counts: Counter[str] = Counter()
     faults = 0
     with StatusLine(sys.stderr) as line:
-        for fault in check(archive, counts):
+        for fault in check(archive, counts, lambda: line.show(f"{counts['records']:,} records …")):
             faults += 1
             print(escaped(fault))
-            line.show(f"{counts['records']:,} records …")
     what = [plural(counts[name], name[:-1]) for name in ("files", "records", "captures")]
     print(f"{', '.join(what)}: {plural(faults, 'fault')}.")
     if left := len([*archive.glob("*.open")]):

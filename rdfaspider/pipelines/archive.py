@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -13,7 +14,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.misc import load_object
 
 from rdfaspider import __version__
-from rdfaspider.archive.archive import Archive, Entry, Packed
+from rdfaspider.archive.archive import Archive, ArchiveError, Entry, Packed
 from rdfaspider.items import Page, Source
 from rdfaspider.pipelines.extract import header_directives
 from rdfaspider.secrets import is_secret, secrets_of
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from rdfaspider.archive.exchange import Exchange
+
+logger = logging.getLogger(__name__)
 
 _HANDLER = "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler"
 
@@ -82,7 +85,7 @@ class ArchivePipeline:
                 f"The archive {directory} cannot be used: {error.strerror}."
             ) from error
         pipeline = cls(crawler, archive)
-        crawler.signals.connect(pipeline.keep, exchanged)
+        crawler.signals.connect(pipeline.keep_besides, exchanged)
         return pipeline
 
     def open_spider(self) -> None:
@@ -97,6 +100,13 @@ class ArchivePipeline:
             notes = ("depth", str(page.depth)), ("outcome", f"{page.outcome}/{page.reason}")
             page.source = await self.keep(exchange, notes, page.noarchive)
         return page
+
+    async def keep_besides(self, exchange: Exchange) -> None:
+        """Write an exchange down that is of no page; where that fails, the next page stops the crawl."""
+        try:
+            await self.keep(exchange)
+        except ArchiveError as error:
+            logger.error("%s", error)
 
     async def keep(
         self,

@@ -13,7 +13,7 @@ from rdfaspider.archive.archive import Archive, Entry
 from rdfaspider.archive.check import check
 from rdfaspider.archive.index import add_segment, captures_in, index_of
 from rdfaspider.archive.reader import files_of
-from rdfaspider.archive.segments import segments
+from rdfaspider.archive.segments import segments, write_segment
 from tests.archive.test_archive import entries, exchange
 
 
@@ -33,7 +33,9 @@ def faults(archive: Path) -> list[str]:
 
 def test_all_is_counted(archive: Path) -> None:
     counts: Counter[str] = Counter()
-    assert [*check(archive, counts)] == []
+    seen = []
+    assert [*check(archive, counts, lambda: seen.append(counts["records"]))] == []
+    assert seen == [*range(1, counts["records"] + 1)]
     assert counts["captures"] == 40 and counts["records"] == 120 + counts["files"]
 
 
@@ -59,6 +61,27 @@ def test_what_the_index_lacks_or_has_too_much_is_named(archive: Path) -> None:
             f"The response in {some.filename} at {some.offset:,} is not in the index.",
         ]
     )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"nonsense\n",
+        b"test,site)/x when {}\n",
+        b"\xff\n",
+        b'test,site)/x 20270101000000 {"url": 1, "length": 1, "offset": 1, "filename": 2}\n',
+    ],
+)
+def test_a_bad_line_of_the_index_is_left_out_and_said(archive: Path, line: bytes) -> None:
+    before = [*captures_in(archive)]
+    write_segment(index_of(archive), 0, [line])
+    (index_of(archive) / f"other.warc.gz.{0:012}.open").write_bytes(b"test,site)/y z {\n")
+    assert [*captures_in(archive)] == before
+    assert faults(archive) == ["2 lines of the index cannot be read."]
+    again = Archive(archive)  # which knows what is kept
+    again.put(entries(1))
+    again.close()
+    assert again.counters["revisits"] == 1
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import io
 import tracemalloc
 import zlib
 from collections import Counter
+from time import process_time
 
 import pytest
 
@@ -171,3 +172,11 @@ def test_a_bomb_takes_no_memory() -> None:
     tracemalloc.stop()
     assert [len(block) for block, _ in found] == [1_000, 3]
     assert not counts and peak < 4 << 20
+
+
+def test_millions_of_line_ends_take_little_time() -> None:
+    data = gzip.compress(RECORDS[0] + b"\n" * 40_000_000, mtime=0)
+    began = process_time()
+    found, counts = read(data + MEMBERS[1])
+    assert process_time() - began < 1.5  # byte by byte it would take four times as long
+    assert [block for block, _ in found] == BLOCKS[:2] and not counts

@@ -41,6 +41,13 @@ Scrapy = Callable[..., subprocess.CompletedProcess[str]]
 PROJECT = Path(__file__).parents[2]
 
 
+def any_text(text: str) -> bool:
+    return True
+
+
+ALL = Wanted(any_text, any_text, any_text, 1 << 20)
+
+
 def page(text: str) -> bytes:
     return f"<p property='http://example.org/p'>{text}</p>".encode()
 
@@ -277,10 +284,9 @@ def test_revisits_have_their_bodies_when_a_replay_goes_on(tmp_path: Path) -> Non
             refers = f"http://site.test/{name}", "2026-11-16T00:00:00Z"
             again = f"http://site.test/{name}/again"
             writer.write_record(writer.create_revisit_record(again, digest, *refers, head))
-    wanted = Wanted(*[lambda text: True] * 3, 1 << 20)
     counts: Counter[str] = Counter()
     position = Position(str(second), offset)
-    found = [*_read([first, second], Answers(wanted, counts), position)]
+    found = [*_read([first, second], Answers(ALL, counts), position)]
     read = [(answer.url[17:], answer.body) for _, answer in found if answer]
     assert read == [("a/again", page("a")), ("b/again", page("b"))], counts
 
@@ -300,7 +306,7 @@ def test_pages_that_a_store_has_not_taken_are_sent_by_the_same_command(
     faulty.fault = lambda body: None
     done = scrapy(*command)
     assert done.returncode == 0, done.stderr
-    assert {quad.object.value for quad in faulty.store} == {"a", "b"}  # type: ignore[union-attr]
+    assert {quad.object.value for quad in faulty.store} == {"a", "b"}
 
 
 def test_a_file_that_gets_its_name_meanwhile_is_read(tmp_path: Path) -> None:
@@ -313,13 +319,12 @@ def test_a_file_that_gets_its_name_meanwhile_is_read(tmp_path: Path) -> None:
         archive.put([Entry(exchange, (("outcome", "done/page"),))])
     (path,) = _paths([str(tmp_path)])
     assert path.suffix == ".open"
-    wanted = Wanted(*[lambda text: True] * 3, 1 << 20)
-    reading = _read([path], Answers(wanted, Counter()), None)
+    reading = _read([path], Answers(ALL, Counter()), None)
     position, first = next(found for found in reading if found[1])
     archive.close()
     second = next(answer for _, answer in reading if answer)
     assert first and first.body == second.body == body
     (named,) = _paths([str(tmp_path)])
     assert position.file == str(named)  # where a replay goes on
-    again = [answer for _, answer in _read([path], Answers(wanted, Counter()), position) if answer]
+    again = [answer for _, answer in _read([path], Answers(ALL, Counter()), position) if answer]
     assert [answer.url for answer in again] == ["http://site.test/b"]

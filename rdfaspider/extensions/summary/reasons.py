@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Why a crawl ended too early, as part of a sentence.
 FAILURES = {
+    "archive_error": "stopped by its archive",
     "disk_full": "stopped by a full disk",
     "extract_error": "stopped, as no extraction worker could be started,",
     "frontier_error": "stopped by its frontier",
