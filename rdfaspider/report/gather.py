@@ -139,6 +139,8 @@ def _links(places: Places, tell: Tell) -> dict[str, Any]:
 
     with CrawlGraph(places.frontiers, places.jobdir / "linkgraph", tell=tell) as crawl:
         if not crawl.graph.about.get("pages"):
+            if crawl.has_arriving():
+                raise ValueError("No page has its links on record yet.")
             raise ValueError(
                 "No page has its links on record: they are kept of pages fetched with LINKGRAPH=1."
             )

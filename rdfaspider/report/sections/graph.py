@@ -7,6 +7,7 @@ from typing import Any
 
 from rdfaspider.report.model import Figure, Section, Table
 from rdfaspider.report.sections.figures import Found, pairs, why_missing
+from rdfaspider.terminal import plural
 
 # The greatest distance between the cumulated distributions at which a power law is worth a line.
 _NEAR = 0.1
@@ -131,13 +132,14 @@ def _graph_facts(graph: Found) -> Iterable[str]:
         f" URLs outside the crawl, {graph['media']:,} embedded media."
     )
     strong = (
-        f", {graph['strong']:,} strongly connected components"
+        f", {plural(graph['strong'], 'strongly connected component')}"
         if graph["strong"] is not None
         else ""
     )
     yield (
-        f"{graph['weak']:,} weakly connected components, the largest with {graph['largest_weak']:,}"
-        f" URLs{strong}; {graph['reciprocity']:.1%} of the links are answered by one in the other direction."
+        f"{plural(graph['weak'], 'weakly connected component')}, the largest with"
+        f" {plural(graph['largest_weak'], 'URL')}{strong};"
+        f" {graph['reciprocity']:.1%} of the links are answered by one in the other direction."
     )
     for key, word in (("inward", "to"), ("outward", "from")):
         degrees = graph[key]
