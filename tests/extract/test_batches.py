@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -54,7 +53,7 @@ def test_pages_of_a_worker_that_fails_are_read_by_others(
     async def run() -> tuple[list[bytes], list[bytes]]:
         pool = Batches(1, OPTIONS)
         await pool.open()
-        (process,) = children()
+        process = pool._workers[0].process.pid
         try:
             asked = asyncio.create_task(
                 all_of(pool, batch(0, 1), *(batch(first, 500) for first in (1, 501, 1001)))
@@ -114,8 +113,3 @@ def test_workers_that_cannot_start_are_told_of() -> None:
 
     with pytest.raises(WorkersUnavailable, match="No process can be started"):
         asyncio.run(run())
-
-
-def children() -> list[int]:
-    path = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
-    return [int(word) for word in path.read_text().split()]
