@@ -302,7 +302,9 @@ def make_rows(web: Web, folder: Path) -> tuple[Rows, Rows]:
     degrees = np.zeros(web.pages, np.int64)
     raw = folder / "raw"
     with raw.open("wb") as file:
-        for sources, targets in web.rows():
+        for begins, ends in web.rows():
+            others = begins != ends  # a graph has no links of a page to itself
+            sources, targets = begins[others], ends[others]
             degrees += np.bincount(sources, minlength=web.pages)
             join(sources, targets, np.full(len(sources), FOLLOW)).tofile(file)
     sorter = Sorter(folder / "sorting", degrees)
