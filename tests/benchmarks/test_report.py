@@ -91,7 +91,9 @@ def test_a_report_on_200_000_pages(tmp_path: Path) -> None:
     done = subprocess.run(task, capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - begun
     assert done.returncode == 0, done.stderr
-    cpu, kilobytes = map(float, done.stderr.split())
+    *missing, told = done.stderr.splitlines()
+    assert [line.partition(": ")[2] for line in missing] == ["There is no history of the crawl."]
+    cpu, kilobytes = map(float, told.split())
     size = (tmp_path / "out" / "report.html").stat().st_size
     print(
         f"\n{PAGES:,} pages: {seconds:.0f} s by the clock, {cpu:.0f} s of CPU, {kilobytes / 1024:.0f} MB,"
