@@ -1,4 +1,4 @@
-"""Every number of a full report, counted again in another way from what other commands print."""
+"""The numbers of a full report, counted again in another way from what other commands print."""
 
 from __future__ import annotations
 
