@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
@@ -22,24 +22,15 @@ if TYPE_CHECKING:
 
 
 class Command(CheckedCommand):
-    requires_project = True
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[options] [URL]"
-
-    def short_desc(self) -> str:
-        return "Print a page as it was fetched, or its graph then; list, check or pack the archive"
-
-    def long_desc(self) -> str:
-        return (
-            "Look into the archive of the crawl in JOBDIR, which may be running. With a URL, print the"
-            " last answer that was kept of it, or with --date the one nearest to that; --headers"
-            " prints its status line and headers too, and --quads its triples instead, extracted and"
-            " filtered by the settings as they are now. --list shows what is kept, of a URL or of all."
-            " --check verifies every record. --wacz packs all into one file for replayweb.page."
-        )
+    arguments = "[options] [URL]"
+    summary = "Print a page as it was fetched, or its graph then; list, check or pack the archive"
+    description = (
+        "Look into the archive of the crawl in JOBDIR, which may be running. With a URL, print the"
+        " last answer that was kept of it, or with --date the one nearest to that; --headers"
+        " prints its status line and headers too, and --quads its triples instead, extracted and"
+        " filtered by the settings as they are now. --list shows what is kept, of a URL or of all."
+        " --check verifies every record. --wacz packs all into one file for replayweb.page."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -52,18 +43,14 @@ class Command(CheckedCommand):
         what.add_argument("--check", action="store_true", help="verify every record")
         what.add_argument("--wacz", metavar="FILE", help="pack all into one file")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
         is_whole = opts.check or opts.wacz
         if len(args) > 1 or (args and is_whole) or not (args or opts.list or is_whole):
             raise UsageError("scrapy archive takes one URL, or --list, --check or --wacz FILE")
-        from rdfaspider.terminal import exit_code_of
 
-        self.exitcode = exit_code_of("archive", lambda: self._run(args, opts))
-
-    def _run(self, args: list[str], opts: argparse.Namespace) -> int:
+    def work(self, args: list[str], opts: argparse.Namespace) -> int:
         from rdfaspider.pipelines.archive import archive_directory
 
-        assert self.settings is not None
         archive = archive_directory(self.settings)
         if not archive.is_dir():
             raise ValueError(f"There is no archive in {archive}: crawl with -s ARCHIVE=1.")

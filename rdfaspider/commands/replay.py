@@ -8,7 +8,7 @@ import sys
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
 
@@ -31,24 +31,15 @@ _KINDS = ("*.warc.gz.open", "*.warc", "*.warc.gz", "*.har")
 
 
 class Command(CheckedCommand):
-    requires_project = True
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        return "[options] [FILE | DIRECTORY | -] …"
-
-    def short_desc(self) -> str:
-        return "Read the pages of web archives again, without the network"
-
-    def long_desc(self) -> str:
-        return (
-            "Extract, filter and store the pages that the crawl in JOBDIR has archived, or those in"
-            " other WARC or HAR files, in all of a directory, or in what comes on standard input (-)."
-            " Each page's graph becomes what a crawl would have written; of two captures of a page, the"
-            " later one in the files wins. A replay that was interrupted goes on when the same command"
-            " is given again."
-        )
+    arguments = "[options] [FILE | DIRECTORY | -] …"
+    summary = "Read the pages of web archives again, without the network"
+    description = (
+        "Extract, filter and store the pages that the crawl in JOBDIR has archived, or those in"
+        " other WARC or HAR files, in all of a directory, or in what comes on standard input (-)."
+        " Each page's graph becomes what a crawl would have written; of two captures of a page, the"
+        " later one in the files wins. A replay that was interrupted goes on when the same command"
+        " is given again."
+    )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -62,14 +53,11 @@ class Command(CheckedCommand):
         add("--to", metavar="STORE_URL", default="", help="the store to write to")
         add("--processes", metavar="NUMBER", type=int, help="processes that extract")
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+    def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.processes is not None and opts.processes < 0:
             raise UsageError("--processes takes a number from 0 on")
-        from rdfaspider.terminal import exit_code_of
 
-        self.exitcode = exit_code_of("replay", lambda: self._run(args, opts))
-
-    def _run(self, args: list[str], opts: argparse.Namespace) -> int:
+    def work(self, args: list[str], opts: argparse.Namespace) -> int:
         from scrapy.utils.misc import load_object
 
         from rdfaspider.archive.answers import Answers
@@ -80,10 +68,14 @@ class Command(CheckedCommand):
         from rdfaspider.terminal import StatusLine, plural
 
         settings = self.settings
-        assert settings is not None
         if opts.to:
             settings.set("STORE_URL", opts.to, priority="cmdline")
-        paths = _paths(args or [str(archive_directory(settings))])
+        archive = archive_directory(settings)
+        if not args and not archive.is_dir():
+            raise ValueError(
+                f"There is no archive in {archive}: crawl with -s ARCHIVE=1, or name WARC or HAR files."
+            )
+        paths = _paths(args or [str(archive)])
         directory = Path(settings["JOBDIR"] or ".") / "replay"
         directory.mkdir(parents=True, exist_ok=True)
         task = [*map(_name, paths)], opts.host, opts.url, opts.type, opts.since, opts.until

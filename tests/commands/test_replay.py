@@ -245,7 +245,7 @@ def test_a_replay_that_was_killed_goes_on(scrapy: Scrapy, tmp_path: Path) -> Non
     archive = Archive(tmp_path / "crawl" / "archive", about=[("software", "rdfaspider/0")])
     headers = ((b"Content-Type", b"text/html"),)
     notes = (("outcome", "done/page"),)
-    for number in range(3_000):
+    for number in range(12_000):
         url, body = f"http://site.test/{number}", page(str(number))
         exchange = Exchange(url, "GET", (), b"", "1.1", 200, b"OK", headers, body, "", 1.8e9, 0.1)
         archive.put([Entry(exchange, notes)])
@@ -262,12 +262,12 @@ def test_a_replay_that_was_killed_goes_on(scrapy: Scrapy, tmp_path: Path) -> Non
     assert 0 < offset < path.stat().st_size
     kept = position.read_text()
     again = scrapy("replay", "--to", "again", "--processes", "0", FILTER_LITERAL_LENGTH=99)
-    assert again.stdout.startswith("3,000 pages") and "Goes on" not in again.stderr
+    assert again.stdout.startswith("12,000 pages") and "Goes on" not in again.stderr
     position.write_text(kept)
     done = scrapy("replay", "--to", "again", "--processes", "0")
     assert done.stderr == f"Goes on at {offset:,} of {path.relative_to(tmp_path)}.\n"
-    assert 0 < int(done.stdout.split(" ")[0].replace(",", "")) < 3_000
-    assert len(said_in(tmp_path / "again")) == 3_000
+    assert 0 < int(done.stdout.split(" ")[0].replace(",", "")) < 12_000
+    assert len(said_in(tmp_path / "again")) == 12_000
     assert not position.exists()
 
 
