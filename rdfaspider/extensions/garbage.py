@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
 
+from rdfaspider.heap import keep_freed
+
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
@@ -33,7 +35,8 @@ class Garbage:
 
 
 def tune() -> None:
-    """Leave the objects that exist alone from now on, and collect the others less often."""
+    """Leave the objects that exist alone from now on, collect the others less often, keep freed memory."""
+    keep_freed()
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])

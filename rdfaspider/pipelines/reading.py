@@ -48,8 +48,9 @@ class Reading:
     def from_settings(cls, settings: BaseSettings, tally: Tally, processes: int = 0) -> Self:
         """Read as the crawl with these settings would, in this process or in others."""
         options = options_from(settings)
-        # Nobody follows the links.
-        options = replace(options, anchors=False, limits=replace(options.limits, links=0))
+        # Nobody follows the links or looks for copies.
+        limits = replace(options.limits, links=0)
+        options = replace(options, anchors=False, digest=False, limits=limits)
         pool = None
         if processes:
             timeout = settings.getfloat("EXTRACT_TIMEOUT")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rdfaspider.pipelines.reading import page_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence, Set
     from pathlib import Path
 
     from rdfaspider.archive.answers import Answer
@@ -75,15 +75,15 @@ class _Batch(NamedTuple):
 
     task: asyncio.Task[None]
     position: Position | None
-    urls: Collection[str]
+    urls: Set[str]
     size: int
 
 
 class Replay:
     """Extracts, filters and stores pages, several batches at a time; of one URL the later page wins.
 
-    Layout: the pages that are gathered for the next batch, and the batches under way, in order. Invariant: no
-    URL is among them twice.
+    Layout: the pages that are gathered for the next batch, and the batches under way, in order; the sums of
+    their bytes. Invariant: no URL is among them twice.
     """
 
     def __init__(
@@ -94,7 +94,10 @@ class Replay:
         self.tally = tally
         self._most = max(_BATCHES, 4 * processes)
         self._gathered: dict[str, Page] = {}
+        self._gathered_bytes = 0
         self._under_way: deque[_Batch] = deque()
+        self._bytes_under_way = 0
+        self._urls_under_way: set[str] = set()
 
     async def run(
         self,
@@ -141,32 +144,33 @@ class Replay:
             return False
         if page.url in self._gathered:
             self._begin(None)
-        while any(page.url in batch.urls for batch in self._under_way):
-            await self._end_first(bookmark)
         while (
-            len(self._under_way) >= self._most
-            or sum(batch.size for batch in self._under_way) > _BYTES
+            page.url in self._urls_under_way
+            or len(self._under_way) >= self._most
+            or self._bytes_under_way > _BYTES
         ):
             await self._end_first(bookmark)
         self._gathered[page.url] = page
-        return len(self._gathered) >= _PAGES or self._size() >= _BATCH_BYTES
-
-    def _size(self) -> int:
-        return sum(len(page.body) for page in self._gathered.values())
+        self._gathered_bytes += len(page.body)
+        return len(self._gathered) >= _PAGES or self._gathered_bytes >= _BATCH_BYTES
 
     def _begin(self, position: Position | None) -> None:
         """Read and store what is gathered; its last page is at the position, if that is known."""
         if self._gathered:
             pages = [*self._gathered.values()]
             task = asyncio.create_task(self._read(pages))
-            batch = _Batch(task, position, self._gathered.keys(), self._size())
+            batch = _Batch(task, position, self._gathered.keys(), self._gathered_bytes)
             self._under_way.append(batch)
-            self._gathered = {}
+            self._urls_under_way |= batch.urls
+            self._bytes_under_way += batch.size
+            self._gathered, self._gathered_bytes = {}, 0
 
     async def _end_first(self, bookmark: Bookmark) -> None:
         batch = self._under_way[0]
         await batch.task
         self._under_way.popleft()
+        self._urls_under_way -= batch.urls
+        self._bytes_under_way -= batch.size
         if batch.position is not None:
             bookmark.note_in_time(batch.position)
 

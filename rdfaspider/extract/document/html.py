@@ -23,6 +23,9 @@ from rdfaspider.extract.document.tree import (
 
 _HIDDEN = sorted(UNSEEN - {"head", "title"})  # of the body
 _NAMESPACE = re.compile(rb"xmlns:[^\s=>/]++")
+_LINKING = frozenset(("href", "src"))
+_RELATIONS = frozenset(("rel", "rev"))
+_TARGETS = _LINKING | {"resource"}
 
 
 def namespaces(body: bytes) -> frozenset[str]:
@@ -31,7 +34,11 @@ def namespaces(body: bytes) -> frozenset[str]:
 
 
 class HtmlDocument:
-    """A page of HTML; its tree lives as long as the document."""
+    """A page of HTML; its tree lives as long as the document.
+
+    Who does not follow links can have the plain ones left out, which are most of the list of many pages. One
+    is listed all the same if something listed is inside it, or if a relation above it may lead to it.
+    """
 
     __slots__ = ("_tree", "elements", "embedded", "host", "is_cut", "namespaces", "text", "title")
 
@@ -41,42 +48,55 @@ class HtmlDocument:
         names: frozenset[str],
         limit: int,
         namespaces: frozenset[str] = frozenset(),
+        *,
+        plain_links: bool = True,
     ) -> None:
         self._tree = LexborHTMLParser(body)
         self.host = "html5"
         self.text: Callable[[Any], str] = methodcaller("text")
         self.namespaces = namespaces
         self.embedded: list[tuple[str, bytes]] = []
-        self.elements = self._listed(names | namespaces, limit, len(body) > LARGE)
-        self.is_cut = len(self.elements) >= limit
+        self.is_cut = False
+        self.elements = self._listed(names | namespaces, limit, len(body) > LARGE, plain_links)
         title = self._tree.css_first("title")
         self.title = "" if title is None else title.text()
 
-    def _listed(self, names: frozenset[str], limit: int, is_large: bool) -> list[Element]:
+    def _listed(
+        self, names: frozenset[str], limit: int, is_large: bool, plain_links: bool
+    ) -> list[Element]:
         root: Any = self._tree.root
         elements: list[Element] = [(-1, "html", _filled(root.attributes), root)]
         places: dict[int, int] = {root.mem_id: 0}
-        append, place_of, is_dull = elements.append, places.get, names.isdisjoint
+        left_out: dict[int, dict[str, str | None]] = {}  # plain links: their attributes
+        append, place_of = elements.append, places.get
+        is_dull, is_plain = names.isdisjoint, (names - _LINKING).isdisjoint
         nodes = root.traverse()
         next(nodes)
-        index = 1
+        room = limit - 1
         for node in nodes:
             attributes = node.attributes
             if is_dull(attributes):
                 continue
+            room -= 1
+            if room <= 0:
+                self.is_cut = True
+                break
+            if not plain_links:
+                if is_plain(attributes):
+                    left_out[node.mem_id] = attributes
+                    continue
+                # From here on a plain link may be the end of this relation.
+                plain_links = _is_hanging(attributes)
             above = node.parent
             parent = place_of(above.mem_id)
             if parent is None:
-                parent = _place(above, places)
-            places[node.mem_id] = index
+                parent = _place(above, places, left_out, elements)
+            places[node.mem_id] = len(elements)
             if None in attributes.values():
                 attributes = _filled(attributes)
             if is_large and len(attributes) > MANY:
                 attributes = without_unread(attributes)
             append((parent, node.tag, attributes, node))
-            index += 1
-            if index >= limit:
-                break
         return elements
 
     def has_elements(self, node: Any) -> bool:
@@ -123,14 +143,30 @@ def _filled(attributes: dict[str, str | None]) -> dict[str, str]:
     return {name: value or "" for name, value in attributes.items()}
 
 
-def _place(node: Any, places: dict[int, int]) -> int:
-    """Return the index of a node or its nearest listed ancestor; no way up is walked twice."""
-    passed: list[int] = []
+def _is_hanging(attributes: Mapping[str, object]) -> bool:
+    """Tell whether an element has a relation that leads to what is inside the element."""
+    return not _RELATIONS.isdisjoint(attributes) and _TARGETS.isdisjoint(attributes)
+
+
+def _place(
+    node: Any,
+    places: dict[int, int],
+    left_out: Mapping[int, dict[str, str | None]],
+    elements: list[Element],
+) -> int:
+    """Return the index of a node or its nearest listed ancestor; no way up is walked twice.
+
+    Links that were left out are listed now: nothing that is listed stands between them and the node.
+    """
+    passed: list[Any] = []
     while (place := places.get(node.mem_id)) is None:
-        passed.append(node.mem_id)
+        passed.append(node)
         node = node.parent
-    for identity in passed:
-        places[identity] = place
+    for node in reversed(passed):
+        if left_out and (attributes := left_out.get(node.mem_id)) is not None:
+            elements.append((place, node.tag, _filled(attributes), node))
+            place = len(elements) - 1
+        places[node.mem_id] = place
     return place
 
 

@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 from rdfaspider.extract import Limits, Options, extract
 from rdfaspider.extract.rdfa.vocabulary import bundled
+from rdfaspider.heap import keep_freed
 
 # Megabytes that must be free to read pages.
 _LEAST_MEMORY = 64
@@ -42,6 +43,7 @@ def main(options: str, memory: str, timeout: str) -> None:
     # Writes a traceback to standard error, which the crawl logs, if native code crashes.
     faulthandler.enable()
     what = options_from_json(options)
+    keep_freed()
     _limit_memory(int(memory))
     _read_sample(what, memory)
     with open(0, "wb", _BUFFER, closefd=False) as answers:

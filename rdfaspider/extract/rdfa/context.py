@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rdfaspider.extract.contexts import RDFA, TERMS, XHTML_TERMS
 from rdfaspider.extract.rdfa.names import Names, declared
@@ -58,7 +58,15 @@ class Declarations:
 
     def entered(self, context: Context, attributes: dict[str, str], is_root: bool) -> Context:
         """Return the context inside an element that declares something."""
-        context = replace(context, names=self._names(context.names, attributes))
+        # As dataclasses.replace would, in a fifth of the time.
+        context = Context(
+            context.subject,
+            context.target,
+            context.incomplete,
+            context.lists,
+            context.language,
+            self._names(context.names, attributes),
+        )
         language = attributes.get("xml:lang")
         if language is None and self._has_lang:
             language = attributes.get("lang")

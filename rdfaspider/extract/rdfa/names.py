@@ -1,7 +1,9 @@
 """How the attribute values of RDFa name things: terms, CURIEs, safe CURIEs, IRIs.
 
 A ``Names`` is what is in scope at an element: prefixes, vocabulary, base. Elements that declare
-nothing share their parent's, so that each distinct attribute value is worked out once per scope.
+nothing share their parent's, so that each distinct attribute value is worked out once per scope. The
+pages of a site declare the same things and use the same few names, so short names that mean the same on
+any page are remembered from page to page.
 """
 
 from __future__ import annotations
@@ -18,6 +20,13 @@ _TOKENS = 1_000
 _TERM = re.compile(r"[^\W\d][\w.\-·/]*")
 _NCNAME = re.compile(r"[^\W\d][\w.\-·]*")
 
+# What short names mean, by scope and name. A page may bring many of its own: then it begins again.
+_Scope = tuple[type, str, tuple[tuple[str, str], ...]]
+_REMEMBERED: dict[tuple[_Scope, str], tuple[str, ...]] = {}
+_MOST_REMEMBERED = 2_000
+# Characters of a name, and prefixes in scope, with which it is remembered.
+_SHORT_NAME, _FEW_PREFIXES = 60, 12
+
 
 class Names:
     """The prefixes, the vocabulary and the base in scope, and what values mean under them."""
@@ -28,6 +37,7 @@ class Names:
         "_labels",
         "_predicates",
         "_resources",
+        "_scope",
         "_terms",
         "_values",
         "base",
@@ -56,6 +66,7 @@ class Names:
         self._values: dict[str, tuple[str, ...]] = {}
         self._predicates: dict[str, tuple[str, ...]] = {}
         self._resources: dict[str, str | None] = {}
+        self._scope = self._declared()
 
     def changed(
         self,
@@ -69,22 +80,63 @@ class Names:
         names = type(self)(base or self.base, *shared)
         names.prefixes = {**self.prefixes, **prefixes} if prefixes else self.prefixes
         names.vocabulary = self.vocabulary if vocabulary is None else vocabulary
+        names._scope = names._declared()
         return names
+
+    def _declared(self) -> _Scope | None:
+        """Return what names depend on beside the page, None if that would be long to remember."""
+        prefixes = self.prefixes
+        if len(prefixes) > _FEW_PREFIXES or self._graph.limits.iri < iris.SHORT:
+            return None
+        if any(len(iri) > iris.SHORT for iri in (self.vocabulary, *prefixes.values())):
+            return None
+        return type(self), self.vocabulary, tuple(prefixes.items())
 
     def values(self, value: str) -> tuple[str, ...]:
         """Return the terms that a list of terms, CURIEs and absolute IRIs names."""
         try:
             return self._values[value]
         except KeyError:
-            tokens = value.split(maxsplit=_TOKENS)
-            if len(tokens) > _TOKENS:
-                self.warnings["TooManyTokens"] += 1
-                del tokens[_TOKENS:]
-            named = [name for token in tokens if (name := self._name(token)) is not None]
-            answer = self._values[value] = tuple(dict.fromkeys(named))
-            if len(answer) > 1 or (answer and len(answer[0]) > iris.SHORT):
-                self._graph.spend(sum(map(len, answer)))
-            return answer
+            pass
+        if self._scope is None or len(value) > _SHORT_NAME:
+            answer = self._all_named(value)
+        elif (known := _REMEMBERED.get((self._scope, value))) is not None:
+            answer = known
+        else:
+            answer = self._all_named(value)
+            if self._is_lasting(value, answer):
+                if len(_REMEMBERED) >= _MOST_REMEMBERED:
+                    _REMEMBERED.clear()
+                _REMEMBERED[self._scope, value] = answer
+        self._values[value] = answer
+        return answer
+
+    def _all_named(self, value: str) -> tuple[str, ...]:
+        tokens = value.split(maxsplit=_TOKENS)
+        if len(tokens) > _TOKENS:
+            self.warnings["TooManyTokens"] += 1
+            del tokens[_TOKENS:]
+        named = [name for token in tokens if (name := self._name(token)) is not None]
+        answer = tuple(dict.fromkeys(named))
+        if len(answer) > 1 or (answer and len(answer[0]) > iris.SHORT):
+            self._graph.spend(sum(map(len, answer)))
+        return answer
+
+    def _is_lasting(self, value: str, answer: tuple[str, ...]) -> bool:
+        """Tell whether a name means this on every page where the same is declared.
+
+        It has no warning or length to count, is no blank node, and is neither a term of the host language
+        nor relative to the page.
+        """
+        if len(answer) != 1 or answer[0][0] != "<" or len(answer[0]) > iris.SHORT:
+            return False
+        if len(value.split()) != 1:
+            return False
+        prefix, colon, _ = value.partition(":")
+        if not colon:
+            return bool(self.vocabulary)
+        namespace = self._namespace(prefix.lower())
+        return namespace is None or iris.is_absolute(namespace)
 
     def predicates(self, value: str) -> tuple[str, ...]:
         """Return the values that can be predicates: those that are not blank nodes."""
