@@ -36,6 +36,7 @@ LAYERS = (
         "clock",
         "terminal",
         "rocksdb",
+        "heap",
         "redislink",
     ),
     ("secrets",),
