@@ -107,6 +107,46 @@ def test_an_analysis_of_small_pages() -> None:
     assert analysed < 1.8 * plain  # the rest of a page takes two to three times as much
 
 
+TIMED = """
+import sys, time
+import rdfaspider.extract as extract
+spent = 0.0
+analyse = extract._analyse
+def timed(*given):
+    global spent
+    begin = time.thread_time()
+    analyse(*given)
+    spent += time.thread_time() - begin
+extract._analyse = timed
+from rdfaspider.__main__ import main
+try:
+    main()
+finally:
+    print("spent", spent, time.process_time())
+"""
+
+
+def test_an_analysis_during_a_crawl(tmp_path: Path) -> None:
+    """By the clock of the thread, in one process; the pages are those of docs/archive.md."""
+    web = Parameters(seed=1, levels=6, pages=4, links_inside=36, sentences=25, triples=10)
+    settings = ["PAGES_ANALYSE=during", "EXTRACT_PROCESSES=0", "POLITENESS_OFF_FOR_OWN_SERVERS=1"]
+    options = [word for each in settings for word in ("-s", each)]
+    shares = []
+    with running(web) as url:
+        for number in range(3):
+            place = tmp_path / str(number)
+            place.mkdir()
+            command = [sys.executable, "-c", TIMED, "crawl", "rdfa", "-a", f"seeds={url}/"]
+            done = subprocess.run(
+                [*command, *options], cwd=place, check=True, capture_output=True, text=True
+            )
+            _, spent, whole = done.stdout.splitlines()[-1].split()
+            shares.append(float(spent) / (float(whole) - float(spent)))
+            each = float(spent) / 5461 * 1e6
+            print(f"\nanalysis {each:.0f} µs a page, {shares[-1]:.1%} of the rest")
+    assert min(shares) <= 0.15
+
+
 def crawl(tmp_path: Path, url: str, name: str, *settings: str) -> float:
     """Return the CPU seconds of a crawl and its processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

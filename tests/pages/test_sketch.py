@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rdfaspider.pages import sketch as module
 from rdfaspider.pages.sketch import SIZE, similarity, sketch_of
 
 
@@ -51,6 +52,14 @@ def test_the_estimate_is_right_on_average() -> None:
 def test_layout_and_case_make_no_difference() -> None:
     text, _ = texts(Random(2), 0.0)
     assert sketch(text) == sketch(text.upper()) == sketch(text.replace(" ", "\n\t "))
+
+
+@given(st.lists(st.text("abcdé", min_size=1, max_size=4), max_size=60).map(" ".join))
+def test_numpy_makes_no_difference(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_numpy", lambda: None)
+        without = sketch_of(text)
+    assert sketch_of(text) == without
 
 
 @pytest.mark.parametrize("text", ["", "a b c", "word " * 1000, " \n "])

@@ -21,7 +21,7 @@ from rdfaspider.extract.document.tree import (
     without_unread,
 )
 
-_HIDDEN = sorted(UNSEEN - {"head", "title"})  # of the body
+_HIDDEN = ",".join(sorted(UNSEEN - {"head", "title"}))  # of the body
 _NAMESPACE = re.compile(rb"xmlns:[^\s=>/]++")
 _LINKING = frozenset(("href", "src"))
 _RELATIONS = frozenset(("rel", "rev"))
@@ -108,10 +108,9 @@ class HtmlDocument:
         body = self._tree.body
         if body is None:
             return ""
-        for tag in _HIDDEN:
-            # The innermost first: a node inside another that is gone must not be touched.
-            for node in reversed(body.css(tag)):
-                node.decompose()
+        # The innermost first: a node inside another that is gone must not be touched.
+        for node in reversed(body.css(_HIDDEN)):
+            node.decompose()
         return body.text(separator=" ")
 
     def html(self, node: Any, spend: Spend) -> str:
