@@ -17,15 +17,21 @@ ROW = re.compile(r"^\| `([\w/]+\.py)` \| `([\w.]+)` \|", re.MULTILINE)
 
 TRACED = """
 import sys, threading
+from pathlib import Path
+calls = []
 def note(frame, event, arg):
     code = frame.f_code
     if event == "call" and "/rdfaspider/" in code.co_filename:
-        print(code.co_filename, code.co_qualname, file=log)
-log = open(sys.argv.pop(1), "w")
+        calls.append(f"{code.co_filename} {code.co_qualname}")
+log = Path(sys.argv.pop(1))
 from rdfaspider.__main__ import main
 threading.setprofile(note)
 sys.setprofile(note)
-main()
+try:
+    main()
+finally:
+    sys.setprofile(None)
+    log.write_text("\\n".join(calls))
 """
 
 
