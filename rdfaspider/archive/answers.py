@@ -69,6 +69,7 @@ class Answers:
         self.wanted = wanted
         self.counts = counts
         self._sources = sources
+        self._remembers = False  # where bodies are: the index of an archive knows that
         self._originals: OrderedDict[bytes, tuple[Path, int]] = OrderedDict()
 
     def read(
@@ -80,6 +81,7 @@ class Answers:
         outcome: str | None = None
         first = _record_at(path, 0, most) if offset and path else None
         is_ours = first is not None and _is_ours(first)
+        self._remembers = path is not None and not index_of(path.parent).is_dir()
         for found in read_records(file, most, self.counts, offset):
             record = found.record
             self.counts["records"] += 1
@@ -109,7 +111,8 @@ class Answers:
                 self._remember(found, path)
 
     def _answer(self, found: Found, path: Path | None, is_page: bool) -> Answer | None:
-        self._remember(found, path)
+        if self._remembers:
+            self._remember(found, path)
         try:
             if not is_page:
                 raise Skipped("no page")
