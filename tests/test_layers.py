@@ -21,10 +21,9 @@ LAYERS = (
     ("resolver",),
     ("settings",),
     ("simulator", "service"),
-    ("frontier", "site"),
+    ("frontier", "site", "adapters"),
     ("focus",),
     ("extract", "stores", "archive", "linkgraph", "robots", "seedlist"),
-    ("extract", "stores", "archive", "robots", "seedlist"),
     ("pages",),
     (
         "urls",
