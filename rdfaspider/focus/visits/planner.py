@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal, NamedTuple
 from zlib import crc32
 
@@ -129,7 +130,7 @@ class Planner:
 
     def begin(self, now: float, weight: float | None) -> Past:
         """Return the past of a page after its first visit; its interval is not planned yet."""
-        return Past(int(now), 0, 0, WEIGHT.encode(weight or 1.0), 0)
+        return Past(ceil(now), 0, 0, WEIGHT.encode(weight or 1.0), 0)
 
     def visit(
         self, key: bytes, past: Past, now: float, changed: bool | None, weight: float | None
@@ -138,7 +139,7 @@ class Planner:
 
         If nobody can tell whether it has changed, nothing is learnt.
         """
-        last, code = int(now), past.weight if weight is None else WEIGHT.encode(weight)
+        last, code = ceil(now), past.weight if weight is None else WEIGHT.encode(weight)
         if changed is None:
             return past._replace(last=last, weight=code)
         elapsed = max(now - past.last, 1.0)
