@@ -6,11 +6,15 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from rdfaspider.focus.visits.planner import RevisitRules
 from rdfaspider.frontier import Frontier, Keep, Taken, Visit
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.tables.database import Database
 from rdfaspider.frontier.tables.trie import KEPT
+from rdfaspider.frontier.tables.visits import Said, ServerWords
 from rdfaspider.pages.row import Row, pack
 
 if TYPE_CHECKING:
@@ -241,6 +245,32 @@ def test_revisits_can_be_switched_off_and_on(opener: Opener) -> None:
 
 def local(path: Path, **options: Any) -> LocalFrontier:
     return LocalFrontier(str(path), politeness=Politeness(delay=0.0), **options)
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "",
+        "Mon, 16 Nov 2026 10:00:00 GMT",
+        "Mon, 16 Nov 2026 10:00:00 +0100",
+        "yesterday",
+        "0",
+        "-1",
+    ],
+)
+@pytest.mark.parametrize("etag", ["", 'W/"abc"'])
+@pytest.mark.parametrize("missed", [(0, 0), (3, 1_700_000_000)])
+def test_what_a_server_said_is_kept_to_the_letter(
+    tmp_path: Path, date: str, etag: str, missed: tuple[int, int]
+) -> None:
+    database = Database(tmp_path)
+    words, said = ServerWords(database), Said(*missed, etag, date)
+    batch = database.batch()
+    words.keep(batch, 5, said, Said())
+    words.keep(batch, 6, Said(0, 0, "x" * 300, "\x00"), Said())
+    database.write(batch)
+    assert words.get_all([5, 6]) == [said, Said()]
+    database.close()
 
 
 def test_visits_survive_a_kill(tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ Layout. The past of a page is in its record (trie.py). Besides there are
 
     due     host (4 bytes), time (4), number (5) → nothing: the next visit of a kept page
     alarms  time (4), host (4) → the key of the host: when to look for pages of a host that are due
-    said    number (5) → misses in a row (1), time of the first (4), ETag, a zero byte, Last-Modified: only
-            for pages of which there is any of these
+    said    number (5) → what follows (1); if it was missed, misses in a row (1) and the time of the first
+            (4); Last-Modified as a time (4), if it is written as a date should be; ETag, and after a zero
+            byte any other Last-Modified: only for pages of which there is any of these
 
 Times are whole seconds. So a look at the first alarm tells when the next visit is due, and the pages of a
 host are in the order in which they are due.
@@ -21,6 +22,7 @@ still due, and the alarm of its host rings again.
 from __future__ import annotations
 
 import struct
+from email.utils import formatdate, mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.frontier.tables.trie import pack_number, unpack_number
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
 
 LAST_TIME = 0xFFFFFFFF
 
-_SAID = struct.Struct(">BI")
+_MISSES, _DATE = struct.Struct(">BI"), struct.Struct(">I")
+# What follows.
+_MISSED, _DATED = 1, 2
 # Characters of a validator that are kept: a longer one is not sent back.
 _LONGEST = 256
 
@@ -134,9 +138,7 @@ class ServerWords:
         if said == Said():
             self.forget(batch, number)
             return
-        words = said.etag.encode() + b"\0" + said.last_modified.encode()
-        head = _SAID.pack(min(said.misses, 255), said.since)
-        batch.put(pack_number(number), head + words, self._family.handle)
+        batch.put(pack_number(number), _write(said), self._family.handle)
 
     def forget(self, batch: WriteBatch, number: int) -> None:
         batch.delete(pack_number(number), self._family.handle)
@@ -154,7 +156,37 @@ def _fit(validator: str) -> str:
     return validator if is_fit else ""
 
 
+def _write(said: Said) -> bytes:
+    follows, head, words = 0, b"", said.etag.encode()
+    if said.misses:
+        follows, head = _MISSED, _MISSES.pack(min(said.misses, 255), said.since)
+    if (date := _time_of(said.last_modified)) is not None:
+        follows, head = follows | _DATED, head + _DATE.pack(date)
+    elif said.last_modified:
+        words += b"\0" + said.last_modified.encode()
+    return bytes((follows,)) + head + words
+
+
 def _read(value: bytes) -> Said:
-    misses, since = _SAID.unpack_from(value)
-    etag, _, modified = value[_SAID.size :].partition(b"\0")
-    return Said(misses, since, etag.decode("ascii"), modified.decode("ascii"))
+    misses = since = 0
+    date, place = "", 1
+    if value[0] & _MISSED:
+        misses, since = _MISSES.unpack_from(value, place)
+        place += _MISSES.size
+    if value[0] & _DATED:
+        date = formatdate(_DATE.unpack_from(value, place)[0], usegmt=True)
+        place += _DATE.size
+    etag, _, modified = value[place:].partition(b"\0")
+    return Said(misses, since, etag.decode("ascii"), date or modified.decode("ascii"))
+
+
+def _time_of(date: str) -> int | None:
+    """Return the time of a date that is written as HTTP wants it, None for any other text."""
+    try:
+        parsed = parsedate_tz(date) if date else None
+        time = None if parsed is None else mktime_tz(parsed)
+        if time is None or not 0 <= time <= LAST_TIME or formatdate(time, usegmt=True) != date:
+            return None
+    except (ValueError, OverflowError):
+        return None
+    return int(time)
