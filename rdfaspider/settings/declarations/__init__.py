@@ -8,6 +8,7 @@ the name where it is not seconds, say why the default is what it is in a comment
 from __future__ import annotations
 
 from rdfaspider.settings.declarations import (
+    addon,
     archive,
     extract,
     fetch,
@@ -38,6 +39,7 @@ def _with_files(settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
 
 
 OWN: dict[str, tuple[Setting, ...]] = {
+    "addon": addon.SETTINGS,
     "archive": archive.SETTINGS,
     "extract": extract.SETTINGS,
     "fetch": fetch.SETTINGS,
