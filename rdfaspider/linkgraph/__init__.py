@@ -5,6 +5,7 @@ Python). Afterwards `compact` makes a graph of them in a directory of its own: p
 keys, links in both directions (WIRE keeps such a graph for its link analysis; row W9). The rest reads that:
 
     edges       the links of one page as bytes
+    weights     what links pass on, as a byte
     varints     many small numbers as bytes and back
     files       arrays written to files
     adjacency   the links of all pages in one direction: a compact file
@@ -22,7 +23,7 @@ keys, links in both directions (WIRE keeps such a graph for its link analysis; r
     export      edge lists, WebGraph's ASCII form, Parquet, GraphML, N-Quads
 
 Memory holds a few vectors with a place for each page. Links are read from disk in pieces, so a graph may
-be larger than memory. All results are the same in each run. Everything but edges needs numpy
+be larger than memory. All results are the same in each run. Everything but edges and weights needs numpy
 (`pip install rdfaspider[analysis]`).
 """
 
