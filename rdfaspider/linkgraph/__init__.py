@@ -11,10 +11,12 @@ keys, links in both directions (WIRE keeps such a graph for its link analysis; r
     adjacency   the links of all pages in one direction: a compact file
     sorting     pairs of pages sorted on disk
     pages       the URLs of frontiers to the pages of a graph
-    compact     their links to a graph
+    reading     the links of frontiers as arrays
+    compact     these links to a graph
     graph       the directory of a graph, and its pages
     rows        links as plain arrays, read row by row
     ranks       PageRank and HITS
+    growing     PageRank of a crawl that goes on
     reach       what can be reached, and how far it is
     components  weak and strong components, the bow tie
     degrees     distributions, power laws, reciprocity

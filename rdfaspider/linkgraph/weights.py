@@ -21,9 +21,10 @@ DAMPING = 0.85
 # What a page has without links until PageRank tells: pages have some ten links that lead somewhere new.
 FIRST_BASE = 8.0
 
-_STEPS = 6
+STEPS = 6
 ONE = 72  # the byte of the weight 1
-_WEIGHTS: list[float] = [2.0 ** ((byte - ONE) / _STEPS) for byte in range(257)]
+LEAST = 2.0**-12
+_WEIGHTS: list[float] = [2.0 ** ((byte - ONE) / STEPS) for byte in range(257)]
 
 
 def weight_of(byte: int) -> float:
@@ -37,7 +38,7 @@ def byte_of(weight: float) -> int:
 
 def doublings_of(byte: int) -> float:
     """Return the logarithm of a weight."""
-    return (byte - ONE) / _STEPS
+    return (byte - ONE) / STEPS
 
 
 def share_of(byte: int, links: int, base: float) -> int:
@@ -73,4 +74,4 @@ def _sum(one: int, other: int) -> tuple[int, float]:
 
 
 def _place(weight: float) -> float:
-    return _STEPS * log2(max(weight, _WEIGHTS[0])) + ONE
+    return STEPS * log2(max(weight, LEAST)) + ONE

@@ -39,9 +39,9 @@ def best(pages: Iterable[tuple[Hashable, float, float | None]], count: int) -> l
 class Profit(Order):
     """The waiting page of the highest quality first; of equal ones the one nearer to the seeds.
 
-    Quality is PageRank. Until that is known, a
-    page has what the links to it pass on, each the share of the page it is on ("partial PageRank":
-    Baeza-Yates, Castillo, Marin and Rodriguez, Crawling a Country, WWW 2005).
+    Quality is PageRank, which is computed now and then for all known pages (engine/steering.py). In between
+    a link adds what it passes on, the share of the page it is on ("partial PageRank": Baeza-Yates, Castillo,
+    Marin and Rodriguez, Crawling a Country, WWW 2005).
 
     The hint is the weight of the links found so far (linkgraph/weights.py). Invariant: the rank is the
     inverted weight and the depth, so that the best is first.
@@ -52,7 +52,7 @@ class Profit(Order):
 
     def __init__(self, database: Database) -> None:
         self._sums = Sums(random.Random(0))
-        self.base = FIRST_BASE
+        self._base = FIRST_BASE
 
     def hint(self, context: int) -> int:
         return context if context & _WEIGHED else _ONE_LINK
@@ -61,7 +61,10 @@ class Profit(Order):
         return _WEIGHED | self._sums.add(_weight(old), _weight(new))
 
     def contexts(self, hint: int, links: int) -> list[int]:
-        return [_WEIGHED | share_of(_weight(hint), links, self.base)] * links
+        return [_WEIGHED | share_of(_weight(hint), links, self._base)] * links
+
+    def set_base(self, base: float) -> None:
+        self._base = base
 
     def ranked(self, hint: int, weight: int) -> int:
         return hint if abs(_weight(hint) - weight) <= _NEAR else _WEIGHED | weight
