@@ -16,7 +16,7 @@ LAYERS = (
     ("addon",),
     ("crew",),
     ("__main__", "commands", "spiders"),
-    ("report",),
+    ("report", "console"),
     ("scheduler", "downloader", "middlewares", "pipelines", "extensions", "feeds"),
     ("resolver",),
     ("settings",),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from rdfaspider.settings.declarations import (
     archive,
+    console,
     extract,
     fetch,
     filter,
@@ -39,6 +40,7 @@ def _with_files(settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
 
 OWN: dict[str, tuple[Setting, ...]] = {
     "archive": archive.SETTINGS,
+    "console": _with_files(console.SETTINGS),
     "extract": extract.SETTINGS,
     "fetch": fetch.SETTINGS,
     "filter": filter.SETTINGS,
