@@ -17,7 +17,7 @@ LAYERS = (
     ("parts",),
     ("crew",),
     ("__main__", "commands", "spiders"),
-    ("report",),
+    ("report", "console"),
     ("scheduler", "downloader", "middlewares", "pipelines", "extensions", "feeds"),
     ("resolver",),
     ("settings",),

@@ -13,6 +13,7 @@ intake.py     adds seeds to the frontier; memory.py stores the spider's state
 advice.py     describes pages and links to the order; guessing.py URLs that may exist
 own.py        the spider's own requests, which bypass the frontier
 alarm.py      wakes the engine when a host gets ready
+steering.py   instructions while the crawl runs; exclusions.py URLs that are excluded meanwhile
 options.py    the options of the frontier, from the settings
 sharing.py    what a worker of a shared crawl reports: its counters and its log
 """

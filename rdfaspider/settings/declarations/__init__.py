@@ -10,6 +10,7 @@ from __future__ import annotations
 from rdfaspider.settings.declarations import (
     addon,
     archive,
+    console,
     extract,
     fetch,
     filter,
@@ -41,6 +42,7 @@ def _with_files(settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
 OWN: dict[str, tuple[Setting, ...]] = {
     "addon": addon.SETTINGS,
     "archive": archive.SETTINGS,
+    "console": _with_files(console.SETTINGS),
     "extract": extract.SETTINGS,
     "fetch": fetch.SETTINGS,
     "filter": filter.SETTINGS,
