@@ -294,8 +294,8 @@ def imported(path: Path) -> Iterator[str]:
 ELSEWHERE = {"_typeshed", "compression"}
 
 
-# What the extras `analysis` and `rdflib` install.
-OPTIONAL = {"numpy", "pyarrow", "pycld2", "py3langid", "rdflib"}
+# What the extras `analysis`, `rdflib` and `shacl` install.
+OPTIONAL = {"numpy", "pyarrow", "pycld2", "py3langid", "rdflib", "pyshacl"}
 # The only places that import it at once; the others do when they use it.
 ANALYSING = ("linkgraph/", "frontier/views/graph", "report/links.py", "adapters/rdflib.py")
 
@@ -310,7 +310,7 @@ def test_what_is_imported_is_required() -> None:
 def test_what_is_optional_is_an_extra_and_imported_late() -> None:
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"]
-    lines = [*extras["analysis"], *extras["rdflib"]]
+    lines = [*extras["analysis"], *extras["rdflib"], *extras["shacl"]]
     assert {Requirement(line).name for line in lines} == OPTIONAL
     for path in PACKAGE.rglob("*.py"):
         if str(path.relative_to(PACKAGE)).startswith(ANALYSING):
