@@ -138,10 +138,17 @@ class Outcomes:
 
     def fail(self, taken: Taken, reason: str) -> None:
         """End a URL whose page was lost in the pipelines."""
+        self._end(taken, "failed", reason)
+
+    def deny(self, taken: Taken, reason: str) -> None:
+        """End a URL that must not be fetched."""
+        self._end(taken, "denied", reason)
+
+    def _end(self, taken: Taken, state: State, reason: str) -> None:
         now = clock.now()
         row = self._bare_row(reason, now)
-        self._frontier.finish(taken, "failed", now, reason=reason, row=row)
-        self._counts[f"failed/{reason}"] += 1
+        self._frontier.finish(taken, state, now, reason=reason, row=row)
+        self._counts[f"{state}/{reason}"] += 1
 
     def stats(self) -> dict[str, int]:
         """Return counts by the names of stats."""

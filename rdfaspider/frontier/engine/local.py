@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from rocksdict import WriteBatch
 
-    from rdfaspider.frontier import Beside, Hooks, HostView, State
+    from rdfaspider.frontier import Beside, Hooks, HostView, Keep, State
     from rdfaspider.frontier.politeness import Experience
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.outbox import Owed
@@ -277,6 +277,7 @@ class LocalFrontier:
         told: int | None = None,
         beside: Beside | None = None,
         row: bytes = b"",
+        keep: Keep | None = None,
     ) -> None:
         if not self._leases.holds(taken):
             return
@@ -317,6 +318,9 @@ class LocalFrontier:
         if self._leases.holds(taken):
             host = self._land(taken, now)
             self._write(self._database.batch(), host)
+
+    def expect(self, changes: Iterable[tuple[str, float]]) -> None:
+        """Do nothing: no page is kept."""
 
     @guarded
     def requeue(self, pattern: str) -> int:

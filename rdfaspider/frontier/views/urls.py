@@ -65,14 +65,31 @@ class UrlViews:
         depth = smallest_depths(Inbox(self._database).entries).get(to_key(url))
         return None if depth is None else UrlView(url, "found, not looked up yet", depth)
 
-    def scan(self, state: State, pattern: str) -> Iterator[UrlView | None]:
-        """Yield each URL that ended in a state and matches a regular expression, and None for each other
-        one, so that the caller can pause anywhere."""
+    def scan(self, state: State, pattern: str, reason: str = "") -> Iterator[UrlView | None]:
+        """Yield each URL that ended in a state, for a reason if one is given, and matches a regular
+        expression; and None for each other one, so that the caller can pause anywhere."""
         wanted = re.compile(pattern)
         code = ENDS[state]
-        for key, value in self._database.urls.pairs():
-            is_wanted = state_of(value) == code and wanted.search(url := to_url(key))
+        # Earlier versions kept no reasons, so without one all URLs are looked at.
+        for key, value in self._failed(reason) if reason else self._database.urls.pairs():
+            is_wanted = key and state_of(value) == code and wanted.search(url := to_url(key))
             yield self._view(url, unpack(value)) if is_wanted else None
+
+    def below(self, prefix: bytes, state: State) -> Iterator[UrlView | None]:
+        """Yield each URL below a prefix of keys that ended in a state, and None for each other one."""
+        code = ENDS[state]
+        for key, record in self._trie.subtree(prefix):
+            yield self._view(to_url(key), record) if record.state == code else None
+
+    def _failed(self, reason: str) -> Iterator[tuple[bytes, bytes]]:
+        """Yield keys and records of the URLs that failed, were denied or are postponed for a reason, the
+        first found first; b"" for those with another reason."""
+        for number, failure in self._failures.all():
+            if failure.reason != reason:
+                yield b"", b""
+                continue
+            key = self._trie.keys([number])[0]
+            yield key, self._trie.records([key])[0] or b""
 
     def branches(self, prefix: bytes) -> Iterator[BranchView | None]:
         """Yield the branches one step below a prefix of keys, and None for each key on the way.
