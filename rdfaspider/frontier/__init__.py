@@ -445,8 +445,8 @@ class Frontier(Protocol):
 
 
 def is_page(status: int, reason: str) -> bool:
-    """Return whether a finished URL counts as a page: it had an answer, neither a redirect nor a sitemap."""
-    return status > 0 and reason not in ("redirect", "redirects", "sitemap")
+    """Return whether a finished URL counts as a page: it had an answer, no redirect, sitemap or feed."""
+    return status > 0 and reason not in ("redirect", "redirects", "sitemap", "feed")
 
 
 def is_replicated(url: str) -> bool:
