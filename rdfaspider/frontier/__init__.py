@@ -229,6 +229,7 @@ class HostView:
     delay: float
     ready: float
     why: str
+    kept: int = 0
 
 
 @dataclass(slots=True)
@@ -261,10 +262,11 @@ class BranchView:
     done: int = 0
     failed: int = 0
     denied: int = 0
+    kept: int = 0
 
     @property
     def urls(self) -> int:
-        return self.waiting + self.done + self.failed + self.denied
+        return self.waiting + self.done + self.failed + self.denied + self.kept
 
 
 class Inspector(Protocol):
