@@ -58,7 +58,10 @@ def test_all_controls(steered: Console) -> None:
         "1 seed added. Not a URL: no url."
     )
     other = Web(WEB).url(3, 0).split("/")[2]
-    hosts = lambda: {row["name"]: row["done"] for row in console.get("hosts")["rows"]}  # noqa: E731
+
+    def hosts() -> dict[str, int]:
+        return {row["name"]: row["done"] for row in console.get("hosts")["rows"]}
+
     console.until(lambda: hosts().get(other, 0) > 3)
 
     console.until(lambda: console.counts()["failed"] > 0)
