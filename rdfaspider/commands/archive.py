@@ -62,7 +62,7 @@ class Command(CheckedCommand):
         if opts.list:
             return _list(archive, url, date)
         if opts.quads:
-            return _print_quads(archive, url, date, self.settings)
+            return print_quads(archive, url, date, self.settings)
         return _print(archive, url, date, headers=opts.headers)
 
 
@@ -100,7 +100,7 @@ def _print(archive: Path, url: str, date: str, *, headers: bool) -> int:
     return 0
 
 
-def _print_quads(archive: Path, url: str, date: str, settings: BaseSettings) -> int:
+def print_quads(archive: Path, url: str, date: str, settings: BaseSettings) -> int:
     from rdfaspider.pipelines.reading import Reading, Tally, page_of
     from rdfaspider.terminal.data import output_of
 

@@ -21,7 +21,8 @@ The life of a URL. The modules are named in the order in which they meet it.
     (tables/copies.py).
 7.  A done page that is found again by a shorter way passes its better depth on to its links
     (tables/outlinks.py), without another fetch.
-8.  Its links stay on record by their numbers, as the link graph (tables/edges.py).
+8.  Its links stay on record by their numbers, as the link graph (tables/edges.py). Now and then PageRank is
+    computed from it (engine/steering.py), and waiting URLs are ranked by it where their order asks for that.
 
 A URL is unknown, waiting, in flight, or finished: done, failed or denied. These guarantees are held by tests
 over every implementation (tests/frontier/test_contract.py):
@@ -52,7 +53,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypedDict, Unpack
 
 from rdfaspider import rocksdb
 from rdfaspider.secrets import without_secrets
@@ -72,9 +73,11 @@ __all__ = [
     "Hooks",
     "HostView",
     "Inspector",
+    "Keep",
     "State",
     "Taken",
     "UrlView",
+    "Visit",
     "is_begun",
     "is_page",
     "is_replicated",
@@ -94,13 +97,49 @@ class FrontierUnavailable(OSError):
     """Explains in a sentence why a frontier cannot be used, and what to do about it."""
 
 
+class Visit(NamedTuple):
+    """What is known of a kept page from the visits before.
+
+    time          of the last visit
+    etag, last_modified  validators as its server sent them, "" if it sent none
+    misses        how many times in a row it was not found
+    missed_since  time of the first of these
+    """
+
+    time: float
+    etag: str = ""
+    last_modified: str = ""
+    misses: int = 0
+    missed_since: float = 0.0
+
+
+class Keep(NamedTuple):
+    """What an ended visit says for the next one (`Ending.keep`): the page is kept, and visited again.
+
+    changed  whether the page has changed since the visit before; None if nobody can tell, as at a first
+             visit, or when there was no answer
+    weight   how much its graph is worth, in triples; None if it is what it was
+    etag, last_modified  validators for the next visit, as its server sent them
+    soonest  seconds before which its server asks not to come back (Cache-Control)
+    missed   it was not found: what is known of it stays, and it is tried again in a day
+    """
+
+    changed: bool | None = None
+    weight: float | None = None
+    etag: str = ""
+    last_modified: str = ""
+    soonest: float = 0.0
+    missed: bool = False
+
+
 @dataclass(slots=True, eq=False)
 class Taken:
     """A URL in flight: what `take` returns and `finish`, `retry` or `release` take back.
 
     `depth` decreases while the URL is in flight if a shorter way to it is found. `number` identifies the
     URL for life, `host` its host within the frontier. `hops` counts the consecutive redirects that led to
-    the URL when it was first found. `hint` belongs to the order.
+    the URL when it was first found. `hint` belongs to the order. `visit` has the visits before, if the page
+    was kept to be visited again.
     """
 
     url: str
@@ -110,6 +149,7 @@ class Taken:
     host: int
     hint: int = 0
     hops: int = 0
+    visit: Visit | None = None
 
 
 class Beside(TypedDict, total=False):
@@ -137,6 +177,10 @@ class Ending(TypedDict, total=False):
     links, None if they did not.
 
     `row` has what is known of the page, packed by rdfaspider/pages/row.py.
+
+    With `keep` the URL does not end for good, whatever its state: the page is kept, and handed out again when
+    its next visit is due. Without it, or in a crawl without revisits, it ends as its state says. With a
+    `status` of 304 nothing was read: the links on record stay.
     """
 
     depth_step: int
@@ -149,13 +193,14 @@ class Ending(TypedDict, total=False):
     told: int | None
     beside: Beside
     row: bytes
+    keep: Keep
 
 
 @dataclass(slots=True)
 class Counts:
     """How many URLs are in each state, and how many links were turned away, by reason (limits.py).
 
-    `copies` are done pages whose body another page had before.
+    `kept` are done pages that will be visited again. `copies` are pages whose body another page had before.
     """
 
     waiting: int
@@ -165,10 +210,12 @@ class Counts:
     denied: int
     rejected: dict[str, int]
     copies: int = 0
+    kept: int = 0
 
     @property
     def seen(self) -> int:
-        return self.waiting + self.in_flight + self.done + self.failed + self.denied
+        ended = self.done + self.failed + self.denied + self.kept
+        return self.waiting + self.in_flight + ended
 
 
 @dataclass(slots=True)
@@ -191,7 +238,8 @@ class UrlView:
 
     `number` is its number for life, `attempts` counts its fetches. `reason`, `status` and `time` are those of
     the last attempt, if it failed. `referrer` is the page on which the link was first found. In a crawl with
-    topics, `topic` is that of the page or, before it is read, the one that the links to it suggest.
+    topics, `topic` is that of the page or, before it is read, the one that the links to it suggest. `rank` is
+    its PageRank when that was last computed (engine/steering.py); the mean is 1.
     """
 
     url: str
@@ -204,6 +252,7 @@ class UrlView:
     time: float | None = None
     referrer: str | None = None
     topic: str | None = None
+    rank: float | None = None
 
 
 @dataclass(slots=True)
@@ -331,6 +380,13 @@ class Frontier(Protocol):
         """Put a URL back; it is handed out again after `after` seconds or later.
 
         `reason` and `status` are kept until it is done.
+        """
+
+    def expect(self, changes: Iterable[tuple[str, float]]) -> None:
+        """Take signals of change: normalised URLs, each with the time since which its page is another.
+
+        A kept page that was not visited since becomes due, as far as the signals of its host were right
+        before. Other URLs are ignored.
         """
 
     def release(self, taken: Taken, now: float) -> None:

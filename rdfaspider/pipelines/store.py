@@ -19,7 +19,8 @@ from rdfaspider.service.address import Address, Security
 from rdfaspider.service.connection import Connection
 from rdfaspider.service.messages import StoreChanges
 from rdfaspider.service.session import Session
-from rdfaspider.settings.places import store_url
+from rdfaspider.settings.defaults import completed
+from rdfaspider.settings.places import jobdir_of, store_url
 from rdfaspider.signals import store_closing, store_opened
 from rdfaspider.stores import Sink, StoreUnavailable, open_sink
 from rdfaspider.stores.changes import Change
@@ -104,6 +105,16 @@ def outbox_options(settings: BaseSettings) -> dict[str, Any]:
     }
 
 
+def recorded(sink: Sink, settings: BaseSettings, directory: Path) -> Sink:
+    """Return a sink, with a stream of its changes in a directory if the settings ask for one."""
+    if not settings.getbool("STORE_CHANGES"):
+        return sink
+    from rdfaspider.stores.stream import Recorder
+
+    limit = int(settings.getfloat("STORE_CHANGES_MB", 1024) * (1 << 20))
+    return Recorder(sink, directory / "changes", limit)
+
+
 def crawl_of(settings: BaseSettings) -> str:
     """Return the name of the crawl's provenance graph, "" if provenance is not stored."""
     if not settings.getbool("STORE_PROVENANCE"):
@@ -136,9 +147,14 @@ class StorePipeline:
             slot = crawler.engine._slot  # Scrapy has no public way to ask
             return slot is None or slot.closing is not None
 
-        settings = crawler.settings
+        settings = completed(crawler.settings)
         url = store_url(settings)
-        sink = ServedSink(url) if is_shared(url) else open_sink(url, **outbox_options(settings))
+        sink: Sink
+        if is_shared(url):
+            sink = ServedSink(url)  # the crawl itself records its changes
+        else:
+            sink = open_sink(url, **outbox_options(settings))
+            sink = recorded(sink, settings, jobdir_of(settings))
         return cls(crawler.stats, crawler.signals, sink, crawl_of(settings), is_ending)
 
     def open_spider(self) -> None:
@@ -179,7 +195,8 @@ class StorePipeline:
         if page.invalid:
             self.stats.inc_value("store/dropped/iri", page.invalid)
         graph = to_iri(page.url)
-        changes = [Change.of_page(graph, page.nquads)]
+        visited = (page.source.date if page.source else 0.0) or page.fetched
+        changes = [Change.of_page(graph, page.nquads)._replace(time=visited)]
         if self.crawl and page.quad_count:
             changes += Change.adding(provenance(page, graph, self.crawl, time()))
         return changes
@@ -204,6 +221,9 @@ class StorePipeline:
         put("store/sent", counters.get("quads", 0))
         put("store/aside", counters.get("refused", 0))
         put("store/rebuilt", counters.get("rebuilt", 0))
+        for name in ("changes", "changes/added", "changes/removed"):
+            if name in counters:
+                put(f"store/{name}", counters[name])
         if batches := counters.get("batches"):
             put("store/latency", round(counters["milliseconds"] / batches / 1000, 3))
         for name, number in counters.items():

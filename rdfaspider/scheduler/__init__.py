@@ -34,5 +34,4 @@ __all__ = ["Scheduler", "uses_frontier"]
 
 def uses_frontier(settings: BaseSettings) -> bool:
     """Return whether a crawl with these settings takes its URLs from a frontier."""
-    # Scrapy's schedulers override issubclass, which is true of everything that looks like one.
-    return Scheduler in load_object(settings["SCHEDULER"]).__mro__
+    return getattr(load_object(settings["SCHEDULER"]), "has_frontier", False)

@@ -33,6 +33,7 @@ from rdfaspider.scheduler.placing import Placing
 from rdfaspider.scheduler.sharing import Growth, LogLines
 from rdfaspider.scheduler.steering import Steering
 from rdfaspider.service.notes import SETTINGS as RELOADABLE
+from rdfaspider.settings.defaults import demand_all
 from rdfaspider.settings.places import frontier_url, seeds_url
 from rdfaspider.signals import hosts_unplaced, seed_failed
 from rdfaspider.urls import normalise
@@ -62,6 +63,8 @@ class Scheduler(BaseScheduler):
 
     The spider's `memory` is kept with the frontier and passed to `recall` at the next start.
     """
+
+    has_frontier = True
 
     def __init__(
         self,
@@ -104,6 +107,7 @@ class Scheduler(BaseScheduler):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
+        demand_all(settings, cls.__name__)
         try:
             advice = advice_for(
                 settings["FRONTIER_ORDER"],

@@ -256,6 +256,10 @@ class ServedFrontier:
         if self.session.end(taken, messages.Release):
             self.flush(now)
 
+    def expect(self, changes: Iterable[tuple[str, float]]) -> None:
+        self.session.do(messages.Expect(list(changes)))
+        self.flush()
+
     # --- politeness ---
 
     def report(self, host: int, now: float, fetch: Experience) -> None:

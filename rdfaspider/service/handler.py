@@ -68,6 +68,7 @@ class Handler:
             messages.End: self._end,
             messages.Retry: self._retry,
             messages.Release: self._release,
+            messages.Expect: lambda _, now, did: frontier.expect(did.changes),
             messages.Report: self._report,
             messages.SlowDown: self._slow_down,
             messages.SetAddress: self._set_address,
@@ -197,6 +198,7 @@ class Handler:
                     taken.hint,
                     taken.hops,
                     server,
+                    taken.visit,
                 )
             )
         if len(reply.granted) < want or not want:

@@ -12,14 +12,14 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from rdfaspider.frontier import Counts, Ending, State
+from rdfaspider.frontier import Counts, Ending, State, Visit
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.frontier.sharding import Shard
 from rdfaspider.frontier.tables.outbox import Owed
 from rdfaspider.stores.changes import Change
 
 # Increases when anything in this module changes.
-VERSION = 4
+VERSION = 5
 
 # Time, level and text.
 LogLine = tuple[float, str, str]
@@ -62,6 +62,12 @@ class Retry(Operation):
 
 class Release(Operation):
     grant: int
+
+
+class Expect(Operation):
+    """Signals of change: URLs, each with the time since which its page is another."""
+
+    changes: list[tuple[str, float]]
 
 
 class Report(Operation):
@@ -127,6 +133,7 @@ Operations = (
     | End
     | Retry
     | Release
+    | Expect
     | Report
     | SlowDown
     | SetAddress
@@ -322,6 +329,7 @@ class Granted(Struct, array_like=True):
     hint: int
     hops: int
     server: str
+    visit: Visit | None = None
 
 
 class Reply(Struct, tag=True, omit_defaults=True, kw_only=True):

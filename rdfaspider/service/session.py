@@ -278,7 +278,14 @@ class Session:
                 logger.exception("The shared note %s cannot be used.", name)
         for row in reply.granted:
             taken = Taken(
-                row.url, row.depth, row.attempts, row.number, row.host, row.hint, row.hops
+                row.url,
+                row.depth,
+                row.attempts,
+                row.number,
+                row.host,
+                row.hint,
+                row.hops,
+                row.visit,
             )
             self.held[taken] = self._last_grant = row.grant
             self.at_hand.append(taken)

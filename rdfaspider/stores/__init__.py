@@ -12,6 +12,7 @@ take them:
 Both take a `Change` (`changes.py`): the triples that replace a graph, or are added to it. `log.py` is the
 log on disk beneath the journal and the N-Quads files, `provenance.py` records fetches, `selection.py` picks
 pages and triples, `queries.py` reads SPARQL text, `dump.py` writes RDF files, `removal.py` removes pages.
+`stream/` records what changes.
 """
 
 from __future__ import annotations

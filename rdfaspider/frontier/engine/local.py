@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rdfaspider.frontier import Counts, FrontierUnavailable, Taken
 from rdfaspider.frontier.engine.sieve import Sieve
+from rdfaspider.frontier.engine.steering import Steering
 from rdfaspider.frontier.engine.terms import keep_shard, keep_terms, keep_window
 from rdfaspider.frontier.engine.urls import Urls
 from rdfaspider.frontier.limits import FrontierLimits
@@ -40,10 +41,11 @@ if TYPE_CHECKING:
 
     from rocksdict import WriteBatch
 
-    from rdfaspider.frontier import Beside, Hooks, HostView, State
+    from rdfaspider.frontier import Beside, Hooks, HostView, Keep, State
     from rdfaspider.frontier.politeness import Experience
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.outbox import Owed
+    from rdfaspider.frontier.tables.ranks import Ranks
 
 
 class LocalFrontier:
@@ -58,6 +60,7 @@ class LocalFrontier:
     shard       its number in the crawl, and the number of shards (sharding.py)
     linkgraph   whether the links of pages are kept (tables/edges.py)
     follows_copies  whether links of pages are followed whose body another page had before
+    rank_every  seconds between two computations of PageRank, at least, for orders that use it; 0 for none
     now         the time of opening
     """
 
@@ -74,6 +77,7 @@ class LocalFrontier:
         shard: Sequence[int] = (0, 1),
         linkgraph: bool = True,
         follows_copies: bool = True,
+        rank_every: float = 0.0,
         now: float = 0.0,
     ) -> None:
         if order not in ORDERS:
@@ -85,6 +89,7 @@ class LocalFrontier:
         self._lease = lease
         self._keeps_graph = linkgraph
         self._follows_copies = follows_copies
+        self._rank_every = rank_every
         self._now = now
         try:
             self._load(politeness or Politeness(), limits or FrontierLimits(), window, ranking)
@@ -116,6 +121,17 @@ class LocalFrontier:
             *parts,
             keeps_graph=self._keeps_graph,
             follows_copies=self._follows_copies,
+        )
+        self._steering = Steering(
+            self._database,
+            Path(self.path),
+            self._urls,
+            self._schedule,
+            self._queue,
+            self._order,
+            every=self._rank_every,
+            keeps_graph=self._keeps_graph,
+            now=self._now,
         )
         self._pages = Pages(self._database)
         is_new = self._database.meta.get(b"clean") is None
@@ -177,6 +193,7 @@ class LocalFrontier:
         self._put_back_overdue(now)
         if self._sieve.is_due:
             self._sieve.run()
+        self._steering.step(now)
         while True:
             host = self._schedule.next_ready(now)
             if host is not None and host.queue:
@@ -260,10 +277,12 @@ class LocalFrontier:
         told: int | None = None,
         beside: Beside | None = None,
         row: bytes = b"",
+        keep: Keep | None = None,
     ) -> None:
         if not self._leases.holds(taken):
             return
         own, others = [to_key(link) for link in links], [to_key(link) for link in abroad]
+        contexts = contexts or self._order.contexts(taken.hint, len(own) + len(others))
         batch = self._database.batch()
         host = self._land(taken, now, asked=state != "denied")
         hint = taken.hint if state == "denied" else self._order.requested(taken.hint)
@@ -299,6 +318,9 @@ class LocalFrontier:
         if self._leases.holds(taken):
             host = self._land(taken, now)
             self._write(self._database.batch(), host)
+
+    def expect(self, changes: Iterable[tuple[str, float]]) -> None:
+        """Do nothing: no page is kept."""
 
     @guarded
     def requeue(self, pattern: str) -> int:
@@ -471,6 +493,17 @@ class LocalFrontier:
         return self._urls.counters.counts(in_flight=len(self._leases))
 
     @property
+    def ranks(self) -> Ranks:
+        """Return the PageRank of URLs, as it was last computed."""
+        return self._steering.ranks
+
+    @guarded
+    def rank_now(self) -> None:
+        """Compute the PageRank of all URLs, and wait for it; ValueError with a sentence if that fails."""
+        self._sieve.run()
+        self._steering.rank_now()
+
+    @property
     def is_broken(self) -> bool:
         """Return whether a write failed, after which nothing more is accepted."""
         return self._database.is_broken
@@ -537,6 +570,7 @@ class LocalFrontier:
 
     def abandon(self) -> None:
         """Close the directory as a kill would: the next opener does not know what was in flight."""
+        self._steering.close()
         self._database.close()
 
     @guarded
@@ -549,6 +583,7 @@ class LocalFrontier:
                 self._database.write(batch)
                 self._database.meta[b"clean"] = b"no" if len(self._leases) else b"yes"
         finally:
+            self._steering.close()
             self._database.close()
 
     def __enter__(self) -> Self:

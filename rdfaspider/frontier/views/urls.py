@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from rdfaspider.focus.topics import topic_of
@@ -11,6 +12,7 @@ from rdfaspider.frontier import BranchView, State, UrlView
 from rdfaspider.frontier.engine.admission import smallest_depths
 from rdfaspider.frontier.tables.failures import Failures
 from rdfaspider.frontier.tables.inbox import Inbox
+from rdfaspider.frontier.tables.ranks import Ranks
 from rdfaspider.frontier.tables.referrers import Referrers
 from rdfaspider.frontier.tables.trie import (
     DENIED,
@@ -56,7 +58,10 @@ class UrlViews:
         """Return what is known of a normalised URL, None if nothing is."""
         record = self._trie.record(url)
         if record is not None:
-            return self._view(url, record)
+            view = self._view(url, record)
+            with closing(Ranks(self._database.path)) as ranks:
+                view.rank = ranks.of(record.number)
+            return view
         depth = smallest_depths(Inbox(self._database).entries).get(to_key(url))
         return None if depth is None else UrlView(url, "found, not looked up yet", depth)
 

@@ -5,6 +5,7 @@ Layout of operations. URLs and hosts (`org,example`) are named in full, times ar
     lead     number, whether its copy was what the log says
     put      URLs, depth, contexts, hops
     end      URL, depth, state, time, links, Ending (its row in base64)
+    expect   URLs, each with the time since which its page is another
     retry    URL, time, seconds after, reason, status
     report   host, time, Experience
     slow     host, crawl delay, time until which it is blocked
@@ -22,6 +23,7 @@ from base64 import b64decode, b64encode
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from rdfaspider.frontier import Keep
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.frontier.tables.database import Database
@@ -38,7 +40,7 @@ _STANDING = "replica"
 # The method that repeats each operation.
 _OPERATIONS = {
     **{name: f"_do_{name}" for name in ("end", "retry", "report", "slow", "note")},
-    **{name: name for name in ("put", "requeue", "forwarded")},
+    **{name: name for name in ("put", "expect", "requeue", "forwarded")},
     "place": "set_address",
     "floor": "set_floor_elsewhere",
 }
@@ -97,6 +99,11 @@ class LoggedFrontier(LocalFrontier):
             super().retry(taken, now, after, reason=reason, status=status)
             self.record("retry", taken.url, now, after, reason, status)
 
+    def expect(self, changes: Iterable[tuple[str, float]]) -> None:
+        changes = list(changes)
+        super().expect(changes)
+        self.record("expect", changes)
+
     def report(self, host: int, now: float, fetch: Experience) -> None:
         super().report(host, now, fetch)
         self._record_of_host("report", host, now, fetch._asdict())
@@ -151,6 +158,8 @@ class LoggedFrontier(LocalFrontier):
             said["depth_step"] = said.pop("deeper")
         if "row" in said:
             said["row"] = b64decode(said["row"])
+        if "keep" in said:  # an array in JSON
+            said["keep"] = Keep(*said["keep"])
         if (taken := self._take_up(url, now)) is not None:
             self.finish(taken, state, now, links, **said)
         elif state == "done" and (links or said.get("abroad")):

@@ -206,6 +206,13 @@ class ShardedFrontier:
         self._keepers.give_back(taken, now)
         self._home(taken.host).release(taken, now)
 
+    def expect(self, changes: Iterable[tuple[str, float]]) -> None:
+        parts: dict[int, list[tuple[str, float]]] = {}
+        for change in changes:
+            parts.setdefault(shard_of(change[0], self.total), []).append(change)
+        for number, some in parts.items():
+            self._shards[number].expect(some)
+
     # --- politeness ---
 
     def report(self, host: int, now: float, fetch: Experience) -> None:
@@ -265,7 +272,7 @@ class ShardedFrontier:
         rejected: Counter[str] = Counter()
         for counts in each:
             rejected.update(counts.rejected)
-        names = ("waiting", "in_flight", "done", "failed", "denied", "copies")
+        names = ("waiting", "in_flight", "done", "failed", "denied", "copies", "kept")
         sums = {name: sum(getattr(counts, name) for counts in each) for name in names}
         return Counts(**sums, rejected=dict(rejected))
 

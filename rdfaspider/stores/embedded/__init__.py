@@ -103,7 +103,9 @@ class Embedded(Sink):
         if not change.replaces:
             return bool(change.quads)
         before = self._waiting.get(change.graph) or self._loading.get(change.graph)
-        return before != [change] if before else not self.store.holds(change)
+        if before:
+            return len(before) > 1 or not before[0].has_content_of(change)
+        return not self.store.holds(change)
 
     def _accept(self, change: Change) -> None:
         before = self._waiting.setdefault(change.graph, [])
