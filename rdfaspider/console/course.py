@@ -67,7 +67,7 @@ class Course:
 
     @property
     def now(self) -> Sample:
-        return self._recent[-1] if self._recent else self._take()
+        return self._take()
 
     def rates(self) -> Rates:
         if len(self._recent) < 2:

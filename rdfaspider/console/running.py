@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _COUNTS = ("seen", "done", "failed", "denied", "waiting", "in_flight")
 # Latest pages that are shown.
-_SHOWN = 15
+_SHOWN = 12
 # An overview is made at most this often, however many look at it.
 _FRESH = 0.5
 

@@ -83,6 +83,14 @@ class Console:
             time.sleep(0.1)
         return found
 
+    def settle(self) -> dict[str, int]:
+        """Return the counts of a crawl that is paused, when all that was in flight has ended."""
+        before: dict[str, int] = {}
+        while (counts := self.counts()) != before or counts["in_flight"]:
+            before = counts
+            time.sleep(1.3)  # they are counted once a second
+        return counts
+
     def wait(self) -> str:
         """Wait for the end of the crawl; return its log."""
         self.process.wait(_PATIENCE)
