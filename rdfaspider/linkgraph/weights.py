@@ -2,7 +2,7 @@
 
 A link passes on the rank of its page, divided by the number of the page's links (PageRank). The weight of a
 link is that share, and a link of average weight has 1; so where nothing is known of pages, weights count
-links. Weights of links to a page add up. `base` is what each page has without any link, in the same unit.
+links. Weights of links to a page add up. A page without any link has a rank too, the base.
 
 A byte has six steps for a doubling, from 2 ** -12 to 2 ** 30. A sum between two steps becomes one of them by
 chance, so that the mean is right (Morris's counter): a URL with a million links is rewritten some hundred
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from random import Random
 
 DAMPING = 0.85
-# What a page has without links until PageRank tells: pages have some ten links that lead somewhere new.
-FIRST_BASE = 8.0
 
 STEPS = 6
 ONE = 72  # the byte of the weight 1
 LEAST = 2.0**-12
+# A sum that is hardly greater than one of its parts becomes this many steps greater, or none: each change is
+# written to disk.
+_RISE = 6
+# Pages that an average lasts, and the least base, of the average number of links.
+_LASTING = 1_000
+_LEAST_BASE = 0.1
 _WEIGHTS: list[float] = [2.0 ** ((byte - ONE) / STEPS) for byte in range(257)]
 
 
@@ -41,9 +45,26 @@ def doublings_of(byte: int) -> float:
     return (byte - ONE) / STEPS
 
 
-def share_of(byte: int, links: int, base: float) -> int:
-    """Return the weight, as a byte, of each link on a page, whose own links weigh `byte`."""
-    return byte_of(DAMPING * (base + _WEIGHTS[byte]) / max(links, 1))
+class Shares:
+    """What links pass on, if nothing but the pages that end one after the other is known.
+
+    The base follows from the unit. In PageRank all links together pass on what their pages have, damped; so
+    where a link passes on 1 on average, a page has as much as it has links on average, and a little more.
+    The averages are those of the last thousand pages or so.
+    """
+
+    def __init__(self) -> None:
+        self._pages, self._links, self._weight = 10, 20.0, 1.0
+
+    def of(self, byte: int, links: int) -> int:
+        """Return the weight of each of the links on a page, whose own links weigh `byte`, as a byte."""
+        weight = _WEIGHTS[byte]
+        self._pages = min(self._pages + 1, _LASTING)
+        self._links += (links - self._links) / self._pages
+        self._weight += (weight - self._weight) / self._pages
+        # A few pages with very many links leave nothing for the others.
+        base = max(self._links / DAMPING - self._weight, self._links * _LEAST_BASE)
+        return byte_of(self._links / links * (base + weight) / (base + self._weight))
 
 
 class Sums:
@@ -51,26 +72,28 @@ class Sums:
 
     def __init__(self, chance: Random) -> None:
         self._random = chance.random
-        self._known: dict[int, tuple[int, float]] = {}
+        self._known: dict[int, tuple[int, int, float]] = {}
 
     def add(self, one: int, other: int) -> int:
         """Return the sum of two weights, rounded by chance."""
         pair = one << 8 | other if one > other else other << 8 | one
         found = self._known.get(pair)
         if found is None:
-            found = self._known[pair] = _sum(one, other)
-        below, chance = found
-        return below + 1 if self._random() < chance else below
+            found = self._known[pair] = _sum(pair >> 8, pair & 255)
+        below, above, chance = found
+        return above if self._random() < chance else below
 
 
-def _sum(one: int, other: int) -> tuple[int, float]:
-    """Return the step below a sum, and the probability of the next one."""
-    total = _WEIGHTS[one] + _WEIGHTS[other]
-    # The larger one is a step itself: no rounding may come out below it.
-    below = max(floor(_place(total)), one, other)
-    if below >= 255:
-        return 255, 0.0
-    return below, (total - _WEIGHTS[below]) / (_WEIGHTS[below + 1] - _WEIGHTS[below])
+def _sum(more: int, less: int) -> tuple[int, int, float]:
+    """Return the steps below and above a sum, and the probability of the upper one."""
+    total = _WEIGHTS[more] + _WEIGHTS[less]
+    below, above = more, min(more + _RISE, 255)
+    if total >= _WEIGHTS[above]:
+        below = min(max(floor(_place(total)), above), 255)
+        above = min(below + 1, 255)
+    if above == below:
+        return below, above, 0.0
+    return below, above, (total - _WEIGHTS[below]) / (_WEIGHTS[above] - _WEIGHTS[below])
 
 
 def _place(weight: float) -> float:

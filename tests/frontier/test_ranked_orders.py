@@ -11,7 +11,7 @@ from rdfaspider.focus.topics import hint_of
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.linkgraph.weights import ONE, Sums, byte_of, share_of, weight_of
+from rdfaspider.linkgraph.weights import ONE, Shares, Sums, byte_of, weight_of
 
 RANKED = [name for name, order in ORDERS.items() if order.reads_ranks]
 ONCE, OFTEN = "http://z.test/a/once", "http://z.test/a/often"
@@ -51,17 +51,17 @@ def test_a_url_with_500_links_comes_before_one_with_one(
         assert [each and each.url for each in taken] == [OFTEN, ONCE]
 
 
-@pytest.mark.parametrize("links", [8, 60, 500])
-def test_harvest_counts_links_as_powers_of_eight(tmp_path: Path, links: int) -> None:
+@pytest.mark.parametrize("links", [15, 200, 2_000])
+def test_harvest_counts_links_as_powers_of_sixteen(tmp_path: Path, links: int) -> None:
     with opened(tmp_path, "harvest") as frontier:
         order = frontier._order
         found = []
-        for _ in range(200):
+        for _ in range(300):
             hint = order.hint(7)
             for _ in range(links - 1):
                 hint = order.combine(hint, order.hint(7))
             assert hint & 0xFFFF == 7, "the context stays"
-            found.append(8 ** (hint >> 16 & 3))
+            found.append(16 ** (hint >> 16 & 3))
     assert sum(found) / len(found) == pytest.approx(links, rel=0.35)
 
 
@@ -95,10 +95,20 @@ def test_sums_are_right_on_the_average() -> None:
 
 
 def test_a_link_passes_on_the_share_of_its_page() -> None:
-    assert weight_of(share_of(ONE, 1, 8.0)) == pytest.approx(0.85 * 9, rel=0.07)
-    assert (
-        share_of(byte_of(100), 10, 8.0) > share_of(byte_of(10), 10, 8.0) > share_of(ONE, 100, 8.0)
-    )
+    shares = Shares()
+    assert shares.of(byte_of(100), 10) > shares.of(byte_of(10), 10) > shares.of(ONE, 100)
+
+
+def test_a_link_weighs_one_on_average() -> None:
+    chance, shares = Random(1), Shares()
+    total = links = 0.0
+    for page in range(5_000):
+        count = chance.randrange(1, 60)
+        weight = weight_of(shares.of(byte_of(chance.paretovariate(1.5)), count))
+        if page > 1_000:
+            total += count * weight
+            links += count
+    assert total / links == pytest.approx(1.0, rel=0.1)
 
 
 def test_profit_prefers_the_link_of_a_good_page(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import random
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.orders.order import Order
-from rdfaspider.linkgraph.weights import FIRST_BASE, ONE, Sums, byte_of, share_of
+from rdfaspider.linkgraph.weights import ONE, Shares, Sums, byte_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WEIGHED = 1 << 23
 _ONE_LINK = _WEIGHED | ONE
 # A weight is corrected if it is wrong by more than this many steps: moving a URL takes two writes.
-_NEAR = 2
+_NEAR = 3
 
 
 def profit(quality: float, freshness: float | None) -> float:
@@ -52,7 +52,7 @@ class Profit(Order):
 
     def __init__(self, database: Database) -> None:
         self._sums = Sums(random.Random(0))
-        self._base = FIRST_BASE
+        self._shares = Shares()
 
     def hint(self, context: int) -> int:
         return context if context & _WEIGHED else _ONE_LINK
@@ -61,10 +61,7 @@ class Profit(Order):
         return _WEIGHED | self._sums.add(_weight(old), _weight(new))
 
     def contexts(self, hint: int, links: int) -> list[int]:
-        return [_WEIGHED | share_of(_weight(hint), links, self._base)] * links
-
-    def set_base(self, base: float) -> None:
-        self._base = base
+        return [_WEIGHED | self._shares.of(_weight(hint), links)] * links if links else []
 
     def ranked(self, hint: int, weight: int) -> int:
         return hint if abs(_weight(hint) - weight) <= _NEAR else _WEIGHED | weight

@@ -51,10 +51,6 @@ class _Windowed(Order):
     def contexts(self, hint: int, links: int) -> Sequence[int]:
         return () if self._ranking is None else self._ranking.contexts(hint, links)
 
-    def set_base(self, base: float) -> None:
-        if self._ranking is not None:
-            self._ranking.set_base(base)
-
     def ranked(self, hint: int, weight: int) -> int:
         return hint if self._ranking is None else self._ranking.ranked(hint, weight)
 
