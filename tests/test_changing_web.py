@@ -56,18 +56,29 @@ SETTINGS = {
 }
 
 
-def parameters(**more: float) -> Parameters:
-    """Return a web whose median page changes every twelve seconds."""
+def parameters(hosts: int = 4, period: float = 12.0, life: float = 40.0) -> Parameters:
+    """Return a web whose median page changes every `period` of our seconds."""
     return Parameters(
-        **{
-            **{"seed": 7, "hosts": 4, "levels": 2, "pages": 4, "links_across": 2},
-            **{"changing": 0.8, "spread": 1.0, "period": 12 * SPEED},
-            **{"vanishing": 0.15, "moving": 0.1, "returning": 0.4, "life": 40 * SPEED},
-            **{"validators": 0.8, "lying_validators": 0.2, "lastmod": 0.7, "lying_lastmod": 0.3},
-            **{"feeds": True, "speed": SPEED, "began": time.time()},
-            **more,
-        }
-    )  # type: ignore[arg-type]
+        seed=7,
+        hosts=hosts,
+        levels=2,
+        pages=4,
+        links_across=2,
+        changing=0.8,
+        spread=1.0,
+        period=period * SPEED,
+        vanishing=0.15,
+        moving=0.1,
+        returning=0.4,
+        life=life * SPEED,
+        validators=0.8,
+        lying_validators=0.2,
+        lastmod=0.7,
+        lying_lastmod=0.3,
+        feeds=True,
+        speed=SPEED,
+        began=time.time(),
+    )
 
 
 def start(directory: Path, proxy: str, seeds: str) -> subprocess.Popen[bytes]:
@@ -267,5 +278,5 @@ def test_a_crawl_follows_a_web_that_changes(tmp_path: Path) -> None:
 def test_a_crawl_follows_a_web_that_changes_through_many_kills(tmp_path: Path) -> None:
     chance = random.Random(1)
     runs = [chance.uniform(20.0, 50.0) for _ in range(8)]
-    web = parameters(hosts=8, period=40 * SPEED, life=120 * SPEED)
+    web = parameters(hosts=8, period=40.0, life=120.0)
     check(crawl(tmp_path, web, runs), 12.0, 0.8)

@@ -80,7 +80,8 @@ class Site:
         with self._lock:
             number = self.asked[path]
             self.asked[path] += 1
-        status, sent, body = self.answers.get(path, lambda _: (404, {}, ""))(number)
+        found = self.answers.get(path)
+        status, sent, body = found(number) if found else (404, dict[str, str](), "")
         etag = sent.get("ETag")
         if status == 200 and etag and headers.get("If-None-Match") == etag:
             status, body = 304, ""
