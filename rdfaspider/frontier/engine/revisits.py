@@ -194,7 +194,12 @@ class Revisits:
         assert record.past is not None
         self._pasts[record.number] = record.past, said
         visit = Visit(
-            float(record.past.last), said.etag, said.last_modified, said.misses, float(said.since)
+            float(record.past.last),
+            said.etag,
+            said.last_modified,
+            said.misses,
+            float(said.since),
+            record.past.triples,
         )
         return Taken(
             url,
