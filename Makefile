@@ -73,13 +73,18 @@ report: $(VENV)/test.ready
 	@mkdir -p .cache
 	@sh tests/chromium.sh && touch $@ || echo "No Chromium: its tests are skipped."
 
+# And what judges whether everybody can use a page.
+.cache/axe.ready: tests/axe.sh
+	@mkdir -p .cache
+	@sh tests/axe.sh .cache && touch $@ || echo "No axe-core: its tests are skipped."
+
 # And real tools of web archives.
 .cache/replay.ready: locks/replay.txt locks/build.txt tests/replay.sh | $(BIN)/python .cache/rdf4j.ready
 	@mkdir -p .cache
 	@echo "Fetching pywb, wacz and jwarc …"
 	@PYTHON=$(BIN)/python sh tests/replay.sh .cache && touch $@ || echo "No tools of archives: their tests are skipped."
 
-SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/nginx.ready .cache/replay.ready .cache/chromium.ready
+SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/nginx.ready .cache/replay.ready .cache/chromium.ready .cache/axe.ready
 
 test: $(VENV)/test.ready $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal

@@ -21,7 +21,8 @@ The life of a URL. The modules are named in the order in which they meet it.
     (tables/copies.py).
 7.  A done page that is found again by a shorter way passes its better depth on to its links
     (tables/outlinks.py), without another fetch.
-8.  Its links stay on record by their numbers, as the link graph (tables/edges.py).
+8.  Its links stay on record by their numbers, as the link graph (tables/edges.py). Now and then PageRank is
+    computed from it (engine/steering.py), and waiting URLs are ranked by it where their order asks for that.
 
 A URL is unknown, waiting, in flight, or finished: done, failed or denied. These guarantees are held by tests
 over every implementation (tests/frontier/test_contract.py):
@@ -240,7 +241,8 @@ class UrlView:
 
     `number` is its number for life, `attempts` counts its fetches. `reason`, `status` and `time` are those of
     the last attempt, if it failed. `referrer` is the page on which the link was first found. In a crawl with
-    topics, `topic` is that of the page or, before it is read, the one that the links to it suggest.
+    topics, `topic` is that of the page or, before it is read, the one that the links to it suggest. `rank` is
+    its PageRank when that was last computed (engine/steering.py); the mean is 1.
     """
 
     url: str
@@ -253,6 +255,7 @@ class UrlView:
     time: float | None = None
     referrer: str | None = None
     topic: str | None = None
+    rank: float | None = None
 
 
 @dataclass(slots=True)

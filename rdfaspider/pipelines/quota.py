@@ -17,6 +17,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from rdfaspider.items import Page
+from rdfaspider.settings.defaults import completed
 from rdfaspider.urls import host
 from rdfaspider.urls.hosts import owner_of
 
@@ -95,12 +96,13 @@ class QuotaPipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        get = crawler.settings.getint
+        settings = completed(crawler.settings)
+        get = settings.getint
         hosts = Limits(get("STORE_HOST_QUADS"), get("STORE_HOST_MB") << 20)
         domains = Limits(get("STORE_DOMAIN_QUADS"), get("STORE_DOMAIN_MB") << 20)
         if not any((*hosts, *domains)):
             raise NotConfigured
-        jobdir = crawler.settings["JOBDIR"]
+        jobdir = settings["JOBDIR"]
         return cls(crawler.stats, hosts, domains, Path(jobdir) / NAME if jobdir else None)
 
     def open_spider(self) -> None:

@@ -19,6 +19,7 @@ from rdfaspider.service.address import Address, Security
 from rdfaspider.service.connection import Connection
 from rdfaspider.service.messages import StoreChanges
 from rdfaspider.service.session import Session
+from rdfaspider.settings.defaults import completed
 from rdfaspider.settings.places import jobdir_of, store_url
 from rdfaspider.signals import store_closing, store_opened
 from rdfaspider.stores import Sink, StoreUnavailable, open_sink
@@ -146,7 +147,7 @@ class StorePipeline:
             slot = crawler.engine._slot  # Scrapy has no public way to ask
             return slot is None or slot.closing is not None
 
-        settings = crawler.settings
+        settings = completed(crawler.settings)
         url = store_url(settings)
         sink: Sink
         if is_shared(url):

@@ -15,6 +15,7 @@ intake.py     adds seeds to the frontier; memory.py stores the spider's state
 advice.py     describes pages and links to the order; guessing.py URLs that may exist
 own.py        the spider's own requests, which bypass the frontier
 alarm.py      wakes the engine when a host gets ready
+steering.py   instructions while the crawl runs; exclusions.py URLs that are excluded meanwhile
 options.py    the options of the frontier, from the settings
 sharing.py    what a worker of a shared crawl reports: its counters and its log
 """
@@ -35,5 +36,4 @@ __all__ = ["Scheduler", "uses_frontier"]
 
 def uses_frontier(settings: BaseSettings) -> bool:
     """Return whether a crawl with these settings takes its URLs from a frontier."""
-    # Scrapy's schedulers override issubclass, which is true of everything that looks like one.
-    return Scheduler in load_object(settings["SCHEDULER"]).__mro__
+    return getattr(load_object(settings["SCHEDULER"]), "has_frontier", False)

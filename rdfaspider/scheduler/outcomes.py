@@ -166,14 +166,22 @@ class Outcomes:
 
     def fail(self, taken: Taken, reason: str) -> None:
         """End a URL whose page was lost in the pipelines."""
+        self._end(taken, "failed", reason)
+
+    def deny(self, taken: Taken, reason: str) -> None:
+        """End a URL that must not be fetched."""
+        self._end(taken, "denied", reason)
+
+    def _end(self, taken: Taken, state: State, reason: str) -> None:
         now = clock.now()
         said: Ending = {"reason": reason}
-        if self._revisits and (visit := taken.visit) is not None:  # another visit may bring it
+        visit = taken.visit
+        if self._revisits and visit is not None and state == "failed":  # another visit may bring it
             said["keep"] = Keep(etag=visit.etag, last_modified=visit.last_modified)
         else:
             said["row"] = self._bare_row(reason, now)
-        self._frontier.finish(taken, "failed", now, **said)
-        self._counts[f"failed/{reason}"] += 1
+        self._frontier.finish(taken, state, now, **said)
+        self._counts[f"{state}/{reason}"] += 1
 
     def stats(self) -> dict[str, int]:
         """Return counts by the names of stats."""

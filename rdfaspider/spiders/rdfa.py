@@ -35,7 +35,7 @@ from rdfaspider.urls import Filters, host, redirect_target, unfit_authority
 from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -80,6 +80,7 @@ class RdfaSpider(Spider):
         self.keeps_graph = False
         self.reads_feeds = False
         self.domain_hosts: DomainHosts | None = None
+        self._excludes: Callable[[str], bool] = lambda url: False
         # The pages of a site share most of their links.
         self._judged = lru_cache(16_384)(self._judge)
         self._admitted = lru_cache(4_096)(self._admit)
@@ -316,10 +317,22 @@ class RdfaSpider(Spider):
     def _admit(self, link: str) -> tuple[str, str]:
         """Return the same, whatever hosts the crawl visits already."""
         url, reason = self.filters.admit(link)
+        if not reason and self._excludes(url):
+            return url, "excluded"
         return url, reason or unfit_authority(url) or ("" if url in self.scope else "scope")
 
+    @property
+    def excludes(self) -> Callable[[str], bool]:
+        """Tell of a URL whether the user has excluded it while the crawl runs."""
+        return self._excludes
+
+    @excludes.setter
+    def excludes(self, excludes: Callable[[str], bool]) -> None:
+        self._excludes = excludes
+        self._judge_anew()
+
     def _judge_anew(self) -> None:
-        """Forget judgements, because the scope has grown."""
+        """Forget judgements, because the scope or the exclusions have grown."""
         self._judged.cache_clear()
         self._admitted.cache_clear()
 

@@ -1,0 +1,251 @@
+"""What the console shows of the crawl in whose process it runs."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from time import monotonic, time
+from typing import TYPE_CHECKING, Any, cast
+
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+
+from rdfaspider import __version__, clock
+from rdfaspider.console.controls import Controls
+from rdfaspider.console.course import Course
+from rdfaspider.console.frontiers import LocalSource
+from rdfaspider.console.hosts import HostTables
+from rdfaspider.console.latest import Latest, LatestUrls
+from rdfaspider.console.logtail import LogTail
+from rdfaspider.extensions.history.extension import History
+from rdfaspider.extensions.leftout import LeftOut
+from rdfaspider.extensions.summary.reasons import in_words
+from rdfaspider.items import Page
+from rdfaspider.pages.row import unpack
+from rdfaspider.urls.iris import without_userinfo
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+    from rdfaspider.console.frontiers import FrontierSource
+    from rdfaspider.frontier import Ending, State, Taken
+
+_COUNTS = ("seen", "done", "failed", "denied", "waiting", "in_flight")
+# Latest pages that are shown.
+_SHOWN = 12
+# An overview is made at most this often, however many look at it.
+_FRESH = 0.5
+
+
+class RunningCrawl:
+    """A crawl in this process, with workers of its own or without."""
+
+    is_running = True
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.stats: StatsCollector = crawler.stats
+        self.spider: Any = crawler.spider
+        self.scheduler: Any = crawler.engine and crawler.engine.scheduler
+        jobdir = crawler.settings["JOBDIR"]
+        self.name = Path(jobdir).resolve().name if jobdir else "crawl"
+        self.directory = str(Path(jobdir).resolve()) if jobdir else ""
+        history = crawler.get_extension(History)
+        path = None if history is None else history.path
+        self.course = Course((history or History(self.stats, Path(), 0.0)).sample, path)
+        self._left_out = crawler.get_extension(LeftOut)
+        self.latest = LatestUrls()
+        self._tail = LogTail(crawler.settings["LOG_LEVEL"])
+        self.frontier: FrontierSource = self._source()
+        self.hosts = HostTables(lambda: self.frontier.hosts(clock.now()))
+        self.controls = Controls(self)
+        self._started = monotonic()
+        self._ticking = create_looping_call(self.course.tick)
+        self._overview: tuple[float, dict[str, Any]] = (0.0, {})
+
+    def _source(self) -> FrontierSource:
+        return LocalSource(self.scheduler.frontier, lambda: self._ticking.running)
+
+    def start(self) -> None:
+        """Begin to watch the crawl."""
+        self._ticking.start(1.0)
+        # The other handlers have filters that keep secrets out of the log.
+        for handler in logging.root.handlers:
+            for each in handler.filters:
+                self._tail.addFilter(each)
+        logging.root.addHandler(self._tail)
+        self.crawler.signals.connect(self._item_scraped, signals.item_scraped)
+        if (handler := self._handler) is not None:
+            handler.ended = self._ended
+
+    def stop(self) -> None:
+        logging.root.removeHandler(self._tail)
+        if self._ticking.running:
+            self._ticking.stop()
+
+    @property
+    def _handler(self) -> Any:
+        """Return what serves the frontier to workers of this crawl, None if it has none."""
+        return getattr(self.scheduler, "handler", None)
+
+    # --- what happens ---
+
+    def _item_scraped(self, item: Any) -> None:
+        if isinstance(item, Page) and item.outcome != "postponed":
+            self.latest.add(
+                Latest(
+                    item.fetched,
+                    without_userinfo(item.url),
+                    item.outcome,
+                    item.reason,
+                    item.status,
+                    item.quad_count,
+                    item.title,
+                )
+            )
+
+    def _ended(self, taken: Taken, state: State, said: Ending) -> None:
+        """Take note of a URL that a worker has ended."""
+        triples, title = -1, ""
+        if data := said.get("row", b""):
+            try:
+                row, _ = unpack(data)
+                triples, title = row.triples, row.title
+            except ValueError:
+                pass  # of another version
+        url, reason = without_userinfo(taken.url), said.get("reason", "")
+        status = said.get("status", 0)
+        self.latest.add(Latest(time(), url, state, reason, status, triples, title))
+
+    async def tell(self, name: str, value: str) -> None:
+        """Give the crawl an instruction."""
+        self.scheduler.tell(name, value)
+        self._overview = (0.0, {})
+
+    # --- what is shown ---
+
+    async def overview(self) -> dict[str, Any]:
+        """Return everything on the page of the crawl but its curves."""
+        made, overview = self._overview
+        if monotonic() - made < _FRESH:
+            return overview
+        overview = self._look()
+        self._overview = monotonic(), overview
+        return overview
+
+    def _look(self) -> dict[str, Any]:
+        sample = self.course.now
+        return {
+            "name": self.name,
+            "directory": self.directory,
+            "version": __version__,
+            "state": self._state,
+            "time": time(),
+            "seconds": monotonic() - self._started,
+            "total_seconds": sample.seconds,
+            "counts": {name: self._stat(f"frontier/{name}") for name in _COUNTS},
+            "pages": sample.pages,
+            "triples": sample.quads,
+            "bytes": sample.received,
+            "memory": sample.memory,
+            "copies": self._stat("frontier/copies"),
+            "backlog": self._stat("store/backlog/quads"),
+            "rates": self.course.rates()._asdict(),
+            "forecast": self._forecast(),
+            "outcomes": self._outcomes(),
+            "left_out": [] if self._left_out is None else self._left_out.sentences,
+            "latest": [each._asdict() for each in reversed(self.latest.pages)][:_SHOWN],
+            "told": dict(self.scheduler.told),
+            "excluded": self.scheduler.exclusions.rules,
+            "settings": self._settings(),
+            "process": os.getpid(),
+            "errors": self._stat("log_count/ERROR"),
+            "warnings": self._stat("log_count/WARNING"),
+            "controls": True,
+        }
+
+    @property
+    def _state(self) -> str:
+        engine = self.crawler.engine
+        slot = None if engine is None else engine._slot
+        if slot is None or slot.closing is not None:
+            return "stopping"
+        return {"pause": "paused", "stop": "stopping"}.get(self.scheduler.state, "running")
+
+    def _forecast(self) -> dict[str, Any] | None:
+        found = self.course.forecast(self.hosts.slowest)
+        return None if found is None else found._asdict()
+
+    def _settings(self) -> dict[str, Any]:
+        settings = self.crawler.settings
+        return {
+            "order": getattr(self.scheduler.frontier, "order", ""),
+            "scope": getattr(getattr(self.spider, "scope", None), "kind", ""),
+            "depth": self.scheduler.frontier.limits.depth,
+            "delay": settings.getfloat("POLITENESS_DELAY"),
+            "workers": max(1, settings.getint("WORKERS")) if self._handler is None else "",
+        }
+
+    def _outcomes(self) -> list[dict[str, Any]]:
+        """Return how many URLs ended in which way in this run, by reason."""
+        rows = []
+        for name, count in self.stats.get_stats().items():
+            part, _, label = name.partition("/")
+            state, _, reason = label.partition("/")
+            if part == "frontier" and reason and state in ("done", "failed", "denied", "retried"):
+                words = in_words(state, reason, count).partition(" ")[2]
+                rows.append({"state": state, "reason": reason, "count": count, "words": words})
+        rows.sort(key=lambda row: -row["count"])
+        return rows
+
+    async def urls(self, state: str, reason: str) -> dict[str, Any]:
+        """Return URLs with an outcome: from the frontier, or the latest ones of this run."""
+        rows: list[dict[str, Any]]
+        if state in ("failed", "denied"):
+            scan = self.frontier.ended(cast("State", state), reason)
+            views = await scan.first(200)
+            rows = [
+                {
+                    "url": without_userinfo(view.url),
+                    "time": view.time,
+                    "status": view.status,
+                    "reason": view.reason,
+                    "attempts": view.attempts,
+                    "referrer": view.referrer and without_userinfo(view.referrer),
+                }
+                for view in views
+            ]
+            return {"rows": rows, "is_whole": scan.is_whole}
+        rows = [
+            {"url": each.url, "time": each.time, "status": each.status, "triples": each.triples}
+            for each in self.latest.of(state, reason)
+        ]
+        return {"rows": rows, "is_whole": len(rows) < 100}
+
+    async def log(self, level: str) -> list[dict[str, Any]]:
+        return [line._asdict() for line in self._tail.last(level)]
+
+    async def curves(self) -> dict[str, Any]:
+        return self.course.curve()
+
+    async def workers(self) -> list[dict[str, Any]]:
+        handler = self._handler
+        if handler is None:
+            return []
+        now = clock.now()
+        return [
+            {
+                "name": view.name,
+                "about": view.about,
+                "held": view.held,
+                "ended": view.ended,
+                "silent": max(0.0, view.silent),
+            }
+            for view in (worker.view(now) for worker in handler.workers)
+        ]
+
+    def _stat(self, name: str) -> int:
+        value: int = self.stats.get_value(name, 0)
+        return value
