@@ -104,6 +104,7 @@ class Visit(NamedTuple):
     etag, last_modified  validators as its server sent them, "" if it sent none
     misses        how many times in a row it was not found
     missed_since  time of the first of these
+    weight        how much its graph was worth, in triples, to within some per cent
     """
 
     time: float
@@ -111,6 +112,7 @@ class Visit(NamedTuple):
     last_modified: str = ""
     misses: int = 0
     missed_since: float = 0.0
+    weight: float = 0.0
 
 
 class Keep(NamedTuple):

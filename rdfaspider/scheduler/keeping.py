@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 # Seconds that a date may lie ahead of our clock.
 _AHEAD = 3600.0
+# The longest time until a page that is away is looked for again.
+_LONGEST_AWAY = 60 * 86_400.0
 
 
 def keep_of(page: Page, visit: Visit | None) -> Keep | None:
@@ -32,9 +34,18 @@ def keep_of(page: Page, visit: Visit | None) -> Keep | None:
     if page.reason == "unchanged":
         etag, modified = page.etag or visit.etag, page.last_modified or visit.last_modified
         return Keep(False, None, etag, modified, page.fresh)
+    if page.missed:
+        return Keep(None, soonest=_patience(page, visit), missed=True)
     if page.cleared:  # without validators: 304 would leave its graph empty
-        return Keep(True, 0.0, missed=page.missed)
-    return Keep(None, None, visit.etag, visit.last_modified, missed=page.missed)
+        return Keep(True, 0.0)
+    return Keep(None, None, visit.etag, visit.last_modified)
+
+
+def _patience(page: Page, visit: Visit) -> float:
+    """Return how long to wait for a page to come back: after the second miss as long as it has been away."""
+    if not visit.misses:
+        return 0.0
+    return min(max(0.0, page.fetched - visit.missed_since), _LONGEST_AWAY)
 
 
 def signals_of(page: Page, since: float) -> list[tuple[str, float]]:

@@ -86,7 +86,8 @@ class Outcomes:
 
     def _finish(self, taken: Taken, page: Page, state: State, now: float) -> None:
         links, places = self._spider.follow(page)
-        guesses = self._guesses(page, taken) if self._guessing is not None else []
+        is_new = taken.visit is None
+        guesses = self._guesses(page, taken) if self._guessing is not None and is_new else []
         is_redirect = page.reason == "redirect"
         self._keep_scope(page, links if is_redirect else [])
         gain = self._advice.gain(page)
@@ -100,7 +101,8 @@ class Outcomes:
             "contexts": contexts,
             "reason": page.reason,
             "status": page.status,
-            "row": self._row(page),
+            # What is known of a page stays if a visit brought nothing.
+            "row": self._row(page) if is_new or page.is_read or page.cleared else b"",
         }
         if page.beside is not None:
             said["beside"] = page.beside
@@ -172,10 +174,12 @@ class Outcomes:
 
     def _end(self, taken: Taken, state: State, reason: str) -> None:
         now = clock.now()
-        said: Ending = {"reason": reason, "row": self._bare_row(reason, now)}
+        said: Ending = {"reason": reason}
         visit = taken.visit
-        if self._revisits and visit is not None and state == "failed":  # another try may bring it
+        if self._revisits and visit is not None and state == "failed":  # another visit may bring it
             said["keep"] = Keep(etag=visit.etag, last_modified=visit.last_modified)
+        else:
+            said["row"] = self._bare_row(reason, now)
         self._frontier.finish(taken, state, now, **said)
         self._counts[f"{state}/{reason}"] += 1
 

@@ -145,11 +145,19 @@ def test_an_unchanged_page_keeps_its_validators() -> None:
     assert (keep.changed, keep.weight, keep.etag, keep.missed) == (False, None, '"v1"', False)
 
 
+def test_a_page_that_is_away_is_looked_for_less_and_less() -> None:
+    now = time.time()
+    for visit, expected in ((before(), 0.0), (before(1, DAY), DAY), (before(4, 8 * DAY), 8 * DAY)):
+        keep = keep_of(page(410, visit, cleared="410", missed=True, fetched=now), visit)
+        assert keep
+        assert keep.missed
+        assert keep.soonest == pytest.approx(expected, abs=60)
+
+
 def test_a_cleared_page_is_asked_for_in_full() -> None:
-    gone = page(410, before(), cleared="410", missed=True)
-    keep = keep_of(gone, before())
+    keep = keep_of(page(200, before(), "type", cleared="type"), before())
     assert keep
-    assert (keep.changed, keep.weight, keep.etag, keep.missed) == (True, 0.0, "", True)
+    assert (keep.changed, keep.weight, keep.etag, keep.missed) == (True, 0.0, "", False)
 
 
 @pytest.mark.parametrize("answer", [page(404, None), page(500, None), page(200, None, "type")])
