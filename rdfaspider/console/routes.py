@@ -3,6 +3,7 @@
 /                 the pages: the crawl, /hosts, /query
 /static/…         their files
 /api/…            what they show, as JSON; POST /api/control/NAME does something
+/sparql           the SPARQL endpoint
 /metrics          the counters for Prometheus
 /healthz          says that the process answers, and nothing else
 """
@@ -86,6 +87,12 @@ class Routes:
         sentence = await crawl.controls.use(request.match_info["name"], said)
         return as_json({"said": sentence})
 
+    async def store(self, request: web.Request) -> web.Response:
+        return as_json(self._crawl(request).endpoint.about())
+
+    async def sparql(self, request: web.Request) -> web.StreamResponse:
+        return await self._crawl(request).endpoint.answer(request)
+
     async def metrics(self, request: web.Request) -> web.Response:
         text = metrics.exposition(self._crawl(request).stats.get_stats())
         return web.Response(body=text.encode(), headers={"Content-Type": metrics.TYPE})
@@ -100,6 +107,7 @@ def routes_of(crawls: Mapping[str, RunningCrawl]) -> list[web.RouteDef]:
     return [
         web.get("/", page("index")),
         web.get("/hosts", page("index")),
+        web.get("/query", page("query")),
         *file_routes(),
         web.get("/api/crawls", answers.crawls),
         web.get("/api/crawl", answers.overview),
@@ -111,6 +119,9 @@ def routes_of(crawls: Mapping[str, RunningCrawl]) -> list[web.RouteDef]:
         web.get("/api/host", answers.host),
         web.get("/api/tree", answers.tree),
         web.post("/api/control/{name}", answers.control),
+        web.get("/api/store", answers.store),
+        web.get("/sparql", answers.sparql),
+        web.post("/sparql", answers.sparql),
         web.get("/metrics", answers.metrics),
         web.get("/healthz", answers.health),
     ]

@@ -14,15 +14,21 @@ from scrapy.utils.asyncio import create_looping_call
 from rdfaspider import __version__, clock
 from rdfaspider.console.controls import Controls
 from rdfaspider.console.course import Course
+from rdfaspider.console.endpoint import Endpoint, no_store
 from rdfaspider.console.frontiers import LocalSource
 from rdfaspider.console.hosts import HostTables
 from rdfaspider.console.latest import Latest, LatestUrls
 from rdfaspider.console.logtail import LogTail
+from rdfaspider.console.snapshots import NAME, Snapshots
 from rdfaspider.extensions.history.extension import History
 from rdfaspider.extensions.leftout import LeftOut
 from rdfaspider.extensions.summary.reasons import in_words
+from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
 from rdfaspider.pages.row import unpack
+from rdfaspider.pipelines.store import store_access
+from rdfaspider.settings.places import store_url
+from rdfaspider.stores import is_embedded
 from rdfaspider.urls.iris import without_userinfo
 
 if TYPE_CHECKING:
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.console.frontiers import FrontierSource
     from rdfaspider.frontier import Ending, State, Taken
+    from rdfaspider.stores import Sink
 
 _COUNTS = ("seen", "done", "failed", "denied", "waiting", "in_flight")
 # Latest pages that are shown.
@@ -44,7 +51,7 @@ class RunningCrawl:
 
     is_running = True
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, sink: Sink | None) -> None:
         self.crawler = crawler
         self.stats: StatsCollector = crawler.stats
         self.spider: Any = crawler.spider
@@ -61,12 +68,31 @@ class RunningCrawl:
         self.frontier: FrontierSource = self._source()
         self.hosts = HostTables(lambda: self.frontier.hosts(clock.now()))
         self.controls = Controls(self)
+        self._snapshots: Snapshots | None = None
+        self._endpoint = self._open_endpoint(sink)
         self._started = monotonic()
         self._ticking = create_looping_call(self.course.tick)
         self._overview: tuple[float, dict[str, Any]] = (0.0, {})
 
     def _source(self) -> FrontierSource:
         return LocalSource(self.scheduler.frontier, lambda: self._ticking.running)
+
+    def _open_endpoint(self, sink: Sink | None) -> Endpoint | None:
+        settings = self.crawler.settings
+        url = store_url(settings)
+        if sink is None or is_shared(url):
+            return None  # a worker has no store
+        if is_embedded(url):
+            self._snapshots = Snapshots(sink, Path(settings["JOBDIR"] or ".") / NAME)
+        seconds = settings.getfloat("CONSOLE_QUERY_TIMEOUT")
+        return Endpoint(url, store_access(settings), self._snapshots, seconds)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Return what answers queries; StoreUnavailable if nothing does."""
+        if self._endpoint is None:
+            raise no_store()
+        return self._endpoint
 
     def start(self) -> None:
         """Begin to watch the crawl."""
@@ -81,6 +107,8 @@ class RunningCrawl:
             handler.ended = self._ended
 
     def stop(self) -> None:
+        if self._snapshots is not None:
+            self._snapshots.close()
         logging.root.removeHandler(self._tail)
         if self._ticking.running:
             self._ticking.stop()

@@ -2,6 +2,7 @@
 import { html, render, useState, useEffect, address, usePoll, use, Dialog } from "/static/common.js";
 import { Crawl } from "/static/crawl.js";
 import { Hosts } from "/static/hosts.js";
+import { Query } from "/static/query.js";
 
 const PAGES = [["/", "Crawl"], ["/hosts", "Hosts"], ["/query", "Query"]];
 
@@ -37,7 +38,7 @@ function App() {
     return () => clearTimeout(timer);
   }, [notice]);
   useEffect(() => { if (crawl) document.title = `${crawl.name} · ${crawl.state}`; }, [crawl?.name, crawl?.state]);
-  const Page = location.pathname === "/hosts" ? Hosts : Crawl;
+  const Page = { "/hosts": Hosts, "/query": Query }[location.pathname] ?? Crawl;
   return html`<${Bar} crawl=${crawl} away=${Boolean(error)} tell=${tell} />
     <main id="content">
       ${error && html`<div class="banner" role="alert">${error}</div>`}
