@@ -34,6 +34,13 @@ function label(root) {
       if (!each.hasAttribute("aria-label") && !each.labels?.length) each.setAttribute("aria-label", name);
     }
   }
+  // Its list of tabs has a button among them, which no tablist may have.
+  root.querySelectorAll("[role=tablist]").forEach((list) => list.setAttribute("role", "group"));
+  for (const tab of root.querySelectorAll("[role=tab], [aria-selected]")) {
+    tab.setAttribute("role", "button");
+    tab.setAttribute("aria-pressed", tab.getAttribute("aria-selected") ?? "false");
+    tab.removeAttribute("aria-selected");
+  }
   for (const each of root.querySelectorAll("button, a[role=tab], a")) {
     if (!each.textContent.trim() && !each.hasAttribute("aria-label")) each.setAttribute("aria-label", each.title || "Tool");
   }
@@ -62,7 +69,7 @@ export function Query() {
     }
     label(element.current);
     const observer = new MutationObserver(() => label(element.current));
-    observer.observe(element.current, { childList: true, subtree: true });
+    observer.observe(element.current, { childList: true, subtree: true, attributeFilter: ["aria-selected"] });
     return () => observer.disconnect();
   }, []);
   const run = (query) => {
