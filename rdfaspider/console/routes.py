@@ -21,16 +21,19 @@ from rdfaspider.console.server import as_json, file_routes, page
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rdfaspider.console.outside import ServedCrawl, StoredCrawl
     from rdfaspider.console.running import RunningCrawl
+
+    Crawl = RunningCrawl | ServedCrawl | StoredCrawl
 
 
 class Routes:
     """Answers for crawls by name; a request names one, unless there is only one."""
 
-    def __init__(self, crawls: Mapping[str, RunningCrawl]) -> None:
+    def __init__(self, crawls: Mapping[str, Crawl]) -> None:
         self._crawls = crawls
 
-    def _crawl(self, request: web.Request) -> RunningCrawl:
+    def _crawl(self, request: web.Request) -> Crawl:
         name = request.query.get("crawl") or next(iter(self._crawls), "")
         if name not in self._crawls:
             raise ValueError(f"There is no crawl {name[:100]}.")
@@ -94,14 +97,14 @@ class Routes:
         return await self._crawl(request).endpoint.answer(request)
 
     async def metrics(self, request: web.Request) -> web.Response:
-        text = metrics.exposition(self._crawl(request).stats.get_stats())
+        text = metrics.exposition(self._crawl(request).counters)
         return web.Response(body=text.encode(), headers={"Content-Type": metrics.TYPE})
 
     async def health(self, request: web.Request) -> web.Response:
         return web.Response(text="ok\n")
 
 
-def routes_of(crawls: Mapping[str, RunningCrawl]) -> list[web.RouteDef]:
+def routes_of(crawls: Mapping[str, Crawl]) -> list[web.RouteDef]:
     """Return all routes."""
     answers = Routes(crawls)
     return [
