@@ -1,4 +1,5 @@
 # make crawl   a whole crawl of a generated web on this machine
+# make console such a crawl, slower, to be watched in a browser
 # make report  the full report on such a crawl, in demo/report
 # make test    the tests
 # make lint    format, lint, types
@@ -19,7 +20,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := -W ignore::UserWarning $(PIP) --no-deps --no-build-isolation --editable .
 
-.PHONY: crawl report test lint docs bench lock upgrade digests clean
+.PHONY: crawl console report test lint docs bench lock upgrade digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
 $(BIN)/python:
@@ -41,6 +42,9 @@ $(VENV)/test.ready: locks/test.txt requirements.txt pyproject.toml | $(BIN)/pyth
 
 crawl: $(VENV)/crawl.ready
 	@BIN=$(BIN) DEMO=$(DEMO) sh tests/demo.sh
+
+console: $(VENV)/crawl.ready
+	@BIN=$(BIN) DEMO=$(DEMO) sh tests/console.sh
 
 # It needs what the tests have: the extra `analysis`.
 report: $(VENV)/test.ready
