@@ -2,10 +2,10 @@
 
 A link passes on the rank of its page, divided by the number of the page's links (PageRank). The weight of a
 link is that share, and a link of average weight has 1; so where nothing is known of pages, weights count
-links. Weights of links to a page add up. A page without any link has a rank too, the base.
+links. Weights of links to a page add up.
 
 A byte has six steps for a doubling, from 2 ** -12 to 2 ** 30. A sum between two steps becomes one of them by
-chance, so that the mean is right (Morris's counter): a URL with a million links is rewritten some hundred
+chance, so that the mean is right (Morris's counter): a URL with a million links is rewritten some twenty
 times, and most links change nothing on disk.
 """
 
@@ -25,9 +25,6 @@ LEAST = 2.0**-12
 # A sum that is hardly greater than one of its parts becomes this many steps greater, or none: each change is
 # written to disk.
 _RISE = 6
-# Pages that an average lasts, and the least base, of the average number of links.
-_LASTING = 1_000
-_LEAST_BASE = 0.1
 _WEIGHTS: list[float] = [2.0 ** ((byte - ONE) / STEPS) for byte in range(257)]
 
 
@@ -43,28 +40,6 @@ def byte_of(weight: float) -> int:
 def doublings_of(byte: int) -> float:
     """Return the logarithm of a weight."""
     return (byte - ONE) / STEPS
-
-
-class Shares:
-    """What links pass on, if nothing but the pages that end one after the other is known.
-
-    The base follows from the unit. In PageRank all links together pass on what their pages have, damped; so
-    where a link passes on 1 on average, a page has as much as it has links on average, and a little more.
-    The averages are those of the last thousand pages or so.
-    """
-
-    def __init__(self) -> None:
-        self._pages, self._links, self._weight = 10, 20.0, 1.0
-
-    def of(self, byte: int, links: int) -> int:
-        """Return the weight of each of the links on a page, whose own links weigh `byte`, as a byte."""
-        weight = _WEIGHTS[byte]
-        self._pages = min(self._pages + 1, _LASTING)
-        self._links += (links - self._links) / self._pages
-        self._weight += (weight - self._weight) / self._pages
-        # A few pages with very many links leave nothing for the others.
-        base = max(self._links / DAMPING - self._weight, self._links * _LEAST_BASE)
-        return byte_of(self._links / links * (base + weight) / (base + self._weight))
 
 
 class Sums:

@@ -11,7 +11,7 @@ from rdfaspider.focus.topics import hint_of
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.linkgraph.weights import ONE, Shares, Sums, byte_of, weight_of
+from rdfaspider.linkgraph.weights import ONE, Sums, byte_of, weight_of
 
 RANKED = [name for name, order in ORDERS.items() if order.reads_ranks]
 ONCE, OFTEN = "http://z.test/a/once", "http://z.test/a/often"
@@ -92,37 +92,6 @@ def test_sums_are_right_on_the_average() -> None:
         assert sum(found) / len(found) == pytest.approx(links, rel=0.05)
     assert sums.add(255, 255) == 255
     assert sums.add(0, 0) == byte_of(2 * weight_of(0))
-
-
-def test_a_link_passes_on_the_share_of_its_page() -> None:
-    shares = Shares()
-    assert shares.of(byte_of(100), 10) > shares.of(byte_of(10), 10) > shares.of(ONE, 100)
-
-
-def test_a_link_weighs_one_on_average() -> None:
-    chance, shares = Random(1), Shares()
-    total = links = 0.0
-    for page in range(5_000):
-        count = chance.randrange(1, 60)
-        weight = weight_of(shares.of(byte_of(chance.paretovariate(1.5)), count))
-        if page > 1_000:
-            total += count * weight
-            links += count
-    assert total / links == pytest.approx(1.0, rel=0.1)
-
-
-def test_profit_prefers_the_link_of_a_good_page(tmp_path: Path) -> None:
-    """Both URLs have one link. That of the page with most links counts for more."""
-    with opened(tmp_path, "profit") as frontier:
-        frontier.put(["http://a.test/poor", "http://a.test/good"], depth=1)
-        for _ in range(300):
-            frontier.put(["http://a.test/good"], depth=1)
-        for page, link in (("good", "good"), ("poor", "poor")):
-            taken = frontier.take(0.0)
-            assert taken is not None and taken.url.endswith(page)
-            frontier.finish(taken, "done", 0.0, [f"http://b.test/of-{link}"])
-        taken = frontier.take(0.0)
-        assert taken is not None and taken.url == "http://b.test/of-good"
 
 
 def test_profit_goes_on_with_urls_of_earlier_versions(

@@ -312,7 +312,7 @@ def test_without_the_link_graph_it_says_so(
     caplog.set_level(logging.INFO)
     with opened(tmp_path, linkgraph=False, rank_every=10.0) as frontier:
         assert not frontier._steering._is_on
-    assert "LINKGRAPH is off: what links pass on decides alone" in caplog.text
+    assert "LINKGRAPH is off: the number of links decides" in caplog.text
 
 
 def test_without_numpy_it_says_so(

@@ -2,8 +2,8 @@
 
 A crawl knows more links with every page. When it has grown enough, the ranks of all URLs are computed beside
 it (ranker.py), and waiting URLs whose hints say something else are moved to where they belong, a few with
-each URL that is handed out. So `take` never waits for it. Until then the hints are what links have passed on
-since (orders/profit.py), and new URLs have nothing else.
+each URL that is handed out. So `take` never waits for it. In between each new link adds as much as an average
+one.
 
 Bounds. One computation runs at a time, and the time of the processor that computations take is at most a
 share of the time that passes.
@@ -12,7 +12,7 @@ What survives a kill: the ranks of the last computation (tables/ranks.py), and e
 rest of the moves is lost; the next computation finds what is still out of place.
 
 Replicas: only the leader computes, because only it hands out URLs. Shards: each has the ranks of the links on
-its own pages; a link from another shard counts as one of average weight, until the next computation.
+its own pages; a link from another shard counts as an average one, until the next computation.
 """
 
 from __future__ import annotations
@@ -236,10 +236,10 @@ class Steering:
 
 def _is_possible(keeps_graph: bool) -> bool:
     if not keeps_graph:
-        logger.info("LINKGRAPH is off: what links pass on decides alone, without PageRank.")
+        logger.info("LINKGRAPH is off: the number of links decides, without PageRank.")
     elif find_spec("numpy") is None:
         logger.info(
-            "numpy is not installed: what links pass on decides alone, without PageRank; pip install"
+            "numpy is not installed: the number of links decides, without PageRank; pip install"
             " 'rdfaspider[analysis]'."
         )
     else:

@@ -10,7 +10,7 @@ import random
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.orders.order import Order
-from rdfaspider.linkgraph.weights import ONE, Shares, Sums, byte_of
+from rdfaspider.linkgraph.weights import ONE, Sums, byte_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -40,8 +40,9 @@ class Profit(Order):
     """The waiting page of the highest quality first; of equal ones the one nearer to the seeds.
 
     Quality is PageRank, which is computed now and then for all known pages (engine/steering.py). In between
-    a link adds what it passes on, the share of the page it is on ("partial PageRank": Baeza-Yates, Castillo,
-    Marin and Rodriguez, Crawling a Country, WWW 2005).
+    each link adds as much as an average one. To add the share of its page instead ("partial PageRank") finds
+    good pages later: Baeza-Yates, Castillo, Marin and Rodriguez (Crawling a Country, WWW 2005), and so does
+    the simulator.
 
     The hint is the weight of the links found so far (linkgraph/weights.py). Invariant: the rank is the
     inverted weight and the depth, so that the best is first.
@@ -52,16 +53,12 @@ class Profit(Order):
 
     def __init__(self, database: Database) -> None:
         self._sums = Sums(random.Random(0))
-        self._shares = Shares()
 
     def hint(self, context: int) -> int:
-        return context if context & _WEIGHED else _ONE_LINK
+        return _ONE_LINK
 
     def combine(self, old: int, new: int) -> int:
         return _WEIGHED | self._sums.add(_weight(old), _weight(new))
-
-    def contexts(self, hint: int, links: int) -> list[int]:
-        return [_WEIGHED | self._shares.of(_weight(hint), links)] * links if links else []
 
     def ranked(self, hint: int, weight: int) -> int:
         return hint if abs(_weight(hint) - weight) <= _NEAR else _WEIGHED | weight
