@@ -233,3 +233,20 @@ def test_revisits_can_be_switched_off_and_on(opener: Opener) -> None:
         assert frontier.wait(5_000.0) is None
     with opener(delay=0.0, revisits=RULES, now=6_000.0) as frontier:
         assert len(visit_all(frontier, 6_000.0)) == 3
+
+
+def test_pages_that_are_overdue_when_their_host_falls_asleep_are_visited(opener: Opener) -> None:
+    """While new pages wait, few of the old ones come; none of the others may be forgotten."""
+    old, visits = urls("old", 40), Counter[str]()
+    with opener(delay=0.0, revisits=RevisitRules(every=20.0, share=0.1)) as frontier:
+        frontier.put(old)
+        visit_all(frontier, 0.0)
+        frontier.put([url for host in range(20) for url in urls(f"new{host}", 10)])
+        now = 1_000.0
+        while now < 1_060.0:
+            taken = frontier.take(now)
+            if taken is not None:
+                visits[taken.url] += taken.visit is not None
+                frontier.finish(taken, "done", now, keep=Keep(False, 5.0))
+            now += 0.05
+    assert min(visits[url] for url in old) >= 2
