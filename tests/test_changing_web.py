@@ -21,7 +21,6 @@ from statistics import mean
 
 import pytest
 
-from rdfaspider.settings.declarations import DECLARED
 from rdfaspider.site.answers import answer
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
@@ -30,10 +29,6 @@ from rdfaspider.site.web import Web
 from rdfaspider.stores.changes import Change, statements
 from rdfaspider.stores.stream.files import read
 from rdfaspider.urls import host
-
-pytestmark = pytest.mark.skipif(
-    "FRONTIER_REVISIT" not in DECLARED, reason="the settings of revisits are not declared yet"
-)
 
 PROJECT = Path(__file__).parent.parent
 
