@@ -145,7 +145,7 @@ class Result:
         return [
             self.share(second)
             for second in seconds
-            if not any(0 <= second - start < warm_up for start in starts)
+            if not any(-1 < second - start < warm_up for start in starts)
         ]
 
     def ideal(self, warm_up: float) -> float:
