@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _ORDERS = "breadth,bandit,harvest"
-_RANKED_ORDERS = "random,breadth,inlinks,partial,profit,harvest,omniscient"
+_RANKED_ORDERS = "random,breadth,inlinks,profit,harvest,omniscient"
 
 
 class Command(CheckedCommand):
@@ -25,7 +25,7 @@ class Command(CheckedCommand):
     description = (
         "Crawl a generated web, or one recorded as JSON lines of url, gain and links, by several"
         " orders in virtual time, and show what each harvested. The orders are those of"
-        " FRONTIER_ORDER, and baselines: bandit, partial, inlinks, random, and with --pagerank omniscient."
+        " FRONTIER_ORDER, and baselines: bandit, inlinks, random, and with --pagerank omniscient."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:

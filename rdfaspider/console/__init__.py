@@ -14,6 +14,7 @@ controls.py    what can be done to it
 hosts.py       the table of hosts; hostview.py one of them
 frontiers.py   what is asked of a frontier; scans.py does so in slices
 course.py      rates, curves and the projected end
+endpoint.py    SPARQL, over copies of the store (snapshots.py), each query in a process (querying.py)
 metrics.py     the counters for Prometheus
 static/        pages, scripts, styles; vendor/ has those of others, with their licences
 """

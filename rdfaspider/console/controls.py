@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rdfaspider.service.notes import told_number
 from rdfaspider.terminal import plural
@@ -13,16 +13,32 @@ from rdfaspider.urls import normalise
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from rdfaspider.console.running import RunningCrawl
+    from rdfaspider.console.frontiers import FrontierSource
 
 _SEEDS = 10_000  # at a time
 _SHOWN = 100  # characters of a wrong seed
 
 
+class Steered(Protocol):
+    """A crawl that can be steered."""
+
+    @property
+    def frontier(self) -> FrontierSource: ...
+
+    async def tell(self, name: str, value: str) -> None:
+        """Give an instruction to the crawl and all its workers; ValueError if it is invalid."""
+
+    async def exclude(self, rule: str) -> None:
+        """Exclude URLs by a rule; ValueError if it is none."""
+
+    async def add_seeds(self, urls: list[str]) -> int:
+        """Take in normalised URLs; return how many."""
+
+
 class Controls:
     """The controls of a crawl, by name."""
 
-    def __init__(self, crawl: RunningCrawl) -> None:
+    def __init__(self, crawl: Steered) -> None:
         self._crawl = crawl
         # Two at the same time would make a URL wait twice.
         self._requeuing = asyncio.Lock()
@@ -64,7 +80,7 @@ class Controls:
 
     async def _exclude(self, said: dict[str, Any]) -> str:
         rule = _text(said, "rule").strip()
-        self._crawl.scheduler.exclusions.add(rule)
+        await self._crawl.exclude(rule)
         return f"URLs that match {rule} are not fetched any more."
 
     async def _requeue(self, said: dict[str, Any]) -> str:
@@ -91,12 +107,9 @@ class Controls:
                 urls.append(normalise(line))
             except ValueError:
                 bad.append(line[:_SHOWN])
-        welcome = [url for url in urls if self._crawl.spider.welcome(url)]
-        if welcome and not await self._crawl.scheduler.add_pushed(welcome, 0):
-            raise ValueError("The frontier does not take them: the log says why.")
-        self._crawl.stats.inc_value("seeds/added", len(welcome))
-        sentence = f"{plural(len(welcome), 'seed')} added."
-        if refused := len(urls) - len(welcome):
+        taken = await self._crawl.add_seeds(urls) if urls else 0
+        sentence = f"{plural(taken, 'seed')} added."
+        if refused := len(urls) - taken:
             sentence += f" {plural(refused, 'seed')} refused: the log says why."
         if bad:
             sentence += f" Not a URL: {', '.join(bad[:3])}{' …' if len(bad) > 3 else ''}."

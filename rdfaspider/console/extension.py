@@ -8,18 +8,20 @@ import sys
 from contextlib import suppress
 from logging import getLogger
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from rdfaspider.scheduler import uses_frontier
+from rdfaspider.signals import store_opened
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from rdfaspider.console.running import RunningCrawl
     from rdfaspider.console.server import Server
+    from rdfaspider.stores import Sink
 
 logger = getLogger(__name__)
 
@@ -38,6 +40,7 @@ class ConsoleExtension:
         self._server: Server | None = None
         self._crawl: RunningCrawl | None = None
         self._path: Path | None = None
+        self._sink: Sink | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -51,9 +54,13 @@ class ConsoleExtension:
             settings["CONSOLE_TOKEN"],
             open_metrics=settings.getbool("CONSOLE_OPEN_METRICS"),
         )
+        crawler.signals.connect(extension.store_opened, store_opened)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         return extension
+
+    def store_opened(self, pipeline: Any) -> None:
+        self._sink = pipeline.sink
 
     async def spider_opened(self) -> None:
         # Most crawls have no console, and the import takes a tenth of a second.
@@ -62,7 +69,7 @@ class ConsoleExtension:
         from rdfaspider.console.running import RunningCrawl
         from rdfaspider.console.server import Server
 
-        self._crawl = RunningCrawl(self.crawler)
+        self._crawl = RunningCrawl(self.crawler, self._sink)
         # Cookies do not know ports, so each console on this machine has its own name.
         guards = Guards(self.token, f"console-{secrets.token_hex(4)}", self.open_metrics)
         self._server = Server(guards, routes_of({self._crawl.name: self._crawl}))

@@ -65,6 +65,7 @@ class Guards:
             return self.dressed(request, refusal)
         if request.path == "/" and "token" in request.query:
             return self.dressed(request, self._welcome())
+        request["guards"] = self  # for an answer that is sent piece by piece
         return self.dressed(request, await handler(request))
 
     def _refusal(self, request: web.Request) -> web.Response | None:

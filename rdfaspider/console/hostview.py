@@ -6,6 +6,7 @@ import heapq
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rdfaspider.console.running import shown_url
 from rdfaspider.middlewares.robotsrecords import service_of
 from rdfaspider.robots.record import RobotsRecord
 from rdfaspider.urls import host, normalise, without_userinfo
@@ -30,17 +31,7 @@ async def look(frontier: FrontierSource, name: str) -> dict[str, Any]:
         "name": name,
         "tree": tree,
         "robots": [await _robots(frontier, service) for service in services],
-        "errors": [
-            {
-                "url": without_userinfo(view.url),
-                "status": view.status,
-                "reason": view.reason,
-                "attempts": view.attempts,
-                "time": view.time,
-                "referrer": view.referrer and without_userinfo(view.referrer),
-            }
-            for view in errors
-        ],
+        "errors": [shown_url(view) for view in errors],
         "errors_are_whole": scan.is_whole,
     }
 

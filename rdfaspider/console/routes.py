@@ -3,6 +3,7 @@
 /                 the pages: the crawl, /hosts, /query
 /static/…         their files
 /api/…            what they show, as JSON; POST /api/control/NAME does something
+/sparql           the SPARQL endpoint
 /metrics          the counters for Prometheus
 /healthz          says that the process answers, and nothing else
 """
@@ -20,16 +21,19 @@ from rdfaspider.console.server import as_json, file_routes, page
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rdfaspider.console.outside import ServedCrawl, StoredCrawl
     from rdfaspider.console.running import RunningCrawl
+
+    Crawl = RunningCrawl | ServedCrawl | StoredCrawl
 
 
 class Routes:
     """Answers for crawls by name; a request names one, unless there is only one."""
 
-    def __init__(self, crawls: Mapping[str, RunningCrawl]) -> None:
+    def __init__(self, crawls: Mapping[str, Crawl]) -> None:
         self._crawls = crawls
 
-    def _crawl(self, request: web.Request) -> RunningCrawl:
+    def _crawl(self, request: web.Request) -> Crawl:
         name = request.query.get("crawl") or next(iter(self._crawls), "")
         if name not in self._crawls:
             raise ValueError(f"There is no crawl {name[:100]}.")
@@ -86,20 +90,27 @@ class Routes:
         sentence = await crawl.controls.use(request.match_info["name"], said)
         return as_json({"said": sentence})
 
+    async def store(self, request: web.Request) -> web.Response:
+        return as_json(self._crawl(request).endpoint.about())
+
+    async def sparql(self, request: web.Request) -> web.StreamResponse:
+        return await self._crawl(request).endpoint.answer(request)
+
     async def metrics(self, request: web.Request) -> web.Response:
-        text = metrics.exposition(self._crawl(request).stats.get_stats())
+        text = metrics.exposition(self._crawl(request).counters)
         return web.Response(body=text.encode(), headers={"Content-Type": metrics.TYPE})
 
     async def health(self, request: web.Request) -> web.Response:
         return web.Response(text="ok\n")
 
 
-def routes_of(crawls: Mapping[str, RunningCrawl]) -> list[web.RouteDef]:
+def routes_of(crawls: Mapping[str, Crawl]) -> list[web.RouteDef]:
     """Return all routes."""
     answers = Routes(crawls)
     return [
         web.get("/", page("index")),
         web.get("/hosts", page("index")),
+        web.get("/query", page("query")),
         *file_routes(),
         web.get("/api/crawls", answers.crawls),
         web.get("/api/crawl", answers.overview),
@@ -111,6 +122,9 @@ def routes_of(crawls: Mapping[str, RunningCrawl]) -> list[web.RouteDef]:
         web.get("/api/host", answers.host),
         web.get("/api/tree", answers.tree),
         web.post("/api/control/{name}", answers.control),
+        web.get("/api/store", answers.store),
+        web.get("/sparql", answers.sparql),
+        web.post("/sparql", answers.sparql),
         web.get("/metrics", answers.metrics),
         web.get("/healthz", answers.health),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import asdict
 from pathlib import Path
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, cast
@@ -14,23 +15,34 @@ from scrapy.utils.asyncio import create_looping_call
 from rdfaspider import __version__, clock
 from rdfaspider.console.controls import Controls
 from rdfaspider.console.course import Course
-from rdfaspider.console.frontiers import LocalSource
+from rdfaspider.console.endpoint import Endpoint, no_store
+from rdfaspider.console.frontiers import LocalSource, ServedSource
 from rdfaspider.console.hosts import HostTables
 from rdfaspider.console.latest import Latest, LatestUrls
 from rdfaspider.console.logtail import LogTail
+from rdfaspider.console.snapshots import NAME, Snapshots
 from rdfaspider.extensions.history.extension import History
 from rdfaspider.extensions.leftout import LeftOut
 from rdfaspider.extensions.summary.reasons import in_words
+from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
 from rdfaspider.pages.row import unpack
+from rdfaspider.pipelines.store import store_access
+from rdfaspider.scheduler.options import security_of
+from rdfaspider.settings.places import frontier_url, store_url
+from rdfaspider.stores import is_embedded
 from rdfaspider.urls.iris import without_userinfo
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
     from rdfaspider.console.frontiers import FrontierSource
-    from rdfaspider.frontier import Ending, State, Taken
+    from rdfaspider.frontier import Ending, State, Taken, UrlView
+    from rdfaspider.service.messages import WorkerView
+    from rdfaspider.stores import Sink
 
 _COUNTS = ("seen", "done", "failed", "denied", "waiting", "in_flight")
 # Latest pages that are shown.
@@ -39,12 +51,29 @@ _SHOWN = 12
 _FRESH = 0.5
 
 
+def shown_url(view: UrlView) -> dict[str, Any]:
+    """Return a URL that has ended as it is shown."""
+    return {
+        "url": without_userinfo(view.url),
+        "time": view.time,
+        "status": view.status,
+        "reason": view.reason,
+        "attempts": view.attempts,
+        "referrer": view.referrer and without_userinfo(view.referrer),
+    }
+
+
+def shown_workers(views: Iterable[WorkerView]) -> list[dict[str, Any]]:
+    """Return workers as they are shown."""
+    return [asdict(view) | {"silent": max(0.0, view.silent)} for view in views]
+
+
 class RunningCrawl:
     """A crawl in this process, with workers of its own or without."""
 
     is_running = True
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, sink: Sink | None) -> None:
         self.crawler = crawler
         self.stats: StatsCollector = crawler.stats
         self.spider: Any = crawler.spider
@@ -61,12 +90,34 @@ class RunningCrawl:
         self.frontier: FrontierSource = self._source()
         self.hosts = HostTables(lambda: self.frontier.hosts(clock.now()))
         self.controls = Controls(self)
+        self._snapshots: Snapshots | None = None
+        self._endpoint = self._open_endpoint(sink)
         self._started = monotonic()
         self._ticking = create_looping_call(self.course.tick)
         self._overview: tuple[float, dict[str, Any]] = (0.0, {})
 
     def _source(self) -> FrontierSource:
+        settings = self.crawler.settings
+        if is_shared(url := frontier_url(settings)):
+            return ServedSource(url, security_of(settings))
         return LocalSource(self.scheduler.frontier, lambda: self._ticking.running)
+
+    def _open_endpoint(self, sink: Sink | None) -> Endpoint | None:
+        settings = self.crawler.settings
+        url = store_url(settings)
+        if sink is None or is_shared(url):
+            return None  # a worker has no store
+        if is_embedded(url):
+            self._snapshots = Snapshots(sink, Path(settings["JOBDIR"] or ".") / NAME)
+        seconds = settings.getfloat("CONSOLE_QUERY_TIMEOUT")
+        return Endpoint(url, store_access(settings), self._snapshots, seconds)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Return what answers queries; StoreUnavailable if nothing does."""
+        if self._endpoint is None:
+            raise no_store()
+        return self._endpoint
 
     def start(self) -> None:
         """Begin to watch the crawl."""
@@ -81,6 +132,8 @@ class RunningCrawl:
             handler.ended = self._ended
 
     def stop(self) -> None:
+        if self._snapshots is not None:
+            self._snapshots.close()
         logging.root.removeHandler(self._tail)
         if self._ticking.running:
             self._ticking.stop()
@@ -121,8 +174,23 @@ class RunningCrawl:
 
     async def tell(self, name: str, value: str) -> None:
         """Give the crawl an instruction."""
-        self.scheduler.tell(name, value)
+        if isinstance(self.frontier, ServedSource):
+            await self.frontier.ask(lambda frontier: frontier.tell(name, value))
+        else:
+            self.scheduler.tell(name, value)
         self._overview = (0.0, {})
+
+    async def exclude(self, rule: str) -> None:
+        """Exclude URLs by a rule."""
+        self.scheduler.exclusions.add(rule)
+
+    async def add_seeds(self, urls: list[str]) -> int:
+        """Take in seeds that the spider accepts; return how many."""
+        welcome = [url for url in urls if self.spider.welcome(url)]
+        if welcome and not await self.scheduler.add_pushed(welcome, 0):
+            raise ValueError("The frontier does not take them: the log says why.")
+        self.stats.inc_value("seeds/added", len(welcome))
+        return len(welcome)
 
     # --- what is shown ---
 
@@ -206,17 +274,7 @@ class RunningCrawl:
         if state in ("failed", "denied"):
             scan = self.frontier.ended(cast("State", state), reason)
             views = await scan.first(200)
-            rows = [
-                {
-                    "url": without_userinfo(view.url),
-                    "time": view.time,
-                    "status": view.status,
-                    "reason": view.reason,
-                    "attempts": view.attempts,
-                    "referrer": view.referrer and without_userinfo(view.referrer),
-                }
-                for view in views
-            ]
+            rows = [shown_url(view) for view in views]
             return {"rows": rows, "is_whole": scan.is_whole}
         rows = [
             {"url": each.url, "time": each.time, "status": each.status, "triples": each.triples}
@@ -227,24 +285,19 @@ class RunningCrawl:
     async def log(self, level: str) -> list[dict[str, Any]]:
         return [line._asdict() for line in self._tail.last(level)]
 
+    @property
+    def counters(self) -> dict[str, Any]:
+        """Return the stats of the crawl."""
+        return self.stats.get_stats()
+
     async def curves(self) -> dict[str, Any]:
         return self.course.curve()
 
     async def workers(self) -> list[dict[str, Any]]:
-        handler = self._handler
-        if handler is None:
-            return []
+        if (handler := self._handler) is None:
+            return shown_workers(await self.frontier.workers())
         now = clock.now()
-        return [
-            {
-                "name": view.name,
-                "about": view.about,
-                "held": view.held,
-                "ended": view.ended,
-                "silent": max(0.0, view.silent),
-            }
-            for view in (worker.view(now) for worker in handler.workers)
-        ]
+        return shown_workers([worker.view(now) for worker in handler.workers])
 
     def _stat(self, name: str) -> int:
         value: int = self.stats.get_value(name, 0)

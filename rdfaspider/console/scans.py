@@ -8,12 +8,14 @@ a browser shows the beginning, and says that there is more.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing
 from itertools import islice
 from time import thread_time
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
 Row = TypeVar("Row")
 
@@ -32,41 +34,53 @@ class Scan(Generic[Row]):
         *,
         run: Callable[[Callable[[], list[Row | None]]], Awaitable[list[Row | None]]] | None = None,
         limit: float = LIMIT,
+        clock: Callable[[], float] = thread_time,
         may_go_on: Callable[[], bool] = lambda: True,
     ) -> None:
         self._rows = iter(rows)
         self._run = run or _here
         self._limit = limit
+        self._clock = clock
         self._may_go_on = may_go_on
         self.is_whole = False
         self.spent = 0.0
 
-    async def __aiter__(self) -> AsyncIterator[list[Row]]:
-        while self.spent < self._limit:
-            if not self._may_go_on():
-                return
-            part = await self._run(self._next)
-            yield [row for row in part if row is not None]
-            if len(part) < _SLICE:
-                self.is_whole = True
-                return
+    async def __aiter__(self) -> AsyncGenerator[list[Row]]:
+        try:
+            while self.spent < self._limit:
+                if not self._may_go_on():
+                    return
+                part = await self._run(self._next)
+                yield [row for row in part if row is not None]
+                if len(part) < _SLICE:
+                    self.is_whole = True
+                    return
+        finally:
+            await self._run(self._close)
 
     def _next(self) -> list[Row | None]:
-        begin = thread_time()
+        begin = self._clock()
         part = list(islice(self._rows, _SLICE))
-        self.spent += thread_time() - begin
+        self.spent += self._clock() - begin
         return part
+
+    def _close(self) -> list[Row | None]:
+        """End a generator now: it may have a connection open."""
+        if isinstance(self._rows, Generator):
+            self._rows.close()
+        return []
 
     async def first(
         self, most: int, accepts: Callable[[Row], bool] = lambda row: True
     ) -> list[Row]:
         """Return the first rows that are accepted."""
         found: list[Row] = []
-        async for part in self:
-            found += filter(accepts, part)
-            if len(found) >= most:
-                self.is_whole = self.is_whole and len(found) == most
-                break
+        async with aclosing(self.__aiter__()) as parts:
+            async for part in parts:
+                found += filter(accepts, part)
+                if len(found) > most:
+                    self.is_whole = False
+                    break
         return found[:most]
 
     async def all(self) -> list[Row]:

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 _POINTS = 200  # of a curve
 
-# What can be simulated: all orders of a frontier, and baselines. `partial` is `profit` without PageRank: what
-# links pass on decides alone. `omniscient` knows the ranks of the whole web beforehand.
-BANDIT, PARTIAL, OMNISCIENT = "bandit", "partial", "omniscient"
+# What can be simulated: all orders of a frontier, and baselines. `omniscient` knows the ranks of the whole
+# web beforehand.
+BANDIT, OMNISCIENT = "bandit", "omniscient"
 _SCORES = {"random": by_chance, "inlinks": by_links}
-ORDERS = (*FRONTIER_ORDERS, BANDIT, PARTIAL, *_SCORES)
+ORDERS = (*FRONTIER_ORDERS, BANDIT, *_SCORES)
 
 
 class Crawled(Protocol):
@@ -122,10 +122,9 @@ def simulated(
         return
     if order not in ORDERS:
         raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
-    name = "profit" if order == PARTIAL else order
     limits = FrontierLimits(250, 250, 1 << 31, 1 << 31)
-    options = {"order": name, "politeness": Politeness(delay=delay), "limits": limits}
-    is_ranked = FRONTIER_ORDERS[name].reads_ranks and order != PARTIAL and bool(find_spec("numpy"))
+    options = {"order": order, "politeness": Politeness(delay=delay), "limits": limits}
+    is_ranked = FRONTIER_ORDERS[order].reads_ranks and find_spec("numpy") is not None
     with TemporaryDirectory() as path, open_frontier(f"{path}/frontier", **options) as frontier:
         yield Real(frontier, ranks=is_ranked)
 

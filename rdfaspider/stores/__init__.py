@@ -180,6 +180,11 @@ class Sink(Closable, Protocol):
     def backlog_quads(self) -> int:
         """The number of quads that the store does not have yet."""
 
+    def copy_store(self, path: Path) -> bool:
+        """Pass on what waits, and copy the store to a new directory, while writing goes on; return False if
+        the store is not in this process."""
+        return False
+
     def close(self) -> None:
         """Pass on what is left, as far as possible, and close the store."""
 

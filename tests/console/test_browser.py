@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.timeout(240)
 
-PAGES = ("/", "/hosts", "/hosts?name=w0.site.test")
+PAGES = ("/", "/hosts", "/hosts?name=w0.site.test", "/query")
 
 
 @pytest.fixture(scope="module")

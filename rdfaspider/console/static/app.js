@@ -2,8 +2,19 @@
 import { html, render, useState, useEffect, address, usePoll, use, Dialog } from "/static/common.js";
 import { Crawl } from "/static/crawl.js";
 import { Hosts } from "/static/hosts.js";
+import { Query } from "/static/query.js";
 
 const PAGES = [["/", "Crawl"], ["/hosts", "Hosts"], ["/query", "Query"]];
+
+// With several crawls: which one is looked at.
+function Chooser() {
+  const { data } = usePoll("crawls", {}, 60);
+  if (!data || data.length < 2) return null;
+  const chosen = new URLSearchParams(location.search).get("crawl") ?? data[0].name;
+  const choose = (event) => { location.search = new URLSearchParams({ crawl: event.target.value }); };
+  return html`<label class="hidden" for="crawl">Crawl</label><select id="crawl" onChange=${choose}>
+    ${data.map(({ name }) => html`<option selected=${name === chosen}>${name}</option>`)}</select>`;
+}
 
 function Bar({ crawl, away, tell }) {
   const [asks, setAsks] = useState(false);
@@ -11,6 +22,7 @@ function Bar({ crawl, away, tell }) {
   return html`<header class="bar"><div>
     <a class="skip" href="#content">To the content</a>
     <a class="brand" href=${address("/")}><img src="/static/icon.svg" alt="" />rdfaspider</a>
+    <${Chooser} />
     <nav aria-label="Pages">${PAGES.map(([path, name]) => html`<a href=${address(path)}
       aria-current=${location.pathname === path ? "page" : null}>${name}</a>`)}</nav>
     <div class="push">
@@ -37,7 +49,7 @@ function App() {
     return () => clearTimeout(timer);
   }, [notice]);
   useEffect(() => { if (crawl) document.title = `${crawl.name} · ${crawl.state}`; }, [crawl?.name, crawl?.state]);
-  const Page = location.pathname === "/hosts" ? Hosts : Crawl;
+  const Page = { "/hosts": Hosts, "/query": Query }[location.pathname] ?? Crawl;
   return html`<${Bar} crawl=${crawl} away=${Boolean(error)} tell=${tell} />
     <main id="content">
       ${error && html`<div class="banner" role="alert">${error}</div>`}

@@ -323,7 +323,6 @@ class LocalFrontier:
         if not self._leases.holds(taken):
             return
         own, others = [to_key(link) for link in links], [to_key(link) for link in abroad]
-        contexts = contexts or self._order.contexts(taken.hint, len(own) + len(others))
         batch = self._database.batch()
         host = self._land(taken, now, asked=state != "denied")
         hint = taken.hint if state == "denied" else self._order.requested(taken.hint)

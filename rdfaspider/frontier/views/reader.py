@@ -76,6 +76,9 @@ class FrontierReader:
     def under(self, prefix: bytes) -> Iterator[BranchView]:
         return (view for view in self._views.branches(prefix) if view is not None)
 
+    def note(self, name: str) -> bytes | None:
+        return self._database.notes.get(name.encode())
+
     def hubs(self, most: int) -> dict[str, list[str]]:
         """Return up to `most` hub pages of each topic; "" stands for none."""
         return hubs_of(self._database, most)

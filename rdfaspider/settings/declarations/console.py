@@ -1,6 +1,6 @@
 """Settings of the console: a crawl in a browser."""
 
-from rdfaspider.settings.setting import Setting
+from rdfaspider.settings.setting import Setting, number
 
 SETTINGS = (
     # Nothing listens unless asked: whoever reaches the port can try the token.
@@ -21,6 +21,14 @@ SETTINGS = (
         "The token that opens the console, in one line; a random one if empty.",
         secret=True,
         syntax="rdfaspider.settings.syntax.token",
+    ),
+    # Longer than anybody waits for a page.
+    number(
+        "CONSOLE_QUERY_TIMEOUT",
+        "seconds",
+        30.0,
+        "End a query of the console that takes longer.",
+        above=0,
     ),
     Setting(
         "CONSOLE_OPEN_METRICS",

@@ -142,6 +142,11 @@ class OxigraphStore(PageStore):
         self._store.flush()
 
     @guarded
+    def copy_to(self, path: Path) -> None:
+        """Copy the store to a new directory on the same disk, by links to its files."""
+        self._store.backup(str(path))
+
+    @guarded
     def count(self) -> int:
         return len(self._store)
 

@@ -47,6 +47,9 @@ class Recorder(Sink):
                 sink.close()
             raise
 
+    def copy_store(self, path: Path) -> bool:
+        return self._sink.copy_store(path)
+
     def put(self, changes: Sequence[Change]) -> list[bool]:
         answers = self._sink.put(changes)
         # Its own comparison: after a kill the store may have a page that the stream has not.
