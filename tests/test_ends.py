@@ -20,14 +20,9 @@ import pytest
 from rdfaspider.archive.index import captures_in
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.robots.record import RobotsRecord
-from rdfaspider.settings.declarations import DECLARED
 from rdfaspider.stores import open_store
 from rdfaspider.stores.stream.files import read
 from rdfaspider.stores.stream.patch import Patch
-
-pytestmark = pytest.mark.skipif(
-    "FRONTIER_REVISIT" not in DECLARED, reason="the settings of revisits are not declared yet"
-)
 
 PROJECT = Path(__file__).parent.parent
 

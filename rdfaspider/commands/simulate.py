@@ -49,6 +49,12 @@ class Command(CheckedCommand):
         add(
             "--delay", type=float, default=1.0, help="seconds between fetches of a host (default 1)"
         )
+        add(
+            "--freshness",
+            action="store_true",
+            help="compare policies of revisits instead, on --hosts hosts (600 for the table of the docs)",
+        )
+        add("--means", default="3,10,30", metavar="A,B", help="days between visits, in the mean")
         add("--plot", type=Path, metavar="FILE", help="write the curves as SVG")
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -58,13 +64,38 @@ class Command(CheckedCommand):
 
         opts.order = opts.order or (_RANKED_ORDERS if opts.pagerank else _ORDERS)
         opts.web = opts.web or ("popular" if opts.pagerank else "sections")
+        try:
+            if min(map(float, opts.means.split(","))) <= 0:
+                raise ValueError
+        except ValueError:
+            raise UsageError("--means takes days above 0, separated by commas") from None
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        if opts.freshness:
+            _compare_revisits(opts)
+            return
         from rdfaspider.simulator import ranks_of
 
         web = _web(opts)
         ranks = ranks_of(web) if opts.pagerank else None
         _show(_run_all(web, ranks, opts), ranks, opts)
+
+
+def _compare_revisits(opts: argparse.Namespace) -> None:
+    from rdfaspider.linkgraph import need_numpy
+
+    need_numpy()
+    from rdfaspider.simulator.freshness import generate
+    from rdfaspider.simulator.freshness.table import Comparison
+
+    comparison = Comparison(
+        generate(opts.hosts, opts.seed), list(map(float, opts.means.split(",")))
+    )
+    for line in comparison.lines():
+        print(line, flush=True)
+    if opts.plot:
+        opts.plot.write_text(comparison.plot(), encoding="utf-8")
+        print(f"The curves are in {opts.plot}.")
 
 
 def _run_all(

@@ -23,14 +23,18 @@ The life of a URL. The modules are named in the order in which they meet it.
     (tables/outlinks.py), without another fetch.
 8.  Its links stay on record by their numbers, as the link graph (tables/edges.py). Now and then PageRank is
     computed from it (engine/steering.py), and waiting URLs are ranked by it where their order asks for that.
+9.  In a crawl with revisits a page is kept with a due time (tables/visits.py), by what another visit will
+    bring (focus/visits/). When it is due, its host is woken, and it is handed out again
+    (engine/revisits.py). Prices follow the load (engine/repricing.py).
 
-A URL is unknown, waiting, in flight, or finished: done, failed or denied. These guarantees are held by tests
-over every implementation (tests/frontier/test_contract.py):
+A URL is unknown, waiting, in flight, kept, or finished: done, failed or denied. These guarantees are held by
+tests over every implementation (tests/frontier/test_contract.py, test_revisits.py):
 
 G1  Nothing is lost. A URL that `put` or `finish` took in is handed out, or ends in a named state, through
     `kill -9` at any instant. What is beyond a limit is not taken in; it is counted by reason.
-G2  Nothing twice. A URL is handed out again only after a crash, an expired lease, a requested retry, or when
-    a shorter way to it was found whose links are no longer on record.
+G2  Nothing twice. A URL is handed out again only after a crash, an expired lease, a requested retry, when the
+    next visit of a kept page is due, or when a shorter way to it was found whose links are no longer on
+    record.
 G3  Polite. Two fetches of one host are never closer than its delay, from the end of one to the start
     of the next, nor more at once than its limit, across restarts too. The same holds for the server at
     one address, whatever names its hosts have, where the rules ask for it (`server_delay`).
@@ -38,7 +42,7 @@ G4  Ready head. `take` returns a URL if and only if one is ready, in O(log hosts
     when the next will be.
 G5  Bounded memory. Memory grows with the hosts that have URLs waiting, not with the URLs.
 G6  Order-free depth. Which pages a depth-limited crawl visits does not depend on timing.
-G7  It adds up: seen = waiting + in flight + done + failed + denied, at any moment.
+G7  It adds up: seen = waiting + in flight + done + failed + denied + kept, at any moment.
 
 The rooms: `engine/` is the frontier of one process. It stores its state in `tables/`, and chooses the next
 URL with `schedule/` and `orders/`. `views/` shows it to people. limits.py says how much is taken in and how

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider import clock
+from rdfaspider.focus.visits.planner import RevisitRules
 from rdfaspider.frontier import is_begun, is_replicated, is_shared, open_frontier
 from rdfaspider.frontier.engine.terms import WITH_WINDOW
 from rdfaspider.frontier.limits import FrontierLimits
@@ -112,7 +113,23 @@ def _engine(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
         "linkgraph": settings.getbool("LINKGRAPH"),
         "follows_copies": settings.getbool("FRONTIER_FOLLOW_COPIES"),
         "rank_every": settings.getfloat("FRONTIER_RANK_EVERY"),
+        "revisits": revisit_rules(settings),
     }
+
+
+def revisit_rules(settings: BaseSettings) -> RevisitRules | None:
+    """Return when pages are visited again, None to visit each once."""
+    if not settings.getbool("FRONTIER_REVISIT"):
+        return None
+    number = settings.getfloat
+    return RevisitRules(
+        mean=number("FRONTIER_REVISIT_MEAN"),
+        share=number("FRONTIER_REVISIT_SHARE"),
+        shortest=number("FRONTIER_REVISIT_SHORTEST"),
+        longest=number("FRONTIER_REVISIT_LONGEST"),
+        every=number("FRONTIER_REVISIT_EVERY"),
+        missed=number("FRONTIER_REVISIT_MISSED"),
+    )
 
 
 def shards_wanted(settings: BaseSettings) -> int | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import Request, signals
@@ -125,7 +126,10 @@ class Scheduler(BaseScheduler):
             advice,
             retries=settings.getint("FRONTIER_RETRIES"),
             retry_delay=settings.getfloat("FRONTIER_RETRY_DELAY"),
-            patience=settings.getfloat("FRONTIER_PATIENCE"),
+            # A crawl with revisits goes on until it is stopped.
+            patience=inf
+            if settings.getbool("FRONTIER_REVISIT")
+            else settings.getfloat("FRONTIER_PATIENCE"),
             page_limit=settings.getint("CLOSESPIDER_PAGECOUNT"),
             lanes=lanes_of(settings),
             lease=settings.getfloat("FRONTIER_LEASE"),
@@ -492,7 +496,7 @@ class Scheduler(BaseScheduler):
             self._alarm.ring()  # some fetches may have become slow and freed their slots
         counts = self.frontier.counts()
         put = self.crawler.stats.set_value
-        for name in ("seen", "waiting", "in_flight", "done", "failed", "denied", "copies"):
+        for name in ("seen", "waiting", "in_flight", "done", "failed", "denied", "copies", "kept"):
             put(f"frontier/{name}", getattr(counts, name))
         for reason, count in counts.rejected.items():
             put(f"frontier/rejected/{reason}", count)

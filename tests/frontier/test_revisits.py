@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rdfaspider.focus.visits.planner import RevisitRules
 from rdfaspider.frontier import Frontier, Keep, Taken, Visit
+from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.tables.trie import KEPT
+from rdfaspider.pages.row import Row, pack
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.frontier.conftest import Opener
 
 
@@ -31,6 +37,7 @@ def test_without_revisits_a_page_ends_for_good(opener: Opener) -> None:
         assert (counts.done, counts.kept, counts.seen) == (1, 0, 1)
 
 
+ENDS = ((200, "page"), (301, "redirect"))
 RULES = RevisitRules(mean=100.0, shortest=10.0, longest=1_000.0, missed=50.0)
 
 
@@ -233,3 +240,140 @@ def test_revisits_can_be_switched_off_and_on(opener: Opener) -> None:
         assert frontier.wait(5_000.0) is None
     with opener(delay=0.0, revisits=RULES, now=6_000.0) as frontier:
         assert len(visit_all(frontier, 6_000.0)) == 3
+
+
+def test_pages_that_are_overdue_when_their_host_falls_asleep_are_visited(opener: Opener) -> None:
+    """While new pages wait, few of the old ones come; none of the others may be forgotten."""
+    old, visits = urls("old", 40), Counter[str]()
+    with opener(delay=0.0, revisits=RevisitRules(every=20.0, share=0.1)) as frontier:
+        frontier.put(old)
+        visit_all(frontier, 0.0)
+        frontier.put([url for host in range(20) for url in urls(f"new{host}", 10)])
+        now = 1_000.0
+        while now < 1_060.0:
+            taken = frontier.take(now)
+            if taken is not None:
+                visits[taken.url] += taken.visit is not None
+                frontier.finish(taken, "done", now, keep=Keep(False, 5.0))
+            now += 0.05
+    assert min(visits[url] for url in old) >= 2
+
+
+# --- the engine alone ---
+
+
+def local(path: Path, **options: Any) -> LocalFrontier:
+    return LocalFrontier(str(path), politeness=Politeness(delay=0.0), **options)
+
+
+def test_visits_survive_a_kill(tmp_path: Path) -> None:
+    frontier = local(tmp_path, revisits=RULES)
+    frontier.put([*urls("a", 40), *urls("b", 5)])
+    visit_all(frontier, 0.0)
+    held = [frontier.take(3_000.0) for _ in range(2)]
+    assert all(held)
+    frontier.abandon()
+    with local(tmp_path, revisits=RULES, now=3_001.0) as frontier:
+        assert frontier.counts().kept == 45
+        assert {taken.url for taken in visit_all(frontier, 3_002.0)} == {
+            *urls("a", 40),
+            *urls("b", 5),
+        }
+
+
+def test_the_index_is_what_the_records_say(tmp_path: Path) -> None:
+    """Through visits, misses, failures, signals, prices and ends."""
+    rng, now = random.Random(3), 0.0
+    with local(tmp_path, revisits=RevisitRules(mean=50.0, shortest=5.0, longest=450.0)) as frontier:
+        pages = [url for host in range(12) for url in urls(f"h{host}", 15)]
+        frontier.put(pages)
+        for turn in range(4_000):
+            now += 0.05
+            if turn % 50 == 0:
+                frontier.expect((url, now) for url in rng.sample(pages, 10))
+            taken = frontier.take(now)
+            if taken is None:
+                continue
+            chance = rng.random()
+            if chance < 0.02:
+                frontier.finish(taken, "failed", now, status=410)
+            elif chance < 0.1:
+                frontier.finish(taken, "failed", now, keep=Keep(missed=True))
+            elif chance < 0.15:
+                frontier.retry(taken, now, after=3.0)
+            elif chance < 0.2:
+                frontier.release(taken, now)
+            else:
+                keep = Keep(rng.random() < 0.5, rng.expovariate(0.1), soonest=rng.random() * 30)
+                frontier.finish(taken, "done", now, keep=keep)
+        database = frontier._database
+        index = {(key[:4], key[8:]): key[4:8] for key, _ in database.due.pairs()}
+        kept = 0
+        for key, record in frontier.trie.subtree():
+            if record.state == KEPT:
+                kept += 1
+                host = frontier._hosts.known(key)
+                due = index.pop((host.prefix, record.number.to_bytes(5, "big")))
+                assert record.past is not None
+                assert int.from_bytes(due, "big") == record.past.due
+        assert not index
+        counts = frontier.counts()
+        assert counts.kept + frontier._revisits.in_flight == kept > 100  # type: ignore[union-attr]
+        assert counts.seen == len(pages)
+        alarms = {value: int.from_bytes(key[:4], "big") for key, value in database.alarms.pairs()}
+        for host in frontier._hosts.all():
+            assert alarms.pop(host.key, 0) == host.alarm
+            assert bool(host.alarm) == bool(host.kept)
+        assert not alarms
+
+
+def test_a_wrong_price_heals(tmp_path: Path) -> None:
+    rules = RevisitRules(mean=100.0, shortest=1.0, longest=2_000.0)
+    with local(tmp_path, revisits=rules) as frontier:
+        assert frontier._revisits is not None
+        frontier._revisits.planner.price = 1e12
+        frontier.put([url for host in range(10) for url in urls(f"h{host}", 20)])
+        visits, now = 0, 0.0
+        while now < 1_600.0:
+            taken = frontier.take(now)
+            if taken is None:
+                now += 0.5
+                continue
+            visits += now > 1_100.0
+            frontier.finish(
+                taken, "done", now, keep=Keep(None if taken.visit is None else False, 5)
+            )
+        assert 500 < visits < 1_500, "some 1,000 are within the budget"
+
+
+def test_the_done_pages_of_a_crawl_without_revisits_are_kept(tmp_path: Path) -> None:
+    page, moved = (pack(Row(status, reason, 50, triples=7)) for status, reason in ENDS)
+    with local(tmp_path) as frontier:
+        frontier.put(urls("a", 30))
+        for number in range(30):
+            taken = frontier.take(50.0)
+            assert taken is not None
+            row = moved if number % 3 == 0 else page
+            frontier.finish(taken, "done", 50.0, keep=Keep(weight=7), row=row, status=200)
+    with local(tmp_path, revisits=RULES, now=100.0) as frontier:
+        for second in range(100, 130):
+            frontier.take(float(second))
+        counts = frontier.counts()
+        assert (counts.done, counts.kept + counts.in_flight, counts.seen) == (10, 20, 30)
+        taken = frontier.take(3_000.0)
+        assert taken is not None and taken.visit is not None and taken.visit.time == 50.0
+
+
+def test_false_signals_of_a_host_are_ignored_in_the_end(tmp_path: Path) -> None:
+    rules = RevisitRules(mean=100_000.0, shortest=1.0, longest=1_000_000.0)
+    with local(tmp_path, revisits=rules) as frontier:
+        frontier.put(urls("a", 10))
+        visit_all(frontier, 0.0)
+        early, now = [], 10.0
+        for _ in range(60):
+            now += 10.0
+            assert frontier.take(now) is None
+            frontier.expect((url, now) for url in urls("a", 10))
+            early.append(len(visit_all(frontier, now + 2.0, Keep(False, 5.0))))
+        assert early[0] == 10
+        assert sum(early[-20:]) <= 30, "one in twenty is tried"

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rdfaspider.focus.visits.planner import Past
 from rdfaspider.frontier.tables.database import Database
-from rdfaspider.frontier.tables.trie import Record, Trie, cut, pack, unpack
+from rdfaspider.frontier.tables.trie import KEPT, Record, Trie, cut, pack, unpack
 from rdfaspider.urls.keys import parent_of, to_key, to_url
 
 URLS = [
@@ -90,15 +91,23 @@ def test_cuts() -> None:
 @given(
     st.builds(
         Record,
-        st.integers(0, 7),
+        st.integers(0, KEPT - 1),
         *[st.integers(0, 255)] * 2,
         st.integers(0, 2**40 - 1),
         st.integers(0, 2**24 - 1),
         st.integers(0, 31),
-    )
+    ),
+    st.builds(
+        Past,
+        st.integers(0, 2**32 - 1),
+        *[st.integers(0, 255)] * 3,
+        st.integers(0, 2**16 - 1),
+    ),
 )
-def test_records_round_trip(record: Record) -> None:
+def test_records_round_trip(record: Record, past: Past) -> None:
     assert unpack(pack(record)) == record
+    kept = record._replace(state=KEPT, past=past)
+    assert unpack(pack(kept)) == kept
 
 
 PATHS = st.lists(st.from_regex(r"(/[ab]{0,2}){1,4}(\?[ab]{1,2})?", fullmatch=True), max_size=40)

@@ -61,6 +61,10 @@ class Summary:
     def spider_closed(self, reason: str) -> None:
         logger.info("%s", "\n".join(self._lines(reason)))
 
+    def _kept(self) -> str:
+        kept = self._stat("frontier/kept")
+        return f" + {kept:,} kept" if kept else ""
+
     def _lines(self, reason: str) -> list[str]:
         elapsed = monotonic() - self._started
         rate = self._stat("frontier/done/page") / max(elapsed, 1e-9)
@@ -69,7 +73,7 @@ class Summary:
             f"Crawl {ended(reason)} after {duration(elapsed)}, {rate:,.1f} pages/s.",
             f"  {plural(self._stat('frontier/seen'), 'URL')} = {self._stat('frontier/done'):,} done"
             f" + {self._stat('frontier/failed'):,} failed + {self._stat('frontier/denied'):,} denied"
-            f" + {waiting:,} waiting",
+            f"{self._kept()} + {waiting:,} waiting",
             *self._labels("done"),
             *self._labels("failed"),
             *self._labels("denied"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 from rdfaspider.focus.visits.rates import Rates
@@ -47,8 +47,6 @@ class RevisitRules:
     longest   time between two visits of a page
     every     a fixed time between visits, for all pages; 0 to let their values decide
     missed    until a page that was not found is tried again
-    policy    what the price is paid for: value, or profit as WIRE's manager has it
-    cycle     pages that WIRE's manager chooses at a time
     """
 
     mean: float = 7 * DAY
@@ -57,8 +55,6 @@ class RevisitRules:
     longest: float = 90 * DAY
     every: float = 0.0
     missed: float = DAY
-    policy: Literal["value", "wire"] = "value"
-    cycle: int = 10_000
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.share <= 1.0:
@@ -172,6 +168,6 @@ class Planner:
             return encode_interval(max(rules.every, soonest))
         rate = self.rate(key, past)
         if not self.price:
-            self.price = value(past.worth, rate, rules.mean or rules.shortest)
+            self.price = value(past.worth, self.rates.of_crawl, rules.mean or rules.shortest)
         seconds = max(interval(past.worth, rate, self.price * factor), rules.shortest, soonest)
         return encode_coarsely(min(seconds, rules.longest))

@@ -13,9 +13,17 @@ from dataclasses import dataclass
 # root of a price, and a lower price makes many pages due at once, so larger steps overshoot.
 _GAIN = 0.3
 # The most that what is asked for may differ in a step, either way.
-_STEP = 10.0
+_STEP = 1_000.0
 # Periods in which a backlog is to be worked off.
 _PATIENCE = 10.0
+# What the factor of a host asks for, as a multiple of what can be fetched: a visit is never early and often a
+# little late, so that fewer are made than were planned.
+_MORE = 1.02
+# The share of planned visits that may be overdue; without a budget, how much more is asked for while fewer
+# are.
+_OVERDUE, _GROWTH = 0.1, 1.5
+# How much the last pass counts for how many of the planned visits are made.
+_NEWEST = 0.1
 
 
 @dataclass(slots=True)
@@ -44,3 +52,34 @@ def follow(price: float, tally: Tally, capacity: float, period: float) -> float:
     target = max(capacity - tally.backlog / (_PATIENCE * period), capacity / 4)
     ratio = min(max(tally.demand / target, 1 / _STEP), _STEP)
     return price * float(ratio**_GAIN)
+
+
+def follow_host(factor: float, tally: Tally, capacity: float, period: float) -> float:
+    """Return the factor of a host's price, at least 1, at which its visits are within its capacity."""
+    return max(1.0, follow(factor, tally, _MORE * capacity, period))
+
+
+class CrawlPrice:
+    """The price of a crawl, 0 until there is one."""
+
+    def __init__(self, price: float = 0.0) -> None:
+        self.price = price
+        self._made = 1.0  # visits made of those planned
+
+    def end_pass(self, total: Tally, visits: int, elapsed: float, budget: float) -> None:
+        """Follow what a pass has counted, and the visits that were made in the time that it took.
+
+        Without a budget, the price falls until visits are overdue.
+        """
+        if not (total.pages and total.demand and self.price and elapsed > 0):
+            return
+        is_late = total.backlog > _OVERDUE * total.demand * elapsed
+        made = 1.0 if is_late else min(max(visits / elapsed / total.demand, 0.8), 1.0)
+        self._made += _NEWEST * (made - self._made)
+        if budget:
+            capacity = budget / self._made
+        elif is_late:
+            capacity = max(visits, 1) / elapsed
+        else:
+            capacity = total.demand * _GROWTH
+        self.price = follow(self.price, total, capacity, elapsed)

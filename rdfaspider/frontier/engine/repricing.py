@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rdfaspider.focus.visits.prices import Tally, follow
+from rdfaspider.focus.visits.prices import CrawlPrice, Tally, follow_host
 from rdfaspider.focus.visits.scale import decode_interval
 from rdfaspider.frontier import is_page
 from rdfaspider.frontier.tables.pages import Pages
@@ -37,8 +37,6 @@ _LOOKED_AT, _PRICED = 512, 64
 _ALIKE = 0.05
 # Seconds between two fetches of a host without a delay.
 _QUICKEST = 0.05
-# Without a budget, what prices ask for grows by this much in a period while nothing is overdue.
-_GROWTH = 1.5
 
 _UPGRADED = b"revisits"
 
@@ -55,6 +53,7 @@ class Repricing:
         self._looked_at = 0
         self._visits = 0
         self._name = b""
+        self._price_of_crawl = CrawlPrice()
         self._total, self._of_host = Tally(), Tally()
         # Hosts of a step, to be saved at its end.
         self._hosts: dict[bytes, Host] = {}
@@ -161,7 +160,7 @@ class Repricing:
         host, rules = self._find(self._name), self._revisits.planner.rules
         capacity = self._capacity(host)
         self._total.add(tally, capacity, host.factor)
-        factor = max(1.0, follow(host.factor, tally, capacity, rules.period))
+        factor = follow_host(host.factor, tally, capacity, rules.period)
         if factor != host.factor:
             host.factor = factor
             self._hosts[host.key] = host
@@ -181,11 +180,11 @@ class Repricing:
         revisits, rules = self._revisits, self._revisits.planner.rules
         visits, self._visits = revisits.visits - self._visits, revisits.visits
         began = now if self._began is None else self._began
-        if total.pages and revisits.planner.price:
-            capacity = total.pages / rules.mean if rules.mean else total.demand * _GROWTH
-            if total.backlog > _ALIKE * total.pages and not rules.mean:
-                capacity = max(visits, 1) / max(now - began, 1.0)
-            revisits.planner.price = follow(revisits.planner.price, total, capacity, rules.period)
+        if total.pages:
+            budget = total.pages / rules.mean if rules.mean else 0.0
+            self._price_of_crawl.price = revisits.planner.price
+            self._price_of_crawl.end_pass(total, visits, max(now - began, rules.period), budget)
+            revisits.planner.price = self._price_of_crawl.price
             revisits.save_price(batch)
         if self._is_upgrading:
             self._is_upgrading = False

@@ -14,6 +14,7 @@ In memory are only the pages at hand, so after a crash all that were in flight a
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from rdfaspider.focus.visits.planner import Past, Planner
 from rdfaspider.focus.visits.rates import Rates
@@ -51,6 +52,8 @@ _SAVED_AFTER = 1_000
 _NEWEST = 0.01
 # The most signals of a host that are counted, and the most signalled pages that are remembered.
 _SIGNALS_COUNTED, _SIGNALLED = 200, 100_000
+# Signals after which a host has the trust that it deserves, and of which one is tried without trust.
+_TRIED = 20
 
 # Where the due times of a host that wakes are read from: its alarm may be later than pages that are overdue.
 _FIRST_TIME = 1
@@ -337,9 +340,9 @@ class Revisits:
     ) -> None:
         past, planner = record.past, self.planner
         assert past is not None
-        trust = (host.right + 1) / (host.right + host.wrong + 1)
-        worth = trust * past.worth / planner.rate(key, past)
-        if worth < planner.price * host.factor:
+        worth = _trust(host) * past.worth / planner.rate(key, past)
+        # One in twenty is tried all the same: a host may mend its ways.
+        if worth < planner.price * host.factor and crc32(key, int(now)) % _TRIED:
             return
         better = _until(past, max(now, past.last + planner.rules.shortest))
         if better.due < past.due:
@@ -383,6 +386,12 @@ class Revisits:
 
     def save_price(self, batch: WriteBatch) -> None:
         batch.put(_PRICE, repr(self.planner.price).encode(), self._meta.handle)
+
+
+def _trust(host: Host) -> float:
+    """Return the share of a host's signals that are right; new hosts are trusted."""
+    count = host.right + host.wrong
+    return host.right / count if count >= _TRIED else (host.right + 1) / (count + 1)
 
 
 def _until(past: Past, time: float) -> Past:

@@ -28,7 +28,9 @@ def sum_lines(counts: Counts, limits: FrontierLimits | None = None) -> Iterator[
     """Yield how the states add up, and how many links were not taken in."""
     yield (
         f"{plural(counts.seen, 'URL')} = {counts.done:,} done + {counts.failed:,} failed"
-        f" + {counts.denied:,} denied + {counts.waiting + counts.in_flight:,} waiting"
+        f" + {counts.denied:,} denied"
+        + (f" + {counts.kept:,} kept to be visited again" if counts.kept else "")
+        + f" + {counts.waiting + counts.in_flight:,} waiting"
         " (those being fetched included)"
     )
     for sentence in explain(counts.rejected, limits):

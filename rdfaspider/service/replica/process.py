@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.children import await_end_of_parent, read_task
+from rdfaspider.focus.visits.planner import RevisitRules
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.service.address import Security
@@ -45,6 +46,7 @@ def task_of(
         key: given.pop(key, None) or kind() for key, kind in _STRUCTURED.items()
     }
     structured["politeness"] = replace(structured["politeness"], own=None)
+    structured["revisits"] = given.pop("revisits", None)
     node = {"url": url, "path": path, "name": name, "worker": worker}
     return json.dumps({**node, "options": given, **structured}, default=asdict)
 
@@ -54,7 +56,12 @@ def main() -> None:
     logging.basicConfig(format="%(asctime)s [frontier] %(levelname)s: %(message)s", level="INFO")
     try:
         structured = {key: kind(**given.pop(key)) for key, kind in _STRUCTURED.items()}
-        options = {**given.pop("options"), **structured}
+        revisits = given.pop("revisits")
+        options = {
+            **given.pop("options"),
+            **structured,
+            "revisits": None if revisits is None else RevisitRules(**revisits),
+        }
         node = Node(given.pop("url"), Path(given.pop("path")), **given, **options)
         asyncio.run(_run_with_parent(node))
     except (OSError, ValueError) as error:

@@ -76,6 +76,54 @@ SETTINGS = (
         "Follow the links of a page although another page had the same body before; 0 follows them once, from"
         " the page that ended first ([pages.md](pages.md#copies)).",
     ),
+    Setting(
+        "FRONTIER_REVISIT",
+        "bool",
+        False,
+        "Visit pages again when they may have changed, until stopped ([freshness.md](freshness.md)).",
+    ),
+    number(
+        "FRONTIER_REVISIT_MEAN",
+        "seconds",
+        604_800.0,
+        "The budget of revisits: the time between two visits of a page, over all pages; 0 means as often as"
+        " hosts and workers allow.",
+    ),
+    number(
+        "FRONTIER_REVISIT_SHARE",
+        "share",
+        0.5,
+        "The most of the fetches that are revisits while new pages are ready.",
+        most=1,
+    ),
+    number(
+        "FRONTIER_REVISIT_SHORTEST",
+        "seconds",
+        3_600.0,
+        "The shortest time between two visits of a page.",
+        above=0,
+    ),
+    # A longest interval below twice the mean costs more freshness than the visits bring.
+    number(
+        "FRONTIER_REVISIT_LONGEST",
+        "seconds",
+        7_776_000.0,
+        "The longest time between two visits of a page. All pages are priced again 90 times in it.",
+        above=0,
+    ),
+    number(
+        "FRONTIER_REVISIT_EVERY",
+        "seconds",
+        0.0,
+        "A fixed time between two visits, for all pages (row R17); 0 lets what a visit brings decide.",
+    ),
+    number(
+        "FRONTIER_REVISIT_MISSED",
+        "seconds",
+        86_400.0,
+        "Try a page again after this long that was not found.",
+        above=0,
+    ),
     # Well above any download.
     number(
         "FRONTIER_LEASE",
