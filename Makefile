@@ -3,6 +3,7 @@
 # make report  the full report on such a crawl, in demo/report
 # make test    the tests
 # make lint    format, lint, types
+# make docs    the documentation as a site, in build/docs
 # make bench   the benchmarks
 # make lock    locks/ after a change of requirements.txt or pyproject.toml
 # make upgrade locks/ with the newest versions that these allow
@@ -19,7 +20,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := -W ignore::UserWarning $(PIP) --no-deps --no-build-isolation --editable .
 
-.PHONY: crawl console report test lint bench lock upgrade digests clean
+.PHONY: crawl console report test lint docs bench lock upgrade digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
 $(BIN)/python:
@@ -98,6 +99,10 @@ lint: $(VENV)/test.ready
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
+docs: $(VENV)/test.ready
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --builder html docs build/docs
+	@echo "The documentation is in build/docs/index.html."
+
 # jstyleson, which extruct needs, has no wheel: it is built with the setuptools of locks/test.txt.
 bench: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
 	@$(BIN)/python $(LOCKED) --no-binary jstyleson --no-build-isolation -r locks/bench.txt
@@ -112,7 +117,7 @@ bench: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
 # The tests have the widest choice to make; the others follow it, so that all agree.
 COMPILE = .cache/lock/bin/uv pip compile --quiet $(UPGRADE)
 lock: .cache/lock.ready
-	@$(COMPILE) pyproject.toml --extra test --extra lint --extra analysis -o locks/test.txt
+	@$(COMPILE) pyproject.toml --extra test --extra lint --extra analysis --extra docs -o locks/test.txt
 	@$(COMPILE) requirements.txt -c locks/test.txt -o locks/crawl.txt
 	@$(COMPILE) pyproject.toml --extra bench -c locks/test.txt -o locks/bench.txt
 	@$(COMPILE) --group replay -o locks/replay.txt

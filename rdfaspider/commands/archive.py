@@ -104,10 +104,12 @@ def print_quads(archive: Path, url: str, date: str, settings: BaseSettings) -> i
     from rdfaspider.pipelines.reading import Reading, Tally, page_of
     from rdfaspider.terminal.data import output_of
 
-    capture = _captures(archive, url, date)[-1]
+    captures = _captures(archive, url, date)
+    # What was not modified is as it was before.
+    capture = [each for each in captures if each.status != "304"][-1:] or captures[-1:]
     tally = Tally()
     reading = Reading.from_settings(settings, tally)
-    page = page_of(_answer(archive, capture, settings))
+    page = page_of(_answer(archive, capture[0], settings))
     asyncio.run(reading.read([page]))
     if not page.is_read:
         raise ValueError(f"{url} cannot be extracted ({page.reason}).")

@@ -104,6 +104,7 @@ class Visit(NamedTuple):
     etag, last_modified  validators as its server sent them, "" if it sent none
     misses        how many times in a row it was not found
     missed_since  time of the first of these
+    weight        how much its graph was worth, in triples, to within some per cent
     """
 
     time: float
@@ -111,6 +112,7 @@ class Visit(NamedTuple):
     last_modified: str = ""
     misses: int = 0
     missed_since: float = 0.0
+    weight: float = 0.0
 
 
 class Keep(NamedTuple):
@@ -230,6 +232,7 @@ class HostView:
     delay: float
     ready: float
     why: str
+    kept: int = 0
 
 
 @dataclass(slots=True)
@@ -264,10 +267,11 @@ class BranchView:
     done: int = 0
     failed: int = 0
     denied: int = 0
+    kept: int = 0
 
     @property
     def urls(self) -> int:
-        return self.waiting + self.done + self.failed + self.denied
+        return self.waiting + self.done + self.failed + self.denied + self.kept
 
 
 class Inspector(Protocol):
@@ -448,8 +452,8 @@ class Frontier(Protocol):
 
 
 def is_page(status: int, reason: str) -> bool:
-    """Return whether a finished URL counts as a page: it had an answer, neither a redirect nor a sitemap."""
-    return status > 0 and reason not in ("redirect", "redirects", "sitemap")
+    """Return whether a finished URL counts as a page: it had an answer, no redirect, sitemap or feed."""
+    return status > 0 and reason not in ("redirect", "redirects", "sitemap", "feed")
 
 
 def is_replicated(url: str) -> bool:

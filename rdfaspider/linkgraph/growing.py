@@ -21,7 +21,7 @@ from rdfaspider.linkgraph.ranks import Power, pagerank
 from rdfaspider.linkgraph.reading import LinkStream
 from rdfaspider.linkgraph.rows import Rows
 from rdfaspider.linkgraph.sorting import Sorter, join, parts
-from rdfaspider.linkgraph.weights import DAMPING, FIRST_BASE, LEAST, ONE, STEPS
+from rdfaspider.linkgraph.weights import DAMPING, LEAST, ONE, STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,12 +37,11 @@ _LINKS = 1 << 20  # handled at once
 
 
 class Ranking(NamedTuple):
-    """The ranks of URLs by number; the mean is 1. `weights` are those of the links to each (weights.py), and
-    `base` is what each has without them. `pages` have links on record, `links` are all of them."""
+    """The ranks of URLs by number; the mean is 1. `weights` are those of the links to each (weights.py).
+    `pages` have links on record, `links` are all of them."""
 
     ranks: Array
     weights: Array
-    base: float
     pages: int
     links: int
 
@@ -122,13 +121,13 @@ def _extended(start: Array, size: int) -> Array:
 def _ranking(rank: Array, degrees: Array, links: int, pages: int) -> Ranking:
     size = len(rank)
     if not links:
-        return Ranking(np.ones(size), np.zeros(size, np.uint8), FIRST_BASE, pages, 0)
+        return Ranking(np.ones(size), np.zeros(size, np.uint8), pages, 0)
     lost = float(rank[degrees == 0].sum())
     least = (1.0 - DAMPING + DAMPING * lost) / size
     share = DAMPING * (1.0 - lost) / links  # of a link, on average
     weights = _bytes_of((rank - least) / share)
     rank *= size
-    return Ranking(rank, weights, least / share, pages, links)
+    return Ranking(rank, weights, pages, links)
 
 
 def _bytes_of(weights: Array) -> Array:

@@ -75,7 +75,7 @@ class SitemapsMiddleware:
             meta_of(request)["sitemap"] = []
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        if "sitemap" not in request.meta or response.status >= 400:
+        if "sitemap" not in request.meta or response.status >= 400 or response.status == 304:
             return response
         note = _Note.read(noted(frontier_of(self.crawler), _name(request.url)) or b"0 0 ")
         if response.status >= 300 and "Location" in response.headers:
@@ -95,6 +95,7 @@ class SitemapsMiddleware:
             count("robots/sitemaps/cut")
         if not sitemap.is_index:
             meta_of(request)["sitemap"] = sitemap.urls
+            meta_of(request)["sitemap_dates"] = list(sitemap.dates.items())
             count("robots/sitemaps/urls", len(sitemap.urls))
         elif note.level <= _DEEPEST_INDEX:
             announce(self.crawler, sitemap.urls, note._replace(level=note.level + 1))

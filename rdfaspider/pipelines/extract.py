@@ -104,7 +104,7 @@ class ExtractPipeline:
             page.analysis = (facts.detected, facts.certainty, facts.words, sketch)
         if not noindex:
             page.found = facts.quads
-        page.noarchive = facts.noarchive
+        page.noarchive, page.noindex = facts.noarchive, noindex
         page.problems = facts.faults
         self._count(extraction.facts, noindex, nofollow)
 

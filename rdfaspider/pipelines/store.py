@@ -24,7 +24,7 @@ from rdfaspider.settings.places import jobdir_of, store_url
 from rdfaspider.signals import store_closing, store_opened
 from rdfaspider.stores import Sink, StoreUnavailable, open_sink
 from rdfaspider.stores.changes import Change
-from rdfaspider.stores.provenance import crawl_graph, provenance
+from rdfaspider.stores.provenance import crawl_graph, ended, provenance, stale
 from rdfaspider.stores.server.access import Access
 from rdfaspider.urls import to_iri
 
@@ -163,9 +163,17 @@ class StorePipeline:
         self._reporting.start(1.0)
 
     async def process_item(self, page: Page) -> Page:
-        if isinstance(page, Page) and page.is_read:
+        if isinstance(page, Page) and (page.is_read or page.cleared):
             await self.store([page])
+        elif isinstance(page, Page) and page.visit is not None and page.outcome == "denied":
+            await self._mark_stale(page)
         return page
+
+    async def _mark_stale(self, page: Page) -> None:
+        """Note that the graph of a page stays as it was, because robots.txt forbids another visit."""
+        if self.crawl:
+            graph = to_iri(page.url)
+            await self.put(Change.adding(stale(graph, self.crawl, page.fetched or time())))
 
     async def put(self, changes: Sequence[Change]) -> list[bool]:
         """Make changes durable when there is room; return False for each that changes nothing."""
@@ -176,12 +184,16 @@ class StorePipeline:
         return await self._writer.put(changes)
 
     async def store(self, pages: Sequence[Page]) -> None:
-        """Store pages together; no two may have the same URL."""
+        """Store pages together, or clear their graphs; no two may have the same URL."""
         changes: list[Change] = []
+        own: dict[int, Page] = {}
         for page in pages:
+            own[len(changes)] = page
             changes += self._changes(page)
         are_new = await self.put(changes)
-        for change, is_new in zip(changes, are_new, strict=True):
+        for number, (change, is_new) in enumerate(zip(changes, are_new, strict=True)):
+            if number in own:
+                own[number].changed = is_new
             if not change.replaces or not change.quads:
                 continue
             if is_new:
@@ -191,14 +203,24 @@ class StorePipeline:
                 self.stats.inc_value("store/unchanged")
 
     def _changes(self, page: Page) -> list[Change]:
+        """Return the change of the page's graph first, and then all others."""
         page.check()
         if page.invalid:
             self.stats.inc_value("store/dropped/iri", page.invalid)
         graph = to_iri(page.url)
-        visited = (page.source.date if page.source else 0.0) or page.fetched
-        changes = [Change.of_page(graph, page.nquads)._replace(time=visited)]
+        visited = (page.source.date if page.source else 0.0) or page.fetched or time()
+        nquads = page.nquads if page.is_read else b""
+        changes = [Change.of_page(graph, nquads)._replace(time=visited, cause=page.cleared)]
+        moved = [to_iri(url) for url in page.replaces]
+        changes += [Change(each, b"", 0, time=visited, cause="moved") for each in moved]
         if self.crawl and page.quad_count:
             changes += Change.adding(provenance(page, graph, self.crawl, time()))
+        if self.crawl and page.cleared:
+            target = to_iri(page.moved_to) if page.moved_to else ""
+            changes += Change.adding(ended(graph, self.crawl, visited, target))
+        if self.crawl:
+            for each in moved:
+                changes += Change.adding(ended(each, self.crawl, visited, graph))
         return changes
 
     async def close_spider(self) -> None:

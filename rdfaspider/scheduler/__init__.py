@@ -7,6 +7,8 @@ read, the crawl stops: what is in flight then waits for the next start.
 
 scheduler.py  `Scheduler`, which Scrapy's engine calls
 outcomes.py   ends URLs in the frontier according to their pages
+keeping.py    what a visit says for the next one, and of other pages
+validators.py conditional requests, and whose answers are believed
 lanes.py      which fetches may begin, so that slow hosts leave room for fast ones
 placing.py    has hosts resolved before their turn comes
 intake.py     adds seeds to the frontier; memory.py stores the spider's state

@@ -375,6 +375,7 @@ class Scheduler(BaseScheduler):
         self.lanes.begin(self._grants, taken.host, now)
         return Request(
             taken.url,
+            headers=self._outcomes.validators.conditions(taken) if taken.visit else None,
             callback=self.spider.parse,
             errback=self.spider.failed,
             # The frontier handles redirects and retries, and its URLs are in normal form already.
@@ -383,6 +384,7 @@ class Scheduler(BaseScheduler):
                 "host": taken.host,
                 "depth": taken.depth,
                 "hops": taken.hops,
+                "visit": taken.visit,
                 "dont_redirect": True,
                 "dont_retry": True,
                 "handle_httpstatus_all": True,

@@ -104,6 +104,7 @@ ITEM_PIPELINES_BASE = {
     "rdfaspider.pipelines.filter.FilterPipeline": 500,
     "rdfaspider.pipelines.quota.QuotaPipeline": 800,
     "rdfaspider.pipelines.archive.ArchivePipeline": 850,
+    "rdfaspider.pipelines.ends.EndsPipeline": 880,
     "rdfaspider.pipelines.store.StorePipeline": 900,
 }
 FEED_EXPORT_ENCODING = "utf-8"

@@ -32,6 +32,8 @@ _WORDS = {
     "page": "page/pages",
     "redirect": "redirect/redirects",
     "sitemap": "sitemap/sitemaps",
+    "feed": "feed/feeds",
+    "unchanged": "unchanged",
     "type": "of another type",
     "CannotResolveHostError": "without an address",
     "CertificateError": "with a certificate that is not valid",

@@ -35,6 +35,8 @@ class Counters:
         self.rejected = Counter(json.loads(database.meta.get(b"rejected") or b"{}"))
         self.copies = int(database.meta.get(b"copies") or b"0")
         self._saved_copies = self.copies
+        self.kept = int(database.meta.get(b"kept") or b"0")
+        self._saved_kept = self.kept
 
     def save(self, batch: WriteBatch) -> None:
         numbers = (self.done, self.failed, self.denied, self.next_number, self.next_host)
@@ -46,6 +48,9 @@ class Counters:
         if self.copies != self._saved_copies:
             batch.put(b"copies", b"%d" % self.copies, self._meta.handle)
             self._saved_copies = self.copies
+        if self.kept != self._saved_kept:
+            batch.put(b"kept", b"%d" % self.kept, self._meta.handle)
+            self._saved_kept = self.kept
 
     def reject(self, reason: str, count: int) -> None:
         """Count URLs that were not taken in."""
@@ -63,16 +68,18 @@ class Counters:
     def end(self, depth: int) -> None:
         self.unfinished[depth] -= 1
 
-    def counts(self, *, in_flight: int = 0, arriving: int = 0) -> Counts:
-        """Return the counts, given the URLs in flight and those that are only in the inbox."""
+    def counts(self, *, in_flight: int = 0, revisiting: int = 0, arriving: int = 0) -> Counts:
+        """Return the counts, given the URLs in flight, those of them that are kept pages, and those that are
+        only in the inbox."""
         return Counts(
-            waiting=sum(self.unfinished) - in_flight + arriving,
+            waiting=sum(self.unfinished) - (in_flight - revisiting) + arriving,
             in_flight=in_flight,
             done=self.done,
             failed=self.failed,
             denied=self.denied,
             rejected=dict(self.rejected),
             copies=self.copies,
+            kept=self.kept - revisiting,
         )
 
     @property

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from rdfaspider.frontier import Counts, FrontierUnavailable, Taken
+from rdfaspider.frontier.engine.repricing import forget_upgrade
+from rdfaspider.frontier.engine.revisits import Revisits
 from rdfaspider.frontier.engine.sieve import Sieve
 from rdfaspider.frontier.engine.steering import Steering
 from rdfaspider.frontier.engine.terms import keep_shard, keep_terms, keep_window
@@ -32,7 +34,7 @@ from rdfaspider.frontier.sharding import Shard
 from rdfaspider.frontier.tables.database import Database, guarded
 from rdfaspider.frontier.tables.failures import Failure
 from rdfaspider.frontier.tables.pages import Pages
-from rdfaspider.frontier.tables.trie import FAILED, WAITING
+from rdfaspider.frontier.tables.trie import FAILED, KEPT, WAITING
 from rdfaspider.frontier.views.urls import UrlViews
 from rdfaspider.urls.keys import host_of, to_key, to_url
 
@@ -41,11 +43,16 @@ if TYPE_CHECKING:
 
     from rocksdict import WriteBatch
 
+    from rdfaspider.focus.visits.planner import RevisitRules
     from rdfaspider.frontier import Beside, Hooks, HostView, Keep, State
     from rdfaspider.frontier.politeness import Experience
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.outbox import Owed
     from rdfaspider.frontier.tables.ranks import Ranks
+
+
+# The status of an answer without a page, because the page is what it was.
+_NOT_MODIFIED = 304
 
 
 class LocalFrontier:
@@ -61,6 +68,7 @@ class LocalFrontier:
     linkgraph   whether the links of pages are kept (tables/edges.py)
     follows_copies  whether links of pages are followed whose body another page had before
     rank_every  seconds between two computations of PageRank, at least, for orders that use it; 0 for none
+    revisits    when pages are visited again; None to visit each once
     now         the time of opening
     """
 
@@ -78,6 +86,7 @@ class LocalFrontier:
         linkgraph: bool = True,
         follows_copies: bool = True,
         rank_every: float = 0.0,
+        revisits: RevisitRules | None = None,
         now: float = 0.0,
     ) -> None:
         if order not in ORDERS:
@@ -90,6 +99,7 @@ class LocalFrontier:
         self._keeps_graph = linkgraph
         self._follows_copies = follows_copies
         self._rank_every = rank_every
+        self._revisit_rules = revisits
         self._now = now
         try:
             self._load(politeness or Politeness(), limits or FrontierLimits(), window, ranking)
@@ -115,10 +125,14 @@ class LocalFrontier:
         self._leases = Leases(self._lease)
         self._urls = Urls(self._database, self._order)
         self.trie = self._urls.trie
-        parts = (self._urls, self._schedule, self._queue, self._order, self.limits, self.shard)
         self._sieve = Sieve(
             self._database,
-            *parts,
+            self._urls,
+            self._schedule,
+            self._queue,
+            self._order,
+            self.limits,
+            self.shard,
             keeps_graph=self._keeps_graph,
             follows_copies=self._follows_copies,
         )
@@ -134,6 +148,12 @@ class LocalFrontier:
             now=self._now,
         )
         self._pages = Pages(self._database)
+        self._revisits: Revisits | None = None
+        if self._revisit_rules is None:
+            forget_upgrade(self._database)
+        else:
+            parts = (self._urls, self._schedule, self._queue, self._sieve.inbox)
+            self._revisits = Revisits(self._database, self._revisit_rules, *parts)
         is_new = self._database.meta.get(b"clean") is None
         # Lends turns of servers to pages of other shards.
         self.lending = Lending(self._schedule, self._lease, -math.inf if is_new else self._now)
@@ -194,8 +214,13 @@ class LocalFrontier:
         if self._sieve.is_due:
             self._sieve.run()
         self._steering.step(now)
+        revisits = self._revisits
+        if revisits is not None:
+            revisits.step(now)
         while True:
             host = self._schedule.next_ready(now)
+            if host is not None and host.recalled:
+                return self._revisit(host, now)
             if host is not None and host.queue:
                 return self._take_from(host, now)
             if self._sieve.inbox.size:  # what comes next may be in it
@@ -204,7 +229,7 @@ class LocalFrontier:
                     self._schedule.make_ready(host)
             elif host is not None:
                 self._feed([host, *self._schedule.hungry(self._order.fed_at_once - 1, now)], now)
-            else:
+            elif revisits is None or not revisits.recall(now, is_free=True):
                 return None
 
     def _take_from(self, host: Host, now: float) -> Taken:
@@ -213,6 +238,15 @@ class LocalFrontier:
         self._order.taken(host, taken)
         self._schedule.depart(host, taken.number, now)
         self._queue.tidy(host)
+        if self._revisits is not None:
+            self._revisits.new_taken()
+        return taken
+
+    def _revisit(self, host: Host, now: float) -> Taken:
+        assert self._revisits is not None
+        taken = self._revisits.take(host, now)
+        self._leases.grant(taken, now)
+        self._schedule.depart(host, taken.number, now)
         return taken
 
     def _feed(self, hosts: list[Host], now: float) -> None:
@@ -235,6 +269,7 @@ class LocalFrontier:
             self._schedule.next_time(now),
             self._urls.postponed.first,
             self._leases.first,
+            None if self._revisits is None else self._revisits.alarms.first,
             now + self._lease if self._schedule.unresolved else None,
             self.lending.first,
         )
@@ -245,12 +280,18 @@ class LocalFrontier:
         """Put a URL back into flight that a worker has held since before a restart; return None if it has
         ended or is in flight already."""
         record = self.trie.record(url)
-        if record is None or record.state != WAITING or self._leases.has(record.number):
+        if record is None or self._leases.has(record.number):
             return None
-        host = self._hosts.known(to_key(url))
-        taken = Taken(
-            url, record.depth, record.attempts, record.number, host.id, record.hint, record.hops
-        )
+        if record.state == KEPT and self._revisits is not None:
+            host = self._hosts.known(to_key(url))
+            taken = self._revisits.adopt(host, url, record)
+        elif record.state == WAITING:
+            host = self._hosts.known(to_key(url))
+            taken = Taken(
+                url, record.depth, record.attempts, record.number, host.id, record.hint, record.hops
+            )
+        else:
+            return None
         self._queue.adopt(host, taken)
         self._order.forgotten(host)  # it may have read this one ahead
         self._leases.grant(taken, now)
@@ -282,18 +323,24 @@ class LocalFrontier:
         if not self._leases.holds(taken):
             return
         own, others = [to_key(link) for link in links], [to_key(link) for link in abroad]
-        contexts = contexts or self._order.contexts(taken.hint, len(own) + len(others))
         batch = self._database.batch()
         host = self._land(taken, now, asked=state != "denied")
         hint = taken.hint if state == "denied" else self._order.requested(taken.hint)
         if state == "done":
             hint = self._order.done(hint, gain)
-        key = self._urls.end(batch, host, taken, state, hint, Failure(now, status, reason))
+        failure = Failure(now, status, reason)
+        if self._revisits is None:
+            key = self._urls.end(batch, host, taken, state, hint, failure)
+        else:
+            key = self._end(batch, host, taken, state, hint, failure, keep)
         if row:
+            if taken.visit is not None:  # it may have been a copy
+                self._urls.counters.copies -= self._sieve.copies.forget(batch, taken.number)
             self._pages.keep(batch, taken.number, row)
             self._sieve.copies.add(batch, taken.number, row)
-        if state == "done":
+        if state == "done" and taken.visit is None:
             self._order.learn(host, key, taken.hint, gain)
+        if state == "done" and status != _NOT_MODIFIED:
             self._sieve.take_in(batch, taken, own, others, depth_step, contexts, hops, beside or {})
             is_news = told is None or told > taken.depth
             depth = taken.depth + depth_step
@@ -301,6 +348,30 @@ class LocalFrontier:
                 rest = contexts[len(own) :]
                 self._sieve.outbox.add(batch, key, depth, others, rest, hops)
         self._write(batch, host)
+
+    def _end(
+        self,
+        batch: WriteBatch,
+        host: Host,
+        taken: Taken,
+        state: State,
+        hint: int,
+        failure: Failure,
+        keep: Keep | None,
+    ) -> bytes:
+        """End a URL, or keep it to be visited again."""
+        revisits = self._revisits
+        assert revisits is not None
+        if keep is not None:
+            key = revisits.keep(batch, host, taken, hint, failure.time, keep)
+            if state != "done":
+                self._urls.keep_failure(batch, taken.number, failure)
+        else:
+            key = self._urls.end(batch, host, taken, state, hint, failure)
+            if taken.visit is not None:
+                revisits.end(batch, host, taken, failure.time)
+        revisits.save(batch)
+        return key
 
     @guarded
     def retry(
@@ -310,17 +381,29 @@ class LocalFrontier:
             batch = self._database.batch()
             host = self._land(taken, now)
             hint, failure = self._order.requested(taken.hint), Failure(now, status, reason)
-            self._urls.postpone(batch, host, taken, hint, now + after, failure)
+            if taken.visit is not None and self._revisits is not None:
+                self._revisits.postpone(batch, host, taken, hint, now, after)
+                self._urls.keep_failure(batch, taken.number, failure)
+            else:
+                self._urls.postpone(batch, host, taken, hint, now + after, failure)
             self._write(batch, host)
 
     @guarded
     def release(self, taken: Taken, now: float) -> None:
         if self._leases.holds(taken):
-            host = self._land(taken, now)
-            self._write(self._database.batch(), host)
+            self._put_back(taken, now)
 
+    def _put_back(self, taken: Taken, now: float) -> None:
+        batch = self._database.batch()
+        host = self._land(taken, now)
+        if taken.visit is not None and self._revisits is not None:
+            self._revisits.give_back(batch, host, taken, now)
+        self._write(batch, host)
+
+    @guarded
     def expect(self, changes: Iterable[tuple[str, float]]) -> None:
-        """Do nothing: no page is kept."""
+        if self._revisits is not None:
+            self._revisits.expect(changes, self._now)
 
     @guarded
     def requeue(self, pattern: str) -> int:
@@ -344,6 +427,8 @@ class LocalFrontier:
         host = self._hosts[taken.host]
         self._schedule.land(host, taken.number, now, asked=asked)
         self._queue.drop(taken)
+        if taken.visit is not None and self._revisits is not None:
+            self._revisits.land(host)
         return host
 
     def _write(self, batch: WriteBatch, host: Host) -> None:
@@ -462,8 +547,7 @@ class LocalFrontier:
         """Put back URLs whose lease has expired, and postponed URLs whose time has come."""
         self.lending.expire(now)
         while (lost := self._leases.expired(now)) is not None:
-            host = self._land(lost, now)
-            self._write(self._database.batch(), host)
+            self._put_back(lost, now)
         while (first := self._urls.postponed.first) is not None and first <= now:
             self._wake_postponed(now)
 
@@ -490,7 +574,8 @@ class LocalFrontier:
     @guarded
     def counts(self) -> Counts:
         self._sieve_to_look()
-        return self._urls.counters.counts(in_flight=len(self._leases))
+        revisiting = 0 if self._revisits is None else self._revisits.in_flight
+        return self._urls.counters.counts(in_flight=len(self._leases), revisiting=revisiting)
 
     @property
     def ranks(self) -> Ranks:
@@ -580,6 +665,8 @@ class LocalFrontier:
                 self._sieve.run()  # so that the numbers on disk are those of `counts`
                 batch = self._database.batch()
                 self._order.close(batch)
+                if self._revisits is not None:
+                    self._revisits.save(batch, is_last=True)
                 self._database.write(batch)
                 self._database.meta[b"clean"] = b"no" if len(self._leases) else b"yes"
         finally:

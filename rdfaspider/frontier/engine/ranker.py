@@ -82,7 +82,7 @@ def rank(
     if source.size > MOST_URLS:
         raise ValueError(
             f"The crawl knows {source.size:,} URLs, too many to compute their PageRank while it runs"
-            f" ({MOST_URLS:,} at most): what links pass on decides alone."
+            f" ({MOST_URLS:,} at most): the number of links decides."
         )
     last = Ranks(path)
     start = last.vector()

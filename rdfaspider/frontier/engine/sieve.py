@@ -29,6 +29,7 @@ from rdfaspider.frontier.tables.trie import (
     DEPTH,
     DONE,
     HINT,
+    KEPT,
     NO_DEPTH,
     POSTPONED,
     WAITING,
@@ -274,7 +275,10 @@ class Sieve:
         """Give a known URL a smaller depth or another hint; return its host if this gives it work."""
         depth, hint = parts(found)
         depth = min(record.depth, depth)
-        if self._order.reads_hints and record.state != DONE:  # then there is nothing left to expect
+        if self._order.reads_hints and record.state not in (
+            DONE,
+            KEPT,
+        ):  # then there is nothing left to expect
             hint = self._order.combine(record.hint, hint)
         else:
             hint = record.hint
@@ -289,15 +293,18 @@ class Sieve:
             if taken := self._queue.get(record.number):
                 taken.depth, taken.hint = depth, hint
         elif (
-            record.state == DONE
+            record.state in (DONE, KEPT)
             and depth < record.depth
             and (self._follows_copies or not self.copies.has(record.number))
             and not self._outlinks.pass_on(
                 batch, self.inbox, key, record.number, record.depth, depth
             )
         ):
-            # Only new seeds can cause this. The page is fetched again for its links.
-            return (self.reopen(batch, key, better),)
+            # Only new seeds can cause this. The page is fetched again for its links, unless it is at hand to
+            # be visited anyway.
+            if (taken := self._queue.get(record.number)) is None:
+                return (self.reopen(batch, key, better),)
+            taken.depth = depth
         self._urls.trie.update(batch, key, better)
         return ()
 

@@ -2,8 +2,8 @@
 
 A crawl knows more links with every page. When it has grown enough, the ranks of all URLs are computed beside
 it (ranker.py), and waiting URLs whose hints say something else are moved to where they belong, a few with
-each URL that is handed out. So `take` never waits for it. Until then the hints are what links have passed on
-since (orders/profit.py), and new URLs have nothing else.
+each URL that is handed out. So `take` never waits for it. In between each new link adds as much as an average
+one.
 
 Bounds. One computation runs at a time, and the time of the processor that computations take is at most a
 share of the time that passes.
@@ -12,7 +12,7 @@ What survives a kill: the ranks of the last computation (tables/ranks.py), and e
 rest of the moves is lost; the next computation finds what is still out of place.
 
 Replicas: only the leader computes, because only it hands out URLs. Shards: each has the ranks of the links on
-its own pages; a link from another shard counts as one of average weight, until the next computation.
+its own pages; a link from another shard counts as an average one, until the next computation.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from rdfaspider.children import command
 from rdfaspider.frontier.engine.ranker import rank
 from rdfaspider.frontier.tables.ranks import Ranks
 from rdfaspider.frontier.tables.trie import POSTPONED, WAITING, unpack
+from rdfaspider.urls.keys import to_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.queue import Queue
     from rdfaspider.frontier.schedule.schedule import Schedule
     from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.tables.trie import Record
 
 logger = getLogger(__name__)
 
@@ -90,7 +92,6 @@ class Steering:
         self.ranks = Ranks(path)
         if self.ranks.urls > urls.counters.next_number:  # those of another crawl
             self.ranks.close()
-        self._order.set_base(self.ranks.base)
         self._process: subprocess.Popen[str] | None = None
         self._moves: Iterator[int] | None = None
         self._countdown = _LOOKS
@@ -157,7 +158,7 @@ class Steering:
             *(found[name] for name in ("urls", "links", "seconds", "moves")),
         )
         self._due = now + max(self._every, found["seconds"] / SHARE)
-        self._reload()
+        self.ranks.reload()
         self._moves = _read_moves(self._folder / "moves")
 
     def _put_off(self, now: float, why: str) -> None:
@@ -168,12 +169,8 @@ class Steering:
         """Compute the ranks and move all URLs at once, as a simulation does."""
         moves = rank(self._database, self._order, self._path, self._folder).moves
         self._clear()
-        self._reload()
-        self._move(moves)
-
-    def _reload(self) -> None:
         self.ranks.reload()
-        self._order.set_base(self.ranks.base)
+        self._move(moves)
 
     # --- waiting URLs ---
 
@@ -199,13 +196,22 @@ class Steering:
                 self._urls.move(batch, host, key, record, better)
                 if taken := self._queue.get(record.number):
                     taken.hint = hint
-                hosts[host.id] = host
+                elif self._is_before_queue(host, key, better):
+                    hosts[host.id] = host
             if record.state in (WAITING, POSTPONED):
                 self._urls.trie.update(batch, key, better)
         self._database.write(batch)
         for host in hosts.values():
             self._queue.put_back(host)
             self._schedule.compare_again(host)
+
+    def _is_before_queue(self, host: Host, key: bytes, record: Record) -> bool:
+        """Return whether a URL comes before some of those of its host that are at hand."""
+        if not host.queue:
+            return True
+        _, last = host.queue[0]
+        place = self._order.rank(to_key(last.url), last.depth, last.hint)
+        return self._order.rank(key, record.depth, record.hint) < place
 
     def _clear(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -230,10 +236,10 @@ class Steering:
 
 def _is_possible(keeps_graph: bool) -> bool:
     if not keeps_graph:
-        logger.info("LINKGRAPH is off: what links pass on decides alone, without PageRank.")
+        logger.info("LINKGRAPH is off: the number of links decides, without PageRank.")
     elif find_spec("numpy") is None:
         logger.info(
-            "numpy is not installed: what links pass on decides alone, without PageRank; pip install"
+            "numpy is not installed: the number of links decides, without PageRank; pip install"
             " 'rdfaspider[analysis]'."
         )
     else:

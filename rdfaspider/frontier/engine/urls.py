@@ -16,6 +16,7 @@ from rdfaspider.frontier.tables.trie import (
     DEPTH,
     DONE,
     FAILED,
+    KEPT,
     POSTPONED,
     WAITING,
     Record,
@@ -23,6 +24,7 @@ from rdfaspider.frontier.tables.trie import (
     parts,
     unpack,
 )
+from rdfaspider.frontier.tables.visits import Due, ServerWords
 from rdfaspider.frontier.tables.waiting import WaitingUrls
 from rdfaspider.urls.keys import to_key
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from rocksdict import WriteBatch
 
+    from rdfaspider.focus.visits.planner import Past
     from rdfaspider.frontier import State, Taken
     from rdfaspider.frontier.orders.order import Order
     from rdfaspider.frontier.schedule.hosts import Host
@@ -46,6 +49,8 @@ class Urls:
         self.trie = Trie(database)
         self.counters = Counters(database)
         self.postponed = Postponed(database)
+        self.due_pages = Due(database)
+        self.server_words = ServerWords(database)
         self._waiting = WaitingUrls(database, order)
         self._failures = Failures(database)
         self._order = order
@@ -88,7 +93,11 @@ class Urls:
         """End a URL with the hint that the order gives it; return its key."""
         key = self._remove(batch, host, taken, _STATES[state], hint)
         counters = self.counters
-        counters.end(taken.depth)
+        if taken.visit is None:
+            counters.end(taken.depth)
+        else:
+            counters.kept -= 1
+            host.kept -= 1
         if state == "done":
             counters.done += 1
             host.done += 1
@@ -112,11 +121,59 @@ class Urls:
         self._remove(batch, host, taken, POSTPONED, hint)
         self.postponed.add(batch, host, taken.number, until)
 
-    def _remove(self, batch: WriteBatch, host: Host, taken: Taken, state: int, hint: int) -> bytes:
+    def keep(
+        self,
+        batch: WriteBatch,
+        host: Host,
+        taken: Taken,
+        hint: int,
+        attempts: int,
+        past: Past,
+        before: Past | None,
+    ) -> None:
+        """Keep a page until its next visit is due."""
+        if taken.attempts and not attempts:
+            self._failures.forget(batch, taken.number)
+        taken.attempts = attempts
+        self._remove(batch, host, taken, KEPT, hint, past)
+        if before is not None:
+            self.due_pages.remove(batch, host, before.due, taken.number)
+        if taken.visit is None:
+            self.counters.end(taken.depth)
+            self.counters.kept += 1
+            host.kept += 1
+        self.due_pages.add(batch, host, past.due, taken.number)
+
+    def keep_failure(self, batch: WriteBatch, number: int, failure: Failure) -> None:
+        """Keep for people why the last visit of a kept page has failed."""
+        self._failures.keep(batch, number, failure)
+
+    def keep_done(
+        self, batch: WriteBatch, host: Host, key: bytes, record: Record, past: Past
+    ) -> None:
+        """Keep a page that was done."""
+        self.counters.done -= 1
+        self.counters.kept += 1
+        host.done -= 1
+        host.kept += 1
+        self.trie.update(batch, key, record._replace(state=KEPT, attempts=0, past=past))
+        self.due_pages.add(batch, host, past.due, record.number)
+        self.counters.save(batch)
+
+    def _remove(
+        self,
+        batch: WriteBatch,
+        host: Host,
+        taken: Taken,
+        state: int,
+        hint: int,
+        past: Past | None = None,
+    ) -> bytes:
         key = to_key(taken.url)
         record = Record(state, taken.depth, taken.attempts, taken.number, taken.hint, taken.hops)
-        self._waiting.remove(batch, host, key, record)
-        self.trie.update(batch, key, record._replace(hint=hint))
+        if taken.visit is None:
+            self._waiting.remove(batch, host, key, record)
+        self.trie.update(batch, key, record._replace(hint=hint, past=past))
         return key
 
     # --- known ones ---
@@ -136,10 +193,17 @@ class Urls:
         self.trie.update(batch, key, record)
 
     def reopen(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
-        """Make a done or failed URL wait again, with the depth and attempts of its record."""
+        """Make a done, kept or failed URL wait again, with the depth and attempts of its record."""
         if record.state == DONE:
             host.done -= 1
             self.counters.done -= 1
+        elif record.state == KEPT:
+            assert record.past is not None
+            host.kept -= 1
+            self.counters.kept -= 1
+            self.due_pages.remove(batch, host, record.past.due, record.number)
+            self.server_words.forget(batch, record.number)
+            record = record._replace(past=None)
         else:
             host.failed -= 1
             self.counters.failed -= 1

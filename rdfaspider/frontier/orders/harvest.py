@@ -45,7 +45,7 @@ _LINKS, _MOST_LINKS = 16, 3
 _PROMISE = 0xFC
 _REST = ~(_MOST_LINKS << _LINKS)
 # The probability that one more link raises the class of a URL, by the class; and by the difference of two.
-_EIGHTHS = [1 / (7 * 8**times) for times in range(_MOST_LINKS)]
+_RISES = [1 / (15 * 16**times) for times in range(_MOST_LINKS)]
 
 
 class Sections:
@@ -97,7 +97,7 @@ class HarvestOrder(Order):
     """The ready host with the most promising section comes first (Thompson sampling).
 
     The hint is the context of the link by which a URL was found (16 bits), the class of the links to it (2
-    bits: 1, 8, 64 and 512 links on average) and what the context promised then (6 bits). Class and promise
+    bits: 1, 16, 256 and 4096 links on average) and what the context promised then (6 bits). Class and promise
     are read as one byte: of URLs with the same promise the one with most links comes first, and it counts as
     a little more promising, by 2 % for each class.
 
@@ -133,12 +133,12 @@ class HarvestOrder(Order):
         more, fewer = old >> _LINKS & _MOST_LINKS, new >> _LINKS & _MOST_LINKS
         if more < fewer:
             more, fewer = fewer, more
-        if more < _MOST_LINKS and self._random() < _EIGHTHS[more - fewer]:
+        if more < _MOST_LINKS and self._random() < _RISES[more - fewer]:
             more += 1
         return max(old & _REST, new & _REST) | more << _LINKS
 
     def ranked(self, hint: int, weight: int) -> int:
-        links = min(max(int(doublings_of(weight) / 3), 0), _MOST_LINKS)
+        links = min(max(int(doublings_of(weight) / 4), 0), _MOST_LINKS)
         return hint & _REST | links << _LINKS
 
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:

@@ -51,13 +51,6 @@ class Order:
         """Return the hint of a URL that was found again."""
         return max(old, new)
 
-    def contexts(self, hint: int, links: int) -> Sequence[int]:
-        """Return a context for each of the links of a done URL, given its hint, or none."""
-        return ()
-
-    def set_base(self, base: float) -> None:
-        """Notice what a page has without links, in the unit of weights."""
-
     def ranked(self, hint: int, weight: int) -> int:
         """Return the hint of a URL whose links have a weight (linkgraph/weights.py); the same hint if it
         says nearly that already."""

@@ -20,7 +20,7 @@ from rdfaspider.frontier.tables.trie import is_below
 from rdfaspider.frontier.tables.waiting import entry_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from rocksdict import WriteBatch
 
@@ -47,13 +47,6 @@ class _Windowed(Order):
 
     def hint(self, context: int) -> int:
         return 0 if self._ranking is None else self._ranking.hint(context)
-
-    def contexts(self, hint: int, links: int) -> Sequence[int]:
-        return () if self._ranking is None else self._ranking.contexts(hint, links)
-
-    def set_base(self, base: float) -> None:
-        if self._ranking is not None:
-            self._ranking.set_base(base)
 
     def ranked(self, hint: int, weight: int) -> int:
         return hint if self._ranking is None else self._ranking.ranked(hint, weight)

@@ -26,8 +26,14 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.servers import Server
     from rdfaspider.frontier.tables.database import Database
 
-# id, taken in, waiting, postponed, done, failed; then its manners, then the address of its server as text
+# id, taken in, waiting, postponed, done, failed; then its manners; for a host with kept pages a plus sign and
+# its revisits; then a space and the address of its server as text
 _COUNTS = struct.Struct(">IIIIII")
+# The highest factor of a price that is written: no page is worth as much.
+_HIGHEST = 1e30
+# kept pages, its alarm, the factor of its price, right and wrong signals of change
+_REVISITS = struct.Struct(">IIfBB")
+_PLUS = b"+"
 
 # The number of a host that the frontier does not know.
 STRANGER = -1
@@ -47,26 +53,39 @@ class Host(Manners):
     have to step over. `address` is None until it is resolved; it and the name decide whether the host
     `is_own`, and so how many of its URLs may be in flight `at_once`. `turn` counts the takes up to its last
     one. `due` belongs to the order; `server`, `stamp`, `engaged` and `before` belong to schedule.py.
+
+    Of its `kept` pages, some are at hand to be visited again (`recalled`, the next one last), some are being
+    visited (`revisiting`), and the first of the others is due at `next_due`, which is known while the host
+    `is_awake` (engine/revisits.py). `alarm`, `factor`, `right` and `wrong` are stored.
     """
 
     __slots__ = (
         "address",
+        "alarm",
         "before",
         "done",
         "due",
         "engaged",
+        "factor",
         "failed",
         "id",
         "in_flight",
+        "is_awake",
+        "kept",
         "key",
         "low",
+        "next_due",
         "postponed",
         "queue",
+        "recalled",
+        "revisiting",
+        "right",
         "server",
         "stamp",
         "taken_in",
         "turn",
         "waiting",
+        "wrong",
     )
 
     def __init__(self, key: bytes, number: int) -> None:
@@ -84,6 +103,11 @@ class Host(Manners):
         self.before: tuple[float, Server, float] | None = None
         self.low = b""
         self.queue: list[tuple[int, Taken]] = []
+        self.kept = self.alarm = self.right = self.wrong = 0
+        self.factor = 1.0
+        self.is_awake = False
+        self.next_due = self.revisiting = 0
+        self.recalled: list[Taken] | tuple[()] = ()
 
     @property
     def name(self) -> str:
@@ -91,7 +115,7 @@ class Host(Manners):
 
     @property
     def pages(self) -> int:
-        return self.done + self.failed
+        return self.done + self.failed + self.kept
 
     @property
     def jitter(self) -> float:
@@ -100,7 +124,17 @@ class Host(Manners):
     @property
     def can_give(self) -> bool:
         """Return whether it has a URL that is not in flight yet."""
-        return self.waiting > len(self.in_flight)
+        return bool(self.recalled) or self.has_new
+
+    @property
+    def has_new(self) -> bool:
+        """Return whether it has a URL that is not in flight yet, and was not visited before."""
+        return self.waiting > len(self.in_flight) - self.revisiting
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether there is nothing to do for it."""
+        return not (self.waiting or self.recalled or self.revisiting)
 
     @property
     def prefix(self) -> bytes:
@@ -109,8 +143,12 @@ class Host(Manners):
 
     def pack(self) -> bytes:
         counts = (self.id, self.taken_in, self.waiting, self.postponed, self.done, self.failed)
-        address = b"" if self.address is None else b" " + self.address.encode()
-        return _COUNTS.pack(*counts) + super().pack() + address
+        end = b"" if self.address is None else b" " + self.address.encode()
+        if self.kept or self.alarm:
+            factor = min(self.factor, _HIGHEST)
+            revisits = (self.kept, self.alarm, factor, self.right, self.wrong)
+            end = _PLUS + _REVISITS.pack(*revisits) + end
+        return _COUNTS.pack(*counts) + super().pack() + end
 
     @classmethod
     def read(cls, key: bytes, data: bytes) -> Host:
@@ -119,7 +157,12 @@ class Host(Manners):
         host = cls(key, number)
         host.taken_in, host.waiting, host.postponed, host.done, host.failed = counts
         host.unpack(data, _COUNTS.size)
-        if end := data[_COUNTS.size + cls.SIZE :]:
+        end = data[_COUNTS.size + cls.SIZE :]
+        if end.startswith(_PLUS):
+            revisits = _REVISITS.unpack_from(end, 1)
+            host.kept, host.alarm, host.factor, host.right, host.wrong = revisits
+            end = end[1 + _REVISITS.size :]
+        if end:
             host.address = end[1:].decode()
         return host
 
@@ -230,8 +273,8 @@ class Hosts:
         ready = max(host.clock, host.blocked, server)
         if len(host.in_flight) >= host.at_once:
             why = "is being fetched from"
-        elif not host.waiting:
-            why = "waits to try again" if host.postponed else "has nothing waiting"
+        elif host.is_idle:
+            why = _why_idle(host)
         elif host.server is not None and host.server.is_busy:
             why = f"shares the server {host.address}, which is being fetched from"
         elif ready <= now:
@@ -242,11 +285,18 @@ class Hosts:
             why = "was told to wait" if host.blocked > host.clock else "keeps its delay"
         return HostView(
             name=host.name,
-            waiting=host.waiting + host.postponed - len(host.in_flight),
+            waiting=host.waiting + host.postponed + host.revisiting - len(host.in_flight),
             in_flight=len(host.in_flight),
             done=host.done,
             failed=host.failed,
             delay=self.politeness.pause(host),
             ready=ready,
             why=why,
+            kept=host.kept - host.revisiting,
         )
+
+
+def _why_idle(host: Host) -> str:
+    if host.postponed:
+        return "waits to try again"
+    return "waits for its pages to change" if host.kept else "has nothing waiting"

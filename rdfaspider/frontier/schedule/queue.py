@@ -103,9 +103,21 @@ class Queue:
             del self._loaded[taken.number]
         host.queue.clear()
 
+    def recall(self, host: Host, pages: list[Taken]) -> None:
+        """Add pages of a host that are to be visited again, the next one last."""
+        host.recalled = pages
+        for taken in pages:
+            self._loaded[taken.number] = taken
+
+    def pop_recalled(self, host: Host) -> Taken:
+        self._diversity.taken()
+        assert isinstance(host.recalled, list)
+        return host.recalled.pop()
+
     def adopt(self, host: Host, taken: Taken) -> None:
         """Add a URL that is in flight already; it may be at hand too."""
         host.queue = [entry for entry in host.queue if entry[1].number != taken.number]
+        host.recalled = [each for each in host.recalled if each.number != taken.number]
         self._loaded[taken.number] = taken
 
     def drop(self, taken: Taken) -> None:

@@ -85,7 +85,7 @@ class Schedule:
         if server is None:
             self.forget_if_idle(host)
             return
-        if host.waiting > len(host.in_flight) < host.at_once:
+        if len(host.in_flight) < host.at_once and host.can_give:
             heapq.heappush(server.sleepers, (max(host.clock, host.blocked), host.stamp, host.id))
         self._schedule_server(server)
         self.forget_if_idle(host)
@@ -121,7 +121,7 @@ class Schedule:
 
     def forget_if_idle(self, host: Host) -> None:
         """Drop a host without work from memory."""
-        if host.waiting:
+        if host.waiting or host.recalled or host.revisiting:
             return
         self.hosts.forget(host)
         self._order.forgotten(host)
@@ -150,10 +150,10 @@ class Schedule:
         """Return up to `most` of the first ready hosts, as long as they have nothing at hand."""
         hosts: list[Host] = []
         while len(hosts) < most and self._drop_stale(self._ready):
-            if self.hosts[self._ready[0][-1]].queue:
+            if not _is_hungry(self.hosts[self._ready[0][-1]]):
                 break
             host = self.next_ready(now)
-            if host is None or host.queue:
+            if host is None or not _is_hungry(host):
                 if host is not None:
                     self.make_ready(host)
                 break
@@ -310,3 +310,8 @@ class Schedule:
         self.update(host)
         if old is not None:
             self._schedule_server(old)
+
+
+def _is_hungry(host: Host) -> bool:
+    """Return whether a host has new URLs and none at hand."""
+    return not host.queue and not host.recalled and host.has_new

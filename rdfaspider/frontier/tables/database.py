@@ -2,7 +2,8 @@
 
 One directory, these column families (numbers are big-endian, so that they sort):
 
-    urls      key of a URL                    → state, hops, depth, attempts (3 bytes), number (5), hint
+    urls      key of a URL                    → state, hops, depth, attempts (3 bytes), number (5), the
+                                                past of a kept page, hint
     numbers   first number of a block         → the keys of the block, a line each, in number order
     waiting   host (4), rank, number (5)      → depth, attempts, hint, hops, the key's rest (waiting.py)
     later     time (8), number (5)            → nothing: a waiting URL that may not be tried before
@@ -17,8 +18,11 @@ One directory, these column families (numbers are big-endian, so that they sort)
     edges     number (5)                      → the links of a done page (edges.py)
     pages     number (5)                      → the row of an ended page (pages.py)
     digests   kind (1), digest or number      → which pages have the same body (copies.py)
+    due       host (4), time (4), number (5)  → nothing: the next visit of a kept page (visits.py)
+    alarms    time (4), host (4)              → the key of a host with pages that are due then
+    said      number (5)                      → misses and validators of a kept page
 
-Crawls begun by earlier versions lack some of the last six: opening such a crawl adds them, and a reader
+Crawls begun by earlier versions lack some of the last nine: opening such a crawl adds them, and a reader
 sees them as empty.
 
 Every change of state is one write batch over all of them. A batch survives the death of the process whole
@@ -47,7 +51,10 @@ Result = TypeVar("Result")
 VERSION = b"2"
 
 FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta", "notes")
-ADDED_FAMILIES = ("failures", "referrers", "outbox", "edges", "pages", "digests")
+ADDED_FAMILIES = (
+    *("failures", "referrers", "outbox", "edges", "pages", "digests"),
+    *("due", "alarms", "said"),
+)
 
 
 def guarded(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -151,7 +158,8 @@ class Database:
         self.urls, self.numbers, self.waiting, self.later = self._families[:4]
         self.inbox, self.links, self.hosts, self.meta, self.notes = self._families[4:9]
         self.failures, self.referrers, self.outbox = self._families[9:12]
-        self.edges, self.pages, self.digests = self._families[12:]
+        self.edges, self.pages, self.digests = self._families[12:15]
+        self.due, self.alarms, self.said = self._families[15:]
         try:
             self._check_version(is_new)
         except BaseException:

@@ -1,7 +1,7 @@
 """The PageRank of URLs, by number: a file beside the tables, two bytes a URL.
 
-Layout of the file RANKS: a head (mark, number of URLs, pages with links on record, base), then for each URL
-its rank on a logarithmic scale. The mean rank of all URLs is 1. Zero stands for none.
+Layout of the file RANKS: a head (mark, number of URLs, pages with links on record), then for each URL its
+rank on a logarithmic scale. The mean rank of all URLs is 1. Zero stands for none.
 
 Invariant. The file is replaced as a whole, so it has the ranks of one moment, or is absent; a kill leaves the
 last ones. URLs that came later have no rank yet. It can be computed again from the links (edges.py), so a
@@ -14,8 +14,6 @@ import os
 import struct
 from typing import TYPE_CHECKING
 
-from rdfaspider.linkgraph.weights import FIRST_BASE
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -26,13 +24,13 @@ if TYPE_CHECKING:
 NAME = "RANKS"
 
 _MARK = b"ranks 1\n"
-_HEAD = struct.Struct("<8sQQd")
+_HEAD = struct.Struct("<8sQQ")
 # From 2 ** -8 to 2 ** 32 in steps of a twentieth of a per cent.
 _LEAST, _STEPS = -8.0, 1638
 
 
 class Ranks:
-    """Reads the ranks of a frontier in a directory. `urls` have one; `base` is that of Ranking."""
+    """Reads the ranks of a frontier in a directory. `urls` have one, by the links of `pages`."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
@@ -43,12 +41,11 @@ class Ranks:
         """Read the file again, which may have been replaced."""
         self.close()
         self.urls = self.pages = 0
-        self.base = FIRST_BASE
         try:
             self._file = os.open(self._path, os.O_RDONLY)
-            mark, urls, pages, base = _HEAD.unpack(os.pread(self._file, _HEAD.size, 0))
+            mark, urls, pages = _HEAD.unpack(os.pread(self._file, _HEAD.size, 0))
             if mark == _MARK and os.fstat(self._file).st_size == _HEAD.size + 2 * urls:
-                self.urls, self.pages, self.base = urls, pages, base
+                self.urls, self.pages = urls, pages
         except (OSError, struct.error):
             self.close()
 
@@ -89,5 +86,5 @@ def write_ranks(folder: Path, ranking: Ranking) -> None:
     from rdfaspider.linkgraph.files import create
 
     steps = np.clip(np.rint((np.log2(ranking.ranks) - _LEAST) * _STEPS), 1, 65_535)
-    head = _HEAD.pack(_MARK, len(steps), ranking.pages, ranking.base)
+    head = _HEAD.pack(_MARK, len(steps), ranking.pages)
     create(folder / NAME, np.frombuffer(head, np.uint8), steps.astype("<u2"))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from rdfaspider.focus.visits.planner import PAST_SIZE, Past, pack_past, unpack_past
 from rdfaspider.urls.keys import CUTS, to_key, to_url
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.database import Database
 
 # States of a URL, as stored. A URL in flight is stored as waiting, so a crash puts it back. A postponed URL
-# counts as waiting too.
-WAITING, DONE, FAILED, DENIED, POSTPONED = range(5)
+# counts as waiting too. A kept page is stored as kept while it is in flight again.
+WAITING, DONE, FAILED, DENIED, POSTPONED, KEPT = range(6)
 
 # A finding says how a URL was found, in one number, because there is one for each link: the smallest depth in
 # the low byte, the hint of the order above it. Loops over links use these constants, which cost no call.
@@ -57,16 +58,22 @@ class Record(NamedTuple):
     number: int
     hint: int = 0  # the order's business (orders/order.py)
     hops: int = 0
+    past: Past | None = None  # the visits of a kept page
 
 
 def pack(record: Record) -> bytes:
-    state, depth, attempts, number, hint, hops = record
-    return bytes((state | hops << _HOPS, depth, attempts)) + pack_number(number) + pack_hint(hint)
+    state, depth, attempts, number, hint, hops, past = record
+    head = bytes((state | hops << _HOPS, depth, attempts)) + pack_number(number)
+    return head + (pack_past(past) if past is not None else b"") + pack_hint(hint)
 
 
 def unpack(data: bytes) -> Record:
-    number, hint = int.from_bytes(data[3:8], "big"), int.from_bytes(data[8:], "big")
-    return Record(data[0] & _STATE, data[1], data[2], number, hint, data[0] >> _HOPS)
+    state, number = data[0] & _STATE, int.from_bytes(data[3:8], "big")
+    if state == KEPT:
+        hint, past = int.from_bytes(data[8 + PAST_SIZE :], "big"), unpack_past(data, 8)
+        return Record(KEPT, data[1], data[2], number, hint, data[0] >> _HOPS, past)
+    hint = int.from_bytes(data[8:], "big")
+    return Record(state, data[1], data[2], number, hint, data[0] >> _HOPS)
 
 
 def state_of(data: bytes) -> int:

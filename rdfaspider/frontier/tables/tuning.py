@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Families in which single keys are looked up; the others are only scanned.
-_ASKED_FOR = frozenset(("urls", "links", "hosts", "meta", "notes", "digests"))
+_ASKED_FOR = frozenset(("urls", "links", "hosts", "meta", "notes", "digests", "said"))
 
 # A filter errs once in a thousand look-ups; an error costs as much as fifty right answers.
 _FILTER_BITS = 14
@@ -48,7 +48,7 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     if "edges" in families:
         families["edges"] = _options(cache, filtered=False, block=64, level=9)
     # Waiting URLs are deleted as fast as they come; their tombstones must not slow down seeks.
-    for name in ("waiting", "later", "inbox"):
+    for name in ("waiting", "later", "inbox", "due", "alarms"):
         families[name].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
     if is_secondary:  # it keeps all files open, so that none can be compacted away under it
         options.set_max_open_files(-1)

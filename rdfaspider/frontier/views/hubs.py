@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.focus.topics import topic_of
 from rdfaspider.focus.topics.names import NOTE, read_names
-from rdfaspider.frontier.tables.trie import DONE, Trie
+from rdfaspider.frontier.tables.trie import DONE, KEPT, Trie
 from rdfaspider.urls.keys import to_url
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def hubs_of(database: Database, most: int) -> dict[str, list[str]]:
     names = read_names(database.notes.get(NOTE.encode())) or [""]
     pages: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
     for key, record in Trie(database).subtree():
-        if record.state == DONE and (count := found[record.number]):
+        if record.state in (DONE, KEPT) and (count := found[record.number]):
             topic = topic_of(record.hint)
             those = pages[topic if topic < len(names) else 0]
             those.append((count, key))

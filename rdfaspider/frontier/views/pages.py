@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.tables.copies import Copies
 from rdfaspider.frontier.tables.pages import Pages
-from rdfaspider.frontier.tables.trie import DENIED, DONE, FAILED, Trie
+from rdfaspider.frontier.tables.trie import DENIED, DONE, FAILED, KEPT, Trie
 from rdfaspider.pages.table import Ended
 from rdfaspider.urls.keys import to_url
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.sharding import Shard
     from rdfaspider.frontier.tables.database import Database
 
-_ENDED = {DONE: "done", FAILED: "failed", DENIED: "denied"}
+_ENDED = {DONE: "done", FAILED: "failed", DENIED: "denied", KEPT: "done"}
 _HOST_ENDS = b",):@"
 # URLs whose rows are read at a time.
 _BATCH = 1_000

@@ -18,6 +18,7 @@ from rdfaspider.frontier.tables.trie import (
     DENIED,
     DONE,
     FAILED,
+    KEPT,
     POSTPONED,
     WAITING,
     Record,
@@ -39,6 +40,7 @@ STATES = {
     FAILED: "failed",
     DENIED: "denied",
     POSTPONED: "waiting to be tried again",
+    KEPT: "kept",
 }
 COUNTED = {state: name.split()[0] for state, name in STATES.items()}
 ENDS: dict[State, int] = {"done": DONE, "failed": FAILED, "denied": DENIED}
@@ -116,7 +118,7 @@ class UrlViews:
     def _view(self, url: str, record: Record) -> UrlView:
         failure = self._failures.get(record.number)
         referrer = self._referrers.of(record.number)
-        was_asked = record.state in (DONE, FAILED)
+        was_asked = record.state in (DONE, FAILED, KEPT)
         attempts = record.attempts + was_asked
         view = UrlView(url, STATES[record.state], record.depth, record.number, attempts)
         if failure is not None:

@@ -56,6 +56,7 @@ _ENGINE = (
     "linkgraph",
     "follows_copies",
     "rank_every",
+    "revisits",
 )
 
 

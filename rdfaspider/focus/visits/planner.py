@@ -1,0 +1,177 @@
+"""The past of a page, and when its next visit is due.
+
+The frontier asks for each page that it keeps, and the simulator asks the same code in virtual time.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal, NamedTuple
+from zlib import crc32
+
+from rdfaspider.focus.visits.rates import Rates
+from rdfaspider.focus.visits.scale import (
+    CHANGES,
+    SECONDS,
+    WEIGHT,
+    decode_interval,
+    encode_coarsely,
+    encode_interval,
+)
+from rdfaspider.focus.visits.value import (
+    MEMORY,
+    corrected,
+    interval,
+    rate_of,
+    value,
+    value_of_new,
+)
+
+DAY = 86_400.0
+
+# How many times in the longest interval all pages are priced again: daily, if that is 90 days.
+_PRICED = 90
+
+_CRC = float(1 << 32)
+
+
+@dataclass(frozen=True, slots=True)
+class RevisitRules:
+    """When a crawl visits pages again. Times are seconds.
+
+    mean      between two visits of a page, over all pages: the budget; 0 for what hosts and workers allow
+    share     of the fetches that may be revisits while new pages wait
+    shortest  and
+    longest   time between two visits of a page
+    every     a fixed time between visits, for all pages; 0 to let their values decide
+    missed    until a page that was not found is tried again
+    policy    what the price is paid for: value, or profit as WIRE's manager has it
+    cycle     pages that WIRE's manager chooses at a time
+    """
+
+    mean: float = 7 * DAY
+    share: float = 0.5
+    shortest: float = 3_600.0
+    longest: float = 90 * DAY
+    every: float = 0.0
+    missed: float = DAY
+    policy: Literal["value", "wire"] = "value"
+    cycle: int = 10_000
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.share <= 1.0:
+            raise ValueError(f"the share of revisits must be between 0 and 1, not {self.share}")
+        if not 0.0 < self.shortest <= self.longest:
+            raise ValueError(
+                f"the shortest time between visits ({self.shortest}) must be positive and at most the"
+                f" longest ({self.longest})"
+            )
+
+    @property
+    def period(self) -> float:
+        """Return the seconds in which all pages are priced again."""
+        return self.longest / _PRICED
+
+
+class Past(NamedTuple):
+    """What is kept of the visits of a page; all but the time are codes (scale.py)."""
+
+    last: int  # time of the last visit
+    changes: int
+    seconds: int
+    weight: int
+    interval: int
+
+    @property
+    def due(self) -> int:
+        """Return the time of the next visit."""
+        return self.last + decode_interval(self.interval)
+
+    @property
+    def triples(self) -> float:
+        """Return the weight that was kept."""
+        return WEIGHT.numbers[self.weight]
+
+    @property
+    def worth(self) -> float:
+        """Return the weight, at least 1: a page without triples may get some."""
+        return WEIGHT.numbers[self.weight] or 1.0
+
+
+_PAST = struct.Struct(">IBBBH")
+PAST_SIZE = _PAST.size
+
+
+def pack_past(past: Past) -> bytes:
+    return _PAST.pack(*past)
+
+
+def unpack_past(data: bytes, start: int = 0) -> Past:
+    return Past(*_PAST.unpack_from(data, start))
+
+
+class Planner:
+    """Plans visits by rules, what was learnt about rates, and a price, which is 0 until there is one."""
+
+    def __init__(self, rules: RevisitRules, rates: Rates | None = None, price: float = 0.0) -> None:
+        self.rules = rules
+        self.rates = rates or Rates()
+        self.price = price
+
+    def rate(self, key: bytes, past: Past) -> float:
+        """Return the rate at which the page of a key is believed to change."""
+        prior = self.rates.rate(key)
+        return rate_of(CHANGES.numbers[past.changes], SECONDS.numbers[past.seconds], prior)
+
+    def value(self, key: bytes, past: Past, now: float) -> float:
+        """Return what a visit would bring now."""
+        return value(past.worth, self.rate(key, past), max(now - past.last, 0.0))
+
+    def value_of_new(self, weight: float) -> float:
+        """Return what a visit to a new page with a weight would bring."""
+        return value_of_new(weight, self.rates.of_crawl)
+
+    def begin(self, now: float, weight: float | None) -> Past:
+        """Return the past of a page after its first visit; its interval is not planned yet."""
+        return Past(ceil(now), 0, 0, WEIGHT.encode(weight or 1.0), 0)
+
+    def visit(
+        self, key: bytes, past: Past, now: float, changed: bool | None, weight: float | None
+    ) -> Past:
+        """Return the past of a page after another visit; its interval is not planned yet.
+
+        If nobody can tell whether it has changed, nothing is learnt.
+        """
+        last, code = ceil(now), past.weight if weight is None else WEIGHT.encode(weight)
+        if changed is None:
+            return past._replace(last=last, weight=code)
+        elapsed = max(now - past.last, 1.0)
+        changes, seconds = CHANGES.numbers[past.changes], SECONDS.numbers[past.seconds]
+        rate = rate_of(changes, seconds, self.rates.rate(key))
+        new = corrected(rate * elapsed) if changed else 0.0
+        self.rates.learn(key, new, elapsed)
+        chance = crc32(key, last) / _CRC
+        return Past(
+            last,
+            CHANGES.encode(MEMORY * changes + new, chance),
+            SECONDS.encode(MEMORY * seconds + elapsed, 1.0 - chance),
+            code,
+            past.interval,
+        )
+
+    def plan(self, key: bytes, past: Past, factor: float = 1.0, soonest: float = 0.0) -> Past:
+        """Return a past with the interval to the next visit, at a multiple of the price."""
+        return past._replace(interval=self.interval(key, past, factor, soonest))
+
+    def interval(self, key: bytes, past: Past, factor: float = 1.0, soonest: float = 0.0) -> int:
+        """Return the code of the interval to the next visit, which is no shorter than `soonest`."""
+        rules = self.rules
+        if rules.every:
+            return encode_interval(max(rules.every, soonest))
+        rate = self.rate(key, past)
+        if not self.price:
+            self.price = value(past.worth, rate, rules.mean or rules.shortest)
+        seconds = max(interval(past.worth, rate, self.price * factor), rules.shortest, soonest)
+        return encode_coarsely(min(seconds, rules.longest))

@@ -1,0 +1,76 @@
+"""What a visit to a known page is worth, and when the next one is due.
+
+A page changes at a rate (changes a second, a Poisson process). A visit after `age` seconds brings
+
+    value = weight / rate · (1 - (1 + x) · e^-x)      x = rate · age
+
+which is the Lagrange condition of the freshest store within a budget (Cho and Garcia-Molina 2003): visit a
+page when its value reaches the price, which is one for all pages. A page that changes faster than
+weight / price has no value that reaches it: each visit would soon be out of date.
+
+The rate is estimated from visits: X changes, corrected for those that a visit cannot tell apart, within T
+seconds, and PRIOR changes at the rate that pages of its kind have (rates.py).
+"""
+
+from __future__ import annotations
+
+from math import exp, expm1, inf, log1p, sqrt
+
+# Changes at the rate of its kind that a page is born with.
+PRIOR = 0.5
+# What a visit leaves of X and T: rates change, and old visits say less than new ones.
+MEMORY = 0.95
+# The largest correction: a page that had changed at each of a few visits says no more.
+_MOST_CHANGES = 20.0
+
+# x by the root of -log(1 - share), in steps of 1 / _STEPS up to _WIDEST.
+_STEPS, _WIDEST = 64, 8
+
+
+def _solve(height: float) -> float:
+    """Return the x > 0 for which x - log(1 + x) is a height, by Newton's method."""
+    x = height + sqrt(2 * height)
+    for _ in range(60):
+        x -= (x - log1p(x) - height) * (1 + x) / x
+    return x
+
+
+_TABLE = [0.0] + [_solve((step / _STEPS) ** 2) for step in range(1, _STEPS * _WIDEST + 2)]
+
+
+def value(weight: float, rate: float, age: float) -> float:
+    """Return what a visit brings: triples that were stale, times the seconds until they are again."""
+    x = rate * age
+    if x < 1e-4:  # where the difference below is nothing but rounding
+        return weight * x * age / 2
+    return weight / rate * (-expm1(-x) - x * exp(-x))
+
+
+def value_of_new(weight: float, rate: float) -> float:
+    """Return what a first visit brings: the value of an old page after infinite time."""
+    return weight / rate
+
+
+def interval(weight: float, rate: float, price: float) -> float:
+    """Return the seconds after which the value of a page reaches a price, infinity if it never does."""
+    share = price * rate / weight
+    if share >= 1.0:
+        return inf
+    place = sqrt(-log1p(-share)) * _STEPS
+    step = int(place)
+    if step >= _STEPS * _WIDEST:
+        return _solve((place / _STEPS) ** 2) / rate
+    low = _TABLE[step]
+    return (low + (_TABLE[step + 1] - low) * (place - step)) / rate
+
+
+def rate_of(changes: float, seconds: float, prior: float) -> float:
+    """Return the rate of a page with X changes in T seconds, whose kind has a prior rate."""
+    return (PRIOR + changes) / (PRIOR / prior + seconds)
+
+
+def corrected(x: float) -> float:
+    """Return how many changes to expect where there was at least one, and `x` in the mean."""
+    if x < 1e-6:
+        return 1.0
+    return min(x / -expm1(-x), _MOST_CHANGES)

@@ -1,0 +1,390 @@
+"""Pages that are visited again: kept with a due time, recalled when it comes, planned anew at the end.
+
+A kept page has a due time (tables/visits.py), and its host an alarm. When the alarm rings, the host is woken:
+some of its pages that are due come to hand (`recalled`), and the host competes for its turns with them, by
+the same clocks as with new ones. When none is left that is due, the host sleeps, with a new alarm.
+
+While new pages wait, only a share of the fetches are revisits. The two compare by the same number: a new page
+brings what an old one brings after infinite time, and a revisit is due when it brings the price. Where
+nothing else is ready, revisits come without limit.
+
+In memory are only the pages at hand, so after a crash all that were in flight are due still.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rdfaspider.focus.visits.planner import Past, Planner
+from rdfaspider.focus.visits.rates import Rates
+from rdfaspider.focus.visits.scale import encode_interval
+from rdfaspider.frontier import Taken, Visit
+from rdfaspider.frontier.engine.repricing import Repricing
+from rdfaspider.frontier.schedule.queue import MOST_AT_HAND, MOST_OF_A_HOST
+from rdfaspider.frontier.tables.trie import KEPT, Record, unpack
+from rdfaspider.frontier.tables.visits import LAST_TIME, Alarms, Said
+from rdfaspider.urls.keys import host_of, to_key, to_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rocksdict import WriteBatch
+
+    from rdfaspider.focus.visits.planner import RevisitRules
+    from rdfaspider.frontier import Keep
+    from rdfaspider.frontier.engine.urls import Urls
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.schedule.queue import Queue
+    from rdfaspider.frontier.schedule.schedule import Schedule
+    from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.tables.inbox import Inbox
+
+# Hosts woken at a time, and signals of change looked up at a time.
+_WOKEN, _SIGNALS = 64, 500
+# Pages that come to hand where new pages wait but none is ready.
+_FEW = 4
+# Takes that revisits may make up for while new pages wait.
+_CREDIT = 10.0
+# Visits after which what was learnt is written; a kill loses the rest.
+_SAVED_AFTER = 1_000
+# How much a new first visit counts for the weight of new pages.
+_NEWEST = 0.01
+# The most signals of a host that are counted, and the most signalled pages that are remembered.
+_SIGNALS_COUNTED, _SIGNALLED = 200, 100_000
+
+# Where the due times of a host that wakes are read from: its alarm may be later than pages that are overdue.
+_FIRST_TIME = 1
+
+_PRICE, _RATES = b"price", b"rates"
+
+
+class Revisits:
+    """Keeps, recalls and plans; the caller writes the batches, and the hosts with them."""
+
+    def __init__(
+        self,
+        database: Database,
+        rules: RevisitRules,
+        urls: Urls,
+        schedule: Schedule,
+        queue: Queue,
+        inbox: Inbox,
+    ) -> None:
+        self._meta = database.meta
+        self.urls = urls
+        self._schedule = schedule
+        self.hosts = schedule.hosts
+        self._queue = queue
+        self._inbox = inbox
+        self._database = database
+        stored = self._meta.get(_RATES)
+        self.planner = Planner(
+            rules,
+            Rates.load(stored) if stored else Rates(),
+            float(self._meta.get(_PRICE) or b"0"),
+        )
+        self.alarms = Alarms(database)
+        self._repricing = Repricing(database, self)
+        self.in_flight = 0
+        self.visits = 0
+        self._unsaved = 0
+        self._credit = 0.0
+        self._weight = 1.0  # of new pages, in the mean
+        # Of pages at hand.
+        self._pasts: dict[int, tuple[Past, Said]] = {}
+        self._signalled: set[int] = set()
+
+    def is_at_hand(self, number: int) -> bool:
+        return number in self._pasts
+
+    # --- out ---
+
+    def step(self, now: float) -> None:
+        """Do what time has brought: reprice some pages, and wake hosts within the share of revisits."""
+        self._repricing.step(now)
+        if self.alarms.first is not None and self.alarms.first <= now:
+            self.recall(now, is_free=False)
+
+    def recall(self, now: float, *, is_free: bool) -> bool:
+        """Wake hosts whose pages are due; return whether any was woken.
+
+        Unless it `is_free`, as many as the share of revisits allows while new pages wait.
+        """
+        room = MOST_AT_HAND // 2 - len(self._pasts)
+        if self._has_new:
+            room = min(room, max(int(self._credit), _FEW if is_free else 0))
+        has_woken, batch = False, self._database.batch()
+        while room > 0 and self.alarms.first is not None and self.alarms.first <= now:
+            for key in self.alarms.ring(now, min(-(-room // MOST_OF_A_HOST), _WOKEN)):
+                host = self.hosts.find(key)
+                assert host is not None
+                if not host.is_awake:
+                    self._wake(batch, host, now, room)
+                    room -= len(host.recalled)
+                    has_woken = has_woken or bool(host.recalled)
+            if has_woken and is_free:
+                break
+        if len(batch):
+            self._database.write(batch)
+        return has_woken
+
+    def _wake(self, batch: WriteBatch, host: Host, now: float, room: int) -> None:
+        host.is_awake, host.next_due = True, _FIRST_TIME
+        if room > 0:
+            self._load(host, now, -1, min(room, MOST_OF_A_HOST))
+        if not host.recalled:
+            self._let_sleep(batch, host, now)
+            self.hosts.save(batch, host)
+        self._schedule.update(host)
+
+    @property
+    def _has_new(self) -> bool:
+        """Return whether new pages wait."""
+        return self._inbox.size > 0 or any(self.urls.counters.unfinished)
+
+    def new_taken(self) -> None:
+        """Notice that a new page was handed out: some revisits may follow."""
+        price = self.planner.price
+        share = min(
+            self.planner.rules.share,
+            price / (price + self.planner.value_of_new(self._weight)) if price else 1.0,
+        )
+        self._credit = min(self._credit + share / max(1.0 - share, 0.01), _CREDIT)
+
+    def take(self, host: Host, now: float) -> Taken:
+        """Take the next page of a host from those at hand; the caller grants it and starts the clocks."""
+        taken = self._queue.pop_recalled(host)
+        host.revisiting += 1
+        self.in_flight += 1
+        if self._has_new:
+            self._credit -= 1.0
+        if not host.recalled and 0 < host.next_due <= now and self._may_go_on:
+            self._load(host, now, taken.number, MOST_OF_A_HOST)
+        return taken
+
+    @property
+    def _may_go_on(self) -> bool:
+        return self._credit >= 1.0 or not self._has_new
+
+    def _load(self, host: Host, now: float, without: int, most: int) -> None:
+        """Bring pages of a host to hand that are due."""
+        numbers: list[int] = []
+        start, host.next_due = host.next_due, 0
+        for time, number in self.urls.due_pages.of(host, start):
+            if number in host.in_flight or number == without:
+                continue
+            if time > now or len(numbers) == most:
+                host.next_due = time
+                break
+            numbers.append(number)
+        pages = self._read(host, numbers) if numbers else []
+        self._queue.recall(host, pages[::-1])
+
+    def _read(self, host: Host, numbers: list[int]) -> list[Taken]:
+        """Return pages of a host by their numbers, in this order."""
+        ordered = sorted(numbers)
+        keys = self.urls.trie.keys(ordered)
+        pages = {}
+        records = self.urls.trie.records(keys)
+        words = self.urls.server_words.get_all(ordered)
+        for key, data, said in zip(keys, records, words, strict=True):
+            assert data is not None
+            record = unpack(data)
+            pages[record.number] = self._taken(host, to_url(key), record, said)
+        return [pages[number] for number in numbers]
+
+    def _taken(self, host: Host, url: str, record: Record, said: Said) -> Taken:
+        assert record.past is not None
+        self._pasts[record.number] = record.past, said
+        visit = Visit(
+            float(record.past.last),
+            said.etag,
+            said.last_modified,
+            said.misses,
+            float(said.since),
+            record.past.triples,
+        )
+        return Taken(
+            url,
+            record.depth,
+            record.attempts,
+            record.number,
+            host.id,
+            record.hint,
+            record.hops,
+            visit,
+        )
+
+    def adopt(self, host: Host, url: str, record: Record) -> Taken:
+        """Return a kept page that a worker has held since before a restart."""
+        if not host.is_awake:
+            host.is_awake, host.next_due = True, _FIRST_TIME
+        host.revisiting += 1
+        self.in_flight += 1
+        return self._taken(host, url, record, self.urls.server_words.get_all([record.number])[0])
+
+    # --- back ---
+
+    def land(self, host: Host) -> None:
+        """Take a kept page out of flight."""
+        host.revisiting -= 1
+        self.in_flight -= 1
+
+    def give_back(self, batch: WriteBatch, host: Host, taken: Taken, now: float) -> None:
+        """Put a page back unchanged: it is due still."""
+        past, _ = self._pasts.pop(taken.number)
+        self._note_due(batch, host, past.due)
+        self._settle(batch, host, now)
+
+    def keep(
+        self, batch: WriteBatch, host: Host, taken: Taken, hint: int, now: float, keep: Keep
+    ) -> bytes:
+        """Keep a page that was visited; return its key."""
+        key, planner = to_key(taken.url), self.planner
+        before, words = self._pasts.pop(taken.number, (None, Said()))
+        attempts, self._unsaved = 0, self._unsaved + 1
+        if keep.missed:
+            past = before or planner.begin(now, keep.weight)
+            said = words._replace(misses=words.misses + 1, since=words.since or int(now))
+            past, attempts = _until(past, now + max(planner.rules.missed, keep.soonest)), 1
+        else:
+            said = Said(0, 0, keep.etag, keep.last_modified)
+            if before is None:
+                past = planner.begin(now, keep.weight)
+                self._weight += _NEWEST * ((keep.weight or 1.0) - self._weight)
+            else:
+                past = planner.visit(key, before, now, keep.changed, keep.weight)
+                attempts = int(keep.changed is None)
+                self._learn_signal(host, taken.number, keep.changed)
+            past = planner.plan(key, past, host.factor, keep.soonest)
+        self.visits += 1
+        self.urls.keep(batch, host, taken, hint, attempts, past, before)
+        self.urls.server_words.keep(batch, taken.number, said, words)
+        self._note_due(batch, host, past.due)
+        self._settle(batch, host, now, taken.number, past.due)
+        return key
+
+    def postpone(
+        self, batch: WriteBatch, host: Host, taken: Taken, hint: int, now: float, after: float
+    ) -> None:
+        """Visit a page some seconds later, because this visit has failed."""
+        before, _ = self._pasts.pop(taken.number)
+        past = _until(before, now + after)
+        attempts = min(taken.attempts + 1, 255)
+        self.urls.keep(batch, host, taken, hint, attempts, past, before)
+        self._note_due(batch, host, past.due)
+        self._settle(batch, host, now, taken.number, past.due)
+
+    def end(self, batch: WriteBatch, host: Host, taken: Taken, now: float) -> None:
+        """Forget the visits of a page that has ended for good; the caller writes its end."""
+        before, _ = self._pasts.pop(taken.number)
+        self.urls.due_pages.remove(batch, host, before.due, taken.number)
+        self.urls.server_words.forget(batch, taken.number)
+        self._settle(batch, host, now, taken.number)
+
+    def _note_due(self, batch: WriteBatch, host: Host, due: int) -> None:
+        """See that a host is awake when a page is due."""
+        if host.is_awake:
+            host.next_due = min(host.next_due or LAST_TIME, due)
+        elif not host.alarm or due < host.alarm:
+            self.alarms.set(batch, host, due)
+
+    def _settle(
+        self, batch: WriteBatch, host: Host, now: float, number: int = -1, due: int = 0
+    ) -> None:
+        """Give a host that is awake its next pages, or let it sleep until one is due.
+
+        The page of the number has just ended: its due time, 0 if it has none, is not on disk yet.
+        """
+        if host.is_awake and not host.recalled:
+            if 0 < host.next_due <= now and self._may_go_on:
+                self._load(host, now, number, MOST_OF_A_HOST)
+                if due:
+                    host.next_due = min(host.next_due or LAST_TIME, due)
+            if not host.recalled and not host.revisiting:
+                self._let_sleep(batch, host, now)
+
+    def _let_sleep(self, batch: WriteBatch, host: Host, now: float) -> None:
+        host.is_awake = False
+        self.alarms.set(batch, host, max(host.next_due, int(now) + 1) if host.next_due else 0)
+
+    # --- signals ---
+
+    def expect(self, changes: Iterable[tuple[str, float]], now: float) -> None:
+        """Make pages due that have changed, as far as the signals of their hosts are worth it."""
+        since = {to_key(url): time for url, time in changes}
+        keys = sorted(since)
+        for start in range(0, len(keys), _SIGNALS):
+            some = keys[start : start + _SIGNALS]
+            batch = self._database.batch()
+            hosts: dict[bytes, Host] = {}
+            for key, data in zip(some, self.urls.trie.records(some), strict=True):
+                record = None if data is None else unpack(data)
+                if record is None or record.state != KEPT or record.past is None:
+                    continue
+                if self.is_at_hand(record.number) or since[key] <= record.past.last:
+                    continue
+                host = hosts.get(host_of(key)) or self.hosts.peek(host_of(key))
+                assert host is not None
+                hosts[host.key] = host
+                self._expect(batch, host, key, record, now)
+            for host in hosts.values():
+                self.hosts.save(batch, host)
+            self._database.write(batch)
+
+    def _expect(
+        self, batch: WriteBatch, host: Host, key: bytes, record: Record, now: float
+    ) -> None:
+        past, planner = record.past, self.planner
+        assert past is not None
+        trust = (host.right + 1) / (host.right + host.wrong + 1)
+        worth = trust * past.worth / planner.rate(key, past)
+        if worth < planner.price * host.factor:
+            return
+        better = _until(past, max(now, past.last + planner.rules.shortest))
+        if better.due < past.due:
+            if len(self._signalled) < _SIGNALLED:
+                self._signalled.add(record.number)
+            self.move(batch, host, key, record, better)
+
+    def _learn_signal(self, host: Host, number: int, changed: bool | None) -> None:
+        """Count whether a signal of change was right."""
+        if number in self._signalled:
+            self._signalled.discard(number)
+            if changed is not None:
+                host.right += changed
+                host.wrong += not changed
+            if host.right + host.wrong > _SIGNALS_COUNTED:
+                host.right, host.wrong = host.right // 2, host.wrong // 2
+
+    def keep_done(
+        self, batch: WriteBatch, host: Host, key: bytes, record: Record, past: Past
+    ) -> None:
+        """Keep a page that had ended for good."""
+        self.urls.keep_done(batch, host, key, record, past)
+        self._note_due(batch, host, past.due)
+
+    def move(self, batch: WriteBatch, host: Host, key: bytes, record: Record, better: Past) -> None:
+        """Give a kept page that is not at hand another due time."""
+        assert record.past is not None
+        self.urls.due_pages.remove(batch, host, record.past.due, record.number)
+        self.urls.due_pages.add(batch, host, better.due, record.number)
+        self.urls.trie.update(batch, key, record._replace(past=better))
+        self._note_due(batch, host, better.due)
+
+    # --- what is learnt ---
+
+    def save(self, batch: WriteBatch, *, is_last: bool = False) -> None:
+        """Add what was learnt to a batch, if it is much or the last time."""
+        if self._unsaved >= _SAVED_AFTER or (is_last and self._unsaved):
+            self._unsaved = 0
+            batch.put(_RATES, self.planner.rates.dump(), self._meta.handle)
+            self.save_price(batch)
+
+    def save_price(self, batch: WriteBatch) -> None:
+        batch.put(_PRICE, repr(self.planner.price).encode(), self._meta.handle)
+
+
+def _until(past: Past, time: float) -> Past:
+    """Return a past with the next visit at a time, or a little later."""
+    return past._replace(interval=encode_interval(max(time - past.last, 1.0)))

@@ -1,0 +1,160 @@
+"""Kept pages: when their next visits are due, and what their servers said at the last.
+
+Layout. The past of a page is in its record (trie.py). Besides there are
+
+    due     host (4 bytes), time (4), number (5) → nothing: the next visit of a kept page
+    alarms  time (4), host (4) → the key of the host: when to look for pages of a host that are due
+    said    number (5) → misses in a row (1), time of the first (4), ETag, a zero byte, Last-Modified: only
+            for pages of which there is any of these
+
+Times are whole seconds. So a look at the first alarm tells when the next visit is due, and the pages of a
+host are in the order in which they are due.
+
+Invariant. A kept page has exactly one entry in `due`, at the time that its past says. A host with kept pages
+has exactly one alarm, which the host's record names. It is not later than its first page is due, unless the
+host is awake: then the alarm has rung, and stays on disk until the host sleeps again.
+
+What survives a kill. All of it is written in the batch that ends the visit. A page that was in flight is
+still due, and the alarm of its host rings again.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+
+from rdfaspider.frontier.tables.trie import pack_number, unpack_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
+
+LAST_TIME = 0xFFFFFFFF
+
+_SAID = struct.Struct(">BI")
+# Characters of a validator that are kept: a longer one is not sent back.
+_LONGEST = 256
+
+
+class Due:
+    """The due times of kept pages, by host."""
+
+    def __init__(self, database: Database) -> None:
+        self._family = database.due
+
+    def add(self, batch: WriteBatch, host: Host, time: int, number: int) -> None:
+        batch.put(_place(host, time) + pack_number(number), b"", self._family.handle)
+
+    def remove(self, batch: WriteBatch, host: Host, time: int, number: int) -> None:
+        batch.delete(_place(host, time) + pack_number(number), self._family.handle)
+
+    def of(self, host: Host, start: int) -> Iterator[tuple[int, int]]:
+        """Yield the times and numbers of a host's pages, from a time on."""
+        prefix, cursor = host.prefix, self._family.cursor()
+        cursor.seek(_place(host, start))
+        while cursor.valid():
+            key = cursor.key()
+            if not key.startswith(prefix):
+                return
+            yield int.from_bytes(key[4:8], "big"), unpack_number(key[8:])
+            cursor.next()
+        cursor.status()  # raises what ended it too soon, if a file is damaged
+
+
+def _place(host: Host, time: int) -> bytes:
+    return host.prefix + min(max(time, 0), LAST_TIME).to_bytes(4, "big")
+
+
+class Alarms:
+    """When hosts are to be woken. `first` is the time of the first alarm that has not rung, None if there
+    is none; those up to `_rung` have."""
+
+    def __init__(self, database: Database) -> None:
+        self._family = database.alarms
+        self._rung = b""
+        self.first: int | None = None
+        self._find_first()
+
+    def _find_first(self) -> None:
+        self.first = None
+        for key, _ in self._family.pairs(self._rung + b"\0" if self._rung else b""):
+            self.first = int.from_bytes(key[:4], "big")
+            return
+
+    def set(self, batch: WriteBatch, host: Host, time: int) -> None:
+        """Replace the alarm of a host; the caller saves its record. A time of 0 is none."""
+        if host.alarm == time:
+            return
+        if host.alarm:
+            batch.delete(host.alarm.to_bytes(4, "big") + host.prefix, self._family.handle)
+        host.alarm = time
+        if time:
+            key = time.to_bytes(4, "big") + host.prefix
+            batch.put(key, host.key, self._family.handle)
+            self._rung = min(self._rung, key[:-1])
+            self.first = time if self.first is None else min(self.first, time)
+
+    def ring(self, now: float, most: int) -> list[bytes]:
+        """Return the keys of the next hosts whose time has come."""
+        keys: list[bytes] = []
+        self.first = None
+        for key, host in self._family.pairs(self._rung + b"\0" if self._rung else b""):
+            time = int.from_bytes(key[:4], "big")
+            if time > now or len(keys) == most:
+                self.first = time
+                break
+            self._rung = key
+            keys.append(host)
+        return keys
+
+
+class Said(NamedTuple):
+    """What servers said of a page: misses in a row, when the first was, and validators."""
+
+    misses: int = 0
+    since: int = 0
+    etag: str = ""
+    last_modified: str = ""
+
+
+class ServerWords:
+    """What servers said of kept pages, where there is anything."""
+
+    def __init__(self, database: Database) -> None:
+        self._family = database.said
+
+    def keep(self, batch: WriteBatch, number: int, said: Said, before: Said) -> None:
+        said = said._replace(etag=_fit(said.etag), last_modified=_fit(said.last_modified))
+        if said == before:
+            return
+        if said == Said():
+            self.forget(batch, number)
+            return
+        words = said.etag.encode() + b"\0" + said.last_modified.encode()
+        head = _SAID.pack(min(said.misses, 255), said.since)
+        batch.put(pack_number(number), head + words, self._family.handle)
+
+    def forget(self, batch: WriteBatch, number: int) -> None:
+        batch.delete(pack_number(number), self._family.handle)
+
+    def get_all(self, numbers: list[int]) -> list[Said]:
+        return [
+            Said() if value is None else _read(value)
+            for value in self._family.get_all([pack_number(number) for number in numbers])
+        ]
+
+
+def _fit(validator: str) -> str:
+    """Return a validator as it can be stored, "" if it cannot."""
+    is_fit = len(validator) <= _LONGEST and validator.isascii() and "\0" not in validator
+    return validator if is_fit else ""
+
+
+def _read(value: bytes) -> Said:
+    misses, since = _SAID.unpack_from(value)
+    etag, _, modified = value[_SAID.size :].partition(b"\0")
+    return Said(misses, since, etag.decode("ascii"), modified.decode("ascii"))
