@@ -6,12 +6,13 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rdfaspider.console.scans import Scan
 from rdfaspider.frontier import open_frontier
 from rdfaspider.frontier.views.reader import FrontierReader
-from rdfaspider.urls.keys import host_name, host_of
+from rdfaspider.urls.keys import host_name
 
 if TYPE_CHECKING:
     from rdfaspider.frontier import BranchView, HostView, State, UrlView
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from rdfaspider.service.messages import WorkerView
 
 Row = TypeVar("Row")
+
+# What follows the name of a host in a key (urls/keys.py): its end, a port, a user.
+HOST_ENDS = (b")", b":", b"@")
 
 # Seconds of CPU time for a scan of all hosts, and for a requeue, which must come to an end.
 _LONG = 600.0
@@ -34,8 +38,8 @@ class FrontierSource(Protocol):
     def ended(self, state: State, reason: str) -> Scan[UrlView]:
         """Return the URLs that failed or were denied for a reason."""
 
-    def failed_below(self, prefix: bytes) -> Scan[UrlView]:
-        """Return the failed URLs below a prefix of keys."""
+    def failed_at(self, host: bytes) -> Scan[UrlView]:
+        """Return the failed URLs of a host, by its key."""
 
     def branches(self, prefix: bytes) -> Scan[BranchView]: ...
 
@@ -60,8 +64,10 @@ class LocalSource:
         views = self._frontier.views
         return Scan(views.scan(state, "", reason), may_go_on=self._is_open)
 
-    def failed_below(self, prefix: bytes) -> Scan[UrlView]:
-        return Scan(self._frontier.views.below(prefix, "failed"), may_go_on=self._is_open)
+    def failed_at(self, host: bytes) -> Scan[UrlView]:
+        below = self._frontier.views.below
+        rows = chain.from_iterable(below(host + end, "failed") for end in HOST_ENDS)
+        return Scan(rows, may_go_on=self._is_open)
 
     def branches(self, prefix: bytes) -> Scan[BranchView]:
         return Scan(self._frontier.views.branches(prefix), may_go_on=self._is_open)
@@ -114,8 +120,8 @@ class ServedSource:
     def all_ended(self, state: State) -> Scan[UrlView]:
         return self._scan(lambda frontier: frontier.ended(state))
 
-    def failed_below(self, prefix: bytes) -> Scan[UrlView]:
-        name = re.escape(host_name(host_of(prefix)))
+    def failed_at(self, host: bytes) -> Scan[UrlView]:
+        name = re.escape(host_name(host))
         pattern = rf"^https?://([^/@]*@)?{name}(:\d+)?/"
         return self._scan(lambda frontier: frontier.ended("failed", pattern))
 
@@ -170,8 +176,12 @@ class StoredSource:
     def all_ended(self, state: State) -> Scan[UrlView]:
         return self._scan(lambda reader: reader.ended(state))
 
-    def failed_below(self, prefix: bytes) -> Scan[UrlView]:
-        return self._scan(lambda reader: reader.below(prefix, "failed"))
+    def failed_at(self, host: bytes) -> Scan[UrlView]:
+        return self._scan(
+            lambda reader: chain.from_iterable(
+                reader.below(host + end, "failed") for end in HOST_ENDS
+            )
+        )
 
     def branches(self, prefix: bytes) -> Scan[BranchView]:
         return self._scan(lambda reader: reader.under(prefix))

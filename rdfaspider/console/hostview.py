@@ -6,11 +6,13 @@ import heapq
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rdfaspider.console.frontiers import HOST_ENDS
 from rdfaspider.console.running import shown_url
+from rdfaspider.frontier import BranchView
 from rdfaspider.middlewares.robotsrecords import service_of
 from rdfaspider.robots.record import RobotsRecord
-from rdfaspider.urls import host, normalise, without_userinfo
-from rdfaspider.urls.keys import prefix_of
+from rdfaspider.urls import normalise, without_userinfo
+from rdfaspider.urls.keys import prefix_of, to_url
 
 if TYPE_CHECKING:
     from rdfaspider.console.frontiers import FrontierSource
@@ -21,12 +23,11 @@ _BRANCHES, _ERRORS, _SERVICES, _RULES = 200, 50, 8, 500
 
 async def look(frontier: FrontierSource, name: str) -> dict[str, Any]:
     """Return what is known of a host; ValueError if that is none."""
-    prefix = _prefix(name)
-    tree = await branches(frontier, name)
-    tree["rows"] = [row for row in tree["rows"] if not row["name"].startswith("*.")]
+    host = _prefix(name)
+    tree = await _services(frontier, host)
     services = sorted({service_of(row["name"]) for row in tree["rows"]})[:_SERVICES]
-    scan = frontier.failed_below(prefix)
-    errors = await scan.first(_ERRORS, lambda view: _is_at(view.url, name))
+    scan = frontier.failed_at(host)
+    errors = await scan.first(_ERRORS)
     return {
         "name": name,
         "tree": tree,
@@ -36,17 +37,40 @@ async def look(frontier: FrontierSource, name: str) -> dict[str, Any]:
     }
 
 
+async def _services(frontier: FrontierSource, host: bytes) -> dict[str, Any]:
+    """Return the services of a host, without those of hosts whose names begin like its."""
+    found: list[BranchView] = []
+    is_whole = True
+    for end in HOST_ENDS:
+        scan = frontier.branches(host + end)
+        below = await scan.all()
+        is_whole = is_whole and scan.is_whole
+        if end == b")" and below:  # these are the folders of one service
+            service = BranchView(to_url(host + b")/"))
+            for branch in below:
+                service.waiting += branch.waiting
+                service.done += branch.done
+                service.failed += branch.failed
+                service.denied += branch.denied
+            below = [service]
+        found += below
+    return _shown(found, is_whole=is_whole)
+
+
 async def branches(frontier: FrontierSource, under: str) -> dict[str, Any]:
-    """Return the branches one step below a host or a folder, those with the most URLs first."""
+    """Return the branches one step below a folder, those with the most URLs first."""
     scan = frontier.branches(_prefix(under))
-    found = await scan.all()
+    return _shown(await scan.all(), is_whole=scan.is_whole)
+
+
+def _shown(found: list[BranchView], *, is_whole: bool) -> dict[str, Any]:
     rows = heapq.nlargest(_BRANCHES, found, key=lambda branch: branch.urls)
     return {
         "rows": [
             asdict(row) | {"name": without_userinfo(row.name), "urls": row.urls} for row in rows
         ],
         "more": len(found) - len(rows),
-        "is_whole": scan.is_whole,
+        "is_whole": is_whole,
     }
 
 
@@ -76,8 +100,3 @@ def _prefix(text: str) -> bytes:
     if not text or len(text) > 4_000:
         raise ValueError("Give a host, or the URL of a folder.")
     return prefix_of(normalise(text) if "://" in text else text)
-
-
-def _is_at(url: str, name: str) -> bool:
-    """Tell whether a URL is at a host itself, not at one below it."""
-    return host(url) == name.lower()

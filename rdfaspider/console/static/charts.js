@@ -18,7 +18,7 @@ function options(element, curves) {
   }));
   const scales = [...new Set(curves.map((curve) => curve.scale))];
   return {
-    width: element.clientWidth, height: 200, legend: { show: false }, padding: [10, 8, 0, 0],
+    width: element.clientWidth, height: 200, legend: { show: false }, padding: [10, 20, 0, 0],
     cursor: { show: false },
     scales: { x: { time: false }, ...Object.fromEntries(scales.map((name) => [name, { range: (_, low, high) => [0, Math.max(high, 1) * 1.08] }])) },
     axes: [

@@ -172,8 +172,8 @@ function Steer({ crawl, tell }) {
 
 export function Crawl({ crawl, tell }) {
   const { settings } = crawl;
-  return html`<div class="headline"><h1>${crawl.name}</h1>
-      <span class="facts">${crawl.directory} · order ${settings.order}${settings.scope && ` · scope ${settings.scope}`} · depth ${settings.depth}</span></div>
+  return html`<div class="headline"><h1 title=${crawl.directory}>${crawl.name}</h1>
+      <span class="facts">order ${settings.order}${settings.scope && ` · scope ${settings.scope}`} · depth ${settings.depth}</span></div>
     <${Tiles} crawl=${crawl} />
     <div class="grid" style=${{ marginTop: "1rem" }}>
       <${Sum} counts=${crawl.counts} />
