@@ -1,7 +1,9 @@
 # make crawl   a whole crawl of a generated web on this machine
+# make console such a crawl, slower, to be watched in a browser
 # make report  the full report on such a crawl, in demo/report
 # make test    the tests
 # make lint    format, lint, types
+# make docs    the documentation as a site, in build/docs
 # make bench   the benchmarks
 # make lock    locks/ after a change of requirements.txt or pyproject.toml
 # make upgrade locks/ with the newest versions that these allow
@@ -18,7 +20,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := -W ignore::UserWarning $(PIP) --no-deps --no-build-isolation --editable .
 
-.PHONY: crawl report test lint bench lock upgrade digests clean
+.PHONY: crawl console report test lint docs bench lock upgrade digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
 $(BIN)/python:
@@ -40,6 +42,9 @@ $(VENV)/test.ready: locks/test.txt requirements.txt pyproject.toml | $(BIN)/pyth
 
 crawl: $(VENV)/crawl.ready
 	@BIN=$(BIN) DEMO=$(DEMO) sh tests/demo.sh
+
+console: $(VENV)/crawl.ready
+	@BIN=$(BIN) DEMO=$(DEMO) sh tests/console.sh
 
 # It needs what the tests have: the extra `analysis`.
 report: $(VENV)/test.ready
@@ -73,13 +78,18 @@ report: $(VENV)/test.ready
 	@mkdir -p .cache
 	@sh tests/chromium.sh && touch $@ || echo "No Chromium: its tests are skipped."
 
+# And what judges whether everybody can use a page.
+.cache/axe.ready: tests/axe.sh
+	@mkdir -p .cache
+	@sh tests/axe.sh .cache && touch $@ || echo "No axe-core: its tests are skipped."
+
 # And real tools of web archives.
 .cache/replay.ready: locks/replay.txt locks/build.txt tests/replay.sh | $(BIN)/python .cache/rdf4j.ready
 	@mkdir -p .cache
 	@echo "Fetching pywb, wacz and jwarc …"
 	@PYTHON=$(BIN)/python sh tests/replay.sh .cache && touch $@ || echo "No tools of archives: their tests are skipped."
 
-SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/nginx.ready .cache/replay.ready .cache/chromium.ready
+SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/nginx.ready .cache/replay.ready .cache/chromium.ready .cache/axe.ready
 
 test: $(VENV)/test.ready $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
@@ -88,6 +98,10 @@ lint: $(VENV)/test.ready
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+
+docs: $(VENV)/test.ready
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --builder html docs build/docs
+	@echo "The documentation is in build/docs/index.html."
 
 # jstyleson, which extruct needs, has no wheel: it is built with the setuptools of locks/test.txt.
 bench: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
@@ -103,7 +117,7 @@ bench: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
 # The tests have the widest choice to make; the others follow it, so that all agree.
 COMPILE = .cache/lock/bin/uv pip compile --quiet $(UPGRADE)
 lock: .cache/lock.ready
-	@$(COMPILE) pyproject.toml --extra test --extra lint --extra analysis -o locks/test.txt
+	@$(COMPILE) pyproject.toml --extra test --extra lint --extra analysis --extra docs -o locks/test.txt
 	@$(COMPILE) requirements.txt -c locks/test.txt -o locks/crawl.txt
 	@$(COMPILE) pyproject.toml --extra bench -c locks/test.txt -o locks/bench.txt
 	@$(COMPILE) --group replay -o locks/replay.txt

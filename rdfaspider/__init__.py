@@ -2,7 +2,8 @@
 
 From the top down; each imports only what stands below it (docs/architecture.md draws the layers):
 
-addon, crew                  the wiring of a spider; one crawl by many processes
+addon, wiring, crew          the wiring of a spider, here and in other projects; one crawl by many processes
+parts                        triples, robots and politeness for spiders of other projects
 commands, spiders            what people start
 report                       what a crawl found, as figures and tables
 scheduler, downloader, middlewares, pipelines, extensions, feeds     thin plugs into Scrapy
@@ -17,3 +18,12 @@ urls, items, fetchmeta, signals, …                                   shared by
 """
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    """Return the add-on for other Scrapy projects; everything else is imported from its module."""
+    if name == "Addon":
+        from importlib import import_module
+
+        return import_module("rdfaspider.addon").Addon
+    raise AttributeError(name)

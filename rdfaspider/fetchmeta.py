@@ -1,8 +1,10 @@
 """What the plugs tell each other of a fetch, in `request.meta`: each key has one writer.
 
 number, host, depth, hops   the scheduler: the request is for a URL of the frontier, under this grant
+visit                       the scheduler: what is known of the page from the visits before
 verbatim_url                the scheduler: the URL is in normal form and is sent as it is
 sitemap                     the sitemap middleware: the request is for a sitemap; the pages that it lists
+sitemap_dates               the sitemap middleware: when these changed, as it says
 robots                      the robots middleware: the request is for a robots.txt
 exchange                    the download handler, for the archive: request and answer as they were sent
 download_latency, proxy     Scrapy
@@ -29,8 +31,10 @@ class FetchMeta(TypedDict, total=False):
     host: int
     depth: int
     hops: int
+    visit: Any
     verbatim_url: bool
     sitemap: list[str]
+    sitemap_dates: list[tuple[str, float]]
     robots: bool
     exchange: Any
     download_latency: float

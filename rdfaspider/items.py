@@ -108,6 +108,18 @@ class Page(Content):
     checked: bytes = b""
     invalid: int = 0
     digest: bytes = b""  # SHA-1 of the body, if PAGES
+    noindex: bool = False  # whether the page asks that its statements are not stored
+    # A Visit (frontier/__init__.py), if the page was visited before and kept.
+    visit: Any = None
+    etag: str = ""  # validators, as its server sent them
+    last_modified: str = ""
+    fresh: float = 0.0  # seconds for which its server says that it will not change
+    changed: bool | None = None  # whether its graph is another than before, once it is stored
+    missed: bool = False  # whether it was not where it was before
+    cleared: str = ""  # why its graph is cleared, if it is
+    moved_to: str = ""  # where it is now, if its graph is cleared because it has moved
+    replaces: list[str] = field(default_factory=list)  # pages that have moved here
+    dates: list[tuple[str, float]] = field(default_factory=list)  # when others changed, by its word
     # Language, certainty, words and sketch, if they are found out during the crawl.
     analysis: tuple[str, int, int, bytes] | None = None
 

@@ -294,10 +294,10 @@ def imported(path: Path) -> Iterator[str]:
 ELSEWHERE = {"_typeshed", "compression"}
 
 
-# What the extra `analysis` installs.
-OPTIONAL = {"numpy", "pyarrow", "pycld2", "py3langid"}
+# What the extras `analysis`, `rdflib` and `shacl` install.
+OPTIONAL = {"numpy", "pyarrow", "pycld2", "py3langid", "rdflib", "pyshacl"}
 # The only places that import it at once; the others do when they use it.
-ANALYSING = ("linkgraph/", "frontier/views/graph", "report/links.py")
+ANALYSING = ("linkgraph/", "frontier/views/graph", "report/links.py", "adapters/rdflib.py")
 
 
 def test_what_is_imported_is_required() -> None:
@@ -309,8 +309,9 @@ def test_what_is_imported_is_required() -> None:
 
 def test_what_is_optional_is_an_extra_and_imported_late() -> None:
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
-    extra = project["project"]["optional-dependencies"]["analysis"]
-    assert {Requirement(line).name for line in extra} == OPTIONAL
+    extras = project["project"]["optional-dependencies"]
+    lines = [*extras["analysis"], *extras["rdflib"], *extras["shacl"]]
+    assert {Requirement(line).name for line in lines} == OPTIONAL
     for path in PACKAGE.rglob("*.py"):
         if str(path.relative_to(PACKAGE)).startswith(ANALYSING):
             continue

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -130,3 +132,19 @@ def test_every_module_that_is_named_is_there() -> None:
     for path, words in {**SOURCES, **pages}.items():
         named = set(re.findall(r"\b(\w+\.py)\b", words))
         assert named <= there, f"{path.name} names {named - there}"
+
+
+def test_a_site_is_made_of_them_without_a_warning(tmp_path: Path) -> None:
+    """Every page is in the contents, and every link within the docs leads somewhere."""
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--builder", "html"]
+    done = subprocess.run(
+        [*command, "-d", str(tmp_path / "trees"), "docs", str(tmp_path / "site")],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    index = (tmp_path / "site" / "index.html").read_text()
+    for path in PROJECT.glob("docs/*.md"):
+        assert f'href="{path.stem}.html"' in index or path.stem == "index", f"{path} is not listed"

@@ -13,10 +13,11 @@ PACKAGE = Path(__file__).parent.parent / "rdfaspider"
 
 # From the top down, as drawn in docs/architecture.md.
 LAYERS = (
-    ("addon",),
+    ("addon", "wiring"),
+    ("parts",),
     ("crew",),
     ("__main__", "commands", "spiders"),
-    ("report",),
+    ("report", "console"),
     ("scheduler", "downloader", "middlewares", "pipelines", "extensions", "feeds"),
     ("resolver",),
     ("settings",),
@@ -41,7 +42,7 @@ LAYERS = (
     ("secrets",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-PLUGS = 6  # the lowest layer that may import Scrapy
+PLUGS = 7  # the lowest layer that may import Scrapy
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

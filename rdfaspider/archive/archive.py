@@ -228,7 +228,8 @@ class Archive:
 
 def _capture(exchange: Exchange, payload: bytes, original: Original | None, length: int) -> Capture:
     types = exchange.header(b"content-type")
-    mime = REVISIT if original else media_type(types[0]) if types else ""
+    is_revisit = original or exchange.is_not_modified
+    mime = REVISIT if is_revisit else media_type(types[0]) if types else ""
     date, status = stamp_of(int(exchange.began)), str(exchange.status)
     return Capture(exchange.url, date, mime, status, payload.decode(), length, -1, "")
 

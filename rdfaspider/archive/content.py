@@ -39,12 +39,24 @@ def answer(archive: Path, capture: Capture) -> tuple[bytes, bytes]:
 
 def original_of(archive: Path, revisit: Record) -> Record:
     """Return the record that has the body of a revisit; ValueError if it is not in the index."""
+    if revisit.text(b"warc-profile").endswith("/server-not-modified"):
+        return _last_before(archive, revisit)
     date = digits(revisit.text(b"warc-refers-to-date"))
     digest = revisit.text(b"warc-payload-digest")
     for other in look_up(archive, revisit.text(b"warc-refers-to-target-uri")):
         if other.mime != REVISIT and other.digest == digest and other.date == date:
             return read(archive, other)
     url = revisit.text(b"warc-target-uri")
+    raise ValueError(f"The body of {url} is in a record that is not in this archive.")
+
+
+def _last_before(archive: Path, revisit: Record) -> Record:
+    """Return the record with the body that a server said it had not modified since."""
+    url, date = revisit.text(b"warc-target-uri"), digits(revisit.text(b"warc-date"))
+    for other in reversed(look_up(archive, url)):
+        if other.status == "200" and other.date <= date:
+            record = read(archive, other)
+            return original_of(archive, record) if record.kind == "revisit" else record
     raise ValueError(f"The body of {url} is in a record that is not in this archive.")
 
 

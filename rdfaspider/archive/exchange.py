@@ -30,6 +30,11 @@ class Exchange(NamedTuple):
     seconds: float
     truncated: Truncation = ""
 
+    @property
+    def is_not_modified(self) -> bool:
+        """Tell whether the server said that the page is what it was."""
+        return self.status == 304
+
     def header(self, name: bytes) -> list[bytes]:
         """Return the values of a header of the answer, which is named in lower case."""
         return [value for each, value in self.headers if each.lower() == name]

@@ -41,6 +41,10 @@ _REFERENCE = (
     b"WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest\r\n"
     b"WARC-Refers-To-Target-URI: %b\r\nWARC-Refers-To-Date: %b\r\n"
 )
+_NOT_MODIFIED = (
+    b"WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified\r\n"
+    b"WARC-Refers-To-Target-URI: %b\r\n"
+)
 # Say how the body went over the line; it is kept without chunks, and maybe not to its end.
 _FRAMING = {
     b"transfer-encoding": b"X-Crawl-Transfer-Encoding",
@@ -119,13 +123,15 @@ def records_of(
     block = _response(exchange)
     if original is None:
         block += exchange.body
-    kind = b"revisit" if original else b"response"
+    kind = b"revisit" if original or exchange.is_not_modified else b"response"
     records.append(_ANSWER % (kind, identity, date, target, fields, *_sized(block)))
     return identity[1:-1].decode(), records
 
 
 def _about_payload(exchange: Exchange, payload: bytes, original: Original | None) -> bytes:
     """Return the fields that say what became of a body."""
+    if exchange.is_not_modified:
+        return _NOT_MODIFIED % exchange.url.encode("utf-8", "surrogatepass")
     if original is not None:
         return _REFERENCE % (payload, original.url.encode("utf-8", "surrogatepass"), original.date)
     truncated = exchange.truncated.encode()

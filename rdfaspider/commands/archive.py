@@ -62,7 +62,7 @@ class Command(CheckedCommand):
         if opts.list:
             return _list(archive, url, date)
         if opts.quads:
-            return _print_quads(archive, url, date, self.settings)
+            return print_quads(archive, url, date, self.settings)
         return _print(archive, url, date, headers=opts.headers)
 
 
@@ -100,14 +100,16 @@ def _print(archive: Path, url: str, date: str, *, headers: bool) -> int:
     return 0
 
 
-def _print_quads(archive: Path, url: str, date: str, settings: BaseSettings) -> int:
+def print_quads(archive: Path, url: str, date: str, settings: BaseSettings) -> int:
     from rdfaspider.pipelines.reading import Reading, Tally, page_of
     from rdfaspider.terminal.data import output_of
 
-    capture = _captures(archive, url, date)[-1]
+    captures = _captures(archive, url, date)
+    # What was not modified is as it was before.
+    capture = [each for each in captures if each.status != "304"][-1:] or captures[-1:]
     tally = Tally()
     reading = Reading.from_settings(settings, tally)
-    page = page_of(_answer(archive, capture, settings))
+    page = page_of(_answer(archive, capture[0], settings))
     asyncio.run(reading.read([page]))
     if not page.is_read:
         raise ValueError(f"{url} cannot be extracted ({page.reason}).")

@@ -36,8 +36,9 @@ class Command(CheckedCommand):
         " N-Quads (.nq), TriG (.trig), JSON-LD (.jsonld), N-Triples (.nt) or Turtle (.ttl), by the"
         " file's name or --format, compressed if the name ends in .gz, .bz2 or .zst. The file"
         " appears when it is complete. --host, --type and --predicate choose a part, and can be given"
-        " several times; --construct chooses it in SPARQL. --outbox writes what still waits to be"
-        " sent, --aside what the store refused and why. --send sends both without crawling."
+        " several times; --construct chooses it in SPARQL. --void describes the crawl instead."
+        " --outbox writes what still waits to be sent, --aside what the store refused and why. --send"
+        " sends both without crawling."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -55,6 +56,11 @@ class Command(CheckedCommand):
             help="the result of this CONSTRUCT query: text, FILE or -",
         )
         which = parser.add_mutually_exclusive_group()
+        which.add_argument(
+            "--void",
+            action="store_true",
+            help="a description of the crawl by VoID and DCAT, with its hosts, types and properties",
+        )
         which.add_argument("--outbox", action="store_true", help="what waits to be sent")
         which.add_argument("--aside", action="store_true", help="what the store refused")
         which.add_argument("--send", action="store_true", help="send what waits and was refused")
@@ -70,6 +76,8 @@ class Command(CheckedCommand):
             return self._send()
         if opts.aside:
             self._write_refused(opts.output, kind)
+        elif opts.void:
+            self._describe(opts.output, kind)
         elif opts.outbox:
             with self._database() as database:
                 _write(_waiting(database), opts.output, kind)
@@ -89,6 +97,17 @@ class Command(CheckedCommand):
             else:
                 quads = _constructed(store, opts.construct)
                 _write(quads, opts.output, kind, has_pages=False)
+
+    def _describe(self, name: str, kind: Format) -> None:
+        from rdfaspider.report.gather import gather, places_of
+        from rdfaspider.report.rdf import quads_of
+        from rdfaspider.terminal import StatusLine
+
+        with StatusLine(sys.stderr) as line:
+            found = gather(places_of(self.settings), line.show)
+        for reason in found["missing"].values():
+            print(f"scrapy export: {reason}", file=sys.stderr)
+        _write(quads_of(found), name, kind, has_pages=False)
 
     def _outbox(self) -> Path:
         from rdfaspider.settings.places import jobdir_of
@@ -154,7 +173,7 @@ def _check(opts: argparse.Namespace) -> None:
         given.append("--construct")
         if len(given) > 1:
             raise ValueError(f"{given[0]} and --construct cannot go together: say it in the query.")
-    for other in ("outbox", "aside", "send"):
+    for other in ("void", "outbox", "aside", "send"):
         if given and getattr(opts, other):
             raise ValueError(f"{given[0]} is about the store and cannot go with --{other}.")
 

@@ -24,7 +24,8 @@ class Command(CheckedCommand):
     summary = "Remove pages from the store of a crawl"
     description = (
         "Remove the graphs of pages, hosts or the whole crawl in JOBDIR from its store, with the"
-        " facts about their fetches and what waits in the outbox. It says how many there are and"
+        " facts about their fetches, what waits in the outbox and what is recorded of their"
+        " changes. It says how many there are and"
         " asks first. --page and --host can be given several times. Removed pages are not fetched"
         " again; if a later crawl does fetch them, it stores them again."
     )
@@ -77,6 +78,7 @@ class Command(CheckedCommand):
         from rdfaspider.stores import is_embedded, open_store
         from rdfaspider.stores.outbox.database import OutboxDatabase
         from rdfaspider.stores.removal import Removal
+        from rdfaspider.stores.stream import is_there
 
         access = store_access(self.settings)
         outbox = jobdir_of(self.settings) / "outbox"
@@ -88,8 +90,16 @@ class Command(CheckedCommand):
         open_store(url, read_only=True, access=access).close()  # fails if there is none
         store = stack.enter_context(open_store(url, read_only=dry, access=access))
         embedded = Path(url) if is_embedded(url) else None
+        changes = jobdir_of(self.settings) / "changes"
         return stack.enter_context(
-            Removal(selection, store, outbox=database, embedded=embedded, is_own=is_own)
+            Removal(
+                selection,
+                store,
+                outbox=database,
+                embedded=embedded,
+                changes=changes if is_there(changes) else None,
+                is_own=is_own,
+            )
         )
 
     def _is_own(self, url: str, database: OutboxDatabase | None) -> Callable[[str], bool]:

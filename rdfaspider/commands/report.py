@@ -80,12 +80,12 @@ class Command(CheckedCommand):
 
     def _write_full(self, opts: argparse.Namespace) -> None:
         from rdfaspider.report.files import write
-        from rdfaspider.report.gather import Places, gather
+        from rdfaspider.report.gather import Places, gather, places_of
         from rdfaspider.report.html import page
         from rdfaspider.report.sections import cards_of, lead_of, sections_of, title_of
         from rdfaspider.terminal import StatusLine
 
-        places = [self._places(opts.frontier), *map(Places.in_directory, opts.against)]
+        places = [places_of(self.settings, opts.frontier), *map(Places.in_directory, opts.against)]
         with StatusLine(sys.stderr) as line:
             found = [gather(place, line.show) for place in places]
             line.show("Drawing …")
@@ -98,18 +98,6 @@ class Command(CheckedCommand):
                 print(f"{crawl['name']}: {reason}", file=sys.stderr)
         if opts.store and found[0]["triples"] is not None:
             _put(places[0], found[0])
-
-    def _places(self, frontiers: list[str] | None) -> Places:
-        """Return where the crawl of the settings is; ValueError if its frontier is elsewhere."""
-        from rdfaspider.pipelines.store import store_access
-        from rdfaspider.report.gather import Places
-        from rdfaspider.settings.places import frontiers_of, jobdir_of, store_url
-
-        jobdir = jobdir_of(self.settings)
-        paths = frontiers or frontiers_of(self.settings)
-        return Places(
-            str(jobdir), jobdir, paths, store_url(self.settings), store_access(self.settings)
-        )
 
 
 def _put(places: Places, found: dict[str, Any]) -> None:

@@ -16,23 +16,32 @@ if TYPE_CHECKING:
     from rdfaspider.simulator.web import SimulatedWeb
 
 
+_ORDERS = "breadth,bandit,harvest"
+_RANKED_ORDERS = "random,breadth,inlinks,profit,harvest,omniscient"
+
+
 class Command(CheckedCommand):
     summary = "Compare orders on a web that needs no network"
     description = (
         "Crawl a generated web, or one recorded as JSON lines of url, gain and links, by several"
         " orders in virtual time, and show what each harvested. The orders are those of"
-        " FRONTIER_ORDER, and bandit, a baseline."
+        " FRONTIER_ORDER, and baselines: bandit, inlinks, random, and with --pagerank omniscient."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument
-        add("--order", default="breadth,bandit,harvest", metavar="A,B", help="which orders")
+        add("--order", metavar="A,B", help=f"which orders (default {_ORDERS})")
+        add(
+            "--pagerank",
+            action="store_true",
+            help="show how early pages of high PageRank are found; the default orders are then"
+            f" {_RANKED_ORDERS}, and the web is popular",
+        )
         add("--fetches", type=int, default=20_000, help="fetches of each order (default 20000)")
         add(
             "--web",
-            default="sections",
-            help="uniform, hosts, sections or a file (default sections)",
+            help="uniform, hosts, sections, popular or a file (default sections)",
         )
         add("--seed", type=int, default=0, help="another seed makes another web and another crawl")
         add("--hosts", type=int, default=2_000, help="hosts of a generated web (default 2000)")
@@ -53,6 +62,8 @@ class Command(CheckedCommand):
         if min(opts.fetches, opts.hosts, opts.connections) < 1 or opts.delay < 0:
             raise UsageError("--fetches, --hosts and --connections must be at least 1, --delay 0")
 
+        opts.order = opts.order or (_RANKED_ORDERS if opts.pagerank else _ORDERS)
+        opts.web = opts.web or ("popular" if opts.pagerank else "sections")
         try:
             if min(map(float, opts.means.split(","))) <= 0:
                 raise ValueError
@@ -62,8 +73,12 @@ class Command(CheckedCommand):
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.freshness:
             _compare_revisits(opts)
-        else:
-            _show(_run_all(opts), opts)
+            return
+        from rdfaspider.simulator import ranks_of
+
+        web = _web(opts)
+        ranks = ranks_of(web) if opts.pagerank else None
+        _show(_run_all(web, ranks, opts), ranks, opts)
 
 
 def _compare_revisits(opts: argparse.Namespace) -> None:
@@ -83,12 +98,14 @@ def _compare_revisits(opts: argparse.Namespace) -> None:
         print(f"The curves are in {opts.plot}.")
 
 
-def _run_all(opts: argparse.Namespace) -> dict[str, Run]:
+def _run_all(
+    web: SimulatedWeb, ranks: dict[str, float] | None, opts: argparse.Namespace
+) -> dict[str, Run]:
     from rdfaspider.simulator import crawl, simulated
 
-    web, runs = _web(opts), {}
+    runs = {}
     for order in opts.order.split(","):
-        with simulated(order, opts.seed, opts.delay) as frontier:
+        with simulated(order, opts.seed, opts.delay, ranks) as frontier:
             runs[order] = crawl(
                 frontier, web, opts.fetches, connections=opts.connections, seed=opts.seed
             )
@@ -103,11 +120,14 @@ def _web(opts: argparse.Namespace) -> SimulatedWeb:
     return RecordedWeb.read(Path(opts.web))
 
 
-def _show(runs: dict[str, Run], opts: argparse.Namespace) -> None:
-    from rdfaspider.simulator import plot, table
+def _show(runs: dict[str, Run], ranks: dict[str, float] | None, opts: argparse.Namespace) -> None:
+    from rdfaspider.simulator import plot, plot_ranks, rank_table, table
 
     print(table(runs))
+    if ranks is not None:
+        print(f"\n{rank_table(runs, ranks)}\n\n{len(ranks):,} pages can be reached.")
     if opts.plot:
         title = f"{opts.fetches:,} fetches of the web {opts.web}, seed {opts.seed}"
-        opts.plot.write_text(plot(runs, title), encoding="utf-8")
+        drawn = plot(runs, title) if ranks is None else plot_ranks(runs, ranks, title)
+        opts.plot.write_text(drawn, encoding="utf-8")
         print(f"The curves are in {opts.plot}.")

@@ -58,10 +58,10 @@ class Command(CheckedCommand):
             results = store.query(query)
             if store.hint:
                 print(f"scrapy sparql: {store.hint}", file=sys.stderr)
-            _write(results, query, opts.format)
+            write_results(results, query, opts.format)
 
 
-def _write(results: Any, query: str, requested: str | None) -> None:
+def write_results(results: Any, query: str, requested: str | None) -> None:
     from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat, serialize
 
     from rdfaspider.terminal.data import output_of

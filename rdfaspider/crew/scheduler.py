@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
 
+    from rdfaspider.service.notes import SharedNotes
+
 logger = logging.getLogger(__name__)
 
 # Seconds that pages in flight get when the time of the crawl is over.
@@ -55,6 +57,21 @@ class CrewScheduler(Scheduler):
             self.frontier, clock.now, division=division_of(self.crawler.settings)
         )
         return Memory(self.handler.notes, is_shared=True)
+
+    @property
+    def _notes(self) -> SharedNotes:
+        return self.handler.notes
+
+    @property
+    def told(self) -> dict[str, str]:
+        return self.handler.notes.told
+
+    @property
+    def state(self) -> str:
+        return self.handler.notes.state
+
+    def tell(self, name: str, value: str) -> None:
+        self.handler.tell(name, value)
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         super().open(spider)
@@ -124,11 +141,9 @@ class CrewScheduler(Scheduler):
             self.crawler.signals.send_catch_log(seed_failed, **words)
 
     def _stopped(self) -> None:
-        """End the crawl as Ctrl-C does, because all workers were told to stop."""
-        if not self._is_stopping:
-            self._is_stopping = True
-            self._processes.expect_ends()
-            self._close_spider("shutdown")
+        """End the crawl, because all workers were told to stop."""
+        self._processes.expect_ends()
+        self._told_to_stop()
 
     def _workers_failed(self, sentence: str) -> None:
         self._stop("worker_error", ChildProcessError(sentence))

@@ -23,12 +23,14 @@ _OFF = {
     "CLOSESPIDER_PAGECOUNT": 0,
     "CLOSESPIDER_TIMEOUT": 0,
     "TELNETCONSOLE_ENABLED": False,
+    "CONSOLE_PORT": None,
     "LOG_FILE": None,
     "FRONTIER_WAIT": True,
     "SEEDS_URL": "",
     "FRONTIER_LOG_LEVEL": "OFF",
 }
 _OFF_EXTENSIONS = (
+    "rdfaspider.console.extension.ConsoleExtension",
     "rdfaspider.extensions.diskguard.DiskGuard",
     "rdfaspider.extensions.history.extension.History",
     "rdfaspider.extensions.leftout.LeftOut",

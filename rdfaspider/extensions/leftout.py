@@ -16,7 +16,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from rdfaspider.extensions.summary.reasons import counts_of, values_of
+from rdfaspider.extensions.summary.reasons import counts_of, sentences, values_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -33,6 +33,8 @@ class LeftOut:
     def __init__(self, crawler: Crawler, path: Path) -> None:
         self.crawler = crawler
         self.path = path
+        self._values: dict[str, Any] = {}
+        self._before: Counter[str] = Counter()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -56,9 +58,18 @@ class LeftOut:
             self._task.stop()
         self._write()
 
-    def _write(self) -> None:
+    @property
+    def sentences(self) -> list[str]:
+        """Return what the whole crawl has left out, in words."""
+        return sentences(self._counts(), self._values)
+
+    def _counts(self) -> Counter[str]:
         counts = self._before.copy()
         counts.update(counts_of(self.crawler.stats.get_stats()))
+        return counts
+
+    def _write(self) -> None:
+        counts = self._counts()
         new = self.path.with_suffix(".new")
         try:
             new.write_text(json.dumps({"counts": +counts, "settings": self._values}), "utf-8")

@@ -21,7 +21,8 @@ The life of a URL. The modules are named in the order in which they meet it.
     (tables/copies.py).
 7.  A done page that is found again by a shorter way passes its better depth on to its links
     (tables/outlinks.py), without another fetch.
-8.  Its links stay on record by their numbers, as the link graph (tables/edges.py).
+8.  Its links stay on record by their numbers, as the link graph (tables/edges.py). Now and then PageRank is
+    computed from it (engine/steering.py), and waiting URLs are ranked by it where their order asks for that.
 9.  In a crawl with revisits a page is kept with a due time (tables/visits.py), by what another visit will
     bring (focus/visits/). When it is due, its host is woken, and it is handed out again
     (engine/revisits.py). Prices follow the load (engine/repricing.py).
@@ -107,6 +108,7 @@ class Visit(NamedTuple):
     etag, last_modified  validators as its server sent them, "" if it sent none
     misses        how many times in a row it was not found
     missed_since  time of the first of these
+    weight        how much its graph was worth, in triples, to within some per cent
     """
 
     time: float
@@ -114,6 +116,7 @@ class Visit(NamedTuple):
     last_modified: str = ""
     misses: int = 0
     missed_since: float = 0.0
+    weight: float = 0.0
 
 
 class Keep(NamedTuple):
@@ -242,7 +245,8 @@ class UrlView:
 
     `number` is its number for life, `attempts` counts its fetches. `reason`, `status` and `time` are those of
     the last attempt, if it failed. `referrer` is the page on which the link was first found. In a crawl with
-    topics, `topic` is that of the page or, before it is read, the one that the links to it suggest.
+    topics, `topic` is that of the page or, before it is read, the one that the links to it suggest. `rank` is
+    its PageRank when that was last computed (engine/steering.py); the mean is 1.
     """
 
     url: str
@@ -255,6 +259,7 @@ class UrlView:
     time: float | None = None
     referrer: str | None = None
     topic: str | None = None
+    rank: float | None = None
 
 
 @dataclass(slots=True)
@@ -451,8 +456,8 @@ class Frontier(Protocol):
 
 
 def is_page(status: int, reason: str) -> bool:
-    """Return whether a finished URL counts as a page: it had an answer, neither a redirect nor a sitemap."""
-    return status > 0 and reason not in ("redirect", "redirects", "sitemap")
+    """Return whether a finished URL counts as a page: it had an answer, no redirect, sitemap or feed."""
+    return status > 0 and reason not in ("redirect", "redirects", "sitemap", "feed")
 
 
 def is_replicated(url: str) -> bool:

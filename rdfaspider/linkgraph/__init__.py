@@ -5,15 +5,18 @@ Python). Afterwards `compact` makes a graph of them in a directory of its own: p
 keys, links in both directions (WIRE keeps such a graph for its link analysis; row W9). The rest reads that:
 
     edges       the links of one page as bytes
+    weights     what links pass on, as a byte
     varints     many small numbers as bytes and back
     files       arrays written to files
     adjacency   the links of all pages in one direction: a compact file
     sorting     pairs of pages sorted on disk
     pages       the URLs of frontiers to the pages of a graph
-    compact     their links to a graph
+    reading     the links of frontiers as arrays
+    compact     these links to a graph
     graph       the directory of a graph, and its pages
     rows        links as plain arrays, read row by row
     ranks       PageRank and HITS
+    growing     PageRank of a crawl that goes on
     reach       what can be reached, and how far it is
     components  weak and strong components, the bow tie
     degrees     distributions, power laws, reciprocity
@@ -22,7 +25,7 @@ keys, links in both directions (WIRE keeps such a graph for its link analysis; r
     export      edge lists, WebGraph's ASCII form, Parquet, GraphML, N-Quads
 
 Memory holds a few vectors with a place for each page. Links are read from disk in pieces, so a graph may
-be larger than memory. All results are the same in each run. Everything but edges needs numpy
+be larger than memory. All results are the same in each run. Everything but edges and weights needs numpy
 (`pip install rdfaspider[analysis]`).
 """
 

@@ -11,6 +11,7 @@ from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddlewa
 from scrapy.exceptions import IgnoreRequest
 
 from rdfaspider.fetchmeta import is_for_page
+from rdfaspider.settings.defaults import completed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -43,7 +44,7 @@ class CompressionMiddleware(HttpCompressionMiddleware):
 
     def __init__(self, *, crawler: Crawler) -> None:
         super().__init__(crawler=crawler)
-        self._most_read = crawler.settings.getint("EXTRACT_MAX_BYTES") + 1
+        self._most_read = completed(crawler.settings).getint("EXTRACT_MAX_BYTES") + 1
         self._largest = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._threads = ThreadPoolExecutor(_THREADS, "unpack")
         # The result of a thread for the body that is being processed.

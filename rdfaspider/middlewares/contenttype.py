@@ -9,6 +9,7 @@ from scrapy.exceptions import StopDownload
 
 from rdfaspider.extract.rdf import MEDIA_TYPES
 from rdfaspider.fetchmeta import is_for_page
+from rdfaspider.robots.feeds import is_feed
 from rdfaspider.urls import redirect_target
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def unwanted(headers: Headers) -> bool:
 
 
 class ContentTypeMiddleware:
-    """Stops the download of images, archives and the like (row R5).
+    """Stops the download of images, archives and the like (row R5); feeds are read in a crawl with revisits.
 
     It is a downloader middleware by its place and purpose; the headers reach it by signal, since
     a middleware's own `process_response` is called only when the whole body is there.
@@ -63,9 +64,14 @@ class ContentTypeMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         middleware = cls()
+        middleware.reads_feeds = crawler.settings.getbool("FRONTIER_REVISIT")
         crawler.signals.connect(middleware.headers_received, signals.headers_received)
         return middleware
 
+    reads_feeds = False
+
     def headers_received(self, headers: Headers, request: Request) -> None:
         if is_for_page(request.meta) and unwanted(headers):
+            if self.reads_feeds and is_feed(header_text(headers, "Content-Type"), b""):
+                return
             raise StopDownload(fail=False)

@@ -12,7 +12,7 @@ from rdfaspider import clock
 from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.middlewares.problems import is_shortage
-from rdfaspider.middlewares.turns import Postponed, frontier_of
+from rdfaspider.middlewares.turns import Postponed, demand_frontier, frontier_of
 from rdfaspider.urls.own import server_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 logger = getLogger(__name__)
 
 # The server says that it is overloaded.
-_REFUSALS = (429, 503)
+REFUSALS = (429, 503)
 
 # Seconds until some connections have ended and released their files.
 _PAUSE = 2.0
@@ -39,7 +39,9 @@ class PolitenessMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+        middleware = cls(crawler)
+        demand_frontier(crawler, middleware)
+        return middleware
 
     def process_response(self, request: Request, response: Response) -> Response:
         host = meta_of(request).get("host")
@@ -47,7 +49,7 @@ class PolitenessMiddleware:
             now, frontier = clock.now(), frontier_of(self.crawler)
             if response.ip_address is not None and "proxy" not in request.meta:
                 frontier.set_address(host, server_of(response.ip_address))  # it may have moved
-            if response.status in _REFUSALS:
+            if response.status in REFUSALS:
                 wanted = retry_after(response.headers.get("Retry-After"), now)
                 self.crawler.stats.inc_value(f"politeness/refused/{response.status}")
                 frontier.report(host, now, Experience(refused=True, wanted=wanted))

@@ -16,9 +16,10 @@ from rdfaspider.middlewares.politeness import retry_after
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robotsrecords import Records, service_of
 from rdfaspider.middlewares.sitemaps import announce
-from rdfaspider.middlewares.turns import Postponed, frontier_of
+from rdfaspider.middlewares.turns import Postponed, demand_frontier, frontier_of
 from rdfaspider.robots import record as robots
 from rdfaspider.robots.record import RobotsRecord
+from rdfaspider.settings.defaults import completed
 from rdfaspider.signals import hosts_unplaced, scope_grown, seed_failed
 from rdfaspider.urls import normalise
 
@@ -73,7 +74,7 @@ class RobotsMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        settings = crawler.settings
+        settings = completed(crawler.settings)
         if not settings.getbool("ROBOTS_OBEY"):
             raise NotConfigured("ROBOTS_OBEY is off")
         middleware = cls(
@@ -83,6 +84,7 @@ class RobotsMiddleware:
             settings.getfloat("ROBOTS_MAX_CRAWL_DELAY"),
             sitemaps=settings.getbool("ROBOTS_SITEMAPS"),
         )
+        demand_frontier(crawler, middleware)
         crawler.signals.connect(middleware.scope_grown, scope_grown)
         return middleware
 

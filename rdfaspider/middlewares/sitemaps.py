@@ -10,8 +10,9 @@ from scrapy.exceptions import NotConfigured
 from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.middlewares.contenttype import moved_to
-from rdfaspider.middlewares.turns import frontier_of, noted
+from rdfaspider.middlewares.turns import demand_frontier, frontier_of, noted
 from rdfaspider.robots.sitemaps import read_sitemap
+from rdfaspider.settings.defaults import completed
 from rdfaspider.urls import as_linked, normalise
 
 if TYPE_CHECKING:
@@ -59,9 +60,12 @@ class SitemapsMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        if not crawler.settings.getbool("ROBOTS_SITEMAPS"):
+        settings = completed(crawler.settings)
+        if not settings.getbool("ROBOTS_SITEMAPS"):
             raise NotConfigured
-        return cls(crawler, crawler.settings.getint("ROBOTS_SITEMAP_URLS"))
+        middleware = cls(crawler, settings.getint("ROBOTS_SITEMAP_URLS"))
+        demand_frontier(crawler, middleware)
+        return middleware
 
     def process_request(self, request: Request) -> None:
         if (
@@ -71,7 +75,7 @@ class SitemapsMiddleware:
             meta_of(request)["sitemap"] = []
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        if "sitemap" not in request.meta or response.status >= 400:
+        if "sitemap" not in request.meta or response.status >= 400 or response.status == 304:
             return response
         note = _Note.read(noted(frontier_of(self.crawler), _name(request.url)) or b"0 0 ")
         if response.status >= 300 and "Location" in response.headers:
@@ -91,6 +95,7 @@ class SitemapsMiddleware:
             count("robots/sitemaps/cut")
         if not sitemap.is_index:
             meta_of(request)["sitemap"] = sitemap.urls
+            meta_of(request)["sitemap_dates"] = list(sitemap.dates.items())
             count("robots/sitemaps/urls", len(sitemap.urls))
         elif note.level <= _DEEPEST_INDEX:
             announce(self.crawler, sitemap.urls, note._replace(level=note.level + 1))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import IgnoreRequest, UsageError
+from scrapy.utils.misc import load_object
 
 from rdfaspider.frontier import FrontierUnavailable
 
@@ -24,6 +25,15 @@ def frontier_of(crawler: Crawler) -> Frontier:
     """Return the frontier of a running crawl."""
     frontier: Frontier = crawler.engine.scheduler.frontier  # type: ignore[union-attr]
     return frontier
+
+
+def demand_frontier(crawler: Crawler, part: object) -> None:
+    """Raise UsageError if a crawl has no frontier: what asks for one could do nothing."""
+    if not getattr(load_object(crawler.settings["SCHEDULER"]), "has_frontier", False):
+        raise UsageError(
+            f"{type(part).__name__} needs a frontier, SCHEDULER = 'rdfaspider.scheduler.Scheduler'. With"
+            ' other schedulers, ADDONS = {"rdfaspider.Addon": 300} obeys robots.txt and is polite.'
+        )
 
 
 def noted(frontier: Frontier, name: str) -> bytes | None:

@@ -14,6 +14,8 @@ that were read (`is_read`) are changed on the way; all others, and items of the 
          quota.py
     850  ArchivePipeline   keeps the answer as it came, with ARCHIVE, and gives the page the place of its
          archive.py        record (`page.source`), which its provenance names
+    880  EndsPipeline      says of a page that was visited before whether its graph is cleared: it is gone, or
+         ends.py           has moved; only with FRONTIER_REVISIT
     900  StorePipeline     replaces the page's graph: checks statements that a pipeline of the user's has set
          store.py          since, waits while the sink is full, and returns when the page is durable
 

@@ -12,6 +12,7 @@ from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
 from rdfaspider.extract.rdfa.vocabulary import bundled
 from rdfaspider.items import BESIDE, LINKS, STATEMENTS, Page
 from rdfaspider.pages.language import check_detector
+from rdfaspider.settings.defaults import completed
 from rdfaspider.signals import time_is_over
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class ExtractPipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        settings = crawler.settings
+        settings = completed(crawler.settings)
         options = options_from(settings)
         pool = None
         if processes := settings.getint("EXTRACT_PROCESSES"):
@@ -103,7 +104,7 @@ class ExtractPipeline:
             page.analysis = (facts.detected, facts.certainty, facts.words, sketch)
         if not noindex:
             page.found = facts.quads
-        page.noarchive = facts.noarchive
+        page.noarchive, page.noindex = facts.noarchive, noindex
         page.problems = facts.faults
         self._count(extraction.facts, noindex, nofollow)
 

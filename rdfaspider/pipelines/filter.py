@@ -10,6 +10,7 @@ from pyoxigraph import Literal
 from scrapy.exceptions import UsageError
 
 from rdfaspider.items import Page, is_valid
+from rdfaspider.settings.defaults import completed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,7 +84,7 @@ class FilterPipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler.stats, *rules_of(crawler.settings))
+        return cls(crawler.stats, *rules_of(completed(crawler.settings)))
 
     def process_item(self, page: Page) -> Page:
         if isinstance(page, Page) and (page.nquads or page.invalid) and self._may_drop(page):

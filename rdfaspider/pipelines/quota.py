@@ -17,6 +17,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from rdfaspider.items import Page
+from rdfaspider.settings.defaults import completed
 from rdfaspider.urls import host
 from rdfaspider.urls.hosts import owner_of
 
@@ -33,6 +34,8 @@ _INTERVAL = 10.0
 _PART = 0.01
 # Other names that are kept in memory: those seen last.
 _OTHERS = 50_000
+# The weight of a page before is not known exactly.
+_ABOUT = 1.1
 
 
 class Limits(NamedTuple):
@@ -78,7 +81,8 @@ class Quota:
 class QuotaPipeline:
     """Drops the triples of a page whose host, or registered domain, has reached a limit.
 
-    A page that begins within the limits is stored as a whole. A page beyond them is done, without triples.
+    A page that begins within the limits is stored as a whole. A page beyond them is done, without triples. A
+    page that is visited again takes the place of what was counted before, so only its growth counts.
     """
 
     def __init__(
@@ -92,12 +96,13 @@ class QuotaPipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        get = crawler.settings.getint
+        settings = completed(crawler.settings)
+        get = settings.getint
         hosts = Limits(get("STORE_HOST_QUADS"), get("STORE_HOST_MB") << 20)
         domains = Limits(get("STORE_DOMAIN_QUADS"), get("STORE_DOMAIN_MB") << 20)
         if not any((*hosts, *domains)):
             raise NotConfigured
-        jobdir = crawler.settings["JOBDIR"]
+        jobdir = settings["JOBDIR"]
         return cls(crawler.stats, hosts, domains, Path(jobdir) / NAME if jobdir else None)
 
     def open_spider(self) -> None:
@@ -114,15 +119,20 @@ class QuotaPipeline:
     def process_item(self, page: Page) -> Page:
         if not isinstance(page, Page) or not page.nquads or not page.is_read:
             return page
+        count, size = page.quad_count, len(page.nquads)
+        if page.visit is not None:
+            growth = count - _ABOUT * page.visit.weight
+            if growth <= 0:
+                return page
+            count, size = round(growth), round(size * growth / count)
         name = host(page.url)
         owner = owner_of(name)
-        count = page.quad_count
         if reason := self._excess(name, owner):
-            self.stats.inc_value(f"store/dropped/{reason}", count)
+            self.stats.inc_value(f"store/dropped/{reason}", page.quad_count)
             page.nquads = b""
             return page
-        self.hosts.add(name, count, len(page.nquads))
-        self.domains.add(owner, count, len(page.nquads))
+        self.hosts.add(name, count, size)
+        self.domains.add(owner, count, size)
         self._is_changed = True
         return page
 

@@ -19,11 +19,12 @@ from rdfaspider.service.address import Address, Security
 from rdfaspider.service.connection import Connection
 from rdfaspider.service.messages import StoreChanges
 from rdfaspider.service.session import Session
-from rdfaspider.settings.places import store_url
+from rdfaspider.settings.defaults import completed
+from rdfaspider.settings.places import jobdir_of, store_url
 from rdfaspider.signals import store_closing, store_opened
 from rdfaspider.stores import Sink, StoreUnavailable, open_sink
 from rdfaspider.stores.changes import Change
-from rdfaspider.stores.provenance import crawl_graph, provenance
+from rdfaspider.stores.provenance import crawl_graph, ended, provenance, stale
 from rdfaspider.stores.server.access import Access
 from rdfaspider.urls import to_iri
 
@@ -104,6 +105,16 @@ def outbox_options(settings: BaseSettings) -> dict[str, Any]:
     }
 
 
+def recorded(sink: Sink, settings: BaseSettings, directory: Path) -> Sink:
+    """Return a sink, with a stream of its changes in a directory if the settings ask for one."""
+    if not settings.getbool("STORE_CHANGES"):
+        return sink
+    from rdfaspider.stores.stream import Recorder
+
+    limit = int(settings.getfloat("STORE_CHANGES_MB", 1024) * (1 << 20))
+    return Recorder(sink, directory / "changes", limit)
+
+
 def crawl_of(settings: BaseSettings) -> str:
     """Return the name of the crawl's provenance graph, "" if provenance is not stored."""
     if not settings.getbool("STORE_PROVENANCE"):
@@ -136,9 +147,14 @@ class StorePipeline:
             slot = crawler.engine._slot  # Scrapy has no public way to ask
             return slot is None or slot.closing is not None
 
-        settings = crawler.settings
+        settings = completed(crawler.settings)
         url = store_url(settings)
-        sink = ServedSink(url) if is_shared(url) else open_sink(url, **outbox_options(settings))
+        sink: Sink
+        if is_shared(url):
+            sink = ServedSink(url)  # the crawl itself records its changes
+        else:
+            sink = open_sink(url, **outbox_options(settings))
+            sink = recorded(sink, settings, jobdir_of(settings))
         return cls(crawler.stats, crawler.signals, sink, crawl_of(settings), is_ending)
 
     def open_spider(self) -> None:
@@ -147,9 +163,17 @@ class StorePipeline:
         self._reporting.start(1.0)
 
     async def process_item(self, page: Page) -> Page:
-        if isinstance(page, Page) and page.is_read:
+        if isinstance(page, Page) and (page.is_read or page.cleared):
             await self.store([page])
+        elif isinstance(page, Page) and page.visit is not None and page.outcome == "denied":
+            await self._mark_stale(page)
         return page
+
+    async def _mark_stale(self, page: Page) -> None:
+        """Note that the graph of a page stays as it was, because robots.txt forbids another visit."""
+        if self.crawl:
+            graph = to_iri(page.url)
+            await self.put(Change.adding(stale(graph, self.crawl, page.fetched or time())))
 
     async def put(self, changes: Sequence[Change]) -> list[bool]:
         """Make changes durable when there is room; return False for each that changes nothing."""
@@ -160,12 +184,16 @@ class StorePipeline:
         return await self._writer.put(changes)
 
     async def store(self, pages: Sequence[Page]) -> None:
-        """Store pages together; no two may have the same URL."""
+        """Store pages together, or clear their graphs; no two may have the same URL."""
         changes: list[Change] = []
+        own: dict[int, Page] = {}
         for page in pages:
+            own[len(changes)] = page
             changes += self._changes(page)
         are_new = await self.put(changes)
-        for change, is_new in zip(changes, are_new, strict=True):
+        for number, (change, is_new) in enumerate(zip(changes, are_new, strict=True)):
+            if number in own:
+                own[number].changed = is_new
             if not change.replaces or not change.quads:
                 continue
             if is_new:
@@ -175,13 +203,24 @@ class StorePipeline:
                 self.stats.inc_value("store/unchanged")
 
     def _changes(self, page: Page) -> list[Change]:
+        """Return the change of the page's graph first, and then all others."""
         page.check()
         if page.invalid:
             self.stats.inc_value("store/dropped/iri", page.invalid)
         graph = to_iri(page.url)
-        changes = [Change.of_page(graph, page.nquads)]
+        visited = (page.source.date if page.source else 0.0) or page.fetched or time()
+        nquads = page.nquads if page.is_read else b""
+        changes = [Change.of_page(graph, nquads)._replace(time=visited, cause=page.cleared)]
+        moved = [to_iri(url) for url in page.replaces]
+        changes += [Change(each, b"", 0, time=visited, cause="moved") for each in moved]
         if self.crawl and page.quad_count:
             changes += Change.adding(provenance(page, graph, self.crawl, time()))
+        if self.crawl and page.cleared:
+            target = to_iri(page.moved_to) if page.moved_to else ""
+            changes += Change.adding(ended(graph, self.crawl, visited, target))
+        if self.crawl:
+            for each in moved:
+                changes += Change.adding(ended(each, self.crawl, visited, graph))
         return changes
 
     async def close_spider(self) -> None:
@@ -204,6 +243,9 @@ class StorePipeline:
         put("store/sent", counters.get("quads", 0))
         put("store/aside", counters.get("refused", 0))
         put("store/rebuilt", counters.get("rebuilt", 0))
+        for name in ("changes", "changes/added", "changes/removed"):
+            if name in counters:
+                put(f"store/{name}", counters[name])
         if batches := counters.get("batches"):
             put("store/latency", round(counters["milliseconds"] / batches / 1000, 3))
         for name, number in counters.items():

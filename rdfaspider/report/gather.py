@@ -21,12 +21,15 @@ from rdfaspider.extensions.summary.reasons import sentences
 from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.pages.analysis import open_analysis
 from rdfaspider.pages.table import PageRecord, join
+from rdfaspider.pipelines.store import store_access
 from rdfaspider.report import pages, triples
 from rdfaspider.report.sections.figures import MOST
-from rdfaspider.settings.places import shards_in
+from rdfaspider.settings.places import frontiers_of, jobdir_of, shards_in, store_url
 from rdfaspider.stores import open_store
 
 if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
     from rdfaspider.stores.server.access import Access
 
 VERSION = 1
@@ -53,6 +56,13 @@ class Places:
         jobdir = Path(name)
         shards = shards_in(jobdir)
         return cls(name, jobdir, shards or [str(jobdir / "frontier")], str(jobdir / "store"))
+
+
+def places_of(settings: BaseSettings, frontiers: list[str] | None = None) -> Places:
+    """Return where the crawl of the settings is; ValueError if its frontier is elsewhere."""
+    jobdir = jobdir_of(settings)
+    paths = frontiers or frontiers_of(settings)
+    return Places(str(jobdir), jobdir, paths, store_url(settings), store_access(settings))
 
 
 def gather(places: Places, tell: Tell = lambda text: None) -> dict[str, Any]:

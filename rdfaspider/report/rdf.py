@@ -1,6 +1,8 @@
-"""The numbers of a report as RDF: a description of the crawl by VoID, with its hosts as subsets.
+"""The numbers of a report as RDF: a description of the crawl by VoID and DCAT, with its hosts as subsets.
 
-    <urn:rdfaspider:report> a void:Dataset ; dcterms:created "…" ; void:triples … ; void:documents … ;
+    <urn:rdfaspider:report> a void:Dataset, dcat:Dataset ; dcterms:title "…" ; dcterms:created "…" ;
+        prov:wasGeneratedBy [ a prov:Activity ; prov:wasAssociatedWith <urn:rdfaspider:VERSION> ] ;
+        void:triples … ; void:documents … ;
         void:classPartition [ void:class … ; void:entities … ] ;
         void:propertyPartition [ void:property … ; void:triples … ] ;
         void:subset <urn:rdfaspider:report:host:HOST> .
@@ -20,11 +22,15 @@ from urllib.parse import quote
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad
 
+from rdfaspider import __version__
 from rdfaspider.report.triples import vocabulary_of
+from rdfaspider.stores.provenance import PROV
+from rdfaspider.terminal import plural
 
 GRAPH = "urn:rdfaspider:report"
 _TERM = f"{GRAPH}:term:"
 _VOID = "http://rdfs.org/ns/void#"
+_DCAT = "http://www.w3.org/ns/dcat#"
 _DCTERMS = "http://purl.org/dc/terms/"
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _DATE = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
@@ -44,7 +50,16 @@ def _statements(found: Mapping[str, Any]) -> Iterator[tuple[Node, str, Value]]:
     crawl = NamedNode(GRAPH)
     made = strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(found["made"]))
     yield crawl, _TYPE, NamedNode(_VOID + "Dataset")
+    yield crawl, _TYPE, NamedNode(_DCAT + "Dataset")
+    hosts, pages = found["pages"]["host_count"], found["pages"]["pages"]
+    title = f"Structured data of {plural(pages, 'page')} of {plural(hosts, 'host')}"
+    yield crawl, _DCTERMS + "title", Literal(title)
     yield crawl, _DCTERMS + "created", Literal(made, datatype=_DATE)
+    activity, software = BlankNode(), NamedNode(f"urn:rdfaspider:{__version__}")
+    yield crawl, PROV + "wasGeneratedBy", activity
+    yield activity, _TYPE, NamedNode(PROV + "Activity")
+    yield activity, PROV + "wasAssociatedWith", software
+    yield software, _TYPE, NamedNode(PROV + "SoftwareAgent")
     yield crawl, _VOID + "documents", Literal(found["pages"]["pages"])
     for name in ("seen", "done", "waiting", "failed", "denied"):
         yield crawl, _TERM + name, Literal(found["urls"][name])

@@ -10,10 +10,15 @@ from __future__ import annotations
 import re
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from rdfaspider.urls import as_linked, normalise
 from rdfaspider.urls.hosts import authority
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # What sitemaps.org allows one file to have, unpacked.
 MAX_BYTES = 50 * 1024 * 1024
@@ -32,11 +37,16 @@ _ENTITIES = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """What a sitemap lists: pages, or sitemaps if it `is_index`; and whether some were left out."""
+    """What a sitemap lists: pages, or sitemaps if it `is_index`; and whether some were left out.
+
+    `dates` says when pages changed, in seconds since the epoch. If all dates are equal, they are the date of
+    the sitemap and say nothing.
+    """
 
     urls: list[str]
     is_index: bool = False
     cut: bool = False
+    dates: dict[str, float] = field(default_factory=dict)
 
 
 def read_sitemap(
@@ -50,16 +60,21 @@ def read_sitemap(
     """
     text, cut = _text(body, limit)
     root = _ROOT.search(text, 0, _HEAD)
-    pattern = _loc(root[1]) if root else _LINE
     hosts = {authority(place) for place in (url, owner) if place}
     found: dict[str, None] = {}
-    for number, match in enumerate(pattern.finditer(text)):
+    dates: dict[str, float] = {}
+    entries = _entries(text, root[1]) if root else ((m[1], b"") for m in _LINE.finditer(text))
+    for number, (written, changed) in enumerate(entries):
         if number == most:
             cut = True
             break
-        if (listed := _url(match[1], url)) and authority(listed) in hosts:
+        if (listed := url_of(written, url)) and authority(listed) in hosts:
             found[listed] = None
-    return Sitemap(list(found), root is not None and root[2] == b"sitemapindex", cut)
+            if changed and (date := date_of(changed)) is not None:
+                dates[listed] = date
+    if len(dates) > 1 and len(set(dates.values())) == 1:
+        dates = {}
+    return Sitemap(list(found), root is not None and root[2] == b"sitemapindex", cut, dates)
 
 
 def _text(body: bytes, limit: int) -> tuple[bytes, bool]:
@@ -90,13 +105,45 @@ def unpack(body: bytes, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def _loc(prefix: bytes | None) -> re.Pattern[bytes]:
-    """Return the pattern of the sitemap's own <loc>; <image:loc> and its like are no pages."""
-    name = re.escape(prefix) + b":loc" if prefix else b"loc"
-    return re.compile(rb"<%b(?:\s[^<>]*+)?>\s*+(?:<!\[CDATA\[)?([^<]*+)<" % name)
+def _entries(text: bytes, prefix: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+    """Yield what stands in the sitemap's own <loc>, and in the <lastmod> of the same entry.
+
+    <image:loc> and its like are no pages.
+    """
+    name = re.escape(prefix) + b":" if prefix else b""
+    tags = re.compile(
+        rb"<%b(loc|lastmod)(?:\s[^<>]*+)?>\s*+(?:<!\[CDATA\[)?([^<]*+)<|</%b(?:url|sitemap)\s*+>"
+        % (name, name)
+    )
+    loc: bytes | None = None
+    date = b""
+    for tag in tags.finditer(text):
+        if tag[1] == b"lastmod":
+            date = tag[2]
+            continue
+        if loc is not None:
+            yield loc, date
+            date = b""
+        loc = tag[2]  # None at the end of an entry
+        if loc is None:
+            date = b""
+    if loc is not None:
+        yield loc, date
 
 
-def _url(written: bytes, base: str) -> str:
+def date_of(written: bytes) -> float | None:
+    """Return the time that a date in the style of ISO 8601 names, None if it is none. A day begins in UTC."""
+    text = written.strip().removesuffix(b"]]>").strip()[:40].decode("ascii", "replace")
+    try:
+        moment = datetime.fromisoformat(text)
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return seconds if seconds > 0 else None
+
+
+def url_of(written: bytes, base: str) -> str:
+    """Return the URL that is written somewhere, "" if it is none."""
     text = written.strip().removesuffix(b"]]>").strip()
     if not text.lower().startswith((b"http://", b"https://")) or len(text) > _MAX_LENGTH:
         return ""

@@ -112,6 +112,7 @@ def _engine(settings: BaseSettings, spider: Spider | None) -> dict[str, Any]:
         "limits": frontier_limits(settings, spider),
         "linkgraph": settings.getbool("LINKGRAPH"),
         "follows_copies": settings.getbool("FRONTIER_FOLLOW_COPIES"),
+        "rank_every": settings.getfloat("FRONTIER_RANK_EVERY"),
         "revisits": revisit_rules(settings),
     }
 

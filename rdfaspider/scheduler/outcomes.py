@@ -6,11 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider import clock
-from rdfaspider.frontier import is_page
+from rdfaspider.frontier import Keep, is_page
 from rdfaspider.frontier.limits import MAX_REDIRECTS
+from rdfaspider.frontier.moves import Moves
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.pages.row import Row, pack, row_of
 from rdfaspider.scheduler.guessing import NOTE, Guessing
+from rdfaspider.scheduler.keeping import keep_of, signals_of
+from rdfaspider.scheduler.validators import Validators
 from rdfaspider.signals import scope_grown
 
 if TYPE_CHECKING:
@@ -49,10 +52,13 @@ class Outcomes:
         self._guessing: Guessing | None = None
         self._spider: Any = None
         self._keeps_rows = False
+        self._revisits = False
+        self.validators = Validators(frontier)
 
     def open(self, spider: Any) -> None:
         self._spider = spider
         self._keeps_rows = self._crawler.settings.getbool("PAGES")
+        self._revisits = self._crawler.settings.getbool("FRONTIER_REVISIT")
         if budget := self._crawler.settings.getint("FRONTIER_GUESSES"):
             self._guessing = Guessing(budget, self._frontier.note(NOTE))
 
@@ -80,7 +86,8 @@ class Outcomes:
 
     def _finish(self, taken: Taken, page: Page, state: State, now: float) -> None:
         links, places = self._spider.follow(page)
-        guesses = self._guesses(page, taken) if self._guessing is not None else []
+        is_new = taken.visit is None
+        guesses = self._guesses(page, taken) if self._guessing is not None and is_new else []
         is_redirect = page.reason == "redirect"
         self._keep_scope(page, links if is_redirect else [])
         gain = self._advice.gain(page)
@@ -94,13 +101,34 @@ class Outcomes:
             "contexts": contexts,
             "reason": page.reason,
             "status": page.status,
-            "row": self._row(page),
+            # What is known of a page stays if a visit brought nothing.
+            "row": self._row(page) if is_new or page.is_read or page.cleared else b"",
         }
         if page.beside is not None:
             said["beside"] = page.beside
             if guesses:
                 page.beside["unlinked"] = len(guesses)
+        if self._revisits and (keep := keep_of(page, taken.visit)) is not None:
+            said["keep"] = keep
         self._frontier.finish(taken, state, now, links + guesses, **said)
+        if self._revisits:
+            self._learn(taken, page)
+
+    def _learn(self, taken: Taken, page: Page) -> None:
+        """Take in what a visit says of other pages and of its host, and count what came of it."""
+        if page.replaces:
+            Moves(self._frontier).settle(page.url, page.replaces)
+            self._counts["cleared/moved"] += len(page.replaces)
+        if taken.visit is None:
+            return
+        if signals := signals_of(page, taken.visit.time):
+            self._frontier.expect(signals)
+            self._counts[f"signals/{page.reason}"] += len(signals)
+        if found := self.validators.learn(taken, page):
+            self._counts[f"validators/{found}"] += 1
+        if page.cleared:
+            self._counts[f"cleared/{page.cleared}"] += 1
+        self._counts[f"revisited/{_found(page)}"] += 1
 
     def _row(self, page: Page) -> bytes:
         return row_of(page) if self._keeps_rows else b""
@@ -138,10 +166,22 @@ class Outcomes:
 
     def fail(self, taken: Taken, reason: str) -> None:
         """End a URL whose page was lost in the pipelines."""
+        self._end(taken, "failed", reason)
+
+    def deny(self, taken: Taken, reason: str) -> None:
+        """End a URL that must not be fetched."""
+        self._end(taken, "denied", reason)
+
+    def _end(self, taken: Taken, state: State, reason: str) -> None:
         now = clock.now()
-        row = self._bare_row(reason, now)
-        self._frontier.finish(taken, "failed", now, reason=reason, row=row)
-        self._counts[f"failed/{reason}"] += 1
+        said: Ending = {"reason": reason}
+        visit = taken.visit
+        if self._revisits and visit is not None and state == "failed":  # another visit may bring it
+            said["keep"] = Keep(etag=visit.etag, last_modified=visit.last_modified)
+        else:
+            said["row"] = self._bare_row(reason, now)
+        self._frontier.finish(taken, state, now, **said)
+        self._counts[f"{state}/{reason}"] += 1
 
     def stats(self) -> dict[str, int]:
         """Return counts by the names of stats."""
@@ -150,3 +190,16 @@ class Outcomes:
             stats["frontier/guesses"] = self._guessing.made
             stats["frontier/guesses/hits"] = self._guessing.hits
         return stats
+
+
+def _found(page: Page) -> str:
+    """Return what a revisit has found, as the label of a counter."""
+    if page.reason == "unchanged":
+        return "304"
+    if page.is_read:
+        return "changed" if page.changed else "unchanged"
+    if page.missed:
+        return "missed"
+    if page.outcome == "denied":
+        return "stale"
+    return page.outcome

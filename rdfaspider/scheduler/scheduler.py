@@ -23,6 +23,7 @@ from rdfaspider.frontier import FrontierUnavailable, Hooks, open_frontier
 from rdfaspider.items import Page
 from rdfaspider.scheduler.advice import advice_for
 from rdfaspider.scheduler.alarm import Alarm
+from rdfaspider.scheduler.exclusions import Exclusions
 from rdfaspider.scheduler.intake import Intake
 from rdfaspider.scheduler.lanes import FLOW, Lanes
 from rdfaspider.scheduler.memory import Memory
@@ -31,7 +32,9 @@ from rdfaspider.scheduler.outcomes import Outcomes
 from rdfaspider.scheduler.own import OwnRequests
 from rdfaspider.scheduler.placing import Placing
 from rdfaspider.scheduler.sharing import Growth, LogLines
+from rdfaspider.scheduler.steering import Steering
 from rdfaspider.service.notes import SETTINGS as RELOADABLE
+from rdfaspider.settings.defaults import demand_all
 from rdfaspider.settings.places import frontier_url, seeds_url
 from rdfaspider.signals import hosts_unplaced, seed_failed
 from rdfaspider.urls import normalise
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier import Frontier, Taken
     from rdfaspider.scheduler.advice import Advice
     from rdfaspider.scheduler.placing import Place
+    from rdfaspider.service.notes import SharedNotes
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +64,8 @@ class Scheduler(BaseScheduler):
 
     The spider's `memory` is kept with the frontier and passed to `recall` at the next start.
     """
+
+    has_frontier = True
 
     def __init__(
         self,
@@ -77,6 +83,8 @@ class Scheduler(BaseScheduler):
         self.crawler = crawler
         self.frontier = frontier
         self._memory = self._make_memory()
+        self.exclusions = Exclusions(self._notes, self._excluded_more)
+        self._steering = Steering(frontier, self._told_otherwise, self._told_to_stop)
         self.advice = advice
         self.lanes = lanes
         self.lease = lease
@@ -100,6 +108,7 @@ class Scheduler(BaseScheduler):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
+        demand_all(settings, cls.__name__)
         try:
             advice = advice_for(
                 settings["FRONTIER_ORDER"],
@@ -147,6 +156,11 @@ class Scheduler(BaseScheduler):
     def _make_memory(self) -> Memory:
         return Memory(self.frontier, is_shared=self.frontier.is_shared)
 
+    @property
+    def _notes(self) -> Frontier | SharedNotes:
+        """Return what keeps the notes of the crawl."""
+        return self.frontier
+
     def open(self, spider: Spider) -> Deferred[None] | None:
         self.spider = spider
         self._own.open(spider)
@@ -163,6 +177,7 @@ class Scheduler(BaseScheduler):
         ):  # with workers, they come with any of them and through Redis
             self._intake.expect(getattr(getattr(spider, "seeds", None), "urls", ()))
         self._memory.begin(self.spider)
+        self.exclusions.begin()
         self._reporting = create_looping_call(self._report)
         self._reporting.start(1.0)
         return None
@@ -200,6 +215,41 @@ class Scheduler(BaseScheduler):
         if "LOG_LEVEL" in told:
             for handler in logging.root.handlers:
                 handler.setLevel(told["LOG_LEVEL"])
+
+    # --- instructions ---
+
+    @property
+    def _shared(self) -> Any:
+        """Return the frontier of a shared crawl, which passes instructions on."""
+        return self.frontier
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Return the instructions to the crawl while it runs."""
+        return self._shared.told if self.frontier.is_shared else self._steering.told
+
+    @property
+    def state(self) -> str:
+        """Return what the crawl is told to do: run, pause or stop."""
+        return self.frontier.state if self.frontier.is_shared else self._steering.state
+
+    def tell(self, name: str, value: str) -> None:
+        """Give the crawl, and all its workers, an instruction; ValueError if it is invalid."""
+        (self._shared if self.frontier.is_shared else self._steering).tell(name, value)
+
+    def _told_otherwise(self, told: dict[str, str]) -> None:
+        self._apply_settings(told)
+        self._alarm.ring()
+
+    def _told_to_stop(self) -> None:
+        """End the crawl as Ctrl-C does."""
+        if not self._is_stopping:
+            self._is_stopping = True
+            self._close_spider("shutdown")
+
+    def _excluded_more(self) -> None:
+        """Let the spider judge links by the rules that are new."""
+        self.spider.excludes = self.exclusions.has
 
     def _seed_failed(self, url: str, problem: str) -> None:
         self.frontier.say("seed_failed", url=url, problem=problem)
@@ -272,7 +322,7 @@ class Scheduler(BaseScheduler):
     @property
     def is_told_to_stop(self) -> bool:
         """Return whether the workers of this crawl are instructed to stop."""
-        return self.frontier.state == "stop"
+        return self.state == "stop"
 
     @property
     def is_waiting(self) -> bool:
@@ -281,7 +331,9 @@ class Scheduler(BaseScheduler):
 
     def has_pending_requests(self) -> bool:
         """Return whether waiting is worthwhile: for hosts being looked up, and for those ready within
-        FRONTIER_PATIENCE."""
+        FRONTIER_PATIENCE. A crawl that is paused waits."""
+        if self.state == "pause":
+            return True
         self._placing.look_ahead(clock.now())
         if self._placing or self.lanes.waiting or self._own.has_pending_requests():
             return True
@@ -307,6 +359,8 @@ class Scheduler(BaseScheduler):
         return True
 
     def next_request(self) -> Request | None:
+        if self.state == "pause":
+            return None
         if (own := self._own.next_request()) is not None:
             return own
         if self.page_limit and self._outcomes.pages + len(self._taken) >= self.page_limit:
@@ -325,6 +379,7 @@ class Scheduler(BaseScheduler):
         self.lanes.begin(self._grants, taken.host, now)
         return Request(
             taken.url,
+            headers=self._outcomes.validators.conditions(taken) if taken.visit else None,
             callback=self.spider.parse,
             errback=self.spider.failed,
             # The frontier handles redirects and retries, and its URLs are in normal form already.
@@ -333,6 +388,7 @@ class Scheduler(BaseScheduler):
                 "host": taken.host,
                 "depth": taken.depth,
                 "hops": taken.hops,
+                "visit": taken.visit,
                 "dont_redirect": True,
                 "dont_retry": True,
                 "handle_httpstatus_all": True,
@@ -356,6 +412,9 @@ class Scheduler(BaseScheduler):
             if taken is None:
                 self._wake_engine_at_next(now)
                 return None
+            if self.exclusions.has(taken.url):
+                self._outcomes.deny(taken, "excluded")
+                continue
             if lanes.admits(taken.host, now):
                 return taken
             if not lanes.keep(taken, now):

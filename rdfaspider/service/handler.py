@@ -18,7 +18,7 @@ from rdfaspider.service.workers import Worker, Workers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rdfaspider.frontier import Counts
+    from rdfaspider.frontier import Counts, Ending, State, Taken
     from rdfaspider.frontier.engine.local import LocalFrontier
     from rdfaspider.service.messages import Borrow, ServerTurn
     from rdfaspider.service.partitions import Division
@@ -81,12 +81,13 @@ class Handler:
             messages.Happened: lambda _, now, did: self.happened(did.name, did.words),
         }
         # For the owner of the service: the number of pages after which nothing more is handed out (0 for no
-        # limit); and what to do with the counters of workers, with their events, and on the instruction to
-        # stop.
+        # limit); and what to do with the counters of workers, with their events, on the instruction to stop,
+        # and with each URL that has ended.
         self.page_limit = 0
         self.heard: Callable[[dict[str, int]], None] = lambda growth: None
         self.happened: Callable[[str, dict[str, Any]], None] = lambda name, words: None
         self.stopped: Callable[[], None] = lambda: None
+        self.ended: Callable[[Taken, State, Ending], None] = lambda taken, state, said: None
 
     def now(self, said: float) -> float:
         """Return the time of a message: when it was read or, without a clock, what it says."""
@@ -267,6 +268,7 @@ class Handler:
             worker.ended += 1
             self._pages += is_page(did.said.get("status", 0), did.said.get("reason", ""))
             self.frontier.finish(taken, did.state, now, did.links, **did.said)
+            self.ended(taken, did.state, did.said)
 
     def _retry(self, worker: Worker, now: float, did: messages.Retry) -> None:
         if (taken := worker.end(did.grant)) is not None:

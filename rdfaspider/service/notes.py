@@ -48,14 +48,7 @@ class SharedNotes:
 
     def tell(self, name: str, value: str) -> None:
         """Give all workers an instruction; ValueError if it is invalid."""
-        if name == "state":
-            if value not in STATES:
-                raise ValueError(f"The state must be one of {', '.join(STATES)}, not {value!r}.")
-        elif name in NUMBERS:
-            told_number(name, value)
-        elif name not in SETTINGS:
-            choices = ", ".join((*NUMBERS, *SETTINGS))
-            raise ValueError(f"{name} cannot be changed while workers run: choose {choices}.")
+        check_instruction(name, value)
         self.told[name] = value
         self._keep(TOLD, json.dumps(self.told).encode())
 
@@ -127,6 +120,18 @@ def merge(there: bytes, value: bytes) -> bytes:
 
 def _union(one: list[str], other: list[str]) -> list[str]:
     return sorted({*one, *other})
+
+
+def check_instruction(name: str, value: str) -> None:
+    """Raise ValueError if an instruction is invalid."""
+    if name == "state":
+        if value not in STATES:
+            raise ValueError(f"The state must be one of {', '.join(STATES)}, not {value!r}.")
+    elif name in NUMBERS:
+        told_number(name, value)
+    elif name not in SETTINGS:
+        choices = ", ".join((*NUMBERS, *SETTINGS))
+        raise ValueError(f"{name} cannot be changed while workers run: choose {choices}.")
 
 
 def told_number(name: str, text: str) -> float:

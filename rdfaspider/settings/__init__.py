@@ -8,6 +8,7 @@ declarations/   every setting of this project
 setting         what a declaration consists of
 syntax          what values must look like beyond their type
 check           wrong values and misspelt names; `addon` runs the check at the start
+defaults        defaults for other projects
 secrets         secrets that come from a file or the environment
 places          the directories and URLs that the settings name
 identity        the User-Agent
@@ -37,7 +38,7 @@ SPIDER_MODULES = ["rdfaspider.spiders"]
 COMMANDS_MODULE = "rdfaspider.commands"
 # The first checks all settings before anything else happens. The second gives spiders other than ours the
 # wiring of Scrapy, and reads Scrapy's settings into ours.
-ADDONS = {"rdfaspider.settings.addon.SettingsCheck": 0, "rdfaspider.addon.Addon": 100}
+ADDONS = {"rdfaspider.settings.addon.SettingsCheck": 0, "rdfaspider.wiring.Wiring": 100}
 
 # --- identity and politeness ---
 
@@ -103,6 +104,7 @@ ITEM_PIPELINES_BASE = {
     "rdfaspider.pipelines.filter.FilterPipeline": 500,
     "rdfaspider.pipelines.quota.QuotaPipeline": 800,
     "rdfaspider.pipelines.archive.ArchivePipeline": 850,
+    "rdfaspider.pipelines.ends.EndsPipeline": 880,
     "rdfaspider.pipelines.store.StorePipeline": 900,
 }
 FEED_EXPORT_ENCODING = "utf-8"
@@ -139,6 +141,7 @@ EXTENSIONS_BASE = {
     "rdfaspider.extensions.reach.Reach": 100,
     "rdfaspider.extensions.redaction.Redaction": 0,
     "rdfaspider.extensions.watchdog.Watchdog": 100,
+    "rdfaspider.console.extension.ConsoleExtension": 200,  # after the history and what was left out
     # After the others have counted.
     "rdfaspider.extensions.summary.Summary": 900,
     "rdfaspider.resolver.extension.ResolverExtension": 100,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 
 from rdfaspider.settings.check import check, find_faults, give_types
-from rdfaspider.settings.declarations import OWN
+from rdfaspider.settings.defaults import add_defaults
 from rdfaspider.settings.secrets import read_secrets
 
 if TYPE_CHECKING:
@@ -27,24 +27,17 @@ class SettingsCheck:
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
-        _add_defaults(settings)
+        add_defaults(settings)
         check_or_exit(settings, "scrapy")
 
     def update_settings(self, settings: BaseSettings) -> None:
         from rdfaspider.settings.places import find_missing
 
-        _add_defaults(settings)
+        add_defaults(settings)
         check(settings)
         give_types(settings)
         if missing := list(find_missing(settings)):
             raise UsageError("\n".join(missing))
-
-
-def _add_defaults(settings: BaseSettings) -> None:
-    for component in OWN.values():
-        for setting in component:
-            if setting.name not in settings:
-                settings.set(setting.name, setting.default, "default")
 
 
 def check_or_exit(settings: BaseSettings, program: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -25,6 +26,12 @@ def header(text: object) -> None:
     """Accept the value of a header."""
     if not (isinstance(text, str) and text.isascii() and text.isprintable()):
         raise ValueError("it must be one line of printable ASCII")
+
+
+def token(text: str) -> None:
+    """Accept a token that nobody guesses, and that needs no escapes in a URL."""
+    if len(text) < 16 or not re.fullmatch(r"[\w.~-]+", text, re.ASCII):
+        raise ValueError("it must have at least 16 characters, of letters, digits and -._~")
 
 
 def headers(values: Mapping[Any, Any]) -> None:

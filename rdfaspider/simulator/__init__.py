@@ -7,12 +7,15 @@
     plot({"harvest": run}).encode()     curves as SVG
 
 drive.py  crawls a web by any frontier; `simulated` opens one on disk, which is gone afterwards
-web.py    generated and recorded webs; bandit.py  Anthelion's way, to compare with; plot.py  curves
+web.py    generated and recorded webs; plot.py  curves
+bandit.py Anthelion's way, and scored.py the best score first, to compare with
+pagerank.py  how early a crawl finds the pages of high PageRank
 """
 
 from __future__ import annotations
 
 from rdfaspider.simulator.drive import ORDERS, Real, Run, crawl, simulated
+from rdfaspider.simulator.pagerank import plot_ranks, rank_table, ranks_of
 from rdfaspider.simulator.plot import plot, table
 from rdfaspider.simulator.web import WEBS, GeneratedWeb, RecordedWeb, Shape
 
@@ -26,6 +29,9 @@ __all__ = [
     "Shape",
     "crawl",
     "plot",
+    "plot_ranks",
+    "rank_table",
+    "ranks_of",
     "simulated",
     "table",
 ]

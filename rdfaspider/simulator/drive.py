@@ -9,6 +9,8 @@ from __future__ import annotations
 import heapq
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from math import inf
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -16,23 +18,28 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from rdfaspider.focus.contexts import context_of, richness
 from rdfaspider.focus.harvest import section_of
 from rdfaspider.frontier import open_frontier
+from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.frontier.engine.steering import GROWTH, LEAST_PAGES
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS as FRONTIER_ORDERS
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.simulator.bandit import BanditFrontier
+from rdfaspider.simulator.scored import ScoredFrontier, by_chance, by_links, by_rank
 from rdfaspider.urls.keys import to_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rdfaspider.frontier import Frontier, State, Taken
     from rdfaspider.simulator.web import SimulatedWeb
 
 _POINTS = 200  # of a curve
 
-# What can be simulated: all orders of a frontier, and the baseline.
-BANDIT = "bandit"
-ORDERS = (*FRONTIER_ORDERS, BANDIT)
+# What can be simulated: all orders of a frontier, and baselines. `omniscient` knows the ranks of the whole
+# web beforehand.
+BANDIT, OMNISCIENT = "bandit", "omniscient"
+_SCORES = {"random": by_chance, "inlinks": by_links}
+ORDERS = (*FRONTIER_ORDERS, BANDIT, *_SCORES)
 
 
 class Crawled(Protocol):
@@ -56,11 +63,15 @@ class Crawled(Protocol):
 
 
 class Real:
-    """Adapts any Frontier for a simulation, with the gain of each page and the contexts of its links."""
+    """Adapts any Frontier for a simulation, with the gain of each page and the contexts of its links.
 
-    def __init__(self, frontier: Frontier) -> None:
+    Ranks are computed whenever a crawl would: when it has grown enough. Time stands still meanwhile.
+    """
+
+    def __init__(self, frontier: Frontier, *, ranks: bool = False) -> None:
         self._frontier = frontier
         self._rich, self._gain = 0, 0.0
+        self._pages, self._due = 0, float(LEAST_PAGES) if ranks else inf
 
     def put(self, urls: Sequence[str], depth: int = 0) -> None:
         self._frontier.put(urls, depth)
@@ -85,22 +96,37 @@ class Real:
             self._gain += gain
         page = richness(gain, self._gain / self._rich if self._rich else 1.0)
         source = section_of(to_key(taken.url))
-        contexts = [context_of(source, section_of(to_key(link)), page) for link in links]
+        contexts = []
+        if self._frontier.order == "harvest":
+            contexts = [context_of(source, section_of(to_key(link)), page) for link in links]
         self._frontier.finish(taken, state, now, links, gain=gain, contexts=contexts)
+        self._pages += 1
+        if self._pages >= self._due and isinstance(self._frontier, LocalFrontier):
+            self._frontier.rank_now()
+            self._due = self._pages * GROWTH
 
 
 @contextmanager
-def simulated(order: str, seed: int = 0, delay: float = 1.0) -> Iterator[Crawled]:
-    """Open a frontier of an order, without limits; its hosts rest `delay` seconds. It is gone afterwards."""
+def simulated(
+    order: str, seed: int = 0, delay: float = 1.0, ranks: Mapping[str, float] | None = None
+) -> Iterator[Crawled]:
+    """Open a frontier of an order, without limits; its hosts rest `delay` seconds. It is gone afterwards.
+
+    `ranks` are those of all pages of the web, for the order `omniscient`.
+    """
     if order == BANDIT:
         yield BanditFrontier(seed, delay)
+        return
+    if order in _SCORES or (order == OMNISCIENT and ranks is not None):
+        yield ScoredFrontier(_SCORES.get(order) or by_rank(ranks or {}), delay)
         return
     if order not in ORDERS:
         raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
     limits = FrontierLimits(250, 250, 1 << 31, 1 << 31)
     options = {"order": order, "politeness": Politeness(delay=delay), "limits": limits}
+    is_ranked = FRONTIER_ORDERS[order].reads_ranks and find_spec("numpy") is not None
     with TemporaryDirectory() as path, open_frontier(f"{path}/frontier", **options) as frontier:
-        yield Real(frontier)
+        yield Real(frontier, ranks=is_ranked)
 
 
 class Point(NamedTuple):
@@ -124,6 +150,7 @@ class Run:
     idle: float = 0.0  # seconds that connections waited for polite hosts, summed
     seen: int = 0  # URLs found
     hosts: set[str] = field(default_factory=set)
+    urls: list[str] = field(default_factory=list)  # fetched, in order
     points: list[Point] = field(default_factory=list)
 
     @property
@@ -192,3 +219,4 @@ def _land(
     run.rich += fetched.gain > 0
     run.gain += fetched.gain
     run.hosts.add(taken.url.split("/", 3)[2])
+    run.urls.append(taken.url)

@@ -18,9 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-WEBS = ("uniform", "hosts", "sections")
+WEBS = ("uniform", "hosts", "sections", "popular")
+EVEN = ("uniform", "popular")  # whose pages are all equally likely to be rich
 FAN = 4
+# In the web "popular" a few pages have most links: their number falls with a power of about -2.2, as in the
+# real one. Links go to the place u ** SKEW in a list of pages, where u is drawn evenly.
+SKEW = 6
 NAMES = tuple(f"{first}{last}" for first in "bdfgklmnprst" for last in ("ala", "ero", "ino", "uma"))
+
+
+_STRIDE = 1_000_003
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,9 @@ class GeneratedWeb:
         self._sizes = list(accumulate(sum(s.pages for s in host) for host in self.hosts))
         self.rich = self._choose_rich(chance)
         self._by_name = {(s.host, s.name): s for s in self.sections}
+        is_popular = shape.kind == "popular"
+        # The hosts from the most popular to the least: their size does not matter.
+        self._ranked = chance.sample(range(shape.hosts), shape.hosts) if is_popular else []
 
     @property
     def pages(self) -> int:
@@ -110,8 +120,8 @@ class GeneratedWeb:
         worths = [shape.gain / 1.28 * chance.lognormvariate(0.0, 0.7) for _ in self.hosts]
         for section in self.sections:
             section.worth = worths[section.host]
-            section.share = shape.share if shape.kind == "uniform" else shape.sparse
-        if shape.kind == "uniform":
+            section.share = shape.share if shape.kind in EVEN else shape.sparse
+        if shape.kind in EVEN:
             return []
         heaps = self.hosts if shape.kind == "hosts" else [[section] for section in self.sections]
         wanted = self._sizes[-1] * (shape.share - shape.sparse) / (shape.dense - shape.sparse)
@@ -157,7 +167,7 @@ class GeneratedWeb:
         shape, pages, random = self.shape, section.pages, chance.random
         beside = self.hosts[section.host]
         numbers = [0, *range(number * FAN + 1, min(number * FAN + FAN + 1, pages))]
-        numbers += (int(random() * pages) for _ in range(shape.links_inside))
+        numbers += (self._page(section, random()) for _ in range(shape.links_inside))
         links = [section.url(page) for page in numbers if page != number]
         links.append(f"https://h{section.host}.test/")
         links += (beside[int(random() * len(beside))].url(0) for _ in range(shape.links_beside))
@@ -171,11 +181,22 @@ class GeneratedWeb:
         if is_rich and self.rich and random() < self.shape.locality:
             section = self.rich[int(random() * len(self.rich))]
         else:
-            host = bisect(self._sizes, random() * self._sizes[-1])
+            host = self._some_host(random())
             if random() < 0.5:
                 return f"https://h{host}.test/"
             section = self.hosts[host][int(random() * len(self.hosts[host]))]
-        return section.url(0 if random() < 0.5 else int(random() * section.pages))
+        return section.url(0 if random() < 0.5 else self._page(section, random()))
+
+    def _some_host(self, drawn: float) -> int:
+        if self._ranked:
+            return self._ranked[int(drawn**SKEW * len(self._ranked))]
+        return bisect(self._sizes, drawn * self._sizes[-1])
+
+    def _page(self, section: Section, drawn: float) -> int:
+        """Return a page of a section. A popular one may be anywhere in the tree."""
+        if self._ranked:
+            return (int(drawn**SKEW * section.pages) + 1) * _STRIDE % section.pages
+        return int(drawn * section.pages)
 
 
 class RecordedWeb:

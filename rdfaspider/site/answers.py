@@ -13,16 +13,13 @@ from rdfaspider.site.draws import draw, whole
 from rdfaspider.site.pages import Location
 from rdfaspider.site.pages.markup import render
 from rdfaspider.site.parameters import COPIES
-from rdfaspider.site.sitemaps import sitemap
+from rdfaspider.site.sitemaps import feed, sitemap
 from rdfaspider.site.web import Web, with_word
 
 HTML = "text/html; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
 
 _MOVED = (301, 302, 307, 308)
-
-# When the web began, for Last-Modified: 2026-01-01. Any fixed day does.
-_BEGINNING = 1767225600
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ def _passing(web: Web, place: Location, at: float) -> SiteAnswer | None:
 
 
 def _lasting(web: Web, place: Location, at: float, conditions: Conditions) -> SiteAnswer:
-    location = web.redirect(place)
+    location = web.redirect(place, at)
     if location is not None:
         # Servers redirect in several ways, and a crawler takes them alike.
         choice = whole(web.parameters.seed, "status", place.host, place.path) % len(_MOVED)
@@ -102,29 +99,49 @@ def _lasting(web: Web, place: Location, at: float, conditions: Conditions) -> Si
     try:
         index, session = web.find(place)
     except ValueError:
-        return _special(web, place)
+        return _special(web, place, at)
     fate = web.fate(place.host, index)
     if fate == "missing":
         return SiteAnswer(404, b"Not found\n")
     if fate == "broken":
         return SiteAnswer(500, b"Internal error\n")
+    if not fate and web.absence(place, index, at):
+        if web.history.is_gone_for_good(place.host, index):
+            return SiteAnswer(410, b"Gone\n")
+        return SiteAnswer(404, b"Not found\n")
     return _page(web, place, index, session, fate, at, conditions)
 
 
-def _special(web: Web, place: Location) -> SiteAnswer:
-    """Answer for a place outside the tree: a sitemap, a trap, or nothing."""
-    xml = sitemap(web, place)
+def _special(web: Web, place: Location, at: float) -> SiteAnswer:
+    """Answer for a place outside the tree: a sitemap, a feed, a trap, or nothing."""
+    xml = sitemap(web, place, at)
     if xml is not None:
         kind = "application/gzip" if place.path.endswith(".gz") else "application/xml"
         return SiteAnswer(200, xml, kind)
+    atom = feed(web, place, at)
+    if atom is not None:
+        return SiteAnswer(200, atom, "application/atom+xml")
     trap = web.traps.page(place)
     return SiteAnswer(200, render(trap), HTML) if trap else SiteAnswer(404, b"Not found\n")
 
 
 @lru_cache
-def _date(at: int) -> str:
-    """Return a time as an HTTP date."""
-    return formatdate(_BEGINNING + at, usegmt=True)
+def _date(seconds: int) -> str:
+    """Return a Unix time as an HTTP date."""
+    return formatdate(seconds, usegmt=True)
+
+
+def _validators(
+    web: Web, place: Location, shown: int, body: int, session: str, at: float
+) -> tuple[tuple[str, str], ...]:
+    """Return the headers by which a client can ask whether a page has changed."""
+    known = web.history.validated(place.host, shown, at)
+    if known is None:
+        return ()
+    version, changed = known
+    etag = whole(web.parameters.seed, "etag", place.origin, body, session, version)
+    modified = _date(int(web.history.date(changed)))
+    return ("ETag", f'"{etag:016x}"'), ("Last-Modified", modified)
 
 
 def _page(
@@ -138,15 +155,18 @@ def _page(
 ) -> SiteAnswer:
     parameters, host = web.parameters, place.host
     shown = web.original(host, index) if fate in COPIES else index
-    revision = web.revision(host, shown, at)
     body = index if fate == "similar" else shown
-    etag = f'"{whole(parameters.seed, "etag", place.origin, body, session, revision):016x}"'
-    modified = _date(int(web.changed(host, shown, revision)) if revision else 0)
-    headers = (("ETag", etag), ("Last-Modified", modified))
-    known = etag in conditions.etag if conditions.etag else conditions.modified == modified
-    if known:
+    headers = _validators(web, place, shown, body, session, at)
+    is_known = bool(headers) and (
+        headers[0][1] in conditions.etag
+        if conditions.etag
+        else headers[1][1] == conditions.modified
+    )
+    if parameters.max_age:
+        headers = (*headers, ("Cache-Control", f"max-age={parameters.max_age:.0f}"))
+    if is_known:
         return SiteAnswer(304, b"", HTML, headers)
-    page = web.show(place, shown, session, revision)
+    page = web.show(place, shown, session, web.history.revision(host, shown, at))
     if fate == "similar":
         page = with_word(page, index)
     slow = index and parameters.slow and draw(parameters.seed, "slow", host, index)

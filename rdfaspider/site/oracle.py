@@ -38,9 +38,9 @@ class Oracle:
     def __init__(self, web: Web) -> None:
         self.web = web
 
-    def exists(self, url: str) -> bool:
+    def exists(self, url: str, at: float = 0.0) -> bool:
         """Tell whether a URL answers with a whole page: no redirect, no error, not cut off."""
-        return self.page(url) is not None
+        return self.page(url, at) is not None
 
     def page(self, url: str, at: float = 0.0) -> GeneratedPage | None:
         """Return the page at a URL, None if it shows none (also for URLs that are malformed)."""
@@ -49,15 +49,28 @@ class Oracle:
         except ValueError:
             return None
 
-    def urls(self, host: int = 0, origin: str = "") -> Iterator[str]:
-        """Yield every page of a host that exists, breadth first, without traps and sessions.
+    def urls(self, host: int = 0, origin: str = "", at: float = 0.0) -> Iterator[str]:
+        """Yield every page of a host that exists at a time, breadth first, without traps and sessions.
 
         `origin` is that of a server at a given address, such as `http://127.0.0.1:8000`.
         """
         origin = origin or self.web.origin(host)
         for index in range(self.web.tree.count):
-            if self.web.fate(host, index) in SEEN:
-                yield origin + self.web.path(index)
+            if path := self.web.place_of(host, index, at):
+                yield origin + path
+
+    def left(self, url: str, at: float) -> float | None:
+        """Return since when a page is not at its URL, None if it is there, or never was."""
+        place = self.web.place(url)
+        try:
+            index, _ = self.web.find(place)
+        except ValueError:
+            return None
+        if self.web.fate(place.host, index) or not self.web.absence(place, index, at):
+            return None
+        if place.query:  # it came back to its old URL
+            return self.web.history.back(place.host, index)
+        return self.web.history.left(place.host, index)
 
     def counts(self) -> tuple[int, int]:
         """Count the pages of all hosts that exist, and their triples. It looks at every page."""
@@ -87,13 +100,13 @@ class Oracle:
             return []
         return [page.origin + link if link[0] == "/" else link for link in page.links]
 
-    def redirect(self, url: str) -> str | None:
-        """Return the absolute URL that a URL redirects to, None if it does not."""
+    def redirect(self, url: str, at: float = 0.0) -> str | None:
+        """Return the absolute URL that a URL redirects to at a time, None if it does not."""
         try:
             place = self.web.place(url)
         except ValueError:
             return None
-        location = self.web.redirect(place)
+        location = self.web.redirect(place, at)
         return place.origin + location if location and location[0] == "/" else location
 
     def reachable(
@@ -141,7 +154,7 @@ class Oracle:
     def triples(
         self, url: str, formats: Collection[str] = FORMATS, at: float = 0.0
     ) -> frozenset[Quad]:
-        """Return the triples of a page in a graph named by its URL, of the formats asked for."""
+        """Return the triples of a page at a time, in a graph named by its URL, of the formats asked for."""
         page = self.page(url, at)
         if page is None or page.format not in formats:
             return frozenset()

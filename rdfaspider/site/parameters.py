@@ -60,6 +60,25 @@ class Parameters:
 
     changing: float = knob(0.0, "share of pages whose triples change", share=True)
     period: float = knob(60.0, "seconds between two changes of such a page")
+    spread: float = knob(
+        0.0, "change at random, at rates spread over hosts and sections; 1 is like the web"
+    )
+    vanishing: float = knob(0.0, "share of pages that vanish: 404, or 410 for good", share=True)
+    moving: float = knob(0.0, "share of pages that redirect to a new URL one day", share=True)
+    returning: float = knob(0.0, "share of those that come back", share=True)
+    life: float = knob(3600.0, "mean seconds until such a page leaves, and until it comes back")
+    validators: float = knob(1.0, "share of hosts with ETag and Last-Modified", share=True)
+    lying_validators: float = knob(
+        0.0, "share of hosts where these never change, or all the time", share=True
+    )
+    lastmod: float = knob(0.0, "share of hosts whose sitemap dates its pages", share=True)
+    lying_lastmod: float = knob(
+        0.0, "share of hosts where these dates are all old, or all new", share=True
+    )
+    feeds: bool = knob(False, "each host has a feed.xml of its latest changes")
+    max_age: float = knob(0.0, "max-age of pages in Cache-Control, in seconds, if not 0")
+    speed: float = knob(1.0, "seconds of the web's time in a second")
+    began: float = knob(0.0, "when the web began, as a Unix time; 0 is 2026-01-01")
 
     latency: float = knob(0.0, "mean seconds before an answer; each host has its own")
     slow: float = knob(0.0, "share of pages whose body trickles", share=True)
@@ -110,8 +129,10 @@ class Parameters:
                 raise ValueError(f"{name} must be at most {_MOST:,}, or a page would not end")
         if not 1 <= self.addresses <= 10_000:
             raise ValueError(f"addresses must be between 1 and 10,000, not {self.addresses}")
-        if not self.period or not self.slot:
-            raise ValueError("period and slot must be longer than 0 seconds")
+        if not self.period or not self.slot or not self.life:
+            raise ValueError("period, slot and life must be longer than 0 seconds")
+        if not self.speed or self.spread > 10:
+            raise ValueError("speed must be more than 0, and spread at most 10")
         unknown = set(self.languages) - set(LANGUAGES)
         if unknown or not self.languages:
             got = ", ".join(sorted(unknown)) or "none"
@@ -122,7 +143,7 @@ class Parameters:
             raise ValueError(f"agent must be one word of letters, _ and -, not {self.agent!r}")
 
     def _check_sums(self) -> None:
-        for names in (FORMATS, FATES, ("robots_missing", "robots_broken")):
+        for names in (FORMATS, FATES, ("robots_missing", "robots_broken"), ("vanishing", "moving")):
             total = sum(getattr(self, name) for name in names)
             if total > 1 + 1e-9:
                 raise ValueError(f"{', '.join(names)} must not exceed 1 together, as {total} does")

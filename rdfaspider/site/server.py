@@ -198,14 +198,18 @@ async def serve(
     """Serve a web while the block runs; its value is the server's URL, without a slash.
 
     Port 0 takes a free one. With several `addresses` the server listens on all of them. `start` is
-    the web's time when the server begins. OSError if an address is taken.
+    the web's time when the server begins, unless the web says when itself began. OSError if an address is
+    taken.
     """
     loop = asyncio.get_running_loop()
-    began = loop.time() - start
+    speed = web.parameters.speed
+    if web.parameters.began:
+        start = (time.time() - web.parameters.began) * speed
+    began = loop.time() - start / speed
     connections: set[ClientConnection] = set()
 
     def connect() -> ClientConnection:
-        return ClientConnection(web, lambda: loop.time() - began, log, connections)
+        return ClientConnection(web, lambda: (loop.time() - began) * speed, log, connections)
 
     servers = [await loop.create_server(connect, host, port, backlog=1024)]
     port = servers[0].sockets[0].getsockname()[1]

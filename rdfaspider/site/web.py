@@ -9,6 +9,7 @@ from itertools import accumulate
 from random import Random
 
 from rdfaspider.site.draws import draw, stream, whole
+from rdfaspider.site.history import History
 from rdfaspider.site.pages import GeneratedPage, Location
 from rdfaspider.site.pages.facts import HOME, KINDS, things
 from rdfaspider.site.pages.words import sentence, title
@@ -20,6 +21,8 @@ _URL = re.compile(
     r"http://([a-z0-9.\-]{1,255}|\[[0-9a-f:.]{1,45}\])(:[0-9]{1,5})?(/[^?#]*)(\?[^#]*)?"
 )
 _SESSION = re.compile(r"\?sid=([0-9a-f]{8})")
+# What is added to the path of a page that has moved.
+_MOVED = "?moved"
 
 
 class Web:
@@ -34,6 +37,7 @@ class Web:
         self.parameters = parameters
         self.traps = SiteTraps(parameters)
         self.tree = Tree(parameters.levels, parameters.pages)
+        self.history = History(parameters, self.tree)
         self._name = re.compile(rf"w(0|[1-9][0-9]{{0,17}})\.{re.escape(parameters.domain)}")
         self._fates = _limits(parameters, FATES)
         self._formats = _limits(parameters, FORMATS)
@@ -77,11 +81,21 @@ class Web:
         chance = draw(self.parameters.seed, "fate", host, index)
         return next((fate for fate, limit in self._fates if chance < limit), "")
 
-    def redirect(self, place: Location) -> str | None:
+    def absence(self, place: Location, index: int, at: float) -> str:
+        """Return why a page is not at one of its places at a time: "vanished" or "moved", or "" if it is."""
+        absence = self.history.absence(place.host, index, at)
+        if place.query == _MOVED:
+            return "" if absence == "moved" else "vanished"
+        return absence
+
+    def redirect(self, place: Location, at: float = 0.0) -> str | None:
         """Return where a place redirects to, a path or a URL of another host; None if it does not.
 
-        A redirected page leads to a sound one; a looping page leads to itself through `?again`.
+        A redirected page leads to a sound one; a looping page leads to itself through `?again`; one that has
+        moved leads to its new place.
         """
+        if self.parameters.moving and (moved := self._moved(place, at)):
+            return moved
         if not self._fates:
             return None
         again = place.query == "?again"
@@ -93,6 +107,25 @@ class Web:
         if fate == "looping":
             return place.path if again else f"{place.path}?again"
         return self._target(place, index) if fate == "redirected" and not again else None
+
+    def _moved(self, place: Location, at: float) -> str | None:
+        try:
+            index, _ = self.find(place)
+        except ValueError:
+            return None
+        if self.fate(place.host, index) or self.absence(place, index, at) != "moved":
+            return None
+        return self.path(index) + _MOVED
+
+    def place_of(self, host: int, index: int, at: float) -> str:
+        """Return path and query of a page that can be seen at a time, "" for any other."""
+        fate = self.fate(host, index)
+        if fate not in SEEN:
+            return ""
+        absence = "" if fate else self.history.absence(host, index, at)
+        if absence:
+            return self.path(index) + _MOVED if absence == "moved" else ""
+        return self.path(index)
 
     def _target(self, place: Location, index: int) -> str:
         numbers = stream(self.parameters.seed, "target", place.host, index)
@@ -126,35 +159,25 @@ class Web:
         except ValueError:
             return self.traps.page(place)
         fate = self.fate(place.host, index)
-        if fate not in SEEN:
+        if fate not in SEEN or (not fate and self.absence(place, index, at)):
             return None
         shown = self.original(place.host, index) if fate else index
-        page = self.show(place, shown, session, self.revision(place.host, shown, at))
+        page = self.show(place, shown, session, self.history.revision(place.host, shown, at))
         return with_word(page, index) if fate == "similar" else page
 
     def find(self, place: Location) -> tuple[int, str]:
         """Return number and session id of the page at a place, ValueError if there is none."""
         session = ""
+        if place.query == _MOVED and self.parameters.moving:
+            index = self.tree.index(place.path)
+            if not self.fate(place.host, index):
+                return index, session
         if place.query:
             match = _SESSION.fullmatch(place.query)
             if not match or not self.traps.has("sessions", place.host):
                 raise ValueError(f"no page has the query {place.query[:100]!r}")
             session = match[1]
         return self.tree.index(place.path), session
-
-    def revision(self, host: int, index: int, at: float) -> int:
-        """Return how often a page has changed by a time."""
-        seed, share = self.parameters.seed, self.parameters.changing
-        if not share or draw(seed, "changing", host, index) >= share:
-            return 0
-        return int(at / self.parameters.period + self._phase(host, index))
-
-    def changed(self, host: int, index: int, revision: int) -> float:
-        """Return the time of a page's last change."""
-        return max(0.0, (revision - self._phase(host, index)) * self.parameters.period)
-
-    def _phase(self, host: int, index: int) -> float:
-        return draw(self.parameters.seed, "phase", host, index)
 
     def show(self, place: Location, index: int, session: str, revision: int) -> GeneratedPage:
         """Return a page of the tree as it is shown at a place, whatever its fate."""
@@ -172,7 +195,8 @@ class Web:
         )
         name = said[0].facts[0].value if said and said[0].facts else title(language, numbers)
         text = [sentence(language, numbers) for _ in range(parameters.sentences)]
-        return GeneratedPage(origin, path, language, name, format_, links, said, text)
+        feed = "/feed.xml" if parameters.feeds else ""
+        return GeneratedPage(origin, path, language, name, format_, links, said, text, feed)
 
     def _language(self, host: int, section: int) -> str:
         """Choose the language of a section; roots are in the first one."""

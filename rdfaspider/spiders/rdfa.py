@@ -19,8 +19,10 @@ from rdfaspider.middlewares.contenttype import header_text, unwanted
 from rdfaspider.middlewares.politeness import date_of
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robots import Denied
+from rdfaspider.middlewares.validators import fresh_seconds, validators_of
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.resolver.guard import named_servers
+from rdfaspider.robots.feeds import is_feed, read_feed
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.settings.identity import introduce
 from rdfaspider.settings.places import frontier_url, seeds_url
@@ -33,7 +35,7 @@ from rdfaspider.urls import Filters, host, redirect_target, unfit_authority
 from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -76,7 +78,9 @@ class RdfaSpider(Spider):
         self.filters = Filters()
         self.max_links = 0
         self.keeps_graph = False
+        self.reads_feeds = False
         self.domain_hosts: DomainHosts | None = None
+        self._excludes: Callable[[str], bool] = lambda url: False
         # The pages of a site share most of their links.
         self._judged = lru_cache(16_384)(self._judge)
         self._admitted = lru_cache(4_096)(self._admit)
@@ -98,6 +102,7 @@ class RdfaSpider(Spider):
         spider.filters = read_filters(crawler.settings)
         spider.max_links = crawler.settings.getint("EXTRACT_MAX_LINKS")
         spider.keeps_graph = crawler.settings.getbool("LINKGRAPH")
+        spider.reads_feeds = crawler.settings.getbool("FRONTIER_REVISIT")
         if most := crawler.settings.getint("FRONTIER_DOMAIN_HOSTS"):
             spider.domain_hosts = DomainHosts(most)
         introduce(crawler.settings, spider.seeds.urls)
@@ -175,9 +180,15 @@ class RdfaSpider(Spider):
         assert response.request is not None
         page = self._page(response.request)
         page.status = status = response.status
-        if status < 400 and "sitemap" in response.request.meta:
+        page.etag, page.last_modified = validators_of(response.headers)
+        page.fresh = fresh_seconds(response.headers)
+        if status == 304 and page.visit is not None:
+            page.reason = "unchanged"
+        elif status < 400 and "sitemap" in response.request.meta:
             # Its pages are links; a redirect leads to another sitemap.
-            page.reason, page.links = "sitemap", meta_of(response.request)["sitemap"]
+            meta = meta_of(response.request)
+            page.reason, page.links = "sitemap", meta["sitemap"]
+            page.dates = meta.get("sitemap_dates", [])
         elif 300 <= status < 400 and "Location" in response.headers:
             self._redirect(page, header_text(response.headers, "Location"))
         elif not 200 <= status < 300:
@@ -185,6 +196,12 @@ class RdfaSpider(Spider):
             page.outcome, page.reason = "failed", str(status) if 100 <= status < 600 else "status"
             page.transient = status in _TRANSIENT
             self._warn(page, f"the server answers {status}")
+        elif self.reads_feeds and is_feed(
+            header_text(response.headers, "Content-Type"), response.body
+        ):
+            found = read_feed(response.body, page.url)
+            page.reason, page.links = "feed", [url for url, _ in found]
+            page.dates = [(url, date) for url, date in found if date is not None]
         elif unwanted(response.headers):
             page.reason = "type"
         else:
@@ -263,7 +280,7 @@ class RdfaSpider(Spider):
         These are not fetched, so their hosts do not count among those of a domain.
         """
         beside: Beside = {}
-        if page.reason == "sitemap":
+        if page.reason in ("sitemap", "feed"):
             beside["unlinked"] = len(page.links)
             return beside
         nofollow = []
@@ -300,10 +317,22 @@ class RdfaSpider(Spider):
     def _admit(self, link: str) -> tuple[str, str]:
         """Return the same, whatever hosts the crawl visits already."""
         url, reason = self.filters.admit(link)
+        if not reason and self._excludes(url):
+            return url, "excluded"
         return url, reason or unfit_authority(url) or ("" if url in self.scope else "scope")
 
+    @property
+    def excludes(self) -> Callable[[str], bool]:
+        """Tell of a URL whether the user has excluded it while the crawl runs."""
+        return self._excludes
+
+    @excludes.setter
+    def excludes(self, excludes: Callable[[str], bool]) -> None:
+        self._excludes = excludes
+        self._judge_anew()
+
     def _judge_anew(self) -> None:
-        """Forget judgements, because the scope has grown."""
+        """Forget judgements, because the scope or the exclusions have grown."""
         self._judged.cache_clear()
         self._admitted.cache_clear()
 
@@ -315,6 +344,7 @@ class RdfaSpider(Spider):
             meta.get("depth", 0),
             meta.get("number", -1),
             hops=meta.get("hops", 0),
+            visit=meta.get("visit"),
             fetched=time(),
             latency=meta.get("download_latency", 0.0),
             exchange=meta.pop("exchange", None),

@@ -12,6 +12,7 @@ take them:
 Both take a `Change` (`changes.py`): the triples that replace a graph, or are added to it. `log.py` is the
 log on disk beneath the journal and the N-Quads files, `provenance.py` records fetches, `selection.py` picks
 pages and triples, `queries.py` reads SPARQL text, `dump.py` writes RDF files, `removal.py` removes pages.
+`stream/` records what changes.
 """
 
 from __future__ import annotations
@@ -178,6 +179,11 @@ class Sink(Closable, Protocol):
     @property
     def backlog_quads(self) -> int:
         """The number of quads that the store does not have yet."""
+
+    def copy_store(self, path: Path) -> bool:
+        """Pass on what waits, and copy the store to a new directory, while writing goes on; return False if
+        the store is not in this process."""
+        return False
 
     def close(self) -> None:
         """Pass on what is left, as far as possible, and close the store."""

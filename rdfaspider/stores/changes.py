@@ -33,6 +33,9 @@ class Change(NamedTuple):
     triples: bytes
     quads: int
     replaces: bool = True
+    # For the stream of changes: when the page was visited, and why its graph is cleared.
+    time: float = 0.0
+    cause: str = ""
 
     @classmethod
     def replacing(cls, graph: str, quads: Iterable[Quad]) -> Self:
@@ -65,6 +68,12 @@ class Change(NamedTuple):
                 raise ValueError(f"A quad of no named graph: {quad}.")
             graphs[quad.graph_name.value].append(quad)
         return [cls.replacing(*item)._replace(replaces=False) for item in graphs.items()]
+
+    def has_content_of(self, other: Self) -> bool:
+        """Tell whether another change leaves the same graph, except for labels of blank nodes."""
+        if self.replaces != other.replaces:
+            return False
+        return self.triples == other.triples or self.digest() == other.digest()
 
     def nquads(self) -> bytes:
         # A line feed inside a literal is escaped, so this is only found at the end of a line.
@@ -130,6 +139,14 @@ def _digest_of(lines: list[bytes]) -> bytes:
 def _coloured(triples: Sequence[tuple[object, str, object]]) -> list[bytes]:
     """Return a line per triple, with colours in place of blank nodes."""
     words = [(str(s).encode(), p.encode(), str(o).encode()) for s, p, o in triples]
+    get = _colours(words).get
+    lines = Counter(b" ".join((get(s, s), p, get(o, o))) for s, p, o in words)
+    # Alike nodes give equal lines, and their number must count, so equal lines are numbered.
+    return [line + b" %d" % number for line in lines for number in range(1, lines[line] + 1)]
+
+
+def _colours(words: Sequence[tuple[bytes, bytes, bytes]]) -> dict[bytes, bytes]:
+    """Return the colour of each blank node: what is said of it and around it."""
     colours = {word: b"_" for triple in words for word in triple[::2] if word.startswith(b"_:")}
     distinct = 0
     for _ in range(_ROUNDS):
@@ -141,10 +158,42 @@ def _coloured(triples: Sequence[tuple[object, str, object]]) -> list[bytes]:
         if len(set(colours.values())) == distinct:
             break
         distinct = len(set(colours.values()))
-    get = colours.get
-    lines = Counter(b" ".join((get(s, s), p, get(o, o))) for s, p, o in words)
-    # Alike nodes give equal lines, and their number must count, so equal lines are numbered.
-    return [line + b" %d" % number for line in lines for number in range(1, lines[line] + 1)]
+    return colours
+
+
+def statements(change: Change) -> list[bytes]:
+    """Return the triples of a change, each once, as N-Triples without a full stop, sorted.
+
+    Blank nodes are labelled by what is said of them. So a statement about one is the same text in two
+    versions of a page if nothing that is said around the node has changed.
+    """
+    if b"_:" not in change.triples:
+        return sorted({line.removesuffix(b" .") for line in change.triples.splitlines()})
+    plain, linked = set(), []
+    for quad in parse(change.triples, RdfFormat.N_TRIPLES, lenient=True):
+        words = (
+            str(quad.subject).encode(),
+            str(quad.predicate).encode(),
+            str(quad.object).encode(),
+        )
+        if words[0].startswith(b"_:") or words[2].startswith(b"_:"):
+            linked.append(words)
+        else:
+            plain.add(b" ".join(words))
+    labels = _labels(_colours(linked))
+    get = labels.get
+    return sorted(plain | {b" ".join((get(s, s), p, get(o, o))) for s, p, o in linked})
+
+
+def _labels(colours: dict[bytes, bytes]) -> dict[bytes, bytes]:
+    """Return a label for each blank node: its colour, and a number where several are alike."""
+    seen: Counter[bytes] = Counter()
+    labels = {}
+    for node, colour in colours.items():
+        seen[colour] += 1
+        number = b"x%d" % seen[colour] if seen[colour] > 1 else b""
+        labels[node] = b"_:b" + colour.hex().encode() + number
+    return labels
 
 
 def _hash(colour: bytes, said: list[bytes]) -> bytes:

@@ -19,16 +19,26 @@ from pathlib import Path
 class Log:
     """The files `PREFIXnumberSUFFIX` in a directory, for one writing process at a time.
 
-    `size` is the number of bytes in the file that is being written to, 0 if there is none.
+    `size` is the number of bytes in the file that is being written to, 0 if there is none. Files that are
+    never written to again may get another suffix, `packed`.
     """
 
     def __init__(
-        self, directory: Path, prefix: str, digits: int, suffix: str, *, is_synced: bool
+        self,
+        directory: Path,
+        prefix: str,
+        digits: int,
+        suffix: str,
+        *,
+        is_synced: bool,
+        packed: str = "",
     ) -> None:
         self.directory = directory
         self.size = 0
         self._name = f"{prefix}{{:0{digits}}}{suffix}"
-        self._pattern = re.compile(re.escape(prefix) + r"(\d+)" + re.escape(suffix))
+        endings = "|".join(map(re.escape, filter(None, (suffix, packed))))
+        self._pattern = re.compile(f"{re.escape(prefix)}(\\d+)(?:{endings})")
+        self._packed = packed
         self._is_synced = is_synced
         self._file: int | None = None
 
@@ -43,7 +53,9 @@ class Log:
         return sorted(found, key=self._number)
 
     def _number(self, path: Path) -> int:
-        return int(self._pattern.sub(r"\1", path.name))
+        found = self._pattern.fullmatch(path.name)
+        assert found
+        return int(found[1])
 
     def append(self, record: bytes) -> None:
         """Write a record to the end of the last file, or leave the file as it was."""
@@ -83,8 +95,10 @@ class Log:
         self.size += len(record)
 
     def resume(self) -> None:
-        """Go on with the last file, if there is one."""
+        """Go on with the last file, if there is one that is not packed."""
         for path in self.files()[-1:]:
+            if self._packed and path.name.endswith(self._packed):
+                return
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND)
             self.size = os.fstat(self._file).st_size
 

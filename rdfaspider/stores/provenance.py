@@ -17,6 +17,12 @@ If its answer was archived, the page's graph leads to the record (docs/archive.m
 
 Then the activity is named by the record and by what came of it. So whoever reads the record again and finds
 the same tells the same, and another version that finds more tells of an activity of its own.
+
+A graph that was cleared says when, and where its page is now if it has moved. One whose page robots.txt
+forbids to visit again says when it was found so:
+
+    <page graph> prov:invalidatedAtTime "…" ; dcterms:isReplacedBy <another page graph> .
+    <page graph> <urn:rdfaspider:stale> "…" .
 """
 
 from __future__ import annotations
@@ -77,6 +83,21 @@ def provenance(page: Page, graph: str, crawl: str, now: float) -> list[Quad]:
     return quads + _about_record(source, graph, context) if source else quads
 
 
+def ended(graph: str, crawl: str, now: float, replaced_by: str = "") -> list[Quad]:
+    """Return that a graph was cleared, and by which other one it is replaced, if it is."""
+    subject, context = NamedNode(graph), NamedNode(crawl)
+    quads = [Quad(subject, NamedNode(PROV + "invalidatedAtTime"), _time(now), context)]
+    if replaced_by:
+        name = NamedNode(DCTERMS + "isReplacedBy")
+        quads.append(Quad(subject, name, NamedNode(replaced_by), context))
+    return quads
+
+
+def stale(graph: str, crawl: str, now: float) -> list[Quad]:
+    """Return that a graph may be stale, because its page may not be visited again."""
+    return [Quad(NamedNode(graph), NamedNode("urn:rdfaspider:stale"), _time(now), NamedNode(crawl))]
+
+
 def _about_record(source: Source, graph: str, context: NamedNode) -> list[Quad]:
     record = NamedNode(source.identity)
     facts: list[tuple[NamedNode, NamedNode | Literal]] = [
@@ -111,7 +132,7 @@ def removal_of_fetches(graphs: Iterable[str]) -> str:
         f"DELETE {{ GRAPH ?crawl {{ {what} }} }} WHERE {{ {pages} GRAPH ?crawl {{ {where} }} {is_crawl} }}"
         for what, where in (
             ("?record ?p ?o", f"?page <{_DERIVED}> ?record . ?record ?p ?o"),
-            (f"?page <{_DERIVED}> ?record", f"?page <{_DERIVED}> ?record"),
+            ("?page ?p ?o", "?page ?p ?o"),
             ("?fetch ?p ?o", f"?fetch <{PROV}generated> ?page . ?fetch ?p ?o"),
         )
     )
@@ -125,5 +146,8 @@ def without_fetches(lines: Iterable[bytes], is_removed: Callable[[str], bool]) -
     }
     for found in map(_FROM_RECORD.match, kept):
         if found and is_removed(found[1].decode()):
-            gone |= {found[2], b"<%b>" % found[1]}
+            gone.add(found[2])
+    for subject in {line.partition(b" ")[0] for line in kept}:
+        if subject.startswith(b"<") and is_removed(subject[1:-1].decode()):
+            gone.add(subject)
     return [line for line in kept if line.partition(b" ")[0] not in gone] if gone else kept

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 def read_query(argument: str) -> str:
@@ -80,6 +80,21 @@ def within(sparql: str, graph: str) -> str:
         return sparql
     start, end = groups[number]
     return f"{sparql[:start]}{{ GRAPH <{graph}> {sparql[start:end]} }}{sparql[end:]}"
+
+
+def over(sparql: str, default: Sequence[str], named: Sequence[str]) -> str:
+    """Return the query over graphs that the request names, beside those that it names itself."""
+    clauses = [f"FROM <{graph}>" for graph in default] + [
+        f"FROM NAMED <{graph}>" for graph in named
+    ]
+    groups = list(_groups(sparql))
+    number = 1 if "CONSTRUCT" in keywords(sparql) and len(groups) > 1 else 0
+    if not clauses or not groups:
+        return sparql
+    start = groups[number][0]
+    before = [place for word, place in _words(sparql) if place < start and word.upper() == "WHERE"]
+    start = before[-1] if before else start
+    return f"{sparql[:start]}{' '.join(clauses)} {sparql[start:]}"
 
 
 def _groups(sparql: str) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,5 @@
-"""Removal of pages from everywhere a crawl keeps their triples: the store, the outbox, what was refused.
+"""Removal of pages from everywhere a crawl keeps their triples: the store, the outbox, what was refused, and
+the stream of changes.
 
 Pages are counted before they are removed. Other writers are locked out from then on, so that what was counted
 is what goes. The outbox forgets first: if the process dies after that, the graphs are still in the store and
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from rdfaspider.stores import Closable
+from rdfaspider.stores import Closable, stream
 from rdfaspider.stores.embedded.journal import forget_refused, refused_in
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Found(NamedTuple):
 
 @dataclass(eq=False)
 class Removal(Closable):
-    """The selected pages in a store, and in its outbox or, if it is embedded, its directory.
+    """The selected pages in a store, in its outbox or, if it is embedded, its directory, and in the stream of
+    changes.
 
     Only graphs for which `is_own` holds are removed from the store. The names of the graphs are in a
     temporary file, because there may be millions.
@@ -43,6 +45,7 @@ class Removal(Closable):
     store: PageStore
     outbox: OutboxDatabase | None = None
     embedded: Path | None = None
+    changes: Path | None = None
     is_own: Callable[[str], bool] = lambda graph: True
 
     def __post_init__(self) -> None:
@@ -82,6 +85,8 @@ class Removal(Closable):
             self.outbox.forget(self._names())
         if self.embedded:
             forget_refused(self.embedded, self.selection.has_page)
+        if self.changes:
+            stream.forget(self.changes, self.selection.has_page)
         self.store.remove(self._shown(show))
 
     def _names(self) -> Iterator[str]:

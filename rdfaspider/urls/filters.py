@@ -41,8 +41,8 @@ class Filters:
         :param transforms: regular expressions with what replaces each match, as in `re.sub`
         :param drop_parameters: names of query parameters, in any case, perhaps like ``utm_*``
         """
-        self._accept = _Rules(accept)
-        self._reject = _Rules(reject)
+        self._accept = Rules(accept)
+        self._reject = Rules(reject)
         self._transforms = [_transform(*transform) for transform in transforms]
         names = [name.lower() for name in drop_parameters]
         self._dropped = frozenset(name for name in names if not name.endswith("*"))
@@ -91,7 +91,7 @@ class Filters:
         return name in self._dropped or name.startswith(self._dropped_prefixes)
 
 
-class _Rules:
+class Rules:
     """Rules by kind, each kind in the form that is cheapest to look up."""
 
     def __init__(self, rules: Iterable[str]) -> None:

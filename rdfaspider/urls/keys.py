@@ -89,7 +89,8 @@ def _turn(name: str) -> str:
 
 
 def _turn_back(name: str) -> str:
-    return ".".join(reversed(name.split(","))).replace("%2C", ",").replace("%29", ")")
+    turned = ".".join(name.split(",")[::-1])
+    return turned.replace("%2C", ",").replace("%29", ")") if "%" in turned else turned
 
 
 def parent_of(prefix: bytes) -> bytes:

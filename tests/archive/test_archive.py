@@ -349,3 +349,26 @@ def no_files_beyond(size: int) -> Iterator[None]:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_what_was_not_modified_is_a_revisit_of_what_was_there(tmp_path: Path) -> None:
+    archive = Archive(tmp_path, file_bytes=1 << 20)
+    body = b"<p>The body of the page.</p>" * 20
+    first = exchange("http://site.test/a", body)
+    archive.put([Entry(first)])
+    headers = ((b"ETag", b'"v1"'),)
+    archive.put(
+        [Entry(first._replace(status=304, reason=b"Not Modified", headers=headers, body=b""))]
+    )
+    archive.close()
+    then, now = captures_in(tmp_path)
+    assert (now.status, now.mime) == ("304", "warc/revisit")
+    record = read(tmp_path, now)
+    assert record.kind == "revisit"
+    assert record.text(b"warc-profile").endswith("/revisit/server-not-modified")
+    assert record.text(b"warc-refers-to-target-uri") == "http://site.test/a"
+    assert b"warc-payload-digest" not in record.headers
+    head, found = answer(tmp_path, now)
+    assert head.startswith(b"HTTP/1.1 304")
+    assert found == body
+    assert then.status == "200"

@@ -10,6 +10,7 @@ twice, and the better time counts, since whatever else the machine does can only
 
 from __future__ import annotations
 
+import gzip
 import os
 import resource
 import shutil
@@ -31,6 +32,8 @@ WEBS = {
 }
 PAGES = {4: 341, 6: 5_461}
 MORE = PAGES[6] - PAGES[4]
+
+RECORDS = 200_000
 
 
 class Cost(NamedTuple):
@@ -101,3 +104,58 @@ def test_reading_again(crawled: tuple[str, dict[int, Path], float], tmp_path: Pa
         f" {again * 1e6:,.0f} µs CPU a page, the crawl {crawl * 1e6:,.0f}: {crawl / again:.1f} times"
     )
     assert crawl / again >= 3
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("store, growth", [("nquads:again", 1.1), ("again", 1.5)])
+def test_memory_of_many_records(tmp_path: Path, store: str, growth: float) -> None:
+    """The replay itself does not grow; an embedded store keeps filters of its files in memory."""
+    with (tmp_path / "many.warc.gz").open("wb") as file:
+        for number in range(RECORDS):
+            file.write(gzip.compress(record(number), 1))
+    command = [sys.executable, "-m", "rdfaspider", "replay", "--to", store, "many.warc.gz"]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    with (
+        (tmp_path / "said").open("w") as said,
+        subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=said) as replay,
+    ):
+        sizes = []
+        while replay.poll() is None:
+            sizes.append(resident(replay.pid))
+            time.sleep(0.25)
+    assert (tmp_path / "said").read_text().startswith(f"{RECORDS:,} pages read again")
+    early, late = (
+        max(sizes[at : at + len(sizes) // 8]) for at in (len(sizes) // 4, -len(sizes) // 8)
+    )
+    print(
+        f"\n{store}: {RECORDS:,} records: {early:.0f} MB after a quarter, {late:.0f} MB at the end"
+    )
+    assert late < growth * early
+
+
+def record(number: int) -> bytes:
+    """Return a page as a record of WARC; no two have the same words or triples."""
+    said = "".join(
+        f'<p property="name">Item {number}-{part}</p><a href="/p{number + part}">next {part}</a>'
+        for part in range(10)
+    )
+    page = f"<html vocab='https://schema.org/'><body typeof='Thing'>{said}</body></html>"
+    answer = (
+        f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(page)}\r\n\r\n{page}"
+    )
+    return (
+        "WARC/1.1\r\nWARC-Type: response\r\n"
+        f"WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-{number:012x}>\r\n"
+        f"WARC-Target-URI: http://www{number % 997}.example/p{number}\r\n"
+        "WARC-Date: 2026-11-01T00:00:00Z\r\nContent-Type: application/http; msgtype=response\r\n"
+        f"Content-Length: {len(answer)}\r\n\r\n{answer}\r\n\r\n"
+    ).encode()
+
+
+def resident(process: int) -> float:
+    """Return the megabytes of memory that a process has now."""
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    except FileNotFoundError:
+        return 0.0
+    return pages * resource.getpagesize() / 1e6

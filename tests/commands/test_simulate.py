@@ -21,6 +21,16 @@ def test_orders_are_compared_and_drawn(tmp_path: Path) -> None:
     assert picture.read_text(encoding="utf-8").count("<polyline") == 12
 
 
+def test_the_pages_of_high_pagerank_are_counted(tmp_path: Path) -> None:
+    picture = tmp_path / "ranks.svg"
+    options = ("--pagerank", "--order", "breadth,omniscient", "--fetches", "200", "--hosts", "20")
+    result = simulate(*options, "--plot", str(picture))
+    assert result.returncode == 0, result.stderr
+    assert "of PageRank" in result.stdout
+    assert result.stdout.splitlines()[-2].endswith(" pages can be reached.")
+    assert picture.read_text(encoding="utf-8").count("<polyline") == 6
+
+
 def test_a_recorded_web(tmp_path: Path) -> None:
     web = tmp_path / "web.jsonl"
     web.write_text('{"url": "https://a.test/", "gain": 2, "links": ["https://a.test/b"]}\n')

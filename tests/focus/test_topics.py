@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdfaspider.focus.topics import Classifier, hint_of, parse_topics, read_topics, relevance
-from rdfaspider.focus.topics.ranker import links_of, merge, requested, requests_of, topic_of
+from rdfaspider.focus.topics.ranker import (
+    links_of,
+    merge,
+    requested,
+    requests_of,
+    standing,
+    topic_of,
+)
 from rdfaspider.frontier.engine.local import LocalFrontier
 
 TEXT = """\
@@ -138,6 +145,7 @@ def test_relevance_grows_with_links_and_falls_with_requests() -> None:
     assert relevance(64) < relevance(64, links=8) <= 255
     assert relevance(64, requests=1) < relevance(64)
     assert relevance(250, links=10**9) == 255
+    assert standing(255, links=500) > standing(255, links=2) > standing(255)
     assert relevance(1, requests=10**9) == 0
 
 
@@ -172,6 +180,11 @@ def test_no_hint_is_too_large_for_its_place(old: int, new: int) -> None:
 
 def test_frontiers_of_earlier_versions_are_sorted_as_they_were(tmp_path: Path) -> None:
     """Their ranks are on disk: topic and score, of hints that had nothing else."""
+    with LocalFrontier(str(tmp_path / "frontier"), order="topics") as frontier:
+        batch = frontier._database.batch()
+        batch.delete(b"topics sorted", frontier._database.meta.handle)
+        frontier._urls.counters.save(batch)
+        frontier._database.write(batch)
     with LocalFrontier(str(tmp_path / "frontier"), order="topics") as frontier:
         rank = frontier._order.rank
         for topic in (0, 1, 255):

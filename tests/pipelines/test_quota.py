@@ -7,6 +7,7 @@ import pytest
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.test import get_crawler
 
+from rdfaspider.frontier import Visit
 from rdfaspider.items import Page
 from rdfaspider.pipelines import quota as module
 from rdfaspider.pipelines.quota import Limits, Quota, QuotaPipeline
@@ -50,6 +51,21 @@ def test_hosts_of_a_domain_have_a_limit_together() -> None:
     assert stored(quotas, page("http://h0.example.org/", 5)) == [5]
     assert stored(quotas, *(page(f"http://h{n}.blogspot.com/", 5) for n in range(4))) == [5] * 4
     assert quotas.stats.get_value("store/dropped/domain_quads") == 10
+
+
+def test_a_page_that_is_visited_again_counts_by_what_it_has_grown() -> None:
+    quotas = pipeline(Limits(100, 0))
+    assert stored(quotas, page("http://a.example.com/1", 50)) == [50]
+
+    def again(quads: int, weight: float) -> Page:
+        revisited = page("http://a.example.com/1", quads)
+        revisited.visit = Visit(1.0, weight=weight)
+        return revisited
+
+    assert stored(quotas, *(again(50, 48.0) for _ in range(20))) == [50] * 20
+    assert stored(quotas, again(150, 50.0), again(150, 148.0)) == [150, 150]
+    # The limit is reached: pages may stay as they are, but grow no more.
+    assert stored(quotas, again(150, 150.0), again(200, 150.0), again(5, 0.0)) == [150, 0, 0]
 
 
 def test_what_is_no_page_passes() -> None:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import networkx
 import pytest
+import rdflib
 
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
@@ -204,6 +205,25 @@ def test_the_numbers_are_in_the_store_too(crawled: Path, scrapy: Scrapy) -> None
     answer = scrapy("sparql", "--format", "csv", query).stdout.splitlines()[1:]
     hosts = {row["host"]: row["pages"] for row in table(crawled, "hosts")}
     assert dict(line.split(",") for line in answer) == hosts
+
+
+def test_a_crawl_is_described_as_a_dataset(crawled: Path, scrapy: Scrapy) -> None:
+    made = scrapy("export", "--void", "-o", "crawl.ttl")
+    assert made.returncode == 0, made.stderr
+    dataset = rdflib.Graph().parse(crawled / "crawl.ttl")
+    node = rdflib.URIRef("urn:rdfaspider:report")
+    void, dcat = (
+        rdflib.Namespace(name) for name in (str(rdflib.VOID), "http://www.w3.org/ns/dcat#")
+    )
+    assert {void.Dataset, dcat.Dataset} == set(dataset.objects(node, rdflib.RDF.type))
+    answer = scrapy("sparql", "--format", "csv", "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }").stdout
+    assert 0 < int(str(dataset.value(node, void.triples))) <= int(answer.split()[1])
+    hosts = {
+        str(title)
+        for host in dataset.objects(node, void.subset)
+        for title in dataset.objects(host, rdflib.DCTERMS.title)
+    }
+    assert hosts == {row["host"] for row in table(crawled, "hosts")}
 
 
 def test_crawls_stand_beside_each_other(crawled: Path, scrapy: Scrapy) -> None:

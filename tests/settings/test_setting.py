@@ -131,6 +131,7 @@ def test_the_choices_are_those_of_the_code() -> None:
 
 def test_secrets_are_never_shown() -> None:
     assert {
+        "CONSOLE_TOKEN",
         "STORE_PASSWORD",
         "STORE_TOKEN",
         "STORE_HEADERS",

@@ -151,16 +151,16 @@ def test_fates_have_their_shares_and_roots_none() -> None:
 
 def test_changing_pages_change_once_a_period() -> None:
     web = Web(Parameters(levels=2, pages=10, changing=0.5, period=60.0))
-    changing = [index for index in range(web.tree.count) if web.revision(0, index, 60.0)]
+    changing = [index for index in range(web.tree.count) if web.history.revision(0, index, 60.0)]
     assert len(changing) == pytest.approx(web.tree.count / 2, abs=20)
     for index in changing:
-        revisions = [web.revision(0, index, at) for at in range(0, 600, 10)]
+        revisions = [web.history.revision(0, index, at) for at in range(0, 600, 10)]
         assert revisions[0] == 0
         assert {b - a for a, b in pairwise(revisions)} == {0, 1}
         assert revisions[-1] in (9, 10)
-        changed = web.changed(0, index, 5)
-        assert web.revision(0, index, changed - 0.01) == 4
-        assert web.revision(0, index, changed + 0.01) == 5
+        changed = web.history.changed(0, index, 5)
+        assert web.history.revision(0, index, changed - 0.01) == 4
+        assert web.history.revision(0, index, changed + 0.01) == 5
     first, second = (web.page(web.url(0, changing[0]), at) for at in (0.0, 60.0))
     assert first
     assert second

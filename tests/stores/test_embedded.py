@@ -14,6 +14,7 @@ from threading import Event
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyoxigraph import Literal, NamedNode, Quad
 
 from rdfaspider.stores import Store, StoreUnavailable, open_store
 from rdfaspider.stores.changes import Change
@@ -289,3 +290,12 @@ def test_it_ends_as_if_each_change_had_been_made_at_once(
                 expected[entry.graph] = before | set(entry.triples.decode().split('"')[1::2])
     with open_store(str(path), read_only=True) as reopened:
         assert names(reopened) == {(name, value) for name in expected for value in expected[name]}
+
+
+def test_a_literal_that_the_store_spells_otherwise_is_no_change(tmp_path: Path) -> None:
+    integer = NamedNode("http://www.w3.org/2001/XMLSchema#integer")
+    page = NamedNode("http://site.test/a")
+    spelt = [Quad(page, NamedNode("http://p.test/n"), Literal("007", datatype=integer))]
+    for expected in (True, False):
+        with Embedded(OxigraphStore(str(tmp_path / "store"))) as sink:
+            assert sink.put([Change.replacing(page.value, spelt)]) == [expected]

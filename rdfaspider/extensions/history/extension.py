@@ -29,6 +29,8 @@ class History:
         self.path = path
         self.interval = interval
         self._received = 0
+        self._before = Sample(0.0, 0, 0.0)
+        self._started = monotonic()
         self._is_failing = False
 
     @classmethod
@@ -71,7 +73,7 @@ class History:
 
     def _write(self) -> None:
         try:
-            self._samples.append(self._sample())
+            self._samples.append(self.sample())
         except OSError as error:
             self._complain(error)
 
@@ -84,7 +86,7 @@ class History:
     def _seconds(self) -> float:
         return self._before.seconds + monotonic() - self._started
 
-    def _sample(self) -> Sample:
+    def sample(self) -> Sample:
         """Return the counters now; those that cover this run only are added to the last sample."""
         before = self._before
         return Sample(

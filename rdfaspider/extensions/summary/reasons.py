@@ -32,6 +32,8 @@ _WORDS = {
     "page": "page/pages",
     "redirect": "redirect/redirects",
     "sitemap": "sitemap/sitemaps",
+    "feed": "feed/feeds",
+    "unchanged": "unchanged",
     "type": "of another type",
     "CannotResolveHostError": "without an address",
     "CertificateError": "with a certificate that is not valid",
@@ -47,6 +49,7 @@ _WORDS = {
     "status": "with an invalid status",
     "address": "at an address that is not public",
     "robots": "by robots.txt",
+    "excluded": "excluded by the user",
     "unreachable": "without a robots.txt that can be fetched",
 }
 _FAILED = {"redirect": "redirected to nowhere"}
@@ -93,6 +96,7 @@ urls/rejected/links | link/links beyond the per-page limit | EXTRACT_MAX_LINKS
 urls/rejected/scope | link/links out of scope | scope
 urls/rejected/domain_hosts | link/links to a host beyond the limit of its domain | FRONTIER_DOMAIN_HOSTS
 urls/rejected/accept | link/links that no rule accepts | URLS_ACCEPT
+urls/rejected/excluded | link/links excluded while the crawl ran |
 urls/rejected/port | link/links to ports of services other than the web |
 urls/rejected/host | link/links to host names that no server can have |
 urls/rejected/transform | link/links that is/are no URL after a transform | URLS_TRANSFORMS
@@ -106,6 +110,7 @@ frontier/rejected/copies | link/links of pages whose body another page had | FRO
 frontier/rejected/ | link/links beyond a limit ({label}) |
 frontier/denied/robots | URL/URLs disallowed by robots.txt | ROBOTS_OBEY
 frontier/denied/unreachable | URL/URLs whose robots.txt could not be fetched | ROBOTS_RETRIES
+frontier/denied/excluded | URL/URLs excluded while the crawl ran |
 frontier/denied/address | URL/URLs at an address that is not public | RESOLVER_ALLOW
 frontier/failed/size | page/pages that is/are too large | DOWNLOAD_MAXSIZE
 frontier/failed/extract-timeout | page/pages that takes/take too long to read | EXTRACT_TIMEOUT

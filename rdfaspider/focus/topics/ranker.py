@@ -78,7 +78,18 @@ def judged(hint: int, gain: float) -> int:
     return hint & ~_JUDGED | int(gain) & _JUDGED if gain else hint
 
 
+def with_links(hint: int, doublings: int) -> int:
+    """Return a hint with another number of links, as a power of two."""
+    doublings = min(max(doublings, 0), _MOST_DOUBLINGS)
+    return hint & ~(_MOST_DOUBLINGS << _LINKS) | doublings << _LINKS
+
+
+def standing(score: int, links: int = 1, requests: int = 0) -> int:
+    """Return the rank of a URL in its pool, from 0 on: its score, plus 16 for each doubling of the links to
+    it, minus 32 for each request for it."""
+    return max(round(score + 16 * log2(max(links, 1)) - 32 * requests), 0)
+
+
 def relevance(score: int, links: int = 1, requests: int = 0) -> int:
-    """Return the rank of a URL in its pool from 0 to 255: its score, plus 16 for each doubling of the links
-    to it, minus 32 for each request for it."""
-    return min(max(round(score + 16 * log2(max(links, 1)) - 32 * requests), 0), 255)
+    """Return the rank up to 255, by which earlier versions have sorted a pool: there the best were equal."""
+    return min(standing(score, links, requests), 255)

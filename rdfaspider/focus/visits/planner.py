@@ -86,6 +86,11 @@ class Past(NamedTuple):
         return self.last + decode_interval(self.interval)
 
     @property
+    def triples(self) -> float:
+        """Return the weight that was kept."""
+        return WEIGHT.numbers[self.weight]
+
+    @property
     def worth(self) -> float:
         """Return the weight, at least 1: a page without triples may get some."""
         return WEIGHT.numbers[self.weight] or 1.0

@@ -3,6 +3,7 @@
 local.py      `LocalFrontier`, the frontier itself; every other frontier serves one of these
 urls.py       moves URLs from state to state
 sieve.py      looks up links; admission.py checks them against the limits
+steering.py   has the link graph decide what comes first; ranker.py computes PageRank beside the crawl
 counters.py   URLs by state
 terms.py      the terms on which the crawl began, which it keeps
 """

@@ -18,6 +18,7 @@ from rdfaspider.frontier import Counts, FrontierUnavailable, Taken
 from rdfaspider.frontier.engine.repricing import forget_upgrade
 from rdfaspider.frontier.engine.revisits import Revisits
 from rdfaspider.frontier.engine.sieve import Sieve
+from rdfaspider.frontier.engine.steering import Steering
 from rdfaspider.frontier.engine.terms import keep_shard, keep_terms, keep_window
 from rdfaspider.frontier.engine.urls import Urls
 from rdfaspider.frontier.limits import FrontierLimits
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.politeness import Experience
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.outbox import Owed
+    from rdfaspider.frontier.tables.ranks import Ranks
 
 
 # The status of an answer without a page, because the page is what it was.
@@ -65,6 +67,7 @@ class LocalFrontier:
     shard       its number in the crawl, and the number of shards (sharding.py)
     linkgraph   whether the links of pages are kept (tables/edges.py)
     follows_copies  whether links of pages are followed whose body another page had before
+    rank_every  seconds between two computations of PageRank, at least, for orders that use it; 0 for none
     revisits    when pages are visited again; None to visit each once
     now         the time of opening
     """
@@ -82,6 +85,7 @@ class LocalFrontier:
         shard: Sequence[int] = (0, 1),
         linkgraph: bool = True,
         follows_copies: bool = True,
+        rank_every: float = 0.0,
         revisits: RevisitRules | None = None,
         now: float = 0.0,
     ) -> None:
@@ -94,6 +98,7 @@ class LocalFrontier:
         self._lease = lease
         self._keeps_graph = linkgraph
         self._follows_copies = follows_copies
+        self._rank_every = rank_every
         self._revisit_rules = revisits
         self._now = now
         try:
@@ -130,6 +135,17 @@ class LocalFrontier:
             self.shard,
             keeps_graph=self._keeps_graph,
             follows_copies=self._follows_copies,
+        )
+        self._steering = Steering(
+            self._database,
+            Path(self.path),
+            self._urls,
+            self._schedule,
+            self._queue,
+            self._order,
+            every=self._rank_every,
+            keeps_graph=self._keeps_graph,
+            now=self._now,
         )
         self._pages = Pages(self._database)
         self._revisits: Revisits | None = None
@@ -197,6 +213,7 @@ class LocalFrontier:
         self._put_back_overdue(now)
         if self._sieve.is_due:
             self._sieve.run()
+        self._steering.step(now)
         revisits = self._revisits
         if revisits is not None:
             revisits.step(now)
@@ -561,6 +578,17 @@ class LocalFrontier:
         return self._urls.counters.counts(in_flight=len(self._leases), revisiting=revisiting)
 
     @property
+    def ranks(self) -> Ranks:
+        """Return the PageRank of URLs, as it was last computed."""
+        return self._steering.ranks
+
+    @guarded
+    def rank_now(self) -> None:
+        """Compute the PageRank of all URLs, and wait for it; ValueError with a sentence if that fails."""
+        self._sieve.run()
+        self._steering.rank_now()
+
+    @property
     def is_broken(self) -> bool:
         """Return whether a write failed, after which nothing more is accepted."""
         return self._database.is_broken
@@ -627,6 +655,7 @@ class LocalFrontier:
 
     def abandon(self) -> None:
         """Close the directory as a kill would: the next opener does not know what was in flight."""
+        self._steering.close()
         self._database.close()
 
     @guarded
@@ -641,6 +670,7 @@ class LocalFrontier:
                 self._database.write(batch)
                 self._database.meta[b"clean"] = b"no" if len(self._leases) else b"yes"
         finally:
+            self._steering.close()
             self._database.close()
 
     def __enter__(self) -> Self:

@@ -55,6 +55,9 @@ _SIGNALS_COUNTED, _SIGNALLED = 200, 100_000
 # Signals after which a host has the trust that it deserves, and of which one is tried without trust.
 _TRIED = 20
 
+# Where the due times of a host that wakes are read from: its alarm may be later than pages that are overdue.
+_FIRST_TIME = 1
+
 _PRICE, _RATES = b"price", b"rates"
 
 
@@ -129,7 +132,7 @@ class Revisits:
         return has_woken
 
     def _wake(self, batch: WriteBatch, host: Host, now: float, room: int) -> None:
-        host.is_awake, host.next_due = True, host.alarm
+        host.is_awake, host.next_due = True, _FIRST_TIME
         if room > 0:
             self._load(host, now, -1, min(room, MOST_OF_A_HOST))
         if not host.recalled:
@@ -197,7 +200,12 @@ class Revisits:
         assert record.past is not None
         self._pasts[record.number] = record.past, said
         visit = Visit(
-            float(record.past.last), said.etag, said.last_modified, said.misses, float(said.since)
+            float(record.past.last),
+            said.etag,
+            said.last_modified,
+            said.misses,
+            float(said.since),
+            record.past.triples,
         )
         return Taken(
             url,
@@ -213,7 +221,7 @@ class Revisits:
     def adopt(self, host: Host, url: str, record: Record) -> Taken:
         """Return a kept page that a worker has held since before a restart."""
         if not host.is_awake:
-            host.is_awake, host.next_due = True, host.alarm
+            host.is_awake, host.next_due = True, _FIRST_TIME
         host.revisiting += 1
         self.in_flight += 1
         return self._taken(host, url, record, self.urls.server_words.get_all([record.number])[0])

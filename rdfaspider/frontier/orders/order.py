@@ -32,6 +32,8 @@ class Order:
 
     # Whether the order uses hints; if not, none are kept.
     reads_hints = False
+    # Whether the weight of the links to a URL is in its hint, which PageRank corrects (engine/steering.py).
+    reads_ranks = False
     # URLs of one host at hand, hosts in one queue page, and links that make a sieve worthwhile: an order
     # that learns wants these small.
     most_at_hand = MOST_OF_A_HOST
@@ -48,6 +50,11 @@ class Order:
     def combine(self, old: int, new: int) -> int:
         """Return the hint of a URL that was found again."""
         return max(old, new)
+
+    def ranked(self, hint: int, weight: int) -> int:
+        """Return the hint of a URL whose links have a weight (linkgraph/weights.py); the same hint if it
+        says nearly that already."""
+        return hint
 
     def requested(self, hint: int) -> int:
         """Return the hint of a URL after a request for it."""

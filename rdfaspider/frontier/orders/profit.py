@@ -10,6 +10,7 @@ import random
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.orders.order import Order
+from rdfaspider.linkgraph.weights import ONE, Sums, byte_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
 
-# In-links are counted in powers of two, up to this one.
-_MOST = 24
+# The mark of a hint that has a weight. Hints of earlier versions have the in-links as a power of two.
+_WEIGHED = 1 << 23
+_ONE_LINK = _WEIGHED | ONE
+# A weight is corrected if it is wrong by more than this many steps: moving a URL takes two writes.
+_NEAR = 3
 
 
 def profit(quality: float, freshness: float | None) -> float:
@@ -32,47 +36,54 @@ def best(pages: Iterable[tuple[Hashable, float, float | None]], count: int) -> l
     return [name for name, _, _ in ranked[:count]]
 
 
-def quality(depth: int, doublings: int) -> float:
-    """Estimate the quality of a page, between 0 and 1, by its depth and its in-links, 2 ** doublings.
-
-    Quality falls with the distance from the seeds and grows with the logarithm of the in-links, as does
-    PageRank on the whole; a page with a thousand in-links is worth as much as one two links nearer.
-    """
-    return (2.0 + doublings / 5) / (3.0 + depth + doublings / 5)
-
-
 class Profit(Order):
-    """The waiting page of the highest quality first.
+    """The waiting page of the highest quality first; of equal ones the one nearer to the seeds.
 
-    The hint is the in-links found so far as a power of two (Morris's counter: each further link raises it
-    with probability 2 ** -hint, so that most links change nothing on disk).
+    Quality is PageRank, which is computed now and then for all known pages (engine/steering.py). In between
+    each link adds as much as an average one. To add the share of its page instead ("partial PageRank") finds
+    good pages later: Baeza-Yates, Castillo, Marin and Rodriguez (Crawling a Country, WWW 2005), and so does
+    the simulator.
 
-    Invariant: the rank is the inverted quality, so that the best is first.
+    The hint is the weight of the links found so far (linkgraph/weights.py). Invariant: the rank is the
+    inverted weight and the depth, so that the best is first.
     """
 
     reads_hints = True
+    reads_ranks = True
 
     def __init__(self, database: Database) -> None:
-        self._chance = random.Random(0)
-        self._known: dict[tuple[int, int], bytes] = {}
+        self._sums = Sums(random.Random(0))
 
     def hint(self, context: int) -> int:
-        return 0
+        return _ONE_LINK
 
     def combine(self, old: int, new: int) -> int:
-        if old < _MOST and self._chance.random() < 2.0**-old:
-            return old + 1
-        return old
+        return _WEIGHED | self._sums.add(_weight(old), _weight(new))
+
+    def ranked(self, hint: int, weight: int) -> int:
+        return hint if abs(_weight(hint) - weight) <= _NEAR else _WEIGHED | weight
 
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
-        found = self._known.get((depth, hint))
-        if found is None:
-            found = bytes((255 - int(255 * quality(depth, hint)),))
-            self._known[depth, hint] = found
-        return found
+        if hint & _WEIGHED:
+            return bytes((255 - (hint & 255), depth))
+        return bytes((255 - int(255 * _early_quality(depth, hint)),))
 
-    def urgency(self, host: Host) -> float:
+    def urgency(self, host: Host) -> int:
         if host.queue:
             taken = host.queue[-1][1]
-            return -quality(taken.depth, taken.hint)
-        return (host.low[0] if host.low else 0) / 255 - 1.0
+            return standing(taken.depth, taken.hint)
+        return int.from_bytes(host.low[:2], "big")
+
+
+def standing(depth: int, hint: int) -> int:
+    """Return where a page stands among others: the smallest is the best."""
+    return (255 - _weight(hint)) << 8 | depth
+
+
+def _weight(hint: int) -> int:
+    return hint & 255 if hint & _WEIGHED else byte_of(2.0**hint)
+
+
+def _early_quality(depth: int, doublings: int) -> float:
+    """Return the quality by which earlier versions have sorted pages, between 0 and 1."""
+    return (2.0 + doublings / 5) / (3.0 + depth + doublings / 5)

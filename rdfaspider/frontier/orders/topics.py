@@ -16,9 +16,12 @@ from rdfaspider.focus.topics.ranker import (
     requested,
     requests_of,
     score_of,
+    standing,
     topic_of,
+    with_links,
 )
 from rdfaspider.frontier.orders.order import Order
+from rdfaspider.linkgraph.weights import doublings_of
 
 if TYPE_CHECKING:
     from rdfaspider.frontier import Taken
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.waiting import WaitingCursor
 
 _TOPIC = 0xFF00  # its bits in a hint
+_MOST = 1023  # greater than any standing
+# How the pools of a crawl are sorted: by two bytes, or, in crawls of earlier versions, by one.
+_SORTED = b"topics sorted"
 
 
 class Topics(Order):
@@ -37,22 +43,28 @@ class Topics(Order):
     topic's last tag but not less than the tag being served. So a topic with a thousand ready hosts and one
     with a single host are served alternately, as long as both have any.
 
-    Invariant: the rank is topic and relevance, so a host's pool of a topic is a range, the best first.
+    Invariant: the rank is topic and inverted standing, so a host's pool of a topic is a range, the best
+    first.
     """
 
     reads_hints = True
+    reads_ranks = True
 
     def __init__(self, database: Database) -> None:
         self._chance = Random(0)
-        self._relevance: dict[
-            int, int
-        ] = {}  # by the hint without its topic: 65,536 entries at most
+        if database.meta.get(b"counters") is None:
+            database.meta[_SORTED] = b"2"
+        self._is_early = database.meta.get(_SORTED) is None
+        self._places: dict[int, bytes] = {}  # by the hint without its topic: 65,536 at most
         self._now = 0
         self._last: dict[int, int] = {}
         self._tags: dict[int, int] = {}  # host → tag of the URL it has at hand
 
     def combine(self, old: int, new: int) -> int:
         return merge(old, new, self._chance)
+
+    def ranked(self, hint: int, weight: int) -> int:
+        return with_links(hint, round(doublings_of(weight)))
 
     def requested(self, hint: int) -> int:
         return requested(hint)
@@ -61,12 +73,18 @@ class Topics(Order):
         return judged(hint, gain)
 
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
-        standing = hint & ~_TOPIC
-        found = self._relevance.get(standing)
-        if found is None:
-            found = relevance(score_of(hint), links_of(hint), requests_of(hint))
-            self._relevance[standing] = found
-        return bytes((topic_of(hint), 255 - found))
+        known = hint & ~_TOPIC
+        place = self._places.get(known)
+        if place is None:
+            place = self._places[known] = self._place(hint)
+        return bytes((topic_of(hint),)) + place
+
+    def _place(self, hint: int) -> bytes:
+        """Return the place in the pool of a topic."""
+        judged = score_of(hint), links_of(hint), requests_of(hint)
+        if self._is_early:
+            return bytes((255 - relevance(*judged),))
+        return (_MOST - standing(*judged)).to_bytes(2, "big")
 
     def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
         """Go round the topics of the host, from the one after the last that was served."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.engine.terms import window_of
 from rdfaspider.frontier.orders.order import Order
-from rdfaspider.frontier.orders.profit import Profit, quality
+from rdfaspider.frontier.orders.profit import Profit, standing
 from rdfaspider.frontier.tables.trie import is_below
 from rdfaspider.frontier.tables.waiting import entry_of
 
@@ -43,10 +43,13 @@ class _Windowed(Order):
     def __init__(self, database: Database) -> None:
         self._size, ranking = window_of(database)
         self._ranking = Profit(database) if ranking == "profit" else None
-        self.reads_hints = self._ranking is not None
+        self.reads_hints = self.reads_ranks = self._ranking is not None
 
     def hint(self, context: int) -> int:
-        return 0
+        return 0 if self._ranking is None else self._ranking.hint(context)
+
+    def ranked(self, hint: int, weight: int) -> int:
+        return hint if self._ranking is None else self._ranking.ranked(hint, weight)
 
     def combine(self, old: int, new: int) -> int:
         return old if self._ranking is None else self._ranking.combine(old, new)
@@ -54,8 +57,8 @@ class _Windowed(Order):
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
         return key[key.index(b"/") :]
 
-    def _worth(self, depth: int, hint: int) -> float:
-        return 0.0 if self._ranking is None else quality(depth, hint)
+    def _worth(self, depth: int, hint: int) -> int:
+        return 0 if self._ranking is None else -standing(depth, hint)
 
 
 class TopWindow(_Windowed):

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # id, taken in, waiting, postponed, done, failed; then its manners; for a host with kept pages a plus sign and
 # its revisits; then a space and the address of its server as text
 _COUNTS = struct.Struct(">IIIIII")
+# The highest factor of a price that is written: no page is worth as much.
+_HIGHEST = 1e30
 # kept pages, its alarm, the factor of its price, right and wrong signals of change
 _REVISITS = struct.Struct(">IIfBB")
 _PLUS = b"+"
@@ -143,7 +145,8 @@ class Host(Manners):
         counts = (self.id, self.taken_in, self.waiting, self.postponed, self.done, self.failed)
         end = b"" if self.address is None else b" " + self.address.encode()
         if self.kept or self.alarm:
-            revisits = (self.kept, self.alarm, self.factor, self.right, self.wrong)
+            factor = min(self.factor, _HIGHEST)
+            revisits = (self.kept, self.alarm, factor, self.right, self.wrong)
             end = _PLUS + _REVISITS.pack(*revisits) + end
         return _COUNTS.pack(*counts) + super().pack() + end
 

@@ -95,9 +95,13 @@ class Queue:
     def tidy(self, host: Host) -> None:
         """Drop the URLs of a host that goes to sleep, if there are too many; they will be read again."""
         if len(self._loaded) > MOST_AT_HAND:
-            for _, taken in host.queue:
-                del self._loaded[taken.number]
-            host.queue.clear()
+            self.put_back(host)
+
+    def put_back(self, host: Host) -> None:
+        """Drop the URLs of a host that are not taken, so that they are chosen again."""
+        for _, taken in host.queue:
+            del self._loaded[taken.number]
+        host.queue.clear()
 
     def recall(self, host: Host, pages: list[Taken]) -> None:
         """Add pages of a host that are to be visited again, the next one last."""

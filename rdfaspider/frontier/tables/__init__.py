@@ -10,6 +10,7 @@ outbox.py     links not yet forwarded to other shards
 failures.py   why URLs failed
 referrers.py  the pages on which URLs were found
 edges.py      the links of done pages: the link graph while it grows
+ranks.py      the PageRank of URLs, as it was last computed
 pages.py      what is known of the pages of ended URLs
 copies.py     pages whose body another page had before
 

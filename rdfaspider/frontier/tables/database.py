@@ -120,7 +120,7 @@ class Database:
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        self._path = path
+        self.path = path
         self._read_only = read_only
         self._scratch = ""
         self.is_broken = False
@@ -142,18 +142,18 @@ class Database:
             access = AccessType.secondary(self._scratch)
         elif self._read_only:
             access = AccessType.read_only()
-        elif not (is_new or rocksdb.is_sealed(self._path)):
-            Database(self._path, read_only=True).close()  # after a kill, check what is left of it
+        elif not (is_new or rocksdb.is_sealed(self.path)):
+            Database(self.path, read_only=True).close()  # after a kill, check what is left of it
         try:
-            names = _families(self._path, read_only=self._read_only)
+            names = _families(self.path, read_only=self._read_only)
             self._database = open_families(
-                self._path, access, names, is_secondary=bool(self._scratch)
+                self.path, access, names, is_secondary=bool(self._scratch)
             )
         except BaseException:
             shutil.rmtree(self._scratch, ignore_errors=True)
             raise
         if not self._read_only:
-            rocksdb.note_opening(self._path)
+            rocksdb.note_opening(self.path)
         self._families = [Family(self._database, name) for name in names]
         self.urls, self.numbers, self.waiting, self.later = self._families[:4]
         self.inbox, self.links, self.hosts, self.meta, self.notes = self._families[4:9]
@@ -171,10 +171,10 @@ class Database:
         if version is None and is_new:
             self.meta[b"version"] = VERSION
         elif version is None:
-            raise FrontierUnavailable(explain(self._path, "Corruption: it has no format number"))
+            raise FrontierUnavailable(explain(self.path, "Corruption: it has no format number"))
         elif version != VERSION:
             raise FrontierUnavailable(
-                f"The frontier {self._path} has format {version.decode()}, and this"
+                f"The frontier {self.path} has format {version.decode()}, and this"
                 f" version of rdfaspider reads format {VERSION.decode()}: finish that crawl with the"
                 " version that began it, or begin a new one with -s JOBDIR=DIRECTORY."
             )
@@ -201,7 +201,7 @@ class Database:
     def fail(self, error: object) -> FrontierUnavailable:
         """Stop writing, because RocksDB has failed; return the exception to raise."""
         self.is_broken = True
-        return FrontierUnavailable(explain(self._path, error))
+        return FrontierUnavailable(explain(self.path, error))
 
     def copy_to(self, path: Path) -> None:
         """Copy what is written; the copy shares its files on the same disk."""
@@ -211,7 +211,7 @@ class Database:
         """Close the database; then what was written survives the death of the machine too."""
         self._let_go()
         if not (self._read_only or self.is_broken):
-            rocksdb.seal(self._path)
+            rocksdb.seal(self.path)
 
     def _let_go(self) -> None:
         for family in self._families:

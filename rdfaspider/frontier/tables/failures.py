@@ -11,9 +11,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdfaspider.frontier.tables.trie import pack_number
+from rdfaspider.frontier.tables.trie import pack_number, unpack_number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier.tables.database import Database
@@ -45,10 +47,17 @@ class Failures:
 
     def get(self, number: int) -> Failure | None:
         value = self._family.get(pack_number(number))
-        if value is None:
-            return None
-        time, status = _HEAD.unpack_from(value)
-        return Failure(time, status, value[_HEAD.size :].decode("utf-8", "ignore"))
+        return None if value is None else _unpack(value)
+
+    def all(self) -> Iterator[tuple[int, Failure]]:
+        """Yield all failures by number."""
+        for number, value in self._family.pairs():
+            yield unpack_number(number), _unpack(value)
+
+
+def _unpack(value: bytes) -> Failure:
+    time, status = _HEAD.unpack_from(value)
+    return Failure(time, status, value[_HEAD.size :].decode("utf-8", "ignore"))
 
 
 def tidy(reason: str) -> bytes:

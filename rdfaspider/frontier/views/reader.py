@@ -69,8 +69,15 @@ class FrontierReader:
         """Yield the URLs that ended in a state and match a regular expression."""
         return (view for view in self._views.scan(state, pattern) if view is not None)
 
+    def below(self, prefix: bytes, state: State) -> Iterator[UrlView]:
+        """Yield the URLs below a prefix of keys that ended in a state."""
+        return (view for view in self._views.below(prefix, state) if view is not None)
+
     def under(self, prefix: bytes) -> Iterator[BranchView]:
         return (view for view in self._views.branches(prefix) if view is not None)
+
+    def note(self, name: str) -> bytes | None:
+        return self._database.notes.get(name.encode())
 
     def hubs(self, most: int) -> dict[str, list[str]]:
         """Return up to `most` hub pages of each topic; "" stands for none."""

@@ -80,6 +80,7 @@ def url_lines(view: UrlView) -> Iterator[str]:
         "reason": view.reason,
         "time": None if view.time is None else moment(view.time),
         "topic": view.topic,
+        "rank": None if view.rank is None else f"{view.rank:.3g} times the mean",
         "found on": None if view.referrer is None else without_userinfo(view.referrer),
     }
     for name, value in known.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from rdfaspider.focus.topics import topic_of
@@ -11,6 +12,7 @@ from rdfaspider.frontier import BranchView, State, UrlView
 from rdfaspider.frontier.engine.admission import smallest_depths
 from rdfaspider.frontier.tables.failures import Failures
 from rdfaspider.frontier.tables.inbox import Inbox
+from rdfaspider.frontier.tables.ranks import Ranks
 from rdfaspider.frontier.tables.referrers import Referrers
 from rdfaspider.frontier.tables.trie import (
     DENIED,
@@ -58,18 +60,38 @@ class UrlViews:
         """Return what is known of a normalised URL, None if nothing is."""
         record = self._trie.record(url)
         if record is not None:
-            return self._view(url, record)
+            view = self._view(url, record)
+            with closing(Ranks(self._database.path)) as ranks:
+                view.rank = ranks.of(record.number)
+            return view
         depth = smallest_depths(Inbox(self._database).entries).get(to_key(url))
         return None if depth is None else UrlView(url, "found, not looked up yet", depth)
 
-    def scan(self, state: State, pattern: str) -> Iterator[UrlView | None]:
-        """Yield each URL that ended in a state and matches a regular expression, and None for each other
-        one, so that the caller can pause anywhere."""
+    def scan(self, state: State, pattern: str, reason: str = "") -> Iterator[UrlView | None]:
+        """Yield each URL that ended in a state, for a reason if one is given, and matches a regular
+        expression; and None for each other one, so that the caller can pause anywhere."""
         wanted = re.compile(pattern)
         code = ENDS[state]
-        for key, value in self._database.urls.pairs():
-            is_wanted = state_of(value) == code and wanted.search(url := to_url(key))
+        # Earlier versions kept no reasons, so without one all URLs are looked at.
+        for key, value in self._failed(reason) if reason else self._database.urls.pairs():
+            is_wanted = key and state_of(value) == code and wanted.search(url := to_url(key))
             yield self._view(url, unpack(value)) if is_wanted else None
+
+    def below(self, prefix: bytes, state: State) -> Iterator[UrlView | None]:
+        """Yield each URL below a prefix of keys that ended in a state, and None for each other one."""
+        code = ENDS[state]
+        for key, record in self._trie.subtree(prefix):
+            yield self._view(to_url(key), record) if record.state == code else None
+
+    def _failed(self, reason: str) -> Iterator[tuple[bytes, bytes]]:
+        """Yield keys and records of the URLs that failed, were denied or are postponed for a reason, the
+        first found first; b"" for those with another reason."""
+        for number, failure in self._failures.all():
+            if failure.reason != reason:
+                yield b"", b""
+                continue
+            key = self._trie.keys([number])[0]
+            yield key, self._trie.records([key])[0] or b""
 
     def branches(self, prefix: bytes) -> Iterator[BranchView | None]:
         """Yield the branches one step below a prefix of keys, and None for each key on the way.

@@ -55,6 +55,7 @@ _ENGINE = (
     "ranking",
     "linkgraph",
     "follows_copies",
+    "rank_every",
     "revisits",
 )
 

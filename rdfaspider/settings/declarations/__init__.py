@@ -8,7 +8,9 @@ the name where it is not seconds, say why the default is what it is in a comment
 from __future__ import annotations
 
 from rdfaspider.settings.declarations import (
+    addon,
     archive,
+    console,
     extract,
     fetch,
     filter,
@@ -38,7 +40,9 @@ def _with_files(settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
 
 
 OWN: dict[str, tuple[Setting, ...]] = {
+    "addon": addon.SETTINGS,
     "archive": archive.SETTINGS,
+    "console": _with_files(console.SETTINGS),
     "extract": extract.SETTINGS,
     "fetch": fetch.SETTINGS,
     "filter": filter.SETTINGS,

@@ -51,6 +51,15 @@ SETTINGS = (
         "What the order `harvest` looks for: `any`, `new`, `vocabulary:IRI` or `type:IRI`.",
         syntax="rdfaspider.focus.objectives.objective",
     ),
+    # A crawl of a few hours is ranked a dozen times, each time when it has grown by a quarter.
+    number(
+        "FRONTIER_RANK_EVERY",
+        "seconds",
+        60.0,
+        "Compute PageRank of all known URLs beside the crawl, for the orders `profit`, `topics` and"
+        " `harvest`, at most this often ([orders.md](orders.md)); 0 never does. It needs `LINKGRAPH` and"
+        " numpy.",
+    ),
     Setting("FRONTIER_TOPICS", "text", "", "The topics file; the order `topics` needs one."),
     whole(
         "FRONTIER_GUESSES",

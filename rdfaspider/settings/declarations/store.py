@@ -111,4 +111,18 @@ SETTINGS = (
         False,
         "Store facts about each fetch (PROV-O, Dublin Core) in a graph of the crawl.",
     ),
+    Setting(
+        "STORE_CHANGES",
+        "bool",
+        False,
+        "Record which triples each visit of a page added and removed, as RDF Patch in the directory"
+        " `changes` of the crawl ([changes.md](changes.md)); `scrapy changes` shows them.",
+    ),
+    number(
+        "STORE_CHANGES_MB",
+        "megabytes",
+        1024.0,
+        "Delete the oldest records of changes when they take more space than this.",
+        above=0,
+    ),
 )

@@ -35,3 +35,4 @@ class GeneratedPage:
     links: list[str]
     things: list[Thing]
     sentences: list[str]
+    feed: str = ""

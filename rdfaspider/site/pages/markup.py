@@ -1,6 +1,6 @@
 """Page -> HTML. Its triples are exactly those of the page's things, in the page's format.
 
-No `rel` and no `vocab` is ever written, because both would make more triples, and no text
+No `rel` that is a property and no `vocab` is ever written, because both would make more triples, and no text
 is near a property's value, because white space would become part of it. `html lang` gives
 language to texts; strings without one say so by `lang=""`.
 """
@@ -20,6 +20,8 @@ _escape = lru_cache(maxsize=65536)(escape)
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _CONTEXT = _encode({**PREFIXES, "xsd": "http://www.w3.org/2001/XMLSchema#"})
 
+_FEED = '<link rel="alternate" type="application/atom+xml" href="{}">\n'
+
 
 def render(page: GeneratedPage) -> bytes:
     """Return the HTML document of a page."""
@@ -29,6 +31,7 @@ def render(page: GeneratedPage) -> bytes:
             f'<!DOCTYPE html>\n<html lang="{page.language}">\n<head>\n<meta charset="utf-8">\n'
             f"<title>{name}</title>\n",
             _jsonld(page) if page.format == "jsonld" else "",
+            _FEED.format(page.feed) if page.feed else "",
             f"</head>\n<body>\n<main>\n<h1>{name}</h1>\n",
         ),
         (f"<p>{_escape(sentence)}</p>\n" for sentence in page.sentences),

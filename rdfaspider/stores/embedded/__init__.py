@@ -83,6 +83,16 @@ class Embedded(Sink):
         # If nothing is being loaded, the next page begins a load, so it must be let in.
         return bool(self._loading) and not self._failure and self._journal.size >= self.limit_bytes
 
+    def copy_store(self, path: Path) -> bool:
+        for _ in range(2):  # after the load under way, the one of what waits
+            with self._lock:
+                is_free = self._waiting and not self._loading and not self._failure
+                call = (self._load, *self._next()) if is_free else (int,)
+                load = self._loader.submit(*call)
+            load.result()
+        self.store.copy_to(path)
+        return True
+
     def put(self, changes: Sequence[Change]) -> list[bool]:
         with self._lock:
             self._check()
@@ -103,7 +113,9 @@ class Embedded(Sink):
         if not change.replaces:
             return bool(change.quads)
         before = self._waiting.get(change.graph) or self._loading.get(change.graph)
-        return before != [change] if before else not self.store.holds(change)
+        if before:
+            return len(before) > 1 or not before[0].has_content_of(change)
+        return not self.store.holds(change)
 
     def _accept(self, change: Change) -> None:
         before = self._waiting.setdefault(change.graph, [])

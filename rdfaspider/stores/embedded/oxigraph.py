@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyoxigraph import NamedNode, Quad, RdfFormat, parse
+from pyoxigraph import NamedNode, Quad, RdfFormat, Store, parse
 
 from rdfaspider import rocksdb
 from rdfaspider.stores import PageStore
@@ -48,8 +48,9 @@ class OxigraphStore(PageStore):
         name = NamedNode(change.graph)
         if not self._store.contains_named_graph(name):
             return not change.quads
-        stored = self._store.quads_for_pattern(None, None, None, name)
-        return digest(stored) == digest(_quads(change.nquads()))
+        stored = digest(self._store.quads_for_pattern(None, None, None, name))
+        quads = list(_quads(change.nquads()))
+        return stored == digest(quads) or stored == digest(_as_stored(quads))
 
     @guarded
     def load(self, changes: Sequence[Change]) -> None:
@@ -141,6 +142,11 @@ class OxigraphStore(PageStore):
         self._store.flush()
 
     @guarded
+    def copy_to(self, path: Path) -> None:
+        """Copy the store to a new directory on the same disk, by links to its files."""
+        self._store.backup(str(path))
+
+    @guarded
     def count(self) -> int:
         return len(self._store)
 
@@ -158,6 +164,13 @@ class OxigraphStore(PageStore):
         """Close the store; if unreadable data has ended the block, raise a sentence about it."""
         self.close()
         raise_for_damage(self.path, exception[1])
+
+
+def _as_stored(quads: Sequence[Quad]) -> Iterable[Quad]:
+    """Return quads with their literals as the store would spell them."""
+    memory = Store()
+    memory.extend(quads)
+    return memory.quads_for_pattern(None, None, None)
 
 
 def _quads(nquads: bytes) -> Iterable[Quad]:

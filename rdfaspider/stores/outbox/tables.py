@@ -35,7 +35,7 @@ def set_target(database: sqlite3.Connection, target: str, *, keep: bool) -> None
 
 def keep(database: sqlite3.Connection, number: int, change: Change) -> None:
     """Copy a change that the store has taken to what was sent."""
-    graph, triples, quads, replaces = change
+    graph, triples, quads, replaces = change[:4]
     if replaces:
         database.execute("DELETE FROM sent WHERE graph = ?", (graph,))
     copy = f"INSERT INTO sent SELECT {ROW} FROM waiting WHERE number = ?"

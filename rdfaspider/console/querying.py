@@ -1,0 +1,124 @@
+"""The process that answers one query, and can be killed.
+
+It reads its task, a JSON object, and writes a line of JSON, the head of the answer, followed by its body.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from rdfaspider.children import await_end_of_parent, read_task
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+# The memory of a query: more than a large sort takes, less than what would hurt the crawl.
+_MEMORY = 4 << 30
+_NICE = 10
+
+# Media types with the names of pyoxigraph's formats, the preferred first.
+ROWS = {
+    "application/sparql-results+json": "JSON",
+    "application/json": "JSON",
+    "application/sparql-results+xml": "XML",
+    "application/xml": "XML",
+    "text/xml": "XML",
+    "text/csv": "CSV",
+    "text/tab-separated-values": "TSV",
+}
+TRIPLES = {
+    "text/turtle": "TURTLE",
+    "application/n-triples": "N_TRIPLES",
+    "text/plain": "N_TRIPLES",
+    "application/rdf+xml": "RDF_XML",
+    "application/xml": "RDF_XML",
+}
+
+
+def chosen(accept: str, offered: dict[str, str]) -> str:
+    """Return the offered media type that an Accept header likes best, "" if it likes none."""
+    best, liked = "", 0.0
+    for part in accept.split(",") if accept.strip() else ["*/*"]:
+        kind, *parameters = (word.strip().lower() for word in part.split(";"))
+        weight = 1.0
+        for parameter in parameters:
+            if parameter.startswith("q="):
+                try:
+                    weight = float(parameter[2:])
+                except ValueError:
+                    weight = 0.0
+        group = kind.removesuffix("*") if kind.endswith("/*") and kind != "*/*" else ""
+        found = next(
+            (
+                each
+                for each in offered
+                if kind in ("*/*", each) or (group and each.startswith(group))
+            ),
+            "",
+        )
+        if found and weight > liked:
+            best, liked = found, weight
+    return best
+
+
+def answer(task: dict[str, Any], output: BinaryIO) -> bool:
+    """Answer a query, by a head and a body; return whether that is whole."""
+    from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat, serialize
+
+    from rdfaspider.stores import StoreUnavailable, open_store
+    from rdfaspider.stores.queries import over
+    from rdfaspider.stores.server.access import Access
+
+    has_begun = False
+
+    def head(status: int, **more: str) -> bool:
+        nonlocal has_begun
+        if not has_begun:
+            output.write(json.dumps({"status": status, **more}).encode() + b"\n")
+            output.flush()
+            has_begun = True
+            return True
+        return False  # half of the answer is written
+
+    access = Access(**task["access"]) if task["access"] else None
+    query = over(task["query"], task["default"], task["named"])
+    try:
+        with open_store(task["store"], read_only=True, access=access) as store:
+            results = store.query(query)
+            is_table = isinstance(results, QueryBoolean | QuerySolutions)
+            offered = ROWS if is_table else TRIPLES
+            kind = chosen(task["accept"], offered)
+            if not kind:
+                return head(406, error=f"The answer can be had as {', '.join(offered)}.")
+            head(200, type=kind)
+            if isinstance(results, QueryBoolean | QuerySolutions):
+                results.serialize(output, getattr(QueryResultsFormat, ROWS[kind]))
+            else:
+                serialize(results, output, getattr(RdfFormat, TRIPLES[kind]))
+            output.flush()
+    except BrokenPipeError:
+        return False
+    except (SyntaxError, ValueError) as error:
+        return head(400, error=str(error))
+    except (StoreUnavailable, OSError, RuntimeError) as error:
+        return head(503, error=str(error))
+    return True
+
+
+def main() -> None:
+    task = json.loads(read_task())
+    os.nice(_NICE)
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+
+    def end_with_parent() -> None:
+        await_end_of_parent()
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    # Not by the usual way: the thread reads standard input for ever.
+    os._exit(0 if answer(task, sys.stdout.buffer) else 1)

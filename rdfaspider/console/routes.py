@@ -1,0 +1,130 @@
+"""The addresses of the console, and what each answers.
+
+/                 the pages: the crawl, /hosts, /query
+/static/…         their files
+/api/…            what they show, as JSON; POST /api/control/NAME does something
+/sparql           the SPARQL endpoint
+/metrics          the counters for Prometheus
+/healthz          says that the process answers, and nothing else
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from aiohttp import web
+
+from rdfaspider.console import hostview, metrics
+from rdfaspider.console.server import as_json, file_routes, page
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rdfaspider.console.outside import ServedCrawl, StoredCrawl
+    from rdfaspider.console.running import RunningCrawl
+
+    Crawl = RunningCrawl | ServedCrawl | StoredCrawl
+
+
+class Routes:
+    """Answers for crawls by name; a request names one, unless there is only one."""
+
+    def __init__(self, crawls: Mapping[str, Crawl]) -> None:
+        self._crawls = crawls
+
+    def _crawl(self, request: web.Request) -> Crawl:
+        name = request.query.get("crawl") or next(iter(self._crawls), "")
+        if name not in self._crawls:
+            raise ValueError(f"There is no crawl {name[:100]}.")
+        return self._crawls[name]
+
+    async def crawls(self, request: web.Request) -> web.Response:
+        names = [{"name": name, "directory": each.directory} for name, each in self._crawls.items()]
+        return as_json(names)
+
+    async def overview(self, request: web.Request) -> web.Response:
+        return as_json(await self._crawl(request).overview())
+
+    async def curves(self, request: web.Request) -> web.Response:
+        return as_json(await self._crawl(request).curves())
+
+    async def urls(self, request: web.Request) -> web.Response:
+        query = request.query
+        crawl = self._crawl(request)
+        return as_json(await crawl.urls(query.get("state", ""), query.get("reason", "")))
+
+    async def log(self, request: web.Request) -> web.Response:
+        return as_json(await self._crawl(request).log(request.query.get("level", "INFO")))
+
+    async def workers(self, request: web.Request) -> web.Response:
+        return as_json(await self._crawl(request).workers())
+
+    async def hosts(self, request: web.Request) -> web.Response:
+        query = request.query
+        offset = query.get("offset", "0")
+        if not offset.isdecimal():
+            raise ValueError("The offset must be a number.")
+        found = await self._crawl(request).hosts.page(
+            query.get("search", ""),
+            query.get("sort", "waiting"),
+            query.get("descending", "1") == "1",
+            int(offset[:9]),
+        )
+        return as_json(found)
+
+    async def host(self, request: web.Request) -> web.Response:
+        frontier = self._crawl(request).frontier
+        return as_json(await hostview.look(frontier, request.query.get("name", "")))
+
+    async def tree(self, request: web.Request) -> web.Response:
+        frontier = self._crawl(request).frontier
+        return as_json(await hostview.branches(frontier, request.query.get("under", "")))
+
+    async def control(self, request: web.Request) -> web.Response:
+        crawl = self._crawl(request)
+        try:
+            said = msgspec.json.decode(await request.read() or b"{}", type=dict[str, Any])
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            raise ValueError("This needs a JSON object.") from None
+        sentence = await crawl.controls.use(request.match_info["name"], said)
+        return as_json({"said": sentence})
+
+    async def store(self, request: web.Request) -> web.Response:
+        return as_json(self._crawl(request).endpoint.about())
+
+    async def sparql(self, request: web.Request) -> web.StreamResponse:
+        return await self._crawl(request).endpoint.answer(request)
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        text = metrics.exposition(self._crawl(request).counters)
+        return web.Response(body=text.encode(), headers={"Content-Type": metrics.TYPE})
+
+    async def health(self, request: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+
+def routes_of(crawls: Mapping[str, Crawl]) -> list[web.RouteDef]:
+    """Return all routes."""
+    answers = Routes(crawls)
+    return [
+        web.get("/", page("index")),
+        web.get("/hosts", page("index")),
+        web.get("/query", page("query")),
+        *file_routes(),
+        web.get("/api/crawls", answers.crawls),
+        web.get("/api/crawl", answers.overview),
+        web.get("/api/curves", answers.curves),
+        web.get("/api/urls", answers.urls),
+        web.get("/api/log", answers.log),
+        web.get("/api/workers", answers.workers),
+        web.get("/api/hosts", answers.hosts),
+        web.get("/api/host", answers.host),
+        web.get("/api/tree", answers.tree),
+        web.post("/api/control/{name}", answers.control),
+        web.get("/api/store", answers.store),
+        web.get("/sparql", answers.sparql),
+        web.post("/sparql", answers.sparql),
+        web.get("/metrics", answers.metrics),
+        web.get("/healthz", answers.health),
+    ]

@@ -1,0 +1,186 @@
+// The page of the crawl.
+import {
+  html, useState, useMemo, ask, usePoll, use, count, rate, size, duration, moment, date, Link, Card, Dialog, triplesOf,
+} from "/static/common.js";
+import { Chart, growth } from "/static/charts.js";
+
+const STATES = [
+  ["done", "done"], ["failed", "failed"], ["denied", "denied"], ["in_flight", "in flight"], ["waiting", "waiting"],
+];
+
+function Tile({ name, number, more }) {
+  return html`<div class="tile"><dt>${name}</dt><dd><div class="number">${number}</div>
+    <div class="more">${more}</div></dd></div>`;
+}
+
+function Tiles({ crawl }) {
+  const { counts, rates } = crawl;
+  const perPage = crawl.pages ? (crawl.triples / crawl.pages).toFixed(1) : "0";
+  return html`<dl class="tiles">
+    <${Tile} name="Pages" number=${count(crawl.pages)} more="${rate(rates.pages)}/s" />
+    <${Tile} name="Triples" number=${count(crawl.triples)} more="${rate(rates.triples)}/s · ${perPage} a page" />
+    <${Tile} name="Waiting" number=${count(counts.waiting)} more="+${rate(rates.found)}/s found" />
+    <${Tile} name="In flight" number=${count(counts.in_flight)} more="${size(rates.bytes)}/s" />
+    <${Tile} name="Failed" number=${count(counts.failed)} more="${count(crawl.errors)} errors in the log" />
+    <${Tile} name="Time" number=${duration(crawl.total_seconds)} more="${count(crawl.memory)} MB of memory" />
+  </dl>`;
+}
+
+function Sum({ counts }) {
+  const parts = STATES.map(([name]) => counts[name]);
+  const adds = parts.reduce((one, other) => one + other, 0) === counts.seen;
+  const words = STATES.map(([name, label]) => `${count(counts[name])} ${label}`).join(", ");
+  return html`<${Card} title="${count(counts.seen)} URLs" aside=${adds
+      ? html`<span class="ok">✓ it adds up</span>` : html`<span class="bad">it does not add up</span>`}>
+    <div class="sum" role="img" aria-label=${words}>${STATES.map(([name], place) => counts.seen > 0 && parts[place] > 0 &&
+      html`<span class="of-${name}" style=${{ width: `${100 * parts[place] / counts.seen}%` }}></span>`)}</div>
+    <ul class="key">${STATES.map(([name, label]) => html`<li><i class="of-${name}"></i>${count(counts[name])} ${label}</li>`)}</ul>
+  </${Card}>`;
+}
+
+function projected(crawl) {
+  const found = crawl.forecast;
+  if (crawl.state === "paused") return "paused";
+  if (!crawl.counts.waiting) return "nothing waits";
+  if (!found) return "too early to tell when it ends";
+  if (found.seconds === null) return `no end in sight: each URL brings ${found.found.toFixed(1)} new ones`;
+  const when = `ends about ${date(crawl.time + found.seconds)}, in ${duration(found.seconds)}`;
+  return found.slowest ? `${when}, because of the delay of ${found.slowest}` : `${when}, if it goes on as in the last ${duration(found.over)}`;
+}
+
+function Curves({ crawl }) {
+  const { data } = usePoll("curves", {}, 3);
+  const drawn = useMemo(() => {
+    if (!data || data.seconds.length < 3) return null;
+    const [times, pages] = growth(data.seconds, data.pages);
+    const [, triples] = growth(data.seconds, data.triples);
+    return { rates: [times, pages, triples], totals: [data.seconds, data.found, data.ended] };
+  }, [data]);
+  if (!drawn) return null;
+  const { rates } = crawl;
+  return html`
+    <${Card} kind="half" title="Pages and triples a second" aside=${html`<div class="legend">
+        <span><i class="c1"></i>pages</span><span><i class="c2"></i>triples</span></div>`}>
+      <${Chart} label="Over time: pages a second, now ${rate(rates.pages)}, and triples a second, now ${rate(rates.triples)}."
+        data=${drawn.rates} curves=${[{ stroke: "--first", scale: "pages", fill: true }, { stroke: "--second", scale: "triples" }]} />
+    </${Card}>
+    <${Card} kind="half" title="URLs found and fetched" aside=${html`<div class="legend">
+        <span><i class="c2"></i>found</span><span><i class="c1"></i>ended</span></div>`}>
+      <${Chart} label="Over time: URLs found, now ${count(crawl.counts.seen)}, and URLs that have ended."
+        data=${drawn.totals} curves=${[{ stroke: "--second", scale: "urls" }, { stroke: "--first", scale: "urls", fill: true }]} />
+      <p class="hint">${projected(crawl)}</p>
+    </${Card}>`;
+}
+
+function Latest({ rows }) {
+  return html`<${Card} kind="wide" title="Latest">
+    <div class="scroll" tabindex="0" role="region" aria-label="Latest URLs"><table>
+      <thead><tr><th>time</th><th>URL</th><th>outcome</th><th class="n">triples</th></tr></thead>
+      <tbody>${rows.map((row) => html`<tr key=${row.url}>
+        <td class="small">${moment(row.time)}</td>
+        <td class="url"><${Link} url=${row.url} />${row.title && html`<div class="small">${row.title}</div>`}</td>
+        <td><span class="tag ${row.outcome}">${row.reason === "page" ? row.status || "page" : row.reason}</span></td>
+        <td class="n">${row.triples > 0 ? html`<a href=${triplesOf(row.url)}>${count(row.triples)}</a>` : row.triples ? "–" : "0"}</td>
+      </tr>`)}</tbody></table></div>
+    ${!rows.length && html`<p class="empty">Nothing has ended yet.</p>`}
+  </${Card}>`;
+}
+
+function Behind({ row, close }) {
+  const { data, error } = usePoll("urls", { state: row.state, reason: row.reason }, 10);
+  const isEnd = row.state === "failed" || row.state === "denied";
+  return html`<${Dialog} title="${row.state}: ${row.words}" close=${close}>
+    ${error && html`<p class="bad">${error}</p>`}
+    ${data && html`<p class="small">${data.rows.length ? `${count(data.rows.length)} URLs` : "None is kept"}${
+      isEnd ? (data.is_whole ? ", of the whole crawl" : ", there are more") : ", the latest of this run"}</p>
+    <div class="scroll" tabindex="0" role="region" aria-label="URLs"><table>
+      <thead><tr><th>time</th><th class="n">status</th><th>URL</th>${isEnd && html`<th>found on</th>`}</tr></thead>
+      <tbody>${data.rows.map((each) => html`<tr><td class="small">${date(each.time)}</td><td class="n">${each.status || "–"}</td>
+        <td class="url"><${Link} url=${each.url} /></td>
+        ${isEnd && html`<td class="url">${each.referrer ? html`<${Link} url=${each.referrer} />` : "seed"}</td>`}</tr>`)}</tbody>
+    </table></div>`}
+  </${Dialog}>`;
+}
+
+function Outcomes({ rows }) {
+  const [open, setOpen] = useState(null);
+  const most = Math.max(1, ...rows.map((row) => row.count));
+  return html`<${Card} title="Outcomes" aside="this run">
+    <table><thead class="hidden"><tr><th>outcome</th><th>count</th></tr></thead><tbody>
+      ${rows.map((row) => html`<tr key="${row.state}/${row.reason}"><td>
+        <button class="link" onClick=${() => setOpen(row)}>${row.words}</button>
+        <div class="small">${row.state}</div>
+        <div class="bar-of of-${row.state}" style=${{ width: `${100 * row.count / most}%` }}></div></td>
+        <td class="n">${count(row.count)}</td></tr>`)}</tbody></table>
+    ${!rows.length && html`<p class="empty">Nothing has ended yet.</p>`}
+    ${open && html`<${Behind} row=${open} close=${() => setOpen(null)} />`}
+  </${Card}>`;
+}
+
+function LeftOut({ sentences }) {
+  return html`<${Card} title="Left out" aside="and by which setting">
+    ${sentences.length ? html`<ul class="plain">${sentences.map((text) => {
+      const [what, setting] = text.split(": ");
+      return html`<li>${what}${setting && html` <code class="tag">${setting}</code>`}</li>`;
+    })}</ul>` : html`<p class="empty">Nothing was left out.</p>`}
+  </${Card}>`;
+}
+
+function Log() {
+  const [level, setLevel] = useState("INFO");
+  const { data } = usePoll("log", { level }, 2);
+  return html`<${Card} title="Log" aside=${html`<label class="hidden" for="level">Level</label>
+      <select id="level" onChange=${(event) => setLevel(event.target.value)}>
+        ${["DEBUG", "INFO", "WARNING", "ERROR"].map((name) => html`<option selected=${name === level}>${name}</option>`)}</select>`}>
+    <ul class="plain log" tabindex="0" aria-label="Lines of the log, the newest first">${(data ?? []).map((line) => html`<li>
+      <time>${moment(line.time)}</time><span class="level ${line.level}">${line.level}</span>
+      <span class="text mono">${line.text}</span></li>`)}</ul>
+    ${data && !data.length && html`<p class="empty">No line of this level.</p>`}
+  </${Card}>`;
+}
+
+function Form({ id, label, hint, value = "", control, said, word, tell, many }) {
+  const [text, setText] = useState(value), [busy, setBusy] = useState(false);
+  const send = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    if (await use(control, said(text), tell)) setText(value);
+    setBusy(false);
+  };
+  const change = (event) => setText(event.target.value);
+  return html`<form onSubmit=${send}><label for=${id}>${label}</label>
+    <div class="row">${many ? html`<textarea id=${id} value=${text} onInput=${change} required></textarea>`
+      : html`<input id=${id} value=${text} onInput=${change} required autocomplete="off" />`}
+    <button disabled=${busy}>${word}</button></div><p class="hint">${hint}</p></form>`;
+}
+
+function Steer({ crawl, tell }) {
+  const delay = crawl.told.delay ?? crawl.settings.delay;
+  return html`<${Card} title="Steer">
+    <div class="forms">
+      <${Form} id="seeds" label="Add seeds" hint="A URL in each line. The scope grows by their hosts." many
+        control="seeds" said=${(urls) => ({ urls })} word="Add" tell=${tell} />
+      <${Form} id="exclude" label="Exclude URLs" control="exclude" said=${(rule) => ({ rule })} word="Exclude" tell=${tell}
+        hint=${html`<code>regex:</code>, <code>keyword:</code>, <code>suffix:</code> or <code>extension:</code>, as in URLS_REJECT; for this crawl, for good.${
+          crawl.excluded.length > 0 && html`<br />Excluded: ${crawl.excluded.map((rule) => html`<code class="tag">${rule}</code> `)}`}`} />
+      <${Form} id="requeue" label="Try failed URLs again" control="requeue" said=${(pattern) => ({ pattern })} word="Requeue"
+        tell=${tell} hint="Those that match a regular expression; . matches all." />
+      <${Form} id="delay" label="Delay, in seconds" control="delay" said=${(seconds) => ({ seconds })} word="Set" tell=${tell}
+        hint="Between two fetches of a host: now ${delay}. A longer one in robots.txt holds all the same." />
+    </div></${Card}>`;
+}
+
+export function Crawl({ crawl, tell }) {
+  const { settings } = crawl;
+  return html`<div class="headline"><h1 title=${crawl.directory}>${crawl.name}</h1>
+      <span class="facts">order ${settings.order}${settings.scope && ` · scope ${settings.scope}`} · depth ${settings.depth}</span></div>
+    <${Tiles} crawl=${crawl} />
+    <div class="grid" style=${{ marginTop: "1rem" }}>
+      <${Sum} counts=${crawl.counts} />
+      <${Curves} crawl=${crawl} />
+      <${Latest} rows=${crawl.latest} />
+      <div class="narrow stack"><${Outcomes} rows=${crawl.outcomes} /><${LeftOut} sentences=${crawl.left_out} /></div>
+      <${Log} />
+      ${crawl.controls && html`<${Steer} crawl=${crawl} tell=${tell} />`}
+    </div>`;
+}

@@ -1,0 +1,39 @@
+"""What the headers of an answer say for the next visit: validators, and how long it is fresh."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rdfaspider.middlewares.politeness import date_of
+
+if TYPE_CHECKING:
+    from scrapy.http.headers import Headers
+
+# A server may ask not to be asked again for this long; one that asks for more is not believed.
+LONGEST_FRESH = 7 * 86_400.0
+
+# As RFC 9110 has it; nobody sends longer ones, and all of them are kept.
+_ETAG = re.compile(rb'(?:W/)?"[!#-~]{1,200}"')
+_MAX_AGE = re.compile(rb'(?:^|[\s,;])max-age\s*=\s*"?(\d{1,12})')
+
+
+def validators_of(headers: Headers) -> tuple[str, str]:
+    """Return ETag and Last-Modified, "" for one that is missing or is none."""
+    etag = (headers.get(b"ETag") or b"").strip()
+    modified = (headers.get(b"Last-Modified") or b"").strip()
+    return (
+        etag.decode("ascii") if _ETAG.fullmatch(etag) else "",
+        modified.decode("ascii") if len(modified) < 40 and date_of(modified) is not None else "",
+    )
+
+
+def fresh_seconds(headers: Headers) -> float:
+    """Return for how long Cache-Control says that the page stays as it is; 0 if it does not say."""
+    control = b",".join(headers.getlist(b"Cache-Control")).lower()
+    found = _MAX_AGE.search(control)
+    if not found or b"no-cache" in control or b"no-store" in control:
+        return 0.0
+    age = (headers.get(b"Age") or b"").strip()
+    left = float(found[1]) - (float(age) if age.isdigit() and len(age) < 12 else 0.0)
+    return min(max(left, 0.0), LONGEST_FRESH)

@@ -1,0 +1,99 @@
+"""Keeps Scrapy's downloader polite by the rules of the frontier (frontier/politeness.py).
+
+Scrapy has a slot for each host, with a delay between the starts of two requests. This sets the delay after
+each answer: to the pause of the host, which its Crawl-delay may lengthen, or to the time for which it has to
+be left alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import signals
+from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.http.request import NO_CALLBACK
+
+from rdfaspider import clock
+from rdfaspider.frontier.politeness import Experience, Manners
+from rdfaspider.middlewares.politeness import REFUSALS, retry_after
+from rdfaspider.scheduler import uses_frontier
+from rdfaspider.scheduler.options import politeness_of
+from rdfaspider.settings.defaults import completed
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from rdfaspider.frontier.politeness import Politeness
+    from rdfaspider.parts.robots import RobotsParser
+
+
+class MannersMiddleware:
+    """Remembers how each host answers, and sets the delay of its slot."""
+
+    def __init__(
+        self, crawler: Crawler, politeness: Politeness, agent: str, longest_delay: float
+    ) -> None:
+        self.crawler = crawler
+        self.politeness = politeness
+        self.agent = agent
+        self.longest_delay = longest_delay
+        self._hosts: dict[str, Manners] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        settings = completed(crawler.settings)
+        if uses_frontier(settings):
+            raise NotConfigured("the frontier is polite by itself")
+        agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
+        longest = settings.getfloat("ROBOTS_MAX_CRAWL_DELAY")
+        middleware = cls(crawler, politeness_of(settings), agent, longest)
+        crawler.signals.connect(middleware.robots_parsed, signals.robots_parsed)
+        return middleware
+
+    def robots_parsed(self, robotparser: RobotsParser, request: Request) -> None:
+        """Obey the Crawl-delay of a robots.txt, if its parser has read one."""
+        asked = getattr(robotparser, "crawl_delay", lambda agent: None)(self.agent)
+        if asked is not None:
+            slot = self.crawler.engine.downloader.get_slot_key(request)
+            self._host(slot).crawl_delay = min(asked, self.longest_delay)
+            self._set_delay(slot)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        if (
+            request.callback is NO_CALLBACK
+        ):  # robots.txt: what its answer means is for others to say
+            return response
+        now = clock.now()
+        if response.status in REFUSALS:
+            wanted = retry_after(response.headers.get("Retry-After"), now)
+            self.crawler.stats.inc_value(f"politeness/refused/{response.status}")
+            self._learn(request, now, Experience(refused=True, wanted=wanted))
+        elif response.status >= 500:
+            self._learn(request, now, Experience())
+        else:
+            self._learn(request, now, Experience(request.meta.get("download_latency", 0.0)))
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        if not isinstance(exception, IgnoreRequest):
+            self._learn(request, clock.now(), Experience())
+
+    def _learn(self, request: Request, now: float, experience: Experience) -> None:
+        slot = request.meta.get("download_slot")
+        if slot is not None:  # else it did not come from a server
+            self.politeness.learn(self._host(slot), now, experience)
+            self._set_delay(slot)
+
+    def _host(self, slot: str) -> Manners:
+        if slot not in self._hosts:
+            self._hosts[slot] = Manners()
+        return self._hosts[slot]
+
+    def _set_delay(self, name: str) -> None:
+        slot: Any = self.crawler.engine.downloader.slots.get(name)
+        if slot is not None:
+            host = self._hosts[name]
+            slot.delay = max(self.politeness.pause(host), host.blocked - clock.now())
+            slot.jitter = 0.0  # it would go below the pause

@@ -1,0 +1,128 @@
+"""Stores the triples of every page that a spider gets, whatever the spider does with the page."""
+
+from __future__ import annotations
+
+from logging import getLogger
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured, UsageError
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.misc import build_from_crawler
+
+from rdfaspider import clock
+from rdfaspider.items import Page
+from rdfaspider.middlewares.contenttype import header_text, unwanted
+from rdfaspider.pipelines.extract import ExtractPipeline
+from rdfaspider.pipelines.filter import FilterPipeline
+from rdfaspider.pipelines.quota import QuotaPipeline
+from rdfaspider.pipelines.store import StorePipeline
+from rdfaspider.settings.defaults import completed
+from rdfaspider.settings.places import store_url
+from rdfaspider.stores import StoreUnavailable, shown
+from rdfaspider.urls import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+logger = getLogger(__name__)
+
+KEY = "rdfaspider"
+_PIPELINES = (ExtractPipeline, FilterPipeline, QuotaPipeline, StorePipeline)
+
+
+class TriplesMiddleware:
+    """Passes each answer through the pipelines of this project, as a Page, and then on to the spider.
+
+    The callback finds the Page in `response.meta["rdfaspider"]`: its triples are stored by then, and are in
+    `quads` and `nquads`. It is no item, so pipelines and feeds of the project do not see it; a spider that
+    yields it makes it one. A page whose triples cannot be read or stored reaches the spider all the same.
+    """
+
+    def __init__(self, crawler: Crawler, pipelines: Sequence[Any]) -> None:
+        self.crawler = crawler
+        self.pipelines = pipelines
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        pipelines = []
+        for pipeline in _PIPELINES:
+            try:
+                pipelines.append(build_from_crawler(pipeline, crawler))
+            except NotConfigured:  # nothing is limited
+                continue
+            except StoreUnavailable as error:
+                raise UsageError(str(error)) from error
+        middleware = cls(crawler, pipelines)
+        crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
+        crawler.signals.connect(middleware.spider_closed, signals.spider_closed)
+        return middleware
+
+    async def spider_opened(self) -> None:
+        for pipeline in self.pipelines:
+            if (opened := getattr(pipeline, "open_spider", lambda: None)()) is not None:
+                await opened
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        page = self._page(request, response)
+        if page is None:
+            return response
+        try:
+            for pipeline in self.pipelines:
+                done = pipeline.process_item(page)
+                if not isinstance(done, Page):
+                    await done
+        except OSError as error:
+            # Later pages would be lost too, and nobody would notice.
+            logger.error("The crawl stops, because triples cannot be stored: %s", error)
+            await self.crawler.engine.close_spider_async(reason="store")
+        self._count(page)
+        request.meta[KEY] = page
+        return response
+
+    def _page(self, request: Request, response: Response) -> Page | None:
+        """Return what is to be read of an answer, None if it is no page of the spider's."""
+        if request.callback is NO_CALLBACK or not 200 <= response.status < 300:
+            return None  # robots.txt or a file, or what a server says in place of a page
+        if unwanted(response.headers):
+            return None
+        try:
+            url = normalise(response.url)
+        except ValueError:  # file:, data: and the like
+            return None
+        return Page(
+            url,
+            request.meta.get("depth", 0),
+            content_type=header_text(response.headers, "Content-Type"),
+            robots_header=[
+                value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")
+            ],
+            body=response.body,
+            status=response.status,
+            fetched=clock.now(),
+        )
+
+    def _count(self, page: Page) -> None:
+        page.body = b""  # the response has it
+        count = self.crawler.stats.inc_value
+        count(f"triples/pages/{page.outcome}")
+        if page.outcome != "done":
+            count(f"triples/failed/{page.reason}")
+            logger.warning("%s: its triples could not be read (%s).", page.url, page.reason)
+
+    async def spider_closed(self) -> None:
+        for pipeline in self.pipelines:
+            if (closed := getattr(pipeline, "close_spider", lambda: None)()) is not None:
+                await closed
+        get = self.crawler.stats.get_value
+        logger.info(
+            "%d pages were read; %d triples of them are new, in %s. See docs/stores.md for how to"
+            " query them.",
+            get("triples/pages/done", 0),
+            get("store/quads", 0),
+            shown(store_url(completed(self.crawler.settings))),
+        )

@@ -1,0 +1,83 @@
+"""Reads a feed, RSS or Atom, in whatever state it is: which pages are new or have changed, and when.
+
+As in sitemaps.py, the XML is searched for its tags and not parsed: there are no entities to expand and
+nothing to fetch, and the time is linear.
+"""
+
+from __future__ import annotations
+
+import re
+from email.utils import parsedate_to_datetime
+from urllib.parse import urljoin
+
+from rdfaspider.robots.sitemaps import date_of, url_of
+from rdfaspider.urls.hosts import authority
+
+# Entries that are read, and octets of a feed; real ones have some tens.
+_MOST = 1_000
+_LIMIT = 4 << 20
+
+MEDIA_TYPES = ("application/atom+xml", "application/rss+xml")
+
+_ROOT = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*+(?:<[?!][^>]*+>\s*+)*+<(rss|feed)(?=[\s>])")
+_ENTRY = re.compile(rb"<(?:item|entry)(?=[\s>])")
+# RSS has the URL in the element, Atom in an attribute.
+_LINK = re.compile(rb"<link(\s[^<>]*+)?>(?:\s*+(?:<!\[CDATA\[)?([^<]*+))?")
+_HREF = re.compile(rb"""\shref\s*=\s*["']([^"'<>]*+)["']""")
+_OTHER = re.compile(rb"""\srel\s*=\s*["'](?!alternate["'])""")
+_DATE = re.compile(rb"<(updated|published|pubDate|dc:date)(?:\s[^<>]*+)?>([^<]*+)<")
+_ORDER = (b"updated", b"pubDate", b"dc:date", b"published")
+
+
+def is_feed(content_type: str, body: bytes) -> bool:
+    """Tell whether an answer is a feed; many are sent as plain XML."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind in MEDIA_TYPES or (kind.endswith("/xml") and bool(_ROOT.match(body[:4096])))
+
+
+def read_feed(body: bytes, url: str) -> list[tuple[str, float | None]]:
+    """Return the pages of a feed's own host, normalised, each with the time of its last change, if known."""
+    found: dict[str, float | None] = {}
+    for entry in _ENTRY.split(body[:_LIMIT], _MOST)[1:]:
+        page = _link(entry, url)
+        if page and authority(page) == authority(url):
+            found.setdefault(page, _date(entry))
+    return list(found.items())
+
+
+def _link(entry: bytes, base: str) -> str:
+    for link in _LINK.finditer(entry):
+        attributes = link[1] or b""
+        href = _HREF.search(attributes)
+        if _OTHER.search(attributes):
+            continue
+        written = (href[1] if href else link[2] or b"").strip().removesuffix(b"]]>")
+        if page := _page(written, base):
+            return page
+    return ""
+
+
+def _page(written: bytes, base: str) -> str:
+    """Return the URL of a page, which may be relative."""
+    if not written or written.lower().startswith((b"http://", b"https://")):
+        return url_of(written, base)
+    try:
+        return url_of(urljoin(base, written.decode("utf-8", "replace")).encode(), base)
+    except ValueError:
+        return ""
+
+
+def _date(entry: bytes) -> float | None:
+    dates = dict(_DATE.findall(entry))
+    for name in _ORDER:
+        if name in dates and (date := date_of(dates[name]) or _mail_date(dates[name])):
+            return date
+    return None
+
+
+def _mail_date(written: bytes) -> float | None:
+    """Return the time in a date of RSS, which are those of e-mail."""
+    try:
+        return parsedate_to_datetime(written.strip()[:64].decode("ascii", "replace")).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None

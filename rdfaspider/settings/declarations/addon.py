@@ -1,0 +1,16 @@
+"""Settings of the add-on for other projects."""
+
+from rdfaspider.settings.setting import Setting
+
+_PARTS = ("triples", "robots", "politeness")
+
+SETTINGS = (
+    Setting(
+        "ADDON_PARTS",
+        "list",
+        list(_PARTS),
+        "Parts that `rdfaspider.Addon` adds to another Scrapy project ([library.md](library.md)).",
+        choices=_PARTS,
+        shown_default="`triples,robots,politeness`",
+    ),
+)

@@ -1,0 +1,135 @@
+"""`scrapy console`: a crawl that does not run, one with workers elsewhere, and several at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rdfaspider.site.parameters import Parameters
+from rdfaspider.site.process import running
+from rdfaspider.site.web import Web
+from tests.conftest import PROJECT, Crawler, Scrapy
+from tests.console.conftest import WEB
+from tests.console.crawls import Console, crawling
+from tests.console.test_browser import Watched, browser  # noqa: F401
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@contextmanager
+def watching(directory: Path, *arguments: str) -> Iterator[Console]:
+    """Run `scrapy console` in a directory."""
+    log = directory / "console.txt"
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "rdfaspider", "console", *arguments],
+            cwd=directory,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process,
+    ):
+        assert process.stdout
+        line = process.stdout.readline()
+        assert line.startswith("The console: "), log.read_text()
+        try:
+            yield Console(process, directory, line.split()[-1], log)
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0, log.read_text()
+
+
+def test_a_crawl_that_does_not_run(
+    crawl: Crawler,
+    tmp_path: Path,
+    browser: object,  # noqa: F811
+) -> None:
+    web = Parameters(seed=2, levels=2, pages=4, missing=0.2)
+    with running(web) as url:
+        found = crawl(f"{url}/")
+    with watching(tmp_path) as console:
+        shown = console.get("crawl")
+        assert shown["state"] == "not running"
+        assert not shown["controls"]
+        counts = shown["counts"]
+        assert counts["done"] + counts["failed"] + counts["denied"] == len(found.fates)
+        assert counts["waiting"] == counts["in_flight"] == 0
+        failed = {url for url, fate in found.fates.items() if fate == "failed/404"}
+        assert {row["reason"]: row["count"] for row in shown["outcomes"]} == {"404": len(failed)}
+        behind = console.get("urls", state="failed", reason="404")["rows"]
+        assert {row["url"] for row in behind} == failed
+        (host,) = console.get("hosts")["rows"]
+        assert host["done"] == counts["done"]
+        details = console.get("host", name=host["name"])
+        assert len(details["errors"]) == len(failed)
+        assert details["robots"][0]["reached"]
+        assert sum(row["urls"] for row in details["tree"]["rows"]) == len(found.fates)
+        assert "does not run" in console.use("pause")
+        response, body = console.request(
+            "GET",
+            "/sparql?query=SELECT%20(COUNT(*)%20AS%20%3Fn)%20%7B%3Fs%20%3Fp%20%3Fo%7D",
+            authorization=f"Bearer {console.token}",
+            accept="text/csv",
+        )
+        assert response.status == 200
+        triples = {(quad.subject, quad.predicate, quad.object) for quad in found.quads}
+        assert int(body.split()[1]) == len(triples)
+        watched = Watched(browser, console)  # type: ignore[arg-type]
+        for path in ("/", "/hosts", f"/hosts?name={host['name']}", "/query"):
+            watched.open(path)
+            watched.page.wait_for_timeout(500)
+        watched.check()
+
+
+def test_several_crawls(scrapy: Scrapy, tmp_path: Path) -> None:
+    with running(Parameters(levels=1, pages=3)) as url:
+        for name in ("one", "two"):
+            done = scrapy("crawl", "rdfa", "-a", f"seeds={url}/", JOBDIR=f"all/{name}",
+                          POLITENESS_DELAY=0)  # fmt: skip
+            assert done.returncode == 0
+    with watching(tmp_path, "all") as console:
+        assert [each["name"] for each in console.get("crawls")] == ["one", "two"]
+        for name in ("one", "two"):
+            assert console.get("crawl", crawl=name)["counts"]["done"] == 4
+    assert "There is no crawl in elsewhere" in scrapy("console", "elsewhere").stderr
+
+
+def test_a_crawl_with_workers_is_steered_from_outside(tmp_path: Path) -> None:
+    with (
+        running(WEB) as proxy,
+        crawling(
+            tmp_path,
+            *("-a", f"seeds={Web(WEB).url(0, 0)}"),
+            proxy=proxy,
+            POLITENESS_DELAY=0.1,
+            POLITENESS_SERVER_DELAY=0,
+            WORKERS=2,
+        ) as inside,
+    ):
+        inside.until(lambda: inside.counts()["failed"] > 0)
+        with watching(tmp_path, "-s", "JOBDIR=crawl") as console:
+            console.use("pause")
+            before = inside.settle()
+            shown = console.get("crawl")
+            assert shown["state"] == "paused"
+            assert shown["counts"] == before
+            assert {worker["name"] for worker in console.get("workers")} == {"1", "2"}
+            assert console.get("hosts")["rows"][0]["waiting"] == before["waiting"]
+            console.use("resume")
+            inside.until(lambda: inside.counts()["done"] > before["done"])
+            console.use("seeds", urls=Web(WEB).url(4, 0))
+            inside.until(lambda: len(inside.get("hosts")["rows"]) == 2)
+            console.use("exclude", rule="keyword:/books")
+            inside.until(lambda: inside.get("crawl")["excluded"] == ["keyword:/books"])
+            console.use("stop")
+            inside.wait()
+            assert inside.process.returncode == 0
