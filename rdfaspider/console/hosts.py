@@ -1,8 +1,9 @@
 """The table of hosts: searched, sorted, a page at a time.
 
-Each order of the table is one scan of all hosts, of which the first rows are kept. So memory does not grow
-with the crawl, and millions of hosts can be listed. A scan is made again when it is old; the more it costs,
-the longer it is kept, so that all scans together take at most half a percent of a core.
+Each order of the table is one pass over all hosts, of which the first rows are kept. So memory does not grow
+with the crawl, and millions of hosts can be listed. Of up to 50,000 hosts all are kept, and one scan of the
+frontier serves every order. A scan is made again when it is old; the more it costs, the longer it is kept, so
+that all scans together take at most half a percent of a core.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import asyncio
 import re
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
-from time import monotonic, thread_time
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from rdfaspider.console.scans import Scan
     from rdfaspider.frontier import HostView
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 SORTS = ("name", "waiting", "in_flight", "done", "failed", "delay", "ready")
 # Rows kept of an order, rows of a page, orders kept.
 _ROWS, _PAGE, _ORDERS = 5_000, 50, 8
+# Hosts that are all kept, and how many are looked at before others get their turn.
+_KEPT, _SLICE = 50_000, 2_000
 # Seconds for which a scan is kept: at least, and for each second that it took.
 _FRESH, _PATIENCE = 5.0, 200.0
 _ADDRESS = re.compile(r"the server \S+,")
@@ -46,7 +49,7 @@ class HostTable:
 
     @property
     def is_fresh(self) -> bool:
-        return monotonic() - self.made < max(_FRESH, _PATIENCE * self.cost)
+        return _is_fresh(self.made, self.cost)
 
 
 Order = tuple[str, str, bool]
@@ -59,6 +62,8 @@ class HostTables:
         self._scan = scan
         self._made: OrderedDict[Order, HostTable] = OrderedDict()
         self._making: dict[Order, asyncio.Task[HostTable]] = {}
+        self._scanned: list[HostView] | None = None
+        self._scanned_at = self._scan_cost = 0.0
 
     @property
     def slowest(self) -> tuple[str, float]:
@@ -96,20 +101,38 @@ class HostTables:
 
     async def _make(self, order: Order) -> HostTable:
         search, sort, descending = order
-        table, scan, own = HostTable(), self._scan(), 0.0
-        async for part in scan:
-            begin = thread_time()
+        table = HostTable()
+        async for part in self._all():
             _add(table, part, search)
             if len(table.rows) > 2 * _ROWS:
                 _cut(table, sort, descending=descending)
-            own += thread_time() - begin
-        begin = thread_time()
         _cut(table, sort, descending=descending)
-        table.cost, table.made = scan.spent + own + thread_time() - begin, monotonic()
+        table.cost, table.made = self._scan_cost, self._scanned_at
         self._made[order] = table
         while len(self._made) > _ORDERS:
             self._made.popitem(last=False)
         return table
+
+    async def _all(self) -> AsyncIterator[list[HostView]]:
+        """Yield all hosts in parts: of the latest scan if that is fresh, else of a new one."""
+        if self._scanned is not None and _is_fresh(self._scanned_at, self._scan_cost):
+            rows = self._scanned
+            for start in range(0, len(rows), _SLICE):
+                yield rows[start : start + _SLICE]
+                await asyncio.sleep(0)
+            return
+        scan = self._scan()
+        kept: list[HostView] = []
+        async for part in scan:
+            if len(kept) <= _KEPT:
+                kept += part
+            yield part
+        self._scanned = kept if len(kept) <= _KEPT else None
+        self._scanned_at, self._scan_cost = monotonic(), scan.spent
+
+
+def _is_fresh(made: float, cost: float) -> bool:
+    return monotonic() - made < max(_FRESH, _PATIENCE * cost)
 
 
 def _add(table: HostTable, hosts: list[HostView], search: str) -> None:

@@ -133,3 +133,44 @@ def test_a_crawl_with_workers_is_steered_from_outside(tmp_path: Path) -> None:
             console.use("stop")
             inside.wait()
             assert inside.process.returncode == 0
+
+
+def test_a_worker_of_a_shared_crawl_shows_and_steers_all(tmp_path: Path) -> None:
+    """The console of a worker asks the service, which it shares with the others."""
+    service = subprocess.Popen(
+        [sys.executable, "-m", "rdfaspider", "frontier", "serve", "-s", "JOBDIR=served",
+         "-s", "POLITENESS_DELAY=0.1", "-s", "POLITENESS_SERVER_DELAY=0"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        with (
+            running(WEB) as proxy,
+            crawling(
+                tmp_path,
+                *("-a", f"seeds={Web(WEB).url(0, 0)}"),
+                proxy=proxy,
+                FRONTIER_URL=f"unix:{tmp_path}/served/frontier.sock",
+            ) as console,
+        ):
+            console.until(lambda: console.counts()["failed"] > 0)
+            console.use("pause")
+            before = console.settle()
+            assert console.get("crawl")["state"] == "paused"
+            (host,) = console.get("hosts")["rows"]
+            assert host["waiting"] == before["waiting"]
+            assert len(console.get("workers")) == 1
+            details = console.get("host", name=host["name"])
+            assert len(details["errors"]) == before["failed"]
+            assert details["tree"]["rows"][0]["urls"] == before["seen"]
+            assert console.use("requeue", pattern=".").startswith(f"{before['failed']} ")
+            console.use("exclude", rule="keyword:/music")
+            console.use("resume")
+            console.until(lambda: console.counts()["denied"] > 0)
+            console.use("stop")
+            console.wait()
+            assert console.process.returncode == 0
+    finally:
+        service.send_signal(signal.SIGINT)
+        service.wait(20)

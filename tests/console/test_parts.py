@@ -113,8 +113,21 @@ def test_hosts_are_searched_sorted_and_paged() -> None:
             await tables.page("", "__class__", True, 0)
 
     asyncio.run(look())
-    assert len(scans) == 3, "each order is one scan"
+    assert len(scans) == 1, "one scan is enough for all orders while it is fresh"
     assert tables.slowest[1] == 99.0
+
+
+def test_of_too_many_hosts_only_the_first_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rdfaspider.console.hosts._KEPT", 1_000)
+    tables, scans = table_of([host(number) for number in range(12_000)])
+
+    async def look() -> None:
+        for sort in ("done", "waiting"):
+            page = await tables.page("", sort, True, 0)
+            assert (page["total"], page["listed"]) == (12_000, 5_000)
+
+    asyncio.run(look())
+    assert len(scans) == 2, "each order is a scan"
 
 
 def test_many_who_look_share_a_scan() -> None:
