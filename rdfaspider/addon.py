@@ -30,6 +30,8 @@ _MANNERS = {"rdfaspider.parts.manners.MannersMiddleware": 880}
 class Addon(SettingsCheck):
     """Adds the parts that are asked for to the settings of a project, and checks those of ours."""
 
+    is_foreign = True
+
     def update_settings(self, settings: BaseSettings) -> None:
         super().update_settings(settings)
         if uses_frontier(settings):

@@ -27,7 +27,7 @@ from rdfaspider.extract.jsonld import text as jsontext
 from rdfaspider.extract.microdata.registry import REGISTRY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pyoxigraph import Quad
 
@@ -36,6 +36,7 @@ SYNTAXES = ("microdata", "json-ld", "rdfa")
 
 _TYPE = f"{RDF}type"
 _LIMITS = replace(Limits(), links=0)
+_DEEPEST = 100  # items inside each other
 
 Values = dict[str, list[Any]]
 
@@ -125,13 +126,34 @@ def _microdata(body: bytes, url: str, content_type: str) -> list[dict[str, Any]]
             used.add(quad.object)
     items = dict(described)
     tops = [node for node in items if node not in used] or list(items)[:1]
-    return [_item(node, items, f"{url.partition('#')[0]}#", ()) for node in tops]
+    return [_Items(items).item(node, f"{url.partition('#')[0]}#") for node in tops]
 
 
-def _item(
-    node: Any, items: dict[Any, Values], untyped: str, above: tuple[Any, ...]
+class _Items:
+    """Items as they are nested: each is given whole once, and by its name from then on.
+
+    Otherwise a page of twenty items, each of which names the next one twice, would be a million.
+    """
+
+    def __init__(self, items: dict[Any, Values]) -> None:
+        self._items = items
+        self._given: set[Any] = set()
+
+    def item(self, node: Any, untyped: str, depth: int = 0) -> dict[str, Any]:
+        self._given.add(node)
+        values = self._items[node]
+        return _described(node, values, untyped, lambda term, name: self._value(term, name, depth))
+
+    def _value(self, term: Any, namespace: str, depth: int) -> Any:
+        """Return a text, or an item."""
+        if term in self._items and term not in self._given and depth < _DEEPEST:
+            return self.item(term, namespace, depth + 1)
+        return _name(term)
+
+
+def _described(
+    node: Any, values: Values, untyped: str, value_of: Callable[[Any, str], Any]
 ) -> dict[str, Any]:
-    values = items[node]
     types = [kind.value for kind in values.get(_TYPE, [])]
     namespace = REGISTRY.namespace(types[0]) if types else untyped
     item: dict[str, Any] = {}
@@ -140,9 +162,7 @@ def _item(
     if isinstance(node, NamedNode):
         item["id"] = node.value
     item["properties"] = {
-        predicate.removeprefix(namespace): _joined(
-            [_value(value, items, namespace, (*above, node)) for value in found]
-        )
+        predicate.removeprefix(namespace): _joined([value_of(value, namespace) for value in found])
         for predicate, found in values.items()
         if predicate != _TYPE
     }
@@ -151,10 +171,3 @@ def _item(
 
 def _joined(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values
-
-
-def _value(term: Any, items: dict[Any, Values], namespace: str, above: tuple[Any, ...]) -> Any:
-    """Return a text, or an item; an item inside itself is given by its name."""
-    if term in items and term not in above:
-        return _item(term, items, namespace, above)
-    return _name(term)

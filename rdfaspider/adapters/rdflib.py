@@ -23,6 +23,9 @@ from rdflib.parser import Parser
 from rdfaspider.extract import Limits, Options, extract
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyoxigraph import Quad
     from rdflib import Graph
     from rdflib.parser import InputSource
 
@@ -54,10 +57,15 @@ class HtmlParser(Parser):
             raise ParserError(f"{url} cannot be read as a page.")
         for name, count in (found.facts.cuts + found.facts.warnings).items():
             logger.warning("%s: %s (%s).", url, name, count)
-        nodes: dict[str, BNode] = {}
-        for quad in found.quads:
-            subject, value = (_term(term, nodes) for term in (quad.subject, quad.object))
-            sink.add((subject, URIRef(quad.predicate.value), value))
+        add_all(sink, found.quads)
+
+
+def add_all(graph: Graph, quads: Iterable[Quad]) -> None:
+    """Add statements to a graph, whatever graphs they are in."""
+    nodes: dict[str, BNode] = {}
+    for quad in quads:
+        subject, value = (_term(term, nodes) for term in (quad.subject, quad.object))
+        graph.add((subject, URIRef(quad.predicate.value), value))
 
 
 class RdfaParser(HtmlParser):

@@ -94,9 +94,13 @@ def _checked(
 
     with StatusLine(sys.stderr) as line:
         for count, (page, quads) in enumerate(graphs_of(store, pages), 1):
-            found, report = shapes.check(quads)
-            findings.add(page, found)
             line.show(f"{count:,} of {len(pages):,} pages checked …")
+            try:
+                found, report = shapes.check(quads)
+            except (TimeoutError, RecursionError, MemoryError):
+                findings.unchecked += 1
+                continue
+            findings.add(page, found)
             if found:
                 yield from report_quads(page, report)
 
@@ -121,6 +125,9 @@ def _show(findings: Findings, number: int) -> None:
     if findings.too_large:
         verb = "was" if findings.too_large == 1 else "were"
         print(f"{plural(findings.too_large, 'page')} {verb} left out: too many triples.")
+    if findings.unchecked:
+        verb = "was" if findings.unchecked == 1 else "were"
+        print(f"{plural(findings.unchecked, 'page')} {verb} given up: it takes too long to check.")
     if not findings.findings:
         return
     print()

@@ -40,6 +40,9 @@ class MannersMiddleware:
         self.agent = agent
         self.longest_delay = longest_delay
         self._hosts: dict[str, Manners] = {}
+        # The delays that the project wants for slots of its own, or that it changes as the crawl goes on.
+        self._wanted: dict[str, float] = {}
+        self._set: dict[str, float] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -92,8 +95,20 @@ class MannersMiddleware:
         return self._hosts[slot]
 
     def _set_delay(self, name: str) -> None:
-        slot: Any = self.crawler.engine.downloader.slots.get(name)
-        if slot is not None:
-            host = self._hosts[name]
-            slot.delay = max(self.politeness.pause(host), host.blocked - clock.now())
-            slot.jitter = 0.0  # it would go below the pause
+        """Set the delay of a slot to what its host needs, but not below what somebody else has set."""
+        downloader: Any = self.crawler.engine.downloader
+        slot = downloader.slots.get(name)
+        if slot is None:
+            return
+        if slot.delay != self._set.get(name):  # DOWNLOAD_SLOTS, AutoThrottle, the spider
+            self._wanted[name] = slot.delay
+        host = self._hosts[name]
+        needed = max(self.politeness.pause(host), host.blocked - clock.now())
+        slot.delay = self._set[name] = max(needed, self._wanted[name])
+        slot.jitter = 0.0  # it would go below the pause
+        # Scrapy forgets a slot that has been idle for a minute.
+        downloader.per_slot_settings[name] = {
+            **downloader.per_slot_settings.get(name, {}),
+            "delay": slot.delay,
+            "jitter": 0.0,
+        }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, Self
 
@@ -40,12 +41,16 @@ class TriplesMiddleware:
 
     The callback finds the Page in `response.meta["rdfaspider"]`: its triples are stored by then, and are in
     `quads` and `nquads`. It is no item, so pipelines and feeds of the project do not see it; a spider that
-    yields it makes it one. A page whose triples cannot be read or stored reaches the spider all the same.
+    yields it makes it one. It belongs to its response alone: requests that are made with the same meta lose
+    it. Only answers to GET are pages. A request with `meta={"rdfaspider": False}` is left alone.
+
+    A page that cannot be read reaches the spider all the same. If triples cannot be stored, the crawl stops.
     """
 
     def __init__(self, crawler: Crawler, pipelines: Sequence[Any]) -> None:
         self.crawler = crawler
         self.pipelines = pipelines
+        self._closing: asyncio.Task[None] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -59,6 +64,7 @@ class TriplesMiddleware:
                 raise UsageError(str(error)) from error
         middleware = cls(crawler, pipelines)
         crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
+        crawler.signals.connect(middleware.request_scheduled, signals.request_scheduled)
         crawler.signals.connect(middleware.spider_closed, signals.spider_closed)
         return middleware
 
@@ -66,6 +72,14 @@ class TriplesMiddleware:
         for pipeline in self.pipelines:
             if (opened := getattr(pipeline, "open_spider", lambda: None)()) is not None:
                 await opened
+
+    def request_scheduled(self, request: Request) -> None:
+        """Take away the page of the response that a request was made from, before it is written to disk."""
+        if isinstance(request.meta.get(KEY), Page):
+            del request.meta[KEY]
+
+    def process_request(self, request: Request) -> None:
+        self.request_scheduled(request)  # one that was not scheduled, or that is tried again
 
     async def process_response(self, request: Request, response: Response) -> Response:
         page = self._page(request, response)
@@ -77,17 +91,27 @@ class TriplesMiddleware:
                 if not isinstance(done, Page):
                     await done
         except OSError as error:
-            # Later pages would be lost too, and nobody would notice.
-            logger.error("The crawl stops, because triples cannot be stored: %s", error)
-            await self.crawler.engine.close_spider_async(reason="store")
+            self._stop(error)
+            return response
         self._count(page)
         request.meta[KEY] = page
         return response
 
+    def _stop(self, error: OSError) -> None:
+        """Close the spider: later pages would be lost too, and nobody would notice."""
+        self.crawler.stats.inc_value("triples/lost")
+        if self._closing is None:
+            logger.error("The crawl stops, because triples cannot be stored: %s", error)
+            # It waits for all requests, and so for the one that this is called for.
+            closing = self.crawler.engine.close_spider_async(reason="store")
+            self._closing = asyncio.ensure_future(closing)
+
     def _page(self, request: Request, response: Response) -> Page | None:
         """Return what is to be read of an answer, None if it is no page of the spider's."""
-        if request.callback is NO_CALLBACK or not 200 <= response.status < 300:
-            return None  # robots.txt or a file, or what a server says in place of a page
+        if request.callback is NO_CALLBACK or request.meta.get(KEY) is False:
+            return None  # robots.txt or a file, or the spider's own affair
+        if request.method != "GET" or not 200 <= response.status < 300:
+            return None  # an answer to something else, or what a server says in place of a page
         if unwanted(response.headers):
             return None
         try:

@@ -7,13 +7,16 @@ is always the same pages of a store, those with the smallest digests of their na
 from __future__ import annotations
 
 import heapq
+import signal
 from collections import Counter, defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from logging import getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pyoxigraph import Quad, RdfFormat, parse, serialize
+from pyoxigraph import Quad, RdfFormat, parse
 
 from rdfaspider.stores.selection import Selection
 from rdfaspider.urls import host
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 _TOGETHER = 200
 # Triples of a page that is not checked: no page that people wrote has as many.
 _LARGEST = 20_000
+# Seconds for a page; a pattern of a shape may take for ever on a text that was made for it.
+_TIME = 10.0
 _SH = "http://www.w3.org/ns/shacl#"
 
 
@@ -49,6 +54,7 @@ class Findings:
     findings: Counter[Finding] = field(default_factory=Counter)
     examples: dict[Finding, str] = field(default_factory=dict)
     too_large: int = 0
+    unchecked: int = 0
 
     @property
     def severities(self) -> Counter[str]:
@@ -79,7 +85,8 @@ class Shapes:
                 "Shapes need pyshacl, which is not installed: pip install 'rdfaspider[shacl]'."
             ) from None
         self._validate: Callable[..., Any] = pyshacl.validate
-        self._graph: Callable[[], Any] = rdflib.Graph
+        # It logs every literal that is not what its type says; shapes are for that.
+        getLogger("rdflib.term").setLevel("ERROR")
         try:
             self.shapes = rdflib.Graph().parse(path)
         except OSError as error:
@@ -92,18 +99,42 @@ class Shapes:
             raise ValueError(f"{path} has no shapes: none of its things is a sh:NodeShape.")
 
     def check(self, quads: Iterable[Quad]) -> tuple[list[Finding], bytes]:
-        """Return what is wrong with the triples of a page, and pyshacl's report as N-Triples."""
-        triples = serialize((quad.triple for quad in quads), format=RdfFormat.N_TRIPLES)
-        data = self._graph().parse(data=triples, format="nt")
-        conforms, report, words = self._validate(data, shacl_graph=self.shapes, inplace=True)
+        """Return what is wrong with the triples of a page, and pyshacl's report as N-Triples.
+
+        Raise TimeoutError if it takes too long, and ValueError if the shapes cannot be used.
+        """
+        import rdflib
+
+        from rdfaspider.adapters.rdflib import add_all
+
+        data = rdflib.Graph()
+        add_all(data, quads)
+        with _limited():
+            conforms, report, words = self._validate(data, shacl_graph=self.shapes, inplace=True)
         if conforms is False and isinstance(report, Exception):
             raise ValueError(f"The shapes cannot be used: {words}")
-        nodes = report.subjects(object=_iri(report, "ValidationResult"))
+        nodes = report.subjects(object=_iri("ValidationResult"))
         found = [_finding(report, self.shapes, node) for node in nodes]
         return found, report.serialize(format="nt", encoding="utf-8")
 
 
-def _iri(graph: Any, name: str) -> Any:
+@contextmanager
+def _limited() -> Iterator[None]:
+    """Raise TimeoutError in the block when it has taken too long. Only for the main thread."""
+
+    def ring(number: int, frame: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, _TIME)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _iri(name: str) -> Any:
     import rdflib
 
     return rdflib.URIRef(_SH + name)
@@ -111,11 +142,11 @@ def _iri(graph: Any, name: str) -> Any:
 
 def _finding(report: Any, shapes: Any, node: Any) -> Finding:
     def value(name: str) -> Any:
-        return report.value(node, _iri(report, name))
+        return report.value(node, _iri(name))
 
     shape = value("sourceShape")
     # The shape of a property has mostly no name: the one that it belongs to has.
-    owner = next(shapes.subjects(_iri(shapes, "property"), shape), None)
+    owner = next(shapes.subjects(_iri("property"), shape), None)
     named = shape if str(shape).startswith(("http", "urn")) or owner is None else owner
     severity = str(value("resultSeverity")).removeprefix(_SH)
     constraint = str(value("sourceConstraintComponent")).removeprefix(_SH)

@@ -25,23 +25,25 @@ if TYPE_CHECKING:
 class SettingsCheck:
     """Checks all settings, and gives them their types."""
 
+    is_foreign = False
+
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
         add_defaults(settings)
-        check_or_exit(settings, "scrapy")
+        check_or_exit(settings, "scrapy", is_foreign=cls.is_foreign)
 
     def update_settings(self, settings: BaseSettings) -> None:
         from rdfaspider.settings.places import find_missing
 
         add_defaults(settings)
-        check(settings)
+        check(settings, is_foreign=self.is_foreign)
         give_types(settings)
         if missing := list(find_missing(settings)):
             raise UsageError("\n".join(missing))
 
 
-def check_or_exit(settings: BaseSettings, program: str) -> None:
+def check_or_exit(settings: BaseSettings, program: str, *, is_foreign: bool = False) -> None:
     """End the process with a sentence for each fault; otherwise give the settings their types."""
-    if faults := [*read_secrets(settings), *find_faults(settings)]:
+    if faults := [*read_secrets(settings), *find_faults(settings, is_foreign=is_foreign)]:
         raise SystemExit("\n".join(f"{program}: {fault}" for fault in faults))
     give_types(settings)

@@ -26,14 +26,17 @@ def is_asked(settings: BaseSettings, name: str) -> bool:
     return (settings.getpriority(name) or 0) > _PROJECT
 
 
-def check(settings: BaseSettings) -> None:
+def check(settings: BaseSettings, *, is_foreign: bool = False) -> None:
     """Raise UsageError with a sentence for each fault."""
-    if faults := list(find_faults(settings)):
+    if faults := list(find_faults(settings, is_foreign=is_foreign)):
         raise UsageError("\n".join(faults))
 
 
-def find_faults(settings: BaseSettings) -> Iterator[str]:
-    """Yield a sentence for each setting that is wrong or does not exist."""
+def find_faults(settings: BaseSettings, *, is_foreign: bool = False) -> Iterator[str]:
+    """Yield a sentence for each setting that is wrong or does not exist.
+
+    A foreign project may use our prefixes for its own settings; what was set by hand is checked there too.
+    """
     for name in settings:
         if name in DECLARED:
             try:
@@ -41,7 +44,9 @@ def find_faults(settings: BaseSettings) -> Iterator[str]:
             except ValueError as error:
                 yield str(error)
         elif name not in _SCRAPYS:
-            yield from _unknown(name, settings.getpriority(name) or 0)
+            priority = settings.getpriority(name) or 0
+            if not is_foreign or priority >= _COMMAND_LINE:
+                yield from _unknown(name, priority)
     yield from _reckless(settings)
 
 
@@ -58,7 +63,6 @@ def _reckless(settings: BaseSettings) -> Iterator[str]:
 def _unknown(name: str, priority: int) -> Iterator[str]:
     """Refuse a misspelt name: one with a prefix of ours, or on the command line one that nearly exists."""
     is_ours = name.startswith(PREFIXES)
-    # Another project may use our prefixes for its own settings.
     is_by_hand = priority >= _COMMAND_LINE
     if not is_by_hand and not is_ours:
         return

@@ -30,7 +30,7 @@ def completed(settings: BaseSettings) -> BaseSettings:
     settings = settings.copy()
     settings.frozen = False
     add_defaults(settings)
-    check(settings)
+    check(settings, is_foreign=True)
     give_types(settings)
     return settings
 

@@ -98,3 +98,16 @@ def types(items: list[Any]) -> set[str]:
             for value in item.get("properties", {}).values():
                 found |= types(value if isinstance(value, list) else [value])
     return found
+
+
+def test_items_that_name_each_other_many_times_are_given_once() -> None:
+    """Forty items, each naming the next by two properties, would be a million million."""
+    twice = '<div itemprop="p q" itemscope>' * 40 + "</div>" * 40
+    assert extract(f"<div itemscope>{twice}</div>", syntaxes=["microdata"])["microdata"]
+    chain = '<div itemprop="next" itemscope>' * 1_200 + "</div>" * 1_200
+    page = f"<div itemscope>{chain}</div>"
+    (found,) = extract(page, "http://one.example/", syntaxes=["microdata"])["microdata"]
+    depth = 0
+    while isinstance(found, dict) and "next" in found["properties"]:
+        found, depth = found["properties"]["next"], depth + 1
+    assert 50 < depth <= 102

@@ -24,7 +24,7 @@ DECLARATIONS = [
     'version="XHTML+RDFa 1.0" xmlns:a="http://ten.example/"',
 ]
 WORDS = ["name", "a:b", "schema:name", "next", "license", "_:x", "http://i.example/", "a:b name"]
-WORDS += ["name\tbad:", "bad", "p3:x", ":next", "name\n", "x" * 61, "[a:b]"]
+WORDS += [" a:b", "name\tbad:", "bad", "p3:x", ":next", "name\n", "x" * 61, "[a:b]"]
 
 
 @st.composite
@@ -82,3 +82,21 @@ def test_a_limit_of_iris_holds_for_remembered_names() -> None:
     assert b"schema.org/name" in extract(page, "http://one.example/").nquads
     short = Options(limits=Limits(iri=20))
     assert b"schema.org/name" not in extract(page, "http://a.b/", "text/html", short).nquads
+
+
+def test_a_space_before_a_name_does_not_carry_it_to_other_sites() -> None:
+    page = b'<html prefix="ex: rel#"><p property=" ex:foo">x</p></html>'
+    for host in ("one", "two"):
+        (quad,) = extract(page, f"https://{host}.example/", "text/html").quads
+        assert quad.predicate.value == f"https://{host}.example/rel#foo"
+
+
+def test_long_prefixes_are_not_remembered() -> None:
+    before = len(names._REMEMBERED)
+    for number in range(20):
+        prefix = f"p{number}" + "x" * 100_000
+        page = f'<html prefix="{prefix}: http://a.example/"><p property="{prefix}:b">v</p></html>'
+        extract(page.encode(), "http://one.example/", "text/html")
+        page = f'<html prefix="{prefix}: http://a.example/"><p property="http://i.example/">v</p>'
+        extract(page.encode(), "http://one.example/", "text/html")
+    assert len(names._REMEMBERED) == before

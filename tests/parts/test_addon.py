@@ -119,6 +119,44 @@ def plain(tmp_path: Path) -> Plain:
     return run
 
 
+AWKWARD = """
+from scrapy import Request, Spider
+
+class Awkward(Spider):
+    name = "awkward"
+    custom_settings = {{"STORE_URI": "this project's own", **{settings!r}}}
+
+    async def start(self):
+        yield Request("{url}/a")
+
+    def parse(self, response):
+        print("GOT", response.url, "rdfaspider" in response.meta, flush=True)
+        if response.url.endswith("/a") and response.request.method == "GET":
+            again = {{"callback": self.parse, "meta": response.meta, "dont_filter": True}}
+            yield Request("{url}/a", method="HEAD", **again)
+            yield Request("{url}/x.pdf", **again)
+            yield Request("{url}/private", meta={{"rdfaspider": False}}, callback=self.parse)
+"""
+
+
+def awkward(directory: Path, url: str, **settings: object) -> tuple[set[tuple[str, ...]], str]:
+    """Run a spider that uses the meta of one response for the next requests."""
+    all_settings = {"ADDONS": ADDON, "POLITENESS_DELAY": 0, **settings}
+    (directory / "awkward.py").write_text(AWKWARD.format(url=url, settings=all_settings))
+    environment = {name: value for name, value in os.environ.items() if "SCRAPY" not in name}
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", "runspider", "awkward.py"],
+        cwd=directory,
+        env={**environment, "PYTHONPATH": f"{directory}{os.pathsep}{PROJECT}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    lines = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("GOT")]
+    return {(got.removeprefix(url), has) for got, has in lines}, done.stderr
+
+
 TRIPLES = "rdfaspider.parts.triples.TriplesMiddleware"
 ADDON = {"rdfaspider.Addon": 300}
 
@@ -178,8 +216,13 @@ class Busy(BaseHTTPRequestHandler):
             self.answer(200, b"User-agent: *\nCrawl-delay: 0.5\nDisallow: /secret*.html$\n")
         elif self.path == "/busy" and is_first:
             self.answer(503, b"", {"Retry-After": "2"})
+        elif self.path == "/x.pdf":
+            self.answer(200, b"%PDF", {"Content-Type": "application/pdf"})
         else:
             self.answer(200, b"<p vocab='http://schema.org/' property='name'>a</p>")
+
+    def do_HEAD(self) -> None:
+        self.answer(200, b"")
 
     def answer(
         self, status: int, body: bytes, headers: Mapping[str, str] = MappingProxyType({})
@@ -219,3 +262,43 @@ def test_a_server_with_too_much_to_do_is_left_alone(busy: str, plain: Plain) -> 
     # Scrapy asks again, but not before it may.
     first, second = (when for path, when in Busy.asked if path == "/busy")
     assert second - first > 1.9
+
+
+def test_a_page_belongs_to_its_response_alone(busy: str, tmp_path: Path) -> None:
+    got, log = awkward(tmp_path, busy, JOBDIR="job")
+    assert got == {("/a", "True"), ("/a", "False"), ("/x.pdf", "False"), ("/private", "True")}, log
+    with open_store(str(tmp_path / "job" / "store"), read_only=True) as store:
+        pages = {
+            row["g"].value for row in store.query("SELECT DISTINCT ?g { GRAPH ?g { ?s ?p ?o } }")
+        }
+    # HEAD has no body, which would have cleared the page.
+    assert {page for page in pages if page.startswith("http")} == {f"{busy}/a"}
+
+
+def test_a_store_that_fails_stops_the_crawl(busy: str, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text(
+        "from rdfaspider.parts.triples import TriplesMiddleware\n"
+        "class Broken(TriplesMiddleware):\n"
+        "    @classmethod\n"
+        "    def from_crawler(cls, crawler):\n"
+        "        middleware = super().from_crawler(crawler)\n"
+        "        async def fail(page):\n"
+        "            raise OSError(28, 'No space left on device')\n"
+        "        middleware.pipelines[-1].process_item = fail\n"
+        "        return middleware\n"
+    )
+    middlewares = {"broken.Broken": 10}
+    _, log = awkward(tmp_path, busy, ADDONS={}, DOWNLOADER_MIDDLEWARES=middlewares)
+    assert "The crawl stops, because triples cannot be stored: [Errno 28]" in log
+    assert "Spider closed (store)" in log
+    assert "'triples/lost'" in log
+    assert "'triples/pages/done'" not in log
+
+
+def test_delays_of_the_project_are_not_shortened(busy: str, plain: Plain) -> None:
+    urls = [f"{busy}/{name}" for name in "abc"]
+    slots = {"127.0.0.1": {"delay": 1.5, "jitter": 0}}
+    got, log = plain(*urls, ADDONS=ADDON, POLITENESS_DELAY="0", DOWNLOAD_SLOTS=slots)
+    assert len(got) == 3, log
+    times = [when for path, when in Busy.asked if path != "/robots.txt"]
+    assert all(later - earlier > 1.4 for earlier, later in pairwise(times)), times

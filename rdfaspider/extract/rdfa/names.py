@@ -88,7 +88,7 @@ class Names:
         prefixes = self.prefixes
         if len(prefixes) > _FEW_PREFIXES or self._graph.limits.iri < iris.SHORT:
             return None
-        if any(len(iri) > iris.SHORT for iri in (self.vocabulary, *prefixes.values())):
+        if any(len(text) > iris.SHORT for text in (self.vocabulary, *prefixes, *prefixes.values())):
             return None
         return type(self), self.vocabulary, tuple(prefixes.items())
 
@@ -132,7 +132,7 @@ class Names:
             return False
         if len(value.split()) != 1:
             return False
-        prefix, colon, _ = value.partition(":")
+        prefix, colon, _ = value.strip().partition(":")
         if not colon:
             return bool(self.vocabulary)
         namespace = self._namespace(prefix.lower())

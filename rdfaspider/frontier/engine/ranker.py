@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.children import await_end_of_parent, read_task
 from rdfaspider.frontier.engine.counters import Counters
-from rdfaspider.frontier.engine.terms import order_of
+from rdfaspider.frontier.engine.terms import order_of, shard_begun
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.tables.database import Database
 from rdfaspider.frontier.tables.edges import Edges
@@ -95,14 +95,20 @@ def rank(
 def _moves(
     database: Database, order: Order, weights: Array, tell: Callable[[str], None]
 ) -> array[int]:
-    """Return the moves, sorted by number. A seed counts as one link at least."""
+    """Return the moves, sorted by number. A seed counts as one link at least.
+
+    A shard has not all links to its URLs: what others have told it of them is in their hints. So it moves
+    URLs to the front only.
+    """
     known, moves = weights.tobytes(), array("Q")
+    is_part = shard_begun(database).total > 1
     for count, (key, value) in enumerate(database.waiting.pairs()):
         number = unpack_number(key[-_NUMBER:])
         if number < len(known):
             entry = entry_of(value)
             weight = known[number] if entry.depth else max(known[number], ONE)
-            if order.ranked(entry.hint, weight) != entry.hint:
+            hint = order.ranked(entry.hint, weight)
+            if hint > entry.hint or (hint < entry.hint and not is_part):
                 moves.append(number << 8 | weight)
         if not count % 10_000:
             tell(f"{count:,} waiting URLs compared …")

@@ -57,6 +57,8 @@ _RETRY = 3_600.0
 # Takes between two looks at the clock or the process, and URLs moved with a take.
 _LOOKS = 64
 _MOVED = 8
+# How far the last computation whose moves were all made had come: after a kill they are found again.
+_RANKED = b"ranked"
 # Seconds for the process to end.
 _ENDING = 5.0
 
@@ -96,6 +98,9 @@ class Steering:
         self._moves: Iterator[int] | None = None
         self._countdown = _LOOKS
         self._due = now + every
+        self._pause = every  # from one computation to the next
+        # The pages that the last computation knew whose moves were all made.
+        self._ranked = int(database.meta.get(_RANKED) or b"0") if self.ranks.urls else 0
         self._is_on = order.reads_ranks and every > 0 and _is_possible(keeps_graph)
 
     def step(self, now: float) -> None:
@@ -114,9 +119,10 @@ class Steering:
             self._start(now)
 
     def _is_due(self, now: float) -> bool:
-        self._due = min(self._due, now + max(self._every, _RETRY))  # the clock was set back
-        done = self._urls.counters.done
-        return now >= self._due and done >= max(LEAST_PAGES, GROWTH * self.ranks.pages)
+        self._due = min(self._due, now + self._pause)  # the clock was set back
+        counters = self._urls.counters
+        pages = counters.done + counters.kept
+        return now >= self._due and pages >= max(LEAST_PAGES, GROWTH * self._ranked)
 
     # --- the process ---
 
@@ -157,13 +163,16 @@ class Steering:
             "PageRank of %d URLs by %d links took %.1f s; %d of them are moved.",
             *(found[name] for name in ("urls", "links", "seconds", "moves")),
         )
-        self._due = now + max(self._every, found["seconds"] / SHARE)
+        self._put_off_by(now, max(self._every, found["seconds"] / SHARE))
         self.ranks.reload()
         self._moves = _read_moves(self._folder / "moves")
 
     def _put_off(self, now: float, why: str) -> None:
         logger.warning("%s It is tried again in an hour.", why)
-        self._due = now + max(self._every, _RETRY)
+        self._put_off_by(now, max(self._every, _RETRY))
+
+    def _put_off_by(self, now: float, seconds: float) -> None:
+        self._pause, self._due = seconds, now + seconds
 
     def rank_now(self) -> None:
         """Compute the ranks and move all URLs at once, as a simulation does."""
@@ -171,6 +180,7 @@ class Steering:
         self._clear()
         self.ranks.reload()
         self._move(moves)
+        self._move(())  # all is done
 
     # --- waiting URLs ---
 
@@ -179,6 +189,8 @@ class Steering:
         weights = {move >> 8: move & 255 for move in moves}
         if not weights:
             self._moves = None
+            self._ranked = self.ranks.pages
+            self._database.meta[_RANKED] = b"%d" % self._ranked
             self._clear()
             return
         batch = self._database.batch()

@@ -76,7 +76,7 @@ class Ranks:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-            self.urls = 0
+            self.urls = self.pages = 0
 
 
 def write_ranks(folder: Path, ranking: Ranking) -> None:

@@ -15,11 +15,11 @@ class BooksSpider(scrapy.Spider):
         self.left = int(most) - 1
 
     def parse(self, response):
-        page = response.meta["rdfaspider"]
+        page = response.meta.get("rdfaspider")  # None for an image, for example
         yield {
             "url": response.url,
             "title": response.css("title::text").get(),
-            "triples": len(page.quads),
+            "triples": len(page.quads) if page else 0,
         }
         for link in response.css("a::attr(href)").getall():
             if self.left > 0 and link.startswith(("/", "http")):
