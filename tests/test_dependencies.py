@@ -297,7 +297,13 @@ ELSEWHERE = {"_typeshed", "compression"}
 # What the extras `analysis`, `rdflib` and `shacl` install.
 OPTIONAL = {"numpy", "pyarrow", "pycld2", "py3langid", "rdflib", "pyshacl"}
 # The only places that import it at once; the others do when they use it.
-ANALYSING = ("linkgraph/", "frontier/views/graph", "report/links.py", "adapters/rdflib.py")
+ANALYSING = (
+    "linkgraph/",
+    "frontier/views/graph",
+    "report/links.py",
+    "adapters/rdflib.py",
+    "simulator/freshness/",
+)
 
 
 def test_what_is_imported_is_required() -> None:

@@ -17,6 +17,8 @@ import networkx
 import numpy as np
 import pytest
 
+from rdfaspider.focus.visits.planner import RevisitRules
+from rdfaspider.frontier import Keep
 from rdfaspider.frontier.engine import ranker, steering
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.orders import ORDERS
@@ -363,3 +365,49 @@ def test_damaged_ranks_count_as_none(tmp_path: Path) -> None:
     file.write_bytes(whole)
     with opened(tmp_path) as frontier:
         assert frontier.ranks.urls == known
+
+
+def test_kept_pages_count_as_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crawl with revisits has no done pages: it keeps them."""
+    monkeypatch.setattr(steering, "LEAST_PAGES", 50)
+    links = web()
+    rules = RevisitRules()
+    with closing(opened(tmp_path, rank_every=1.0, revisits=rules)) as frontier:
+        frontier.put([next(iter(links))])
+        for count in range(200):
+            taken = frontier.take(float(count))
+            assert taken is not None
+            frontier.finish(
+                taken, "done", float(count), links[taken.url], keep=Keep(changed=None, weight=1)
+            )
+        assert frontier.counts().kept > 100
+        for count in range(2 * steering._LOOKS):
+            frontier._steering.step(1_000.0 + count)
+        assert frontier._steering._process is not None
+
+
+def test_a_long_computation_is_followed_by_a_long_pause(tmp_path: Path) -> None:
+    with closing(opened(tmp_path, rank_every=60.0)) as frontier:
+        part = frontier._steering
+        part._put_off_by(0.0, 600.0 / steering.SHARE)
+        assert not part._is_due(3_700.0)
+        assert part._due == 20_000.0
+        assert not part._is_due(-50_000.0)  # the clock was set back
+        assert part._due == -30_000.0
+
+
+def test_a_shard_moves_urls_to_the_front_only(tmp_path: Path) -> None:
+    """What other shards have told it of a URL is not in its own link graph."""
+    with closing(opened(tmp_path, shard=(0, 2))) as frontier:
+        links = {f"http://h{page}.test/": [f"http://h{page}.test/x"] for page in range(50)}
+        frontier.put(links)
+        crawl(frontier, links, 20)
+        for _ in range(200):
+            frontier.put(["http://hub.test/"], depth=1)
+        frontier.counts()
+        record = frontier.trie.record("http://hub.test/")
+        assert record is not None
+        frontier.rank_now()
+        after = frontier.trie.record("http://hub.test/")
+        assert after is not None
+        assert after.hint >= record.hint

@@ -96,6 +96,7 @@ def test_cuts() -> None:
         st.integers(0, 2**40 - 1),
         st.integers(0, 2**24 - 1),
         st.integers(0, 31),
+        st.none(),  # only a kept page has a past
     ),
     st.builds(
         Past,

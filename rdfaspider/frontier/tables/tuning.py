@@ -48,7 +48,7 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     if "edges" in families:
         families["edges"] = _options(cache, filtered=False, block=64, level=9)
     # Waiting URLs are deleted as fast as they come; their tombstones must not slow down seeks.
-    for name in ("waiting", "later", "inbox", "due", "alarms"):
+    for name in families.keys() & {"waiting", "later", "inbox", "due", "alarms"}:
         families[name].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
     if is_secondary:  # it keeps all files open, so that none can be compacted away under it
         options.set_max_open_files(-1)
