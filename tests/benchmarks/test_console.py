@@ -68,9 +68,9 @@ def test_what_the_console_costs(tmp_path: Path) -> None:
             EXTRACT_PROCESSES=1,
         ) as console,
     ):
-        console.until(lambda: console.counts()["failed"] > 100, 300)
+        console.until(lambda: console.counts()["failed"] > 50, 300)
         console.use("pause")
-        console.settle()
+        time.sleep(10)  # what is being fetched ends; what waits for a connection stays in flight
         _measure_answers(console)
         console.use("resume")
         _measure_watching(console)
@@ -107,7 +107,7 @@ def _measure_answers(console: Console) -> None:
         spent = (cpu(console) - begin - idle * (time.monotonic() - then)) / times
         print(f"{name:16} {1000 * spent:8.2f} ms of CPU")
         assert spent < ANSWER, name
-    assert scanned < ANSWER
+    assert scanned < ANSWER, "hosts, scanned"
 
 
 def _measure_watching(console: Console) -> None:
