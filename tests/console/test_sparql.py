@@ -34,7 +34,7 @@ ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l .
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
-    """Return the console of a crawl that writes all the time, whose queries may take three seconds."""
+    """Return the console of a crawl that writes all the time, whose queries may take 15 seconds."""
     with (
         running(WEB) as proxy,
         crawling(
@@ -43,7 +43,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
             proxy=proxy,
             POLITENESS_DELAY=0.05,
             POLITENESS_SERVER_DELAY=0,
-            CONSOLE_QUERY_TIMEOUT=5,
+            CONSOLE_QUERY_TIMEOUT=15,
         ) as console,
     ):
         console.until(lambda: console.get("crawl")["triples"] > 100)
@@ -175,8 +175,8 @@ def test_a_query_that_runs_for_ever_is_ended_and_the_crawl_goes_on(asked: Consol
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(lambda _: ask(asked, ENDLESS), range(6)))
     assert [status for status, _, _ in answers] == [503] * 6
-    assert time.monotonic() - begin < 30
-    assert any(b"took more than 5 seconds" in body for _, _, body in answers)
+    assert time.monotonic() - begin < 90
+    assert any(b"took more than 15 seconds" in body for _, _, body in answers)
     assert asked.counts()["done"] > before + 20
     asked.until(lambda: not queries_running(asked), 10)
     assert ask(asked, TYPES)[0] == 200
