@@ -14,8 +14,8 @@ from zipfile import ZipFile
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from rdfaspider.archive.index import captures_in, look_up
-from rdfaspider.archive.reader import files_of, read
+from rdfaspider.archive.index.index import captures_in, look_up
+from rdfaspider.archive.warc.reader import files_of, read
 
 Scrapy = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -248,7 +248,7 @@ def test_a_full_archive_is_named_when_it_stops_the_crawl(
 
 NARROW = """
 import errno, os
-from rdfaspider.archive import warcfile
+from rdfaspider.archive.warc import file as warcfile
 
 class Narrow:
     \"\"\"Makes the disk full for the archive, and for nothing else.\"\"\"

@@ -18,8 +18,8 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from rdfaspider.archive.check import check
-from rdfaspider.archive.index import captures_in
-from rdfaspider.archive.reader import files_of
+from rdfaspider.archive.index.index import captures_in
+from rdfaspider.archive.warc.reader import files_of
 from rdfaspider.frontier.tables.trie import DONE
 from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.site.parameters import Parameters

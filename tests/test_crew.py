@@ -15,7 +15,7 @@ import pytest
 from pyoxigraph import Quad
 
 from rdfaspider.frontier.views.reader import FrontierReader
-from rdfaspider.service.client import ServedFrontier
+from rdfaspider.service.worker.client import ServedFrontier
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web

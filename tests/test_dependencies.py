@@ -330,9 +330,11 @@ def test_what_is_optional_is_an_extra_and_imported_late() -> None:
 
 def test_a_crawl_imports_nothing_optional() -> None:
     """The links and rows of pages are kept without numpy."""
-    modules = (
-        "rdfaspider.frontier.engine.local, rdfaspider.commands.graph, rdfaspider.commands.report"
+    modules = "frontier.engine.local", "commands.results.graph", "commands.results.report"
+    code = (
+        "import sys, "
+        + ", ".join(f"rdfaspider.{name}" for name in modules)
+        + "; print(*sys.modules)"
     )
-    code = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not OPTIONAL & set(done.stdout.split())

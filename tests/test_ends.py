@@ -17,7 +17,7 @@ from threading import Lock, Thread
 
 import pytest
 
-from rdfaspider.archive.index import captures_in
+from rdfaspider.archive.index.index import captures_in
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.robots.record import RobotsRecord
 from rdfaspider.stores import open_store

@@ -7,17 +7,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from rdfaspider.archive.content import original_of, unpacked_body
-from rdfaspider.archive.index import index_of
-from rdfaspider.archive.members import HEAD
-from rdfaspider.archive.reader import OPEN, open_file, seconds_of, source_of
-from rdfaspider.archive.stream import read_records
+from rdfaspider.archive.index.index import index_of
+from rdfaspider.archive.warc.members import HEAD
+from rdfaspider.archive.warc.reader import OPEN, open_file, seconds_of, source_of
+from rdfaspider.archive.warc.stream import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from rdfaspider.archive.reader import Record
-    from rdfaspider.archive.stream import Found
+    from rdfaspider.archive.warc.reader import Record
+    from rdfaspider.archive.warc.stream import Found
     from rdfaspider.items import Source
 
 # Bytes read of blocks where only headers are wanted.

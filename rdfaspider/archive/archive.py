@@ -9,12 +9,12 @@ from threading import Lock
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdfaspider.archive.captures import REVISIT, Capture, media_type, stamp_of
-from rdfaspider.archive.index import Journal, captures_in
-from rdfaspider.archive.members import pack
-from rdfaspider.archive.reader import path_of, read, source_of
-from rdfaspider.archive.records import Original, date_of, digest, records_of, warcinfo
-from rdfaspider.archive.warcfile import WarcFile, mend
+from rdfaspider.archive.index.captures import REVISIT, Capture, media_type, stamp_of
+from rdfaspider.archive.index.index import Journal, captures_in
+from rdfaspider.archive.warc.file import WarcFile, mend
+from rdfaspider.archive.warc.members import pack
+from rdfaspider.archive.warc.reader import path_of, read, source_of
+from rdfaspider.archive.warc.records import Original, date_of, digest, records_of, warcinfo
 from rdfaspider.items import Source
 
 if TYPE_CHECKING:

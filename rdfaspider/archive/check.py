@@ -10,17 +10,17 @@ from collections import Counter
 from hashlib import sha1
 from typing import TYPE_CHECKING
 
-from rdfaspider.archive.index import captures_in
-from rdfaspider.archive.members import HEAD
-from rdfaspider.archive.reader import files_of, parse, path_of, scan
-from rdfaspider.archive.records import written
+from rdfaspider.archive.index.index import captures_in
+from rdfaspider.archive.warc.members import HEAD
+from rdfaspider.archive.warc.reader import files_of, parse, path_of, scan
+from rdfaspider.archive.warc.records import written
 from rdfaspider.terminal import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from rdfaspider.archive.captures import Capture
+    from rdfaspider.archive.index.captures import Capture
 
 _END = b"\r\n\r\n"
 

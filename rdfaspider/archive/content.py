@@ -11,15 +11,15 @@ from importlib import import_module
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from rdfaspider.archive.captures import REVISIT, digits
-from rdfaspider.archive.index import look_up
-from rdfaspider.archive.reader import read
+from rdfaspider.archive.index.captures import REVISIT, digits
+from rdfaspider.archive.index.index import look_up
+from rdfaspider.archive.warc.reader import read
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rdfaspider.archive.captures import Capture
-    from rdfaspider.archive.reader import Record
+    from rdfaspider.archive.index.captures import Capture
+    from rdfaspider.archive.warc.reader import Record
 
 # Bytes that a body may unpack to.
 _MOST = 1 << 28

@@ -12,8 +12,8 @@ from contextlib import suppress
 from time import time
 from typing import TYPE_CHECKING
 
-from rdfaspider.archive.captures import Capture, seconds_at
-from rdfaspider.archive.index import index_of
+from rdfaspider.archive.index.captures import Capture, seconds_at
+from rdfaspider.archive.index.index import index_of
 
 if TYPE_CHECKING:
     from pathlib import Path

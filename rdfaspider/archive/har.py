@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.archive.answers import Answer
-from rdfaspider.archive.reader import seconds_of
+from rdfaspider.archive.warc.reader import seconds_of
 
 if TYPE_CHECKING:
     from collections import Counter

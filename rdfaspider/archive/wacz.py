@@ -16,8 +16,8 @@ from time import gmtime, strftime
 from typing import TYPE_CHECKING
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from rdfaspider.archive.index import captures_in
-from rdfaspider.archive.reader import files_of
+from rdfaspider.archive.index.index import captures_in
+from rdfaspider.archive.warc.reader import files_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

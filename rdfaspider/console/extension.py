@@ -19,7 +19,7 @@ from rdfaspider.signals import store_opened
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from rdfaspider.console.running import RunningCrawl
+    from rdfaspider.console.crawls.running import RunningCrawl
     from rdfaspider.console.server import Server
     from rdfaspider.stores import Sink
 
@@ -64,9 +64,9 @@ class ConsoleExtension:
 
     async def spider_opened(self) -> None:
         # Most crawls have no console, and the import takes a tenth of a second.
+        from rdfaspider.console.crawls.running import RunningCrawl
         from rdfaspider.console.guards import Guards
         from rdfaspider.console.routes import routes_of
-        from rdfaspider.console.running import RunningCrawl
         from rdfaspider.console.server import Server
 
         self._crawl = RunningCrawl(self.crawler, self._sink)

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from aiohttp import web
 
-from rdfaspider.console import hostview, metrics
+from rdfaspider.console.crawls import metrics
+from rdfaspider.console.hosts import host as hostview
 from rdfaspider.console.server import as_json, file_routes, page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rdfaspider.console.outside import ServedCrawl, StoredCrawl
-    from rdfaspider.console.running import RunningCrawl
+    from rdfaspider.console.crawls.outside import ServedCrawl, StoredCrawl
+    from rdfaspider.console.crawls.running import RunningCrawl
 
     Crawl = RunningCrawl | ServedCrawl | StoredCrawl
 

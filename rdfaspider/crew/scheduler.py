@@ -19,9 +19,9 @@ from rdfaspider.scheduler import Scheduler
 from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import division_of
 from rdfaspider.service.address import Address, Security
-from rdfaspider.service.handler import Handler
 from rdfaspider.service.messages import StoreChanges
-from rdfaspider.service.server import Service
+from rdfaspider.service.server.handler import Handler
+from rdfaspider.service.server.network import Service
 from rdfaspider.settings.places import frontier_url
 from rdfaspider.signals import seed_failed, store_closing, store_opened, time_is_over
 

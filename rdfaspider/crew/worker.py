@@ -36,7 +36,7 @@ def _crawl(task: dict[str, Any], output: int) -> int:
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.utils.project import get_project_settings
 
-    from rdfaspider.commands.crawl import quieten, went_wrong
+    from rdfaspider.commands.crawls.crawl import quieten, went_wrong
 
     settings = get_project_settings()
     for name, value in task["settings"].items():

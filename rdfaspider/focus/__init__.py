@@ -6,5 +6,5 @@ harvest.py     what was worth how much, by host, section and context, and so wha
 topics/        topics of pages and links: the file, a classifier, the relevance of a link
 guesses.py     URLs without a link to them, and whether such guesses were right
 
-Nothing here knows the frontier: its orders ask, and the scheduler reports (scheduler/advice.py).
+Nothing here knows the frontier: its orders ask, and the scheduler reports (scheduler/answers/advice.py).
 """

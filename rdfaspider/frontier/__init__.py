@@ -378,8 +378,8 @@ class Frontier(Protocol):
         A redirect is a URL with one link at its own depth and the `hops` that led there, 31 at most. If the
         URL failed or was denied, `reason` and the `status` of the answer are kept for people.
 
-        For orders that learn (scheduler/advice.py): `gain` is what the page was worth, or its topic, and
-        `contexts` has a number for each link that describes its page and its words.
+        For orders that learn (scheduler/answers/advice.py): `gain` is what the page was worth, or its topic,
+        and `contexts` has a number for each link that describes its page and its words.
         """
 
     def retry(

@@ -6,22 +6,13 @@ keys, links in both directions (WIRE keeps such a graph for its link analysis; r
 
     edges       the links of one page as bytes
     weights     what links pass on, as a byte
-    varints     many small numbers as bytes and back
-    files       arrays written to files
-    adjacency   the links of all pages in one direction: a compact file
-    sorting     pairs of pages sorted on disk
     pages       the URLs of frontiers to the pages of a graph
     reading     the links of frontiers as arrays
     compact     these links to a graph
-    graph       the directory of a graph, and its pages
-    rows        links as plain arrays, read row by row
-    ranks       PageRank and HITS
+    graph       the directory of a graph, and its pages; hosts the graph of hosts
     growing     PageRank of a crawl that goes on
-    reach       what can be reached, and how far it is
-    components  weak and strong components, the bow tie
-    degrees     distributions, power laws, reciprocity
-    hosts       the graph of hosts
-    structure   what components, degrees and reach say of a graph
+    files/      adjacency, rows: the links in compact files and as plain arrays; sorting, varints, arrays
+    measures/   ranks (PageRank, HITS), components (bow tie), degrees (power laws), reach, structure
     export      edge lists, WebGraph's ASCII form, Parquet, GraphML, N-Quads
 
 Memory holds a few vectors with a place for each page. Links are read from disk in pieces, so a graph may

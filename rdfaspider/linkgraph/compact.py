@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from rdfaspider.linkgraph.adjacency import AdjacencyWriter
 from rdfaspider.linkgraph.edges import KINDS
-from rdfaspider.linkgraph.files import write
+from rdfaspider.linkgraph.files.adjacency import AdjacencyWriter
+from rdfaspider.linkgraph.files.arrays import write
+from rdfaspider.linkgraph.files.sorting import Sorter, join, parts
+from rdfaspider.linkgraph.files.varints import Array
 from rdfaspider.linkgraph.pages import number_pages
 from rdfaspider.linkgraph.reading import LinkStream
-from rdfaspider.linkgraph.sorting import Sorter, join, parts
-from rdfaspider.linkgraph.varints import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from rdfaspider.linkgraph.adjacency import Block
+    from rdfaspider.linkgraph.files.adjacency import Block
+    from rdfaspider.linkgraph.files.varints import Array
     from rdfaspider.linkgraph.graph import Graph
     from rdfaspider.linkgraph.hosts import HostLinks
-    from rdfaspider.linkgraph.varints import Array
 
 # How the links of each kind are said in RDF: Dublin Core's terms, and IANA's relations of links.
 _PREDICATES = {

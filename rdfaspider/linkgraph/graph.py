@@ -1,6 +1,6 @@
 """The directory of a graph: its pages, their hosts, and their links in both directions.
 
-A page is a number from 0 on, in the order of keys. Files, besides out.links and in.links (adjacency.py):
+A page is a number from 0 on, in key order. Files, besides out.links and in.links (files/adjacency.py):
 
     numbers.u64  of each page: the shard (24 bits) and the number within its frontier (40 bits)
     states.u8, depths.u8   of each page
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from rdfaspider.linkgraph.adjacency import Adjacency
 from rdfaspider.linkgraph.compact import VERSION
+from rdfaspider.linkgraph.files.adjacency import Adjacency
+from rdfaspider.linkgraph.files.varints import Array
 from rdfaspider.linkgraph.pages import SHARD
-from rdfaspider.linkgraph.varints import Array
 from rdfaspider.urls.keys import host_name
 
 if TYPE_CHECKING:

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rdfaspider.linkgraph.edges import NOFOLLOW
-from rdfaspider.linkgraph.files import write
-from rdfaspider.linkgraph.ranks import Power, pagerank
+from rdfaspider.linkgraph.files.arrays import write
+from rdfaspider.linkgraph.files.rows import Rows
+from rdfaspider.linkgraph.files.sorting import Sorter, join, parts
+from rdfaspider.linkgraph.measures.ranks import Power, pagerank
 from rdfaspider.linkgraph.reading import LinkStream
-from rdfaspider.linkgraph.rows import Rows
-from rdfaspider.linkgraph.sorting import Sorter, join, parts
 from rdfaspider.linkgraph.weights import DAMPING, LEAST, ONE, STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from rdfaspider.linkgraph.files.varints import Array
     from rdfaspider.linkgraph.pages import Source
-    from rdfaspider.linkgraph.varints import Array
 
 # The sum of all ranks is 1, and an order compares them in steps of an eighth: this is more than enough.
 TOLERANCE = 1e-6
@@ -73,8 +73,10 @@ def inward_rows(
     folder: Path,
     tell: Callable[[str], None] = lambda text: None,
 ) -> tuple[Rows, Array]:
-    """Write links (sorting.py) to a folder as rows by target; return these, and how many links begin at each
-    page. Links that are not to be followed are left out."""
+    """Write links (files/sorting.py) to a folder as rows by target.
+
+    Return these, and how many links begin at each page. Links that are not to be followed are left out.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "links.u64"
     ends = np.zeros(size, np.uint32)

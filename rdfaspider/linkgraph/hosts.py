@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rdfaspider.linkgraph.ranks import DAMPING, MOST_ITERATIONS, TOLERANCE
-from rdfaspider.linkgraph.rows import Rows
-from rdfaspider.linkgraph.varints import Array
+from rdfaspider.linkgraph.files.rows import Rows
+from rdfaspider.linkgraph.files.varints import Array
+from rdfaspider.linkgraph.measures.ranks import DAMPING, MOST_ITERATIONS, TOLERANCE
 
 # Links that are summed up at once.
 _GATHERED = 1 << 22

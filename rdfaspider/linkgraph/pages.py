@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from rdfaspider.linkgraph.files import create, write
-from rdfaspider.linkgraph.sorting import MOST_PAGES
-from rdfaspider.linkgraph.varints import Array
+from rdfaspider.linkgraph.files.arrays import create, write
+from rdfaspider.linkgraph.files.sorting import MOST_PAGES
+from rdfaspider.linkgraph.files.varints import Array
 from rdfaspider.urls.keys import host_of
 
 if TYPE_CHECKING:

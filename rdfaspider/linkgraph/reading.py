@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rdfaspider.linkgraph.edges import lines_of, read_varint, split
+from rdfaspider.linkgraph.files.sorting import join
+from rdfaspider.linkgraph.files.varints import Array, decode, gaps_to_rows
 from rdfaspider.linkgraph.pages import NOBODY, PAGES_AT_ONCE, batched
-from rdfaspider.linkgraph.sorting import join
-from rdfaspider.linkgraph.varints import Array, decode, gaps_to_rows
 from rdfaspider.urls.hosts import registered_domain
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _DOMAINS = 200_000
 
 
 class LinkStream:
-    """Yields links as numbers (sorting.py), in arrays of some thousands; a link may come twice.
+    """Yields links as numbers (files/sorting.py), in arrays of some thousands; a link may come twice.
 
     `nodes` has for each source the node of each of its numbers (pages.py). `counts` and `domains` have what
     is only counted: pages, media, and links out of the crawl.

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from rdfaspider.archive.answers import Answers, Wanted
-from rdfaspider.archive.reader import OPEN, open_file
+from rdfaspider.archive.warc.reader import OPEN, open_file
 from rdfaspider.extract import Limits, Options
 from rdfaspider.extract.pool import ExtractionFailed
 from rdfaspider.extract.pool.batches import Batches

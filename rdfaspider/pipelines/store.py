@@ -16,9 +16,9 @@ from rdfaspider.frontier import FrontierUnavailable, is_shared
 from rdfaspider.items import Page
 from rdfaspider.pipelines.writer import Writer
 from rdfaspider.service.address import Address, Security
-from rdfaspider.service.connection import Connection
 from rdfaspider.service.messages import StoreChanges
-from rdfaspider.service.session import Session
+from rdfaspider.service.worker.connection import Connection
+from rdfaspider.service.worker.session import Session
 from rdfaspider.settings.defaults import completed
 from rdfaspider.settings.places import jobdir_of, store_url
 from rdfaspider.signals import store_closing, store_opened

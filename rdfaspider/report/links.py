@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdfaspider.linkgraph.degrees import distribution
 from rdfaspider.linkgraph.edges import KINDS
+from rdfaspider.linkgraph.measures.degrees import distribution
 from rdfaspider.urls import without_userinfo
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.views.graph import CrawlGraph
-    from rdfaspider.linkgraph.structure import Degrees
-    from rdfaspider.linkgraph.varints import Array
+    from rdfaspider.linkgraph.files.varints import Array
+    from rdfaspider.linkgraph.measures.structure import Degrees
 
 
 def findings_of(crawl: CrawlGraph, most: int) -> dict[str, Any]:

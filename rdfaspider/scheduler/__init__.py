@@ -6,18 +6,14 @@ its links are known when it is done. When the store or the frontier cannot write
 read, the crawl stops: what is in flight then waits for the next start.
 
 scheduler.py  `Scheduler`, which Scrapy's engine calls
-outcomes.py   ends URLs in the frontier according to their pages
-keeping.py    what a visit says for the next one, and of other pages
-validators.py conditional requests, and whose answers are believed
+options.py    the options of the frontier, from the settings
+intake.py     adds seeds to the frontier; memory.py stores the spider's state
 lanes.py      which fetches may begin, so that slow hosts leave room for fast ones
 placing.py    has hosts resolved before their turn comes
-intake.py     adds seeds to the frontier; memory.py stores the spider's state
-advice.py     describes pages and links to the order; guessing.py URLs that may exist
-own.py        the spider's own requests, which bypass the frontier
 alarm.py      wakes the engine when a host gets ready
-steering.py   instructions while the crawl runs; exclusions.py URLs that are excluded meanwhile
-options.py    the options of the frontier, from the settings
-sharing.py    what a worker of a shared crawl reports: its counters and its log
+own.py        the spider's own requests, which bypass the frontier
+answers/      what answers mean to the frontier: outcomes, advice for orders, the next visit
+control/      what users and other workers tell a running crawl
 """
 
 from __future__ import annotations

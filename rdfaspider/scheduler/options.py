@@ -17,7 +17,7 @@ from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.scheduler.lanes import Lanes
 from rdfaspider.secrets import without_secrets
 from rdfaspider.service.address import Security
-from rdfaspider.service.partitions import Division
+from rdfaspider.service.server.partitions import Division
 from rdfaspider.settings.check import check
 from rdfaspider.settings.check import is_asked as _is_asked
 from rdfaspider.settings.places import frontier_url

@@ -1,7 +1,7 @@
 """Scrapy's scheduler interface over a frontier.
 
 A URL ends in the frontier when Scrapy says `item_scraped`: after the last pipeline, when the triples of its
-page are safe (outcomes.py). If anything dies before that, the URL still waits.
+page are safe (answers/outcomes.py). If anything dies before that, the URL still waits.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from rdfaspider import clock
 from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier import FrontierUnavailable, Hooks, open_frontier
 from rdfaspider.items import Page
-from rdfaspider.scheduler.advice import advice_for
 from rdfaspider.scheduler.alarm import Alarm
-from rdfaspider.scheduler.exclusions import Exclusions
+from rdfaspider.scheduler.answers.advice import advice_for
+from rdfaspider.scheduler.answers.outcomes import Outcomes
+from rdfaspider.scheduler.control.exclusions import Exclusions
+from rdfaspider.scheduler.control.sharing import Growth, LogLines
+from rdfaspider.scheduler.control.steering import Steering
 from rdfaspider.scheduler.intake import Intake
 from rdfaspider.scheduler.lanes import FLOW, Lanes
 from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import frontier_options, lanes_of
-from rdfaspider.scheduler.outcomes import Outcomes
 from rdfaspider.scheduler.own import OwnRequests
 from rdfaspider.scheduler.placing import Placing
-from rdfaspider.scheduler.sharing import Growth, LogLines
-from rdfaspider.scheduler.steering import Steering
 from rdfaspider.service.notes import SETTINGS as RELOADABLE
 from rdfaspider.settings.defaults import demand_all
 from rdfaspider.settings.places import frontier_url, seeds_url
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from rdfaspider.frontier import Frontier, Taken
-    from rdfaspider.scheduler.advice import Advice
+    from rdfaspider.scheduler.answers.advice import Advice
     from rdfaspider.scheduler.placing import Place
     from rdfaspider.service.notes import SharedNotes
 

@@ -4,16 +4,10 @@ A worker and the service exchange frames (wire.py) over a unix socket or TCP, on
 The worker first sends who it is and what it holds. Then each message has what the worker did, in order, and
 how many URLs it wants; the reply has the URLs. Everything in a message is done when the reply arrives.
 
-messages.py    the messages, one class each
-server.py      sockets, and who may connect; process.py runs a service
-handler.py     what the service does for its workers, without any network
-workers.py     the workers, what each of them holds, and what it reported of itself (scheduler/sharing.py)
-questions.py   answers to questions of people and of workers
-allocator.py   which worker gets which URL; partitions.py which hosts belong together
+messages.py    the messages, one class each; address.py where a service is, and whom it trusts
+server/        the side that has the frontier
+worker/        `ServedFrontier`, the frontier that a worker sees, and its connection
 notes.py       instructions to all workers, and notes that they share
-workerlog.py   the log of all workers
-client.py      `ServedFrontier`, the frontier that a worker sees
-session.py     a worker's session with the service, over its connection.py, which has a thread of its own
 shards/        `ShardedFrontier`: several services that share a crawl by host
 replica/       copies of the frontier on other machines
 

@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from rdfaspider.frontier import Counts, Ending, State, Visit
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.frontier.sharding import Shard
-from rdfaspider.frontier.tables.outbox import Owed
+from rdfaspider.frontier.tables.links.outbox import Owed
 from rdfaspider.stores.changes import Change
 
 # Increases when anything in this module changes.

@@ -17,7 +17,7 @@ from rdfaspider.linkgraph import need_numpy
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rdfaspider.linkgraph.varints import Array
+    from rdfaspider.linkgraph.files.varints import Array
     from rdfaspider.simulator.drive import Run
     from rdfaspider.simulator.web import SimulatedWeb
 
@@ -31,7 +31,7 @@ def ranks_of(web: SimulatedWeb, seeds: int = 20) -> dict[str, float]:
     """Return the PageRank of all pages that can be reached from the seeds."""
     need_numpy()
     from rdfaspider.linkgraph.growing import inward_rows
-    from rdfaspider.linkgraph.ranks import pagerank
+    from rdfaspider.linkgraph.measures.ranks import pagerank
 
     numbers: dict[str, int] = {}
     links = list(_links(web, seeds, numbers))
@@ -47,7 +47,7 @@ def _links(web: SimulatedWeb, seeds: int, numbers: dict[str, int]) -> Iterator[A
     import numpy as np
 
     from rdfaspider.linkgraph.edges import FOLLOW
-    from rdfaspider.linkgraph.sorting import join
+    from rdfaspider.linkgraph.files.sorting import join
 
     urls = list(dict.fromkeys(web.seeds(seeds)))
     numbers.update((url, number) for number, url in enumerate(urls))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rdfaspider.archive.index import captures_in
-from rdfaspider.archive.reader import files_of
+from rdfaspider.archive.index.index import captures_in
+from rdfaspider.archive.warc.reader import files_of
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of parts of its own

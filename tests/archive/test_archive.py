@@ -25,10 +25,10 @@ from rdfaspider.archive.archive import Archive, ArchiveError, Entry
 from rdfaspider.archive.check import check
 from rdfaspider.archive.content import answer
 from rdfaspider.archive.exchange import Exchange
-from rdfaspider.archive.index import captures_in, look_up
-from rdfaspider.archive.members import pack
-from rdfaspider.archive.reader import files_of, read
-from rdfaspider.archive.records import digest, records_of
+from rdfaspider.archive.index.index import captures_in, look_up
+from rdfaspider.archive.warc.members import pack
+from rdfaspider.archive.warc.reader import files_of, read
+from rdfaspider.archive.warc.records import digest, records_of
 from tests.archive.judges import validate_by_fastwarc
 
 with warnings.catch_warnings():

@@ -11,9 +11,9 @@ import pytest
 
 from rdfaspider.archive.archive import Archive, Entry
 from rdfaspider.archive.check import check
-from rdfaspider.archive.index import add_segment, captures_in, index_of
-from rdfaspider.archive.reader import files_of
-from rdfaspider.archive.segments import segments, write_segment
+from rdfaspider.archive.index.index import add_segment, captures_in, index_of
+from rdfaspider.archive.index.segments import segments, write_segment
+from rdfaspider.archive.warc.reader import files_of
 from tests.archive.test_archive import entries, exchange
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from rdfaspider.archive.answers import Answer, Answers, Wanted
-from rdfaspider.archive.captures import Capture
 from rdfaspider.archive.har import read_har
-from rdfaspider.archive.index import add_segment
+from rdfaspider.archive.index.captures import Capture
+from rdfaspider.archive.index.index import add_segment
 from rdfaspider.stores import open_store
 
 Scrapy = Callable[..., subprocess.CompletedProcess[str]]

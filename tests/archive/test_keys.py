@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.archive.keys import key_of
+from rdfaspider.archive.index.keys import key_of
 from rdfaspider.urls import normalise
 from tests.archive.judges import tool
 

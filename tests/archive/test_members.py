@@ -10,7 +10,7 @@ import pytest
 
 SCRIPT = """import sys
 sys.modules |= dict.fromkeys(sys.argv[1:])
-from rdfaspider.archive.members import pack, unpacker
+from rdfaspider.archive.warc.members import pack, unpacker
 for size in (10, 100_000):
     data = bytes(range(250)) * size
     unpacking = unpacker()

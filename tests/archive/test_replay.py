@@ -15,10 +15,10 @@ from urllib.error import HTTPError
 import pytest
 
 from rdfaspider.archive.archive import Archive, Entry
-from rdfaspider.archive.captures import REVISIT
 from rdfaspider.archive.content import answer
-from rdfaspider.archive.index import captures_in
-from rdfaspider.archive.reader import files_of
+from rdfaspider.archive.index.captures import REVISIT
+from rdfaspider.archive.index.index import captures_in
+from rdfaspider.archive.warc.reader import files_of
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from tests.archive.judges import said, tool, validate

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.archive import index
-from rdfaspider.archive import segments as segments_module
-from rdfaspider.archive.captures import Capture
-from rdfaspider.archive.index import Journal, captures_in, look_up
+from rdfaspider.archive.index import index
+from rdfaspider.archive.index import segments as segments_module
+from rdfaspider.archive.index.captures import Capture
+from rdfaspider.archive.index.index import Journal, captures_in, look_up
+from rdfaspider.archive.index.segments import find, merge, segments, write_segment
 from rdfaspider.archive.locks import create_locked
-from rdfaspider.archive.segments import find, merge, segments, write_segment
 
 LINES = st.lists(st.from_regex(rb"\A[a-c]{1,3} [0-9]{2}\n\Z"), max_size=30)
 

@@ -11,8 +11,8 @@ from time import process_time
 
 import pytest
 
-from rdfaspider.archive import stream
-from rdfaspider.archive.stream import Found, read_records
+from rdfaspider.archive.warc import stream
+from rdfaspider.archive.warc.stream import Found, read_records
 
 
 def record(block: bytes, size: int | None = None, kind: bytes = b"response") -> bytes:

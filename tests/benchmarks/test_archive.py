@@ -23,7 +23,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from rdfaspider.archive.reader import parse
+from rdfaspider.archive.warc.reader import parse
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 

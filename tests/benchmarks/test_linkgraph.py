@@ -28,13 +28,13 @@ from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.tables.database import Database
 from rdfaspider.frontier.tables.trie import pack_number
 from rdfaspider.linkgraph.compact import Compaction
-from rdfaspider.linkgraph.components import bow_tie
 from rdfaspider.linkgraph.edges import FOLLOW, pack
+from rdfaspider.linkgraph.files.rows import Rows
+from rdfaspider.linkgraph.files.sorting import Sorter, join, parts
+from rdfaspider.linkgraph.files.varints import Array
 from rdfaspider.linkgraph.graph import Graph
-from rdfaspider.linkgraph.ranks import Power, hits, pagerank
-from rdfaspider.linkgraph.rows import Rows
-from rdfaspider.linkgraph.sorting import Sorter, join, parts
-from rdfaspider.linkgraph.varints import Array
+from rdfaspider.linkgraph.measures.components import bow_tie
+from rdfaspider.linkgraph.measures.ranks import Power, hits, pagerank
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.urls.keys import to_key

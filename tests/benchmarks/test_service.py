@@ -19,7 +19,7 @@ import pytest
 
 from rdfaspider.frontier import Hooks, Taken, open_frontier, services_of
 from rdfaspider.service.address import Security
-from rdfaspider.service.client import ServedFrontier
+from rdfaspider.service.worker.client import ServedFrontier
 from tests.frontier.served import PROJECT, ServiceProcess
 
 PAGES = int(os.environ.get("SERVICE_PAGES", "20_000"))

@@ -25,7 +25,7 @@ from pathlib import Path
 import pytest
 from redis.crc import key_slot
 
-from rdfaspider.service.partitions import PARTITIONINGS
+from rdfaspider.service.server.partitions import PARTITIONINGS
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web

@@ -15,8 +15,8 @@ import pytest
 
 from rdfaspider.archive.archive import Archive, Entry
 from rdfaspider.archive.exchange import Exchange, Headers
-from rdfaspider.archive.index import add_segment, captures_in
-from rdfaspider.archive.reader import files_of
+from rdfaspider.archive.index.index import add_segment, captures_in
+from rdfaspider.archive.warc.reader import files_of
 
 Scrapy = Callable[..., subprocess.CompletedProcess[str]]
 

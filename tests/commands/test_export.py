@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, parse
 
-from rdfaspider.commands.export import _Tally
+from rdfaspider.commands.results.export import _Tally
 from rdfaspider.stores import Refused, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.dump import FORMATS, Format

@@ -18,7 +18,7 @@ import pytest
 from pyoxigraph import Literal, RdfFormat, parse
 from scrapy.settings import Settings
 
-from rdfaspider.commands.extract import Command
+from rdfaspider.commands.trials.extract import Command
 from rdfaspider.settings.identity import introduce
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters

@@ -24,12 +24,12 @@ from warcio.warcwriter import WARCWriter
 
 from rdfaspider.archive.answers import Answers, Wanted
 from rdfaspider.archive.archive import Archive, Entry
-from rdfaspider.archive.captures import REVISIT
 from rdfaspider.archive.exchange import Exchange
-from rdfaspider.archive.index import captures_in
-from rdfaspider.archive.reader import files_of
-from rdfaspider.archive.records import digest as digest_of
-from rdfaspider.commands.replay import _paths, _read
+from rdfaspider.archive.index.captures import REVISIT
+from rdfaspider.archive.index.index import captures_in
+from rdfaspider.archive.warc.reader import files_of
+from rdfaspider.archive.warc.records import digest as digest_of
+from rdfaspider.commands.results.replay import _paths, _read
 from rdfaspider.pipelines.replay import Position
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running

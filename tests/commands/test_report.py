@@ -187,7 +187,8 @@ def test_a_mistake_is_answered_by_a_sentence(
 def test_the_command_costs_the_others_nothing() -> None:
     """Scrapy imports the settings and every command at every call; this one brings nothing with it."""
     code = (
-        "import sys, rdfaspider.settings; before = set(sys.modules); import rdfaspider.commands.report;"
+        "import sys, rdfaspider.settings; before = set(sys.modules);"
+        " import rdfaspider.commands.results.report;"
         " print(*sorted({*sys.modules} - before))"
     )
     modules = subprocess.run(
@@ -195,6 +196,6 @@ def test_the_command_costs_the_others_nothing() -> None:
     ).stdout.split()
     assert [name for name in modules if name.startswith("rdfaspider.")] == [
         "rdfaspider.commands",
-        "rdfaspider.commands.report",
+        "rdfaspider.commands.results.report",
         "rdfaspider.settings.command",
     ]

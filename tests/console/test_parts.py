@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from rdfaspider.console.course import Course, forecast
-from rdfaspider.console.hosts import HostTables
-from rdfaspider.console.latest import Latest, LatestUrls
-from rdfaspider.console.logtail import LogTail
-from rdfaspider.console.metrics import exposition
-from rdfaspider.console.scans import Scan
+from rdfaspider.console.crawls.course import Course, forecast
+from rdfaspider.console.crawls.latest import Latest, LatestUrls
+from rdfaspider.console.crawls.logtail import LogTail
+from rdfaspider.console.crawls.metrics import exposition
+from rdfaspider.console.hosts.scans import Scan
+from rdfaspider.console.hosts.table import HostTables
 from rdfaspider.extensions.history.samples import Sample
 from rdfaspider.frontier import HostView
 from tests.conftest import PROJECT
@@ -118,7 +118,7 @@ def test_hosts_are_searched_sorted_and_paged() -> None:
 
 
 def test_of_too_many_hosts_only_the_first_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rdfaspider.console.hosts._KEPT", 1_000)
+    monkeypatch.setattr("rdfaspider.console.hosts.table._KEPT", 1_000)
     tables, scans = table_of([host(number) for number in range(12_000)])
 
     async def look() -> None:

@@ -15,7 +15,7 @@ from rdflib import Graph, URIRef
 from rdflib.plugins.stores.sparqlstore import SPARQLStore
 from SPARQLWrapper import CSV, JSON, POST, TURTLE, SPARQLWrapper
 
-from rdfaspider.console.querying import ROWS, TRIPLES, chosen
+from rdfaspider.console.query.process import ROWS, TRIPLES, chosen
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
 from rdfaspider.stores.queries import over

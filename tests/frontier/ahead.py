@@ -16,9 +16,9 @@ from rdfaspider import clock
 from rdfaspider.frontier import Counts, Ending, HostView, State, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.service.client import ServedFrontier
-from rdfaspider.service.handler import Handler
 from rdfaspider.service.messages import Exchange
+from rdfaspider.service.server.handler import Handler
+from rdfaspider.service.worker.client import ServedFrontier
 from tests.frontier.virtual import DirectConnection
 
 

@@ -16,13 +16,13 @@ from rdfaspider.children import command
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.service.address import Address, Security
-from rdfaspider.service.client import ServedFrontier
-from rdfaspider.service.handler import Handler
 from rdfaspider.service.replica.journal import Journal, unpack
 from rdfaspider.service.replica.logged import LoggedFrontier, Standing
 from rdfaspider.service.replica.process import task_of
 from rdfaspider.service.replica.registry import BEGINNING, Keys, Onlooker, Registry, View
-from rdfaspider.service.server import Service
+from rdfaspider.service.server.handler import Handler
+from rdfaspider.service.server.network import Service
+from rdfaspider.service.worker.client import ServedFrontier
 from tests.frontier import redis_servers
 
 

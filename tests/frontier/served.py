@@ -15,9 +15,9 @@ from typing import Any, Self
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.service.address import Address, Security
-from rdfaspider.service.client import ServedFrontier
-from rdfaspider.service.handler import Handler
-from rdfaspider.service.server import Service
+from rdfaspider.service.server.handler import Handler
+from rdfaspider.service.server.network import Service
+from rdfaspider.service.worker.client import ServedFrontier
 
 PROJECT = Path(__file__).parent.parent.parent
 

@@ -10,9 +10,9 @@ from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.sharding import shard_of
 from rdfaspider.service.address import Address
-from rdfaspider.service.client import ServedFrontier
 from rdfaspider.service.shards.frontier import ShardedFrontier
 from rdfaspider.service.shards.opening import in_order, open_services
+from rdfaspider.service.worker.client import ServedFrontier
 from tests.frontier.served import ThreadedService
 
 

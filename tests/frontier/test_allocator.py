@@ -13,7 +13,7 @@ from rdfaspider.focus.topics.names import keep_names
 from rdfaspider.frontier import Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.service.allocator import Allocator
+from rdfaspider.service.server.allocator import Allocator
 
 TOPICS = (1, 2, 3, 4)
 

@@ -23,8 +23,8 @@ from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.schedule.queue import INBOX_PAGE
 from rdfaspider.frontier.sharding import shard_of
 from rdfaspider.frontier.tables.database import Database
-from rdfaspider.frontier.tables.edges import Edges
-from rdfaspider.frontier.tables.inbox import Inbox
+from rdfaspider.frontier.tables.links.edges import Edges
+from rdfaspider.frontier.tables.links.inbox import Inbox
 from rdfaspider.frontier.tables.trie import DONE, Trie
 from rdfaspider.frontier.views.graph import CrawlGraph
 from rdfaspider.linkgraph.edges import KINDS, unpack

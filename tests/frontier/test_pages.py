@@ -12,7 +12,7 @@ from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.schedule.queue import MOST_OF_A_HOST, QUEUE_PAGE, Diversity, spread
 from rdfaspider.frontier.tables.database import Database
-from rdfaspider.frontier.tables.inbox import Inbox
+from rdfaspider.frontier.tables.links.inbox import Inbox
 
 
 def test_the_example_of_the_paper_is_spread() -> None:

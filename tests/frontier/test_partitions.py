@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.service.partitions import (
+from rdfaspider.service.server.partitions import (
     ASSIGNMENTS,
     PARTITIONINGS,
     PHASE,

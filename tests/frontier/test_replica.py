@@ -14,7 +14,6 @@ import pytest
 from rdfaspider.frontier import FrontierUnavailable, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Experience
-from rdfaspider.service.handler import Handler
 from rdfaspider.service.messages import (
     Exchange,
     Greeting,
@@ -32,6 +31,7 @@ from rdfaspider.service.replica.logged import LoggedFrontier, Standing
 from rdfaspider.service.replica.node import Node, _Unfit
 from rdfaspider.service.replica.registry import BEGINNING, Keys, Registry, View, shard_url
 from rdfaspider.service.replica.shards import agree_on_shards
+from rdfaspider.service.server.handler import Handler
 from tests.frontier import redis_servers
 from tests.frontier.replicas import NodeProcess, await_leader, await_standby, url_of, view_of
 

@@ -16,10 +16,8 @@ import pytest
 from rdfaspider.frontier import FrontierUnavailable, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.service import BEAT, DEAD_AFTER, wire, workers
+from rdfaspider.service import BEAT, DEAD_AFTER, wire
 from rdfaspider.service.address import Address, Security
-from rdfaspider.service.client import ServedFrontier
-from rdfaspider.service.handler import Handler
 from rdfaspider.service.messages import (
     End,
     Exchange,
@@ -31,9 +29,12 @@ from rdfaspider.service.messages import (
     Retry,
     SetNote,
 )
-from rdfaspider.service.server import Service
+from rdfaspider.service.server import workers
+from rdfaspider.service.server.handler import Handler
+from rdfaspider.service.server.network import Service
+from rdfaspider.service.server.workerlog import WorkerLog
 from rdfaspider.service.wire import LARGE, SMALL, Frames, WireError, pack
-from rdfaspider.service.workerlog import WorkerLog
+from rdfaspider.service.worker.client import ServedFrontier
 from tests.frontier.served import ThreadedService
 
 

@@ -18,12 +18,12 @@ from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.sharding import Shard, keeper_of, shard_of, shard_of_note
-from rdfaspider.frontier.tables.outbox import Owed
+from rdfaspider.frontier.tables.links.outbox import Owed
 from rdfaspider.service import DEAD_AFTER
-from rdfaspider.service.client import ServedFrontier
 from rdfaspider.service.replica.logged import LoggedFrontier
 from rdfaspider.service.shards.frontier import ShardedFrontier
 from rdfaspider.service.shards.opening import open_services
+from rdfaspider.service.worker.client import ServedFrontier
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.web import Web
 from tests.frontier.sharded import Services, host_on, shard_alone

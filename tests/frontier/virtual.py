@@ -20,15 +20,16 @@ from msgspec import Struct
 from rdfaspider import clock
 from rdfaspider.frontier import Hooks, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
-from rdfaspider.service import BEAT, questions, wire
+from rdfaspider.service import BEAT, wire
 from rdfaspider.service.address import Address, Security
-from rdfaspider.service.client import ServedFrontier
-from rdfaspider.service.connection import Carried, Connection
-from rdfaspider.service.handler import Handler
 from rdfaspider.service.messages import Answer, Exchange, Greeting, Question, Reply
-from rdfaspider.service.server import answer_with
+from rdfaspider.service.server import questions
+from rdfaspider.service.server.handler import Handler
+from rdfaspider.service.server.network import answer_with
+from rdfaspider.service.server.workers import Worker as Known
 from rdfaspider.service.wire import LARGE, Frames, pack
-from rdfaspider.service.workers import Worker as Known
+from rdfaspider.service.worker.client import ServedFrontier
+from rdfaspider.service.worker.connection import Carried, Connection
 from rdfaspider.simulator import Real
 
 

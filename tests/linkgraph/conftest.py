@@ -10,9 +10,9 @@ import networkx
 import numpy as np
 import pytest
 
-from rdfaspider.linkgraph.adjacency import Adjacency, AdjacencyWriter
 from rdfaspider.linkgraph.edges import FOLLOW
-from rdfaspider.linkgraph.rows import Rows
+from rdfaspider.linkgraph.files.adjacency import Adjacency, AdjacencyWriter
+from rdfaspider.linkgraph.files.rows import Rows
 
 Pairs = set[tuple[int, int]]
 Made = Callable[[int, Pairs], tuple[Rows, Rows]]

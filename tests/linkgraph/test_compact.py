@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rdfaspider.linkgraph.adjacency import Adjacency
 from rdfaspider.linkgraph.compact import Compaction
 from rdfaspider.linkgraph.edges import FOLLOW, pack, pack_rest
-from rdfaspider.linkgraph.files import create, write
+from rdfaspider.linkgraph.files.adjacency import Adjacency
+from rdfaspider.linkgraph.files.arrays import create, write
+from rdfaspider.linkgraph.files.rows import Rows
 from rdfaspider.linkgraph.graph import Graph
-from rdfaspider.linkgraph.rows import Rows
 
 
 class Pages:

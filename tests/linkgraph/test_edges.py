@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from rdfaspider.linkgraph import adjacency, sorting
-from rdfaspider.linkgraph.adjacency import Adjacency, AdjacencyWriter
 from rdfaspider.linkgraph.edges import (
     FOLLOW,
     KINDS,
@@ -23,8 +21,10 @@ from rdfaspider.linkgraph.edges import (
     unpack,
     with_keys,
 )
-from rdfaspider.linkgraph.sorting import Sorter, join, parts
-from rdfaspider.linkgraph.varints import decode, encode, gaps_to_rows, rows_to_gaps
+from rdfaspider.linkgraph.files import adjacency, sorting
+from rdfaspider.linkgraph.files.adjacency import Adjacency, AdjacencyWriter
+from rdfaspider.linkgraph.files.sorting import Sorter, join, parts
+from rdfaspider.linkgraph.files.varints import decode, encode, gaps_to_rows, rows_to_gaps
 
 NUMBERS = some.integers(0, (1 << 40) - 1)
 KEYS = some.binary(min_size=1, max_size=30).map(

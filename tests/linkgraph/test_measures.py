@@ -11,12 +11,13 @@ import networkx
 import numpy as np
 import pytest
 
-from rdfaspider.linkgraph import components, rows
-from rdfaspider.linkgraph.degrees import distribution, power_law, reciprocity, zeta
+from rdfaspider.linkgraph.files import rows
 from rdfaspider.linkgraph.hosts import host_links, host_rank, host_sums
-from rdfaspider.linkgraph.ranks import Power, hits, pagerank
-from rdfaspider.linkgraph.reach import FAR, distances, reach
-from rdfaspider.linkgraph.structure import structure_of
+from rdfaspider.linkgraph.measures import components
+from rdfaspider.linkgraph.measures.degrees import distribution, power_law, reciprocity, zeta
+from rdfaspider.linkgraph.measures.ranks import Power, hits, pagerank
+from rdfaspider.linkgraph.measures.reach import FAR, distances, reach
+from rdfaspider.linkgraph.measures.structure import structure_of
 from tests.linkgraph.conftest import Made, Pairs, as_networkx, random_pairs
 
 # Of sixty graphs, some are enough each time.

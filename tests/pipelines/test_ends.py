@@ -11,7 +11,7 @@ from rdfaspider.frontier import Visit
 from rdfaspider.frontier.moves import Moves
 from rdfaspider.items import Page
 from rdfaspider.pipelines.ends import EndsPipeline
-from rdfaspider.scheduler.keeping import keep_of, signals_of
+from rdfaspider.scheduler.answers.keeping import keep_of, signals_of
 
 DAY = 86_400.0
 OLD, NEW = "http://site.test/old", "http://site.test/new"

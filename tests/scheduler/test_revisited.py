@@ -11,8 +11,8 @@ from scrapy.utils.test import get_crawler
 
 from rdfaspider.frontier import Keep, Taken, Visit
 from rdfaspider.items import Page
-from rdfaspider.scheduler.advice import Advice
-from rdfaspider.scheduler.outcomes import Outcomes
+from rdfaspider.scheduler.answers.advice import Advice
+from rdfaspider.scheduler.answers.outcomes import Outcomes
 from tests.pipelines.test_ends import Notes
 
 URL = "http://site.test/a"

@@ -9,7 +9,7 @@ import pytest
 
 from rdfaspider.extract import FORMATS
 from rdfaspider.frontier.orders import ORDERS
-from rdfaspider.service.partitions import ASSIGNMENTS, PARTITIONINGS
+from rdfaspider.service.server.partitions import ASSIGNMENTS, PARTITIONINGS
 from rdfaspider.settings.declarations import DECLARED, SECRETS, masked
 from rdfaspider.settings.setting import Setting
 

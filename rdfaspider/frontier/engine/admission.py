@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.schedule.hosts import Host
-from rdfaspider.frontier.tables.inbox import Inbox
+from rdfaspider.frontier.tables.links.inbox import Inbox
 from rdfaspider.frontier.tables.trie import DEPTH, NO_DEPTH
 from rdfaspider.urls.keys import host_of, is_dynamic
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.tables.database import Database
-    from rdfaspider.frontier.tables.inbox import Entry
+    from rdfaspider.frontier.tables.links.inbox import Entry
 
     Reject = Callable[[str, int], None]
 

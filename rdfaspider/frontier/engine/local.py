@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier import Beside, Hooks, HostView, Keep, State
     from rdfaspider.frontier.politeness import Experience
     from rdfaspider.frontier.schedule.hosts import Host
-    from rdfaspider.frontier.tables.outbox import Owed
+    from rdfaspider.frontier.tables.links.outbox import Owed
     from rdfaspider.frontier.tables.ranks import Ranks
 
 

@@ -23,7 +23,7 @@ from rdfaspider.frontier.engine.counters import Counters
 from rdfaspider.frontier.engine.terms import order_of, shard_begun
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.tables.database import Database
-from rdfaspider.frontier.tables.edges import Edges
+from rdfaspider.frontier.tables.links.edges import Edges
 from rdfaspider.frontier.tables.ranks import Ranks, write_ranks
 from rdfaspider.frontier.tables.trie import Trie, number_of, unpack_number
 from rdfaspider.frontier.tables.waiting import entry_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rdfaspider.frontier.orders.order import Order
-    from rdfaspider.linkgraph.varints import Array
+    from rdfaspider.linkgraph.files.varints import Array
 
 # Some 45 bytes of memory each: a gigabyte.
 MOST_URLS = 22_000_000

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.queue import Queue
     from rdfaspider.frontier.schedule.schedule import Schedule
     from rdfaspider.frontier.tables.database import Database
-    from rdfaspider.frontier.tables.inbox import Inbox
+    from rdfaspider.frontier.tables.links.inbox import Inbox
 
 # Hosts woken at a time, and signals of change looked up at a time.
 _WOKEN, _SIGNALS = 64, 500

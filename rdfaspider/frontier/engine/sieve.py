@@ -20,11 +20,11 @@ from rdfaspider.frontier.engine.admission import (
     within_host,
 )
 from rdfaspider.frontier.tables.copies import Copies
-from rdfaspider.frontier.tables.edges import Edges, rest_of
-from rdfaspider.frontier.tables.inbox import Inbox
-from rdfaspider.frontier.tables.outbox import Outbox
-from rdfaspider.frontier.tables.outlinks import Outlinks
-from rdfaspider.frontier.tables.referrers import Referrers, finders
+from rdfaspider.frontier.tables.links.edges import Edges, rest_of
+from rdfaspider.frontier.tables.links.inbox import Inbox
+from rdfaspider.frontier.tables.links.outbox import Outbox
+from rdfaspider.frontier.tables.links.outlinks import Outlinks
+from rdfaspider.frontier.tables.links.referrers import Referrers, finders
 from rdfaspider.frontier.tables.trie import (
     DEPTH,
     DONE,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.schedule import Schedule
     from rdfaspider.frontier.sharding import Shard
     from rdfaspider.frontier.tables.database import Database
-    from rdfaspider.frontier.tables.inbox import Entry
+    from rdfaspider.frontier.tables.links.inbox import Entry
     from rdfaspider.frontier.tables.trie import Record
 
 

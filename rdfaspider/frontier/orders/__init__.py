@@ -10,7 +10,7 @@ harvest      where most triples are expected
 
 order.py has what an order is; the two windows are in windows.py. To add one: a module, a row of `ORDERS`, a
 choice of FRONTIER_ORDER (settings/declarations/frontier.py). What it is told of pages and links comes from
-scheduler/advice.py.
+scheduler/answers/advice.py.
 """
 
 from __future__ import annotations

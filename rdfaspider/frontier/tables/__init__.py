@@ -2,14 +2,11 @@
 
 database.py   the RocksDB database and its column families; tuning.py its options
 trie.py       every known URL, its state and its number
-inbox.py      links found and not yet looked up
 waiting.py    URLs to fetch, by host and rank
 postponed.py  URLs to retry at a time of their own
-outlinks.py   links of finished pages, while a shorter way to the page may be found
-outbox.py     links not yet forwarded to other shards
+visits.py     kept pages, and when their next visits are due
+links/        inbox, outbox: links not yet looked up or forwarded; outlinks, edges, referrers: those of pages
 failures.py   why URLs failed
-referrers.py  the pages on which URLs were found
-edges.py      the links of done pages: the link graph while it grows
 ranks.py      the PageRank of URLs, as it was last computed
 pages.py      what is known of the pages of ended URLs
 copies.py     pages whose body another page had before

@@ -13,9 +13,9 @@ One directory, these column families (numbers are big-endian, so that they sort)
     meta      name                            → format version, counters, the order's pointers
     notes     name                            → what others store with the frontier, such as robots.txt
     failures  number (5)                      → why a URL failed or was denied, and when (failures.py)
-    referrers first number of a block         → on which pages its URLs were found (referrers.py)
-    outbox    key of a page                   → its links not yet forwarded to other shards (outbox.py)
-    edges     number (5)                      → the links of a done page (edges.py)
+    referrers first number of a block         → on which pages its URLs were found (links/referrers.py)
+    outbox    key of a page                   → its links not yet forwarded to other shards (links/outbox.py)
+    edges     number (5)                      → the links of a done page (links/edges.py)
     pages     number (5)                      → the row of an ended page (pages.py)
     digests   kind (1), digest or number      → which pages have the same body (copies.py)
     due       host (4), time (4), number (5)  → nothing: the next visit of a kept page (visits.py)

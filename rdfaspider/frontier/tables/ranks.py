@@ -4,7 +4,7 @@ Layout of the file RANKS: a head (mark, number of URLs, pages with links on reco
 rank on a logarithmic scale. The mean rank of all URLs is 1. Zero stands for none.
 
 Invariant. The file is replaced as a whole, so it has the ranks of one moment, or is absent; a kill leaves the
-last ones. URLs that came later have no rank yet. It can be computed again from the links (edges.py), so a
+last ones. URLs that came later have no rank yet. It can be computed again from the links, so a
 copy of the frontier goes without it, and a damaged one counts as absent.
 """
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from rdfaspider.linkgraph.files.varints import Array
     from rdfaspider.linkgraph.growing import Ranking
-    from rdfaspider.linkgraph.varints import Array
 
 NAME = "RANKS"
 
@@ -83,7 +83,7 @@ def write_ranks(folder: Path, ranking: Ranking) -> None:
     """Replace the ranks of a frontier."""
     import numpy as np
 
-    from rdfaspider.linkgraph.files import create
+    from rdfaspider.linkgraph.files.arrays import create
 
     steps = np.clip(np.rint((np.log2(ranking.ranks) - _LEAST) * _STEPS), 1, 65_535)
     head = _HEAD.pack(_MARK, len(steps), ranking.pages)

@@ -11,12 +11,12 @@ import numpy as np
 
 from rdfaspider.frontier.views.links import LinkReader
 from rdfaspider.linkgraph.compact import Compaction
-from rdfaspider.linkgraph.files import create
+from rdfaspider.linkgraph.files.arrays import create
+from rdfaspider.linkgraph.files.rows import Rows
 from rdfaspider.linkgraph.graph import Graph, read_about
 from rdfaspider.linkgraph.hosts import HostLinks, host_links, host_rank, host_sums
-from rdfaspider.linkgraph.ranks import Power, hits, pagerank
-from rdfaspider.linkgraph.rows import Rows
-from rdfaspider.linkgraph.structure import Structure, structure_of
+from rdfaspider.linkgraph.measures.ranks import Power, hits, pagerank
+from rdfaspider.linkgraph.measures.structure import Structure, structure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier.sharding import Shard
     from rdfaspider.linkgraph.edges import Links
-    from rdfaspider.linkgraph.varints import Array
+    from rdfaspider.linkgraph.files.varints import Array
 
 
 class Ranks(NamedTuple):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rdfaspider.frontier.views.graph import CrawlGraph
-    from rdfaspider.linkgraph.adjacency import Adjacency
-    from rdfaspider.linkgraph.structure import Degrees
+    from rdfaspider.linkgraph.files.adjacency import Adjacency
+    from rdfaspider.linkgraph.measures.structure import Degrees
 
 
 def summary_lines(crawl: CrawlGraph, most: int) -> Iterator[str]:

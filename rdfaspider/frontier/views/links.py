@@ -10,8 +10,8 @@ from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.engine.counters import Counters
 from rdfaspider.frontier.engine.terms import shard_begun
 from rdfaspider.frontier.tables.database import Database, explain
-from rdfaspider.frontier.tables.edges import Edges
-from rdfaspider.frontier.tables.inbox import Inbox
+from rdfaspider.frontier.tables.links.edges import Edges
+from rdfaspider.frontier.tables.links.inbox import Inbox
 from rdfaspider.frontier.tables.trie import Trie, depth_of, number_of, state_of
 from rdfaspider.urls.keys import to_key, to_url
 

@@ -11,9 +11,9 @@ from rdfaspider.focus.topics.names import NOTE, read_names
 from rdfaspider.frontier import BranchView, State, UrlView
 from rdfaspider.frontier.engine.admission import smallest_depths
 from rdfaspider.frontier.tables.failures import Failures
-from rdfaspider.frontier.tables.inbox import Inbox
+from rdfaspider.frontier.tables.links.inbox import Inbox
+from rdfaspider.frontier.tables.links.referrers import Referrers
 from rdfaspider.frontier.tables.ranks import Ranks
-from rdfaspider.frontier.tables.referrers import Referrers
 from rdfaspider.frontier.tables.trie import (
     DENIED,
     DONE,

@@ -21,13 +21,13 @@ from rdfaspider.children import command
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.sharding import Shard
 from rdfaspider.service.address import Address, Security
-from rdfaspider.service.client import ServedFrontier, made_up_name
-from rdfaspider.service.connection import Connection
 from rdfaspider.service.replica import LEASE
 from rdfaspider.service.replica.process import task_of
 from rdfaspider.service.replica.registry import Keys, Onlooker, View, absent, shard_url
 from rdfaspider.service.replica.shards import agree_on_shards, path_of
 from rdfaspider.service.shards.opening import open_shards
+from rdfaspider.service.worker.client import ServedFrontier, made_up_name
+from rdfaspider.service.worker.connection import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdfaspider import rocksdb
-from rdfaspider.service.connection import Connection
 from rdfaspider.service.messages import Copy, MakeCopy, ReadCopy
-from rdfaspider.service.session import Session
+from rdfaspider.service.worker.connection import Connection
+from rdfaspider.service.worker.session import Session
 
 if TYPE_CHECKING:
     from rdfaspider.service.address import Address, Security

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import redis
 
-from rdfaspider.service.handler import Handler
 from rdfaspider.service.messages import MakeCopy, ReadCopy
 from rdfaspider.service.replica import AWAY_AFTER, RENEWED, end
 from rdfaspider.service.replica.copying import Copies
 from rdfaspider.service.replica.logged import Standing
 from rdfaspider.service.replica.registry import BEGINNING, place_of
-from rdfaspider.service.server import Service
+from rdfaspider.service.server.handler import Handler
+from rdfaspider.service.server.network import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from rdfaspider.service.address import Address, Security
-    from rdfaspider.service.partitions import Division
     from rdfaspider.service.replica.journal import Journal
     from rdfaspider.service.replica.logged import LoggedFrontier
     from rdfaspider.service.replica.registry import Registry
+    from rdfaspider.service.server.partitions import Division
 
 logger = logging.getLogger(__name__)
 

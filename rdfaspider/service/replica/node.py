@@ -24,9 +24,7 @@ import redis
 from rdfaspider import clock, rocksdb
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.sharding import Shard
-from rdfaspider.service import workers
 from rdfaspider.service.address import Address, Security
-from rdfaspider.service.partitions import Division
 from rdfaspider.service.replica import LEASE, RENEWED, Gone, end
 from rdfaspider.service.replica.copying import fetch
 from rdfaspider.service.replica.journal import Journal, unpack
@@ -34,6 +32,8 @@ from rdfaspider.service.replica.leading import HANDING_OVER, LATELY, Leader, has
 from rdfaspider.service.replica.logged import LoggedFrontier, Standing, standing_of
 from rdfaspider.service.replica.registry import BEGINNING, Keys, Registry, View, absent
 from rdfaspider.service.replica.shards import ShardCount
+from rdfaspider.service.server import workers
+from rdfaspider.service.server.partitions import Division
 
 logger = logging.getLogger(__name__)
 

@@ -21,9 +21,9 @@ from rdfaspider.focus.visits.planner import RevisitRules
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.service.address import Security
-from rdfaspider.service.partitions import Division
-from rdfaspider.service.process import stop_signal
 from rdfaspider.service.replica.node import Node
+from rdfaspider.service.server.partitions import Division
+from rdfaspider.service.server.process import stop_signal
 
 if TYPE_CHECKING:
     from rdfaspider.service.address import Address

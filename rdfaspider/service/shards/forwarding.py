@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from rdfaspider.frontier import Ending, Taken
-    from rdfaspider.service.client import ServedFrontier
+    from rdfaspider.service.worker.client import ServedFrontier
 
 # Links, with their contexts, by shard.
 Parts = dict[int, tuple[list[str], list[int]]]

@@ -14,10 +14,10 @@ from rdfaspider import clock
 from rdfaspider.frontier import Counts, FrontierUnavailable, Hooks
 from rdfaspider.frontier.sharding import shard_of, shard_of_note
 from rdfaspider.service.notes import STATES
-from rdfaspider.service.session import LONGEST
 from rdfaspider.service.shards.forwarding import Floors, Forwarding, divide
 from rdfaspider.service.shards.hostturns import HostTurns
 from rdfaspider.service.shards.serverturns import ServerTurns
+from rdfaspider.service.worker.session import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rdfaspider.frontier import BranchView, Ending, HostView, State, Taken, UrlView
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.politeness import Experience
-    from rdfaspider.service.client import ServedFrontier
     from rdfaspider.service.messages import WorkerView
+    from rdfaspider.service.worker.client import ServedFrontier
 
 # The most URLs that wait for turns of servers, and the seconds allowed for the end of a worker.
 _ROOM, _LEAVING = 64, 10.0

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from rdfaspider import clock
 from rdfaspider.frontier.sharding import keeper_of, shard_of
-from rdfaspider.service.session import LONGEST
+from rdfaspider.service.worker.session import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rdfaspider.service.client import ServedFrontier
     from rdfaspider.service.shards.serverturns import ServerTurns
+    from rdfaspider.service.worker.client import ServedFrontier
 
 # Seconds after which the turn of a host is returned, if that of its server was not asked for again.
 _FORGOTTEN = 60.0

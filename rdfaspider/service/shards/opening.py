@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import FrontierUnavailable, services_of
-from rdfaspider.service.client import ServedFrontier, made_up_name
 from rdfaspider.service.shards.frontier import ShardedFrontier
+from rdfaspider.service.worker.client import ServedFrontier, made_up_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

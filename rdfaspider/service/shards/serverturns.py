@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from rdfaspider.frontier.sharding import keeper_of
 from rdfaspider.service import BEAT
 from rdfaspider.service.messages import ServerTurn, SlowDown
-from rdfaspider.service.session import LONGEST
+from rdfaspider.service.worker.session import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rdfaspider.frontier import Taken
-    from rdfaspider.service.client import ServedFrontier
+    from rdfaspider.service.worker.client import ServedFrontier
 
 # Hosts whose server addresses are remembered.
 _REMEMBERED = 10_000

@@ -1,0 +1,1 @@
+"""The index of an archive: which captures there are of a URL, and where."""

@@ -1,0 +1,1 @@
+"""WARC files: their records, how they are packed, written and read."""

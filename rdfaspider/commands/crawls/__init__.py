@@ -1,0 +1,1 @@
+"""Commands that run a crawl, or steer one that runs."""

@@ -1,0 +1,1 @@
+"""Commands that need no crawl: one page, a generated web, a simulation."""

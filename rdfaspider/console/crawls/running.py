@@ -1,0 +1,304 @@
+"""What the console shows of the crawl in whose process it runs."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import asdict
+from pathlib import Path
+from time import monotonic, time
+from typing import TYPE_CHECKING, Any, cast
+
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+
+from rdfaspider import __version__, clock
+from rdfaspider.console.crawls.controls import Controls
+from rdfaspider.console.crawls.course import Course
+from rdfaspider.console.crawls.latest import Latest, LatestUrls
+from rdfaspider.console.crawls.logtail import LogTail
+from rdfaspider.console.hosts.frontiers import LocalSource, ServedSource
+from rdfaspider.console.hosts.table import HostTables
+from rdfaspider.console.query.endpoint import Endpoint, no_store
+from rdfaspider.console.query.snapshots import NAME, Snapshots
+from rdfaspider.extensions.history.extension import History
+from rdfaspider.extensions.leftout import LeftOut
+from rdfaspider.extensions.summary.reasons import in_words
+from rdfaspider.frontier import is_shared
+from rdfaspider.items import Page
+from rdfaspider.pages.row import unpack
+from rdfaspider.pipelines.store import store_access
+from rdfaspider.scheduler.options import security_of
+from rdfaspider.settings.places import frontier_url, store_url
+from rdfaspider.stores import is_embedded
+from rdfaspider.urls.iris import without_userinfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+    from rdfaspider.console.hosts.frontiers import FrontierSource
+    from rdfaspider.frontier import Ending, State, Taken, UrlView
+    from rdfaspider.service.messages import WorkerView
+    from rdfaspider.stores import Sink
+
+_COUNTS = ("seen", "done", "failed", "denied", "waiting", "in_flight")
+# Latest pages that are shown.
+_SHOWN = 12
+# An overview is made at most this often, however many look at it.
+_FRESH = 0.5
+
+
+def shown_url(view: UrlView) -> dict[str, Any]:
+    """Return a URL that has ended as it is shown."""
+    return {
+        "url": without_userinfo(view.url),
+        "time": view.time,
+        "status": view.status,
+        "reason": view.reason,
+        "attempts": view.attempts,
+        "referrer": view.referrer and without_userinfo(view.referrer),
+    }
+
+
+def shown_workers(views: Iterable[WorkerView]) -> list[dict[str, Any]]:
+    """Return workers as they are shown."""
+    return [asdict(view) | {"silent": max(0.0, view.silent)} for view in views]
+
+
+class RunningCrawl:
+    """A crawl in this process, with workers of its own or without."""
+
+    is_running = True
+
+    def __init__(self, crawler: Crawler, sink: Sink | None) -> None:
+        self.crawler = crawler
+        self.stats: StatsCollector = crawler.stats
+        self.spider: Any = crawler.spider
+        self.scheduler: Any = crawler.engine and crawler.engine.scheduler
+        jobdir = crawler.settings["JOBDIR"]
+        self.name = Path(jobdir).resolve().name if jobdir else "crawl"
+        self.directory = str(Path(jobdir).resolve()) if jobdir else ""
+        history = crawler.get_extension(History)
+        path = None if history is None else history.path
+        self.course = Course((history or History(self.stats, Path(), 0.0)).sample, path)
+        self._left_out = crawler.get_extension(LeftOut)
+        self.latest = LatestUrls()
+        self._tail = LogTail(crawler.settings["LOG_LEVEL"])
+        self.frontier: FrontierSource = self._source()
+        self.hosts = HostTables(lambda: self.frontier.hosts(clock.now()))
+        self.controls = Controls(self)
+        self._snapshots: Snapshots | None = None
+        self._endpoint = self._open_endpoint(sink)
+        self._started = monotonic()
+        self._ticking = create_looping_call(self.course.tick)
+        self._overview: tuple[float, dict[str, Any]] = (0.0, {})
+
+    def _source(self) -> FrontierSource:
+        settings = self.crawler.settings
+        if is_shared(url := frontier_url(settings)):
+            return ServedSource(url, security_of(settings))
+        return LocalSource(self.scheduler.frontier, lambda: self._ticking.running)
+
+    def _open_endpoint(self, sink: Sink | None) -> Endpoint | None:
+        settings = self.crawler.settings
+        url = store_url(settings)
+        if sink is None or is_shared(url):
+            return None  # a worker has no store
+        if is_embedded(url):
+            self._snapshots = Snapshots(sink, Path(settings["JOBDIR"] or ".") / NAME)
+        seconds = settings.getfloat("CONSOLE_QUERY_TIMEOUT")
+        return Endpoint(url, store_access(settings), self._snapshots, seconds)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Return what answers queries; StoreUnavailable if nothing does."""
+        if self._endpoint is None:
+            raise no_store()
+        return self._endpoint
+
+    def start(self) -> None:
+        """Begin to watch the crawl."""
+        self._ticking.start(1.0)
+        # The other handlers have filters that keep secrets out of the log.
+        for handler in logging.root.handlers:
+            for each in handler.filters:
+                self._tail.addFilter(each)
+        logging.root.addHandler(self._tail)
+        self.crawler.signals.connect(self._item_scraped, signals.item_scraped)
+        if (handler := self._handler) is not None:
+            handler.ended = self._ended
+
+    def stop(self) -> None:
+        if self._snapshots is not None:
+            self._snapshots.close()
+        logging.root.removeHandler(self._tail)
+        if self._ticking.running:
+            self._ticking.stop()
+
+    @property
+    def _handler(self) -> Any:
+        """Return what serves the frontier to workers of this crawl, None if it has none."""
+        return getattr(self.scheduler, "handler", None)
+
+    # --- what happens ---
+
+    def _item_scraped(self, item: Any) -> None:
+        if isinstance(item, Page) and item.outcome != "postponed":
+            self.latest.add(
+                Latest(
+                    item.fetched,
+                    without_userinfo(item.url),
+                    item.outcome,
+                    item.reason,
+                    item.status,
+                    item.quad_count,
+                    item.title,
+                )
+            )
+
+    def _ended(self, taken: Taken, state: State, said: Ending) -> None:
+        """Take note of a URL that a worker has ended."""
+        triples, title = -1, ""
+        if data := said.get("row", b""):
+            try:
+                row, _ = unpack(data)
+                triples, title = row.triples, row.title
+            except ValueError:
+                pass  # of another version
+        url, reason = without_userinfo(taken.url), said.get("reason", "")
+        status = said.get("status", 0)
+        self.latest.add(Latest(time(), url, state, reason, status, triples, title))
+
+    async def tell(self, name: str, value: str) -> None:
+        """Give the crawl an instruction."""
+        if isinstance(self.frontier, ServedSource):
+            await self.frontier.ask(lambda frontier: frontier.tell(name, value))
+        else:
+            self.scheduler.tell(name, value)
+        self._overview = (0.0, {})
+
+    async def exclude(self, rule: str) -> None:
+        """Exclude URLs by a rule."""
+        self.scheduler.exclusions.add(rule)
+
+    async def add_seeds(self, urls: list[str]) -> int:
+        """Take in seeds that the spider accepts; return how many."""
+        welcome = [url for url in urls if self.spider.welcome(url)]
+        if welcome and not await self.scheduler.add_pushed(welcome, 0):
+            raise ValueError("The frontier does not take them: the log says why.")
+        self.stats.inc_value("seeds/added", len(welcome))
+        return len(welcome)
+
+    # --- what is shown ---
+
+    async def overview(self) -> dict[str, Any]:
+        """Return everything on the page of the crawl but its curves."""
+        made, overview = self._overview
+        if monotonic() - made < _FRESH:
+            return overview
+        overview = self._look()
+        self._overview = monotonic(), overview
+        return overview
+
+    def _look(self) -> dict[str, Any]:
+        sample = self.course.now
+        return {
+            "name": self.name,
+            "directory": self.directory,
+            "version": __version__,
+            "state": self._state,
+            "time": time(),
+            "seconds": monotonic() - self._started,
+            "total_seconds": sample.seconds,
+            "counts": {name: self._stat(f"frontier/{name}") for name in _COUNTS},
+            "pages": sample.pages,
+            "triples": sample.quads,
+            "bytes": sample.received,
+            "memory": sample.memory,
+            "copies": self._stat("frontier/copies"),
+            "backlog": self._stat("store/backlog/quads"),
+            "rates": self.course.rates()._asdict(),
+            "forecast": self._forecast(),
+            "outcomes": self._outcomes(),
+            "left_out": [] if self._left_out is None else self._left_out.sentences,
+            "latest": [each._asdict() for each in reversed(self.latest.pages)][:_SHOWN],
+            "told": dict(self.scheduler.told),
+            "excluded": self.scheduler.exclusions.rules,
+            "settings": self._settings(),
+            "process": os.getpid(),
+            "errors": self._stat("log_count/ERROR"),
+            "warnings": self._stat("log_count/WARNING"),
+            "controls": True,
+        }
+
+    @property
+    def _state(self) -> str:
+        engine = self.crawler.engine
+        slot = None if engine is None else engine._slot
+        if slot is None or slot.closing is not None:
+            return "stopping"
+        return {"pause": "paused", "stop": "stopping"}.get(self.scheduler.state, "running")
+
+    def _forecast(self) -> dict[str, Any] | None:
+        found = self.course.forecast(self.hosts.slowest)
+        return None if found is None else found._asdict()
+
+    def _settings(self) -> dict[str, Any]:
+        settings = self.crawler.settings
+        return {
+            "order": getattr(self.scheduler.frontier, "order", ""),
+            "scope": getattr(getattr(self.spider, "scope", None), "kind", ""),
+            "depth": self.scheduler.frontier.limits.depth,
+            "delay": settings.getfloat("POLITENESS_DELAY"),
+            "workers": max(1, settings.getint("WORKERS")) if self._handler is None else "",
+        }
+
+    def _outcomes(self) -> list[dict[str, Any]]:
+        """Return how many URLs ended in which way in this run, by reason."""
+        rows = []
+        for name, count in self.stats.get_stats().items():
+            part, _, label = name.partition("/")
+            state, _, reason = label.partition("/")
+            if part == "frontier" and reason and state in ("done", "failed", "denied", "retried"):
+                words = in_words(state, reason, count).partition(" ")[2]
+                rows.append({"state": state, "reason": reason, "count": count, "words": words})
+        rows.sort(key=lambda row: -row["count"])
+        return rows
+
+    async def urls(self, state: str, reason: str) -> dict[str, Any]:
+        """Return URLs with an outcome: from the frontier, or the latest ones of this run."""
+        rows: list[dict[str, Any]]
+        if state in ("failed", "denied"):
+            scan = self.frontier.ended(cast("State", state), reason)
+            views = await scan.first(200)
+            rows = [shown_url(view) for view in views]
+            return {"rows": rows, "is_whole": scan.is_whole}
+        rows = [
+            {"url": each.url, "time": each.time, "status": each.status, "triples": each.triples}
+            for each in self.latest.of(state, reason)
+        ]
+        return {"rows": rows, "is_whole": len(rows) < 100}
+
+    async def log(self, level: str) -> list[dict[str, Any]]:
+        return [line._asdict() for line in self._tail.last(level)]
+
+    @property
+    def counters(self) -> dict[str, Any]:
+        """Return the stats of the crawl."""
+        return self.stats.get_stats()
+
+    async def curves(self) -> dict[str, Any]:
+        return self.course.curve()
+
+    async def workers(self) -> list[dict[str, Any]]:
+        if (handler := self._handler) is None:
+            return shown_workers(await self.frontier.workers())
+        now = clock.now()
+        return shown_workers([worker.view(now) for worker in handler.workers])
+
+    def _stat(self, name: str) -> int:
+        value: int = self.stats.get_value(name, 0)
+        return value

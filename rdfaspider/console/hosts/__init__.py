@@ -1,0 +1,1 @@
+"""Hosts in the console: the table of all, one of them, and the scans of the frontier behind both."""

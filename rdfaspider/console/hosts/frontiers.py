@@ -1,0 +1,196 @@
+"""The frontier of a crawl as the console reads it: each question as a scan (scans.py)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from rdfaspider.console.hosts.scans import Scan
+from rdfaspider.frontier import open_frontier
+from rdfaspider.frontier.views.reader import FrontierReader
+from rdfaspider.urls.keys import host_name
+
+if TYPE_CHECKING:
+    from rdfaspider.frontier import BranchView, HostView, State, UrlView
+    from rdfaspider.frontier.engine.local import LocalFrontier
+    from rdfaspider.service.messages import WorkerView
+
+Row = TypeVar("Row")
+
+# What follows the name of a host in a key (urls/keys.py): its end, a port, a user.
+HOST_ENDS = (b")", b":", b"@")
+
+# Seconds of CPU time for a scan of all hosts, and for a requeue, which must come to an end.
+_LONG = 600.0
+# Seconds for a question to another process, or to a frontier that nobody else uses.
+_PATIENCE = 5.0
+
+
+class FrontierSource(Protocol):
+    """What the console asks of a frontier."""
+
+    def hosts(self, now: float) -> Scan[HostView]: ...
+
+    def ended(self, state: State, reason: str) -> Scan[UrlView]:
+        """Return the URLs that failed or were denied for a reason."""
+
+    def failed_at(self, host: bytes) -> Scan[UrlView]:
+        """Return the failed URLs of a host, by its key."""
+
+    def branches(self, prefix: bytes) -> Scan[BranchView]: ...
+
+    def requeue(self, pattern: str) -> Scan[bool]: ...
+
+    async def note(self, name: str) -> bytes | None: ...
+
+    async def workers(self) -> list[WorkerView]: ...
+
+
+class LocalSource:
+    """A frontier in this process. `is_open` tells whether it may still be read."""
+
+    def __init__(self, frontier: LocalFrontier, is_open: Callable[[], bool]) -> None:
+        self._frontier = frontier
+        self._is_open = is_open
+
+    def hosts(self, now: float) -> Scan[HostView]:
+        return Scan(self._frontier.hosts(now), limit=_LONG, may_go_on=self._is_open)
+
+    def ended(self, state: State, reason: str) -> Scan[UrlView]:
+        views = self._frontier.views
+        return Scan(views.scan(state, "", reason), may_go_on=self._is_open)
+
+    def failed_at(self, host: bytes) -> Scan[UrlView]:
+        below = self._frontier.views.below
+        rows = chain.from_iterable(below(host + end, "failed") for end in HOST_ENDS)
+        return Scan(rows, may_go_on=self._is_open)
+
+    def branches(self, prefix: bytes) -> Scan[BranchView]:
+        return Scan(self._frontier.views.branches(prefix), may_go_on=self._is_open)
+
+    def requeue(self, pattern: str) -> Scan[bool]:
+        return Scan(self._frontier.requeuing(pattern), limit=_LONG, may_go_on=self._is_open)
+
+    async def note(self, name: str) -> bytes | None:
+        return self._frontier.note(name)
+
+    async def workers(self) -> list[WorkerView]:
+        return []
+
+
+class ServedSource:
+    """A frontier that a service serves to workers: each scan asks it over a connection of its own."""
+
+    def __init__(self, url: str, security: Any) -> None:
+        self._url = url
+        self._security = security
+
+    def _open(self) -> Any:
+        options = {"onlooks": True, "read_ahead": 0, "now": time.time()}
+        return open_frontier(self._url, security=self._security, **options)
+
+    async def ask(self, call: Callable[[Any], Row]) -> Row:
+        """Return what a call of the frontier returns."""
+
+        def connected() -> Row:
+            with self._open() as frontier:
+                return call(frontier)
+
+        return await asyncio.to_thread(connected)
+
+    def _scan(self, call: Callable[[Any], Iterator[Row]], limit: float = _PATIENCE) -> Scan[Row]:
+        def rows() -> Iterator[Row]:
+            with self._open() as frontier:
+                yield from call(frontier)
+
+        return Scan(rows(), run=asyncio.to_thread, limit=limit, clock=time.monotonic)
+
+    def hosts(self, now: float) -> Scan[HostView]:
+        return self._scan(lambda frontier: frontier.hosts(now), _LONG)
+
+    def ended(self, state: State, reason: str) -> Scan[UrlView]:
+        return self._scan(
+            lambda frontier: (view for view in frontier.ended(state) if view.reason == reason)
+        )
+
+    def all_ended(self, state: State) -> Scan[UrlView]:
+        return self._scan(lambda frontier: frontier.ended(state))
+
+    def failed_at(self, host: bytes) -> Scan[UrlView]:
+        name = re.escape(host_name(host))
+        pattern = rf"^https?://([^/@]*@)?{name}(:\d+)?/"
+        return self._scan(lambda frontier: frontier.ended("failed", pattern))
+
+    def branches(self, prefix: bytes) -> Scan[BranchView]:
+        return self._scan(lambda frontier: frontier.under(prefix))
+
+    def requeue(self, pattern: str) -> Scan[bool]:
+        return self._scan(lambda frontier: iter([True] * frontier.requeue(pattern)), _LONG)
+
+    async def note(self, name: str) -> bytes | None:
+        found: bytes | None = await self.ask(lambda frontier: frontier.note(name))
+        return found
+
+    async def workers(self) -> list[WorkerView]:
+        found: list[WorkerView] = await self.ask(lambda frontier: frontier.workers())
+        return found
+
+
+class StoredSource:
+    """A frontier on disk, whose crawl may run elsewhere: each scan reads it as it is then."""
+
+    def __init__(self, path: str, delay: float) -> None:
+        self._path = path
+        self._delay = delay
+
+    async def ask(self, call: Callable[[FrontierReader], Row]) -> Row:
+        """Return what a call of the reader returns."""
+
+        def opened() -> Row:
+            with FrontierReader(self._path, delay=self._delay) as reader:
+                return call(reader)
+
+        return await asyncio.to_thread(opened)
+
+    def _scan(
+        self, call: Callable[[FrontierReader], Iterator[Row]], limit: float = _PATIENCE
+    ) -> Scan[Row]:
+        def rows() -> Iterator[Row]:
+            with FrontierReader(self._path, delay=self._delay) as reader:
+                yield from call(reader)
+
+        return Scan(rows(), run=asyncio.to_thread, limit=limit)
+
+    def hosts(self, now: float) -> Scan[HostView]:
+        return self._scan(lambda reader: reader.hosts(now), _LONG)
+
+    def ended(self, state: State, reason: str) -> Scan[UrlView]:
+        return self._scan(
+            lambda reader: (view for view in reader.ended(state) if view.reason == reason)
+        )
+
+    def all_ended(self, state: State) -> Scan[UrlView]:
+        return self._scan(lambda reader: reader.ended(state))
+
+    def failed_at(self, host: bytes) -> Scan[UrlView]:
+        return self._scan(
+            lambda reader: chain.from_iterable(
+                reader.below(host + end, "failed") for end in HOST_ENDS
+            )
+        )
+
+    def branches(self, prefix: bytes) -> Scan[BranchView]:
+        return self._scan(lambda reader: reader.under(prefix))
+
+    def requeue(self, pattern: str) -> Scan[bool]:
+        raise ValueError("The crawl does not run: scrapy frontier --requeue REGEX does this.")
+
+    async def note(self, name: str) -> bytes | None:
+        return await self.ask(lambda reader: reader.note(name))
+
+    async def workers(self) -> list[WorkerView]:
+        return []

@@ -1,0 +1,102 @@
+"""One host as people see it: its folders, its robots.txt as understood, its errors."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rdfaspider.console.crawls.running import shown_url
+from rdfaspider.console.hosts.frontiers import HOST_ENDS
+from rdfaspider.frontier import BranchView
+from rdfaspider.middlewares.robotsrecords import service_of
+from rdfaspider.robots.record import RobotsRecord
+from rdfaspider.urls import normalise, without_userinfo
+from rdfaspider.urls.keys import prefix_of, to_url
+
+if TYPE_CHECKING:
+    from rdfaspider.console.hosts.frontiers import FrontierSource
+
+# Folders and errors that are shown, services of a host whose robots.txt is, and rules of each.
+_BRANCHES, _ERRORS, _SERVICES, _RULES = 200, 50, 8, 500
+
+
+async def look(frontier: FrontierSource, name: str) -> dict[str, Any]:
+    """Return what is known of a host; ValueError if that is none."""
+    host = _prefix(name)
+    tree = await _services(frontier, host)
+    services = sorted({service_of(row["name"]) for row in tree["rows"]})[:_SERVICES]
+    scan = frontier.failed_at(host)
+    errors = await scan.first(_ERRORS)
+    return {
+        "name": name,
+        "tree": tree,
+        "robots": [await _robots(frontier, service) for service in services],
+        "errors": [shown_url(view) for view in errors],
+        "errors_are_whole": scan.is_whole,
+    }
+
+
+async def _services(frontier: FrontierSource, host: bytes) -> dict[str, Any]:
+    """Return the services of a host, without those of hosts whose names begin like its."""
+    found: list[BranchView] = []
+    is_whole = True
+    for end in HOST_ENDS:
+        scan = frontier.branches(host + end)
+        below = await scan.all()
+        is_whole = is_whole and scan.is_whole
+        if end == b")" and below:  # these are the folders of one service
+            service = BranchView(to_url(host + b")/"))
+            for branch in below:
+                service.waiting += branch.waiting
+                service.done += branch.done
+                service.failed += branch.failed
+                service.denied += branch.denied
+            below = [service]
+        found += below
+    return _shown(found, is_whole=is_whole)
+
+
+async def branches(frontier: FrontierSource, under: str) -> dict[str, Any]:
+    """Return the branches one step below a folder, those with the most URLs first."""
+    scan = frontier.branches(_prefix(under))
+    return _shown(await scan.all(), is_whole=scan.is_whole)
+
+
+def _shown(found: list[BranchView], *, is_whole: bool) -> dict[str, Any]:
+    rows = heapq.nlargest(_BRANCHES, found, key=lambda branch: branch.urls)
+    return {
+        "rows": [
+            asdict(row) | {"name": without_userinfo(row.name), "urls": row.urls} for row in rows
+        ],
+        "more": len(found) - len(rows),
+        "is_whole": is_whole,
+    }
+
+
+async def _robots(frontier: FrontierSource, service: str) -> dict[str, Any]:
+    data = await frontier.note(f"robots {service}")
+    known: dict[str, Any] = {"service": without_userinfo(service)}
+    if data is None:
+        return known
+    try:
+        record = RobotsRecord.from_bytes(data)
+    except ValueError:
+        return known
+    rules = [line.decode("utf-8", "replace") for line in record.rules.to_bytes().split(b"\n")[1:]]
+    lists = {"+": "allow", "-": "disallow", "@": "sitemaps"}
+    for sign, label in lists.items():
+        known[label] = [rule[1:] for rule in rules if rule[:1] == sign][:_RULES]
+    return known | {
+        "reached": record.reached,
+        "expires": record.expires,
+        "failures": record.failures,
+        "crawl_delay": record.rules.crawl_delay,
+    }
+
+
+def _prefix(text: str) -> bytes:
+    """Return the prefix of the keys of a host or of a folder; ValueError if it is neither."""
+    if not text or len(text) > 4_000:
+        raise ValueError("Give a host, or the URL of a folder.")
+    return prefix_of(normalise(text) if "://" in text else text)

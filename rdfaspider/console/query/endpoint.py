@@ -1,0 +1,181 @@
+"""The SPARQL endpoint of the console (SPARQL 1.1 Protocol, queries only).
+
+A query runs in a process of its own, with little priority, over a copy of the embedded store or over the
+server that the crawl writes to. It is killed when it takes too long, when its answer gets too large, or when
+nobody waits for it any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from contextlib import AsyncExitStack, suppress
+from dataclasses import asdict
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from rdfaspider.children import command
+from rdfaspider.console.server import as_json
+from rdfaspider.stores import StoreUnavailable, is_embedded, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rdfaspider.console.query.snapshots import Snapshots
+    from rdfaspider.stores.server.access import Access
+
+# Queries at the same time; others wait for their turn.
+_AT_ONCE = 2
+_LARGEST = 100 << 20  # bytes of an answer
+_CHUNK = 1 << 16
+_LOOK = 0.5  # seconds between two looks whether somebody still waits
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
+
+
+class Endpoint:
+    """Answers queries over a store. `snapshots` is None if the store is on a server, or nobody writes it."""
+
+    def __init__(
+        self, store: str, access: Access | None, snapshots: Snapshots | None, seconds: float
+    ) -> None:
+        self._store = store
+        self._access = access
+        self._snapshots = snapshots
+        self._seconds = seconds
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+
+    def about(self) -> dict[str, Any]:
+        """Return what a reader should know of the answers."""
+        snapshot = None if self._snapshots is None else self._snapshots.latest
+        return {
+            "store": shown(self._store),
+            "is_copy": self._snapshots is not None,
+            "is_embedded": is_embedded(self._store),
+            "age": None if snapshot is None else snapshot.age,
+            "seconds": self._seconds,
+        }
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        task = await _task(request)
+        end = monotonic() + self._seconds
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    await stack.enter_async_context(self._turns)
+            except TimeoutError:
+                return as_json({"error": "Too many queries run: try again."}, 503)
+            task["store"], task["access"] = self._store, self._access and asdict(self._access)
+            if self._snapshots is not None:
+                snapshot = await stack.enter_async_context(self._snapshots.fresh())
+                task["store"] = str(snapshot.path)
+            process = await asyncio.create_subprocess_exec(
+                *command("rdfaspider.console.query.process"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                limit=1 << 20,
+                start_new_session=True,  # Ctrl-C is for the crawl
+            )
+            try:
+                return await self._pass_on(request, process, task, end)
+            finally:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                assert process.stdin is not None
+                process.stdin.close()
+                await process.wait()
+
+    async def _pass_on(
+        self,
+        request: web.Request,
+        process: asyncio.subprocess.Process,
+        task: dict[str, Any],
+        end: float,
+    ) -> web.StreamResponse:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(task).encode() + b"\n")
+        line = await _within(request, process.stdout.readline(), end)
+        if line is None:
+            return as_json(
+                {"error": f"The query took more than {self._seconds:g} seconds, and was ended."},
+                503,
+            )
+        if not line:
+            return as_json({"error": "The query was ended: it may need too much memory."}, 503)
+        head = json.loads(line)
+        if head["status"] != 200:
+            return as_json({"error": head["error"]}, head["status"])
+        # The first part decides: a query that fails while it is evaluated gets a sentence.
+        part = await _within(request, process.stdout.read(_CHUNK), end)
+        if part is None:
+            return as_json(
+                {"error": f"The query took more than {self._seconds:g} seconds, and was ended."},
+                503,
+            )
+        response = web.StreamResponse(headers={"Content-Type": head["type"]})
+        request["guards"].dressed(request, response)
+        await response.prepare(request)
+        sent = 0
+        while part:
+            sent += len(part)
+            if sent > _LARGEST:
+                part = None
+                break
+            await response.write(part)
+            part = await _within(request, process.stdout.read(_CHUNK), end)
+        if (part is None or await process.wait()) and request.transport is not None:
+            request.transport.abort()  # or it would look whole
+        else:
+            await response.write_eof()
+        return response
+
+
+async def _within(request: web.Request, reading: Any, end: float) -> bytes | None:
+    """Return what a process writes; None if it takes too long, or nobody waits for it any more."""
+    task = asyncio.ensure_future(reading)
+    try:
+        while True:
+            done, _ = await asyncio.wait([task], timeout=_LOOK)
+            if done:
+                found: bytes = task.result()
+                return found
+            transport = request.transport
+            if monotonic() > end or transport is None or transport.is_closing():
+                return None
+    finally:
+        task.cancel()
+
+
+async def _task(request: web.Request) -> dict[str, Any]:
+    """Return the query of a request, by any of the ways of the protocol; ValueError if it has none."""
+    given: Mapping[str, Any] = request.query
+    query = given.get("query", "")
+    graphs = [(name, value) for name, value in request.query.items()]
+    if request.method == "POST":
+        if request.content_type == "application/sparql-query":
+            query = (await request.read()).decode("utf-8", "replace")
+        elif request.content_type == "application/x-www-form-urlencoded":
+            form = await request.post()
+            query = str(form.get("query", ""))
+            graphs += [(name, str(value)) for name, value in form.items()]
+        else:
+            raise ValueError("Send the query as a form, or as application/sparql-query.")
+    if not query.strip():
+        raise ValueError("This is a SPARQL endpoint: it needs a query. It takes no updates.")
+    default = [value for name, value in graphs if name == "default-graph-uri"]
+    named = [value for name, value in graphs if name == "named-graph-uri"]
+    for graph in (*default, *named):
+        if not _IRI.fullmatch(graph):
+            raise ValueError(f"{graph[:100]} is not the IRI of a graph.")
+    accept = request.headers.get("Accept", "")
+    return {"query": query, "accept": accept, "default": default, "named": named}
+
+
+def no_store() -> StoreUnavailable:
+    return StoreUnavailable(
+        "The store of this crawl is with another process, which has its console."
+    )

@@ -1,0 +1,1 @@
+"""What is computed of a graph: ranks, components, degrees, distances."""

@@ -1,0 +1,1 @@
+"""What users and other workers tell a running crawl."""
