@@ -128,6 +128,9 @@ class Keep(NamedTuple):
     etag, last_modified  validators for the next visit, as its server sent them
     soonest  seconds before which its server asks not to come back (Cache-Control)
     missed   it was not found: what is known of it stays, and it is tried again in a day
+
+    A visit after others that names neither a change nor a weight had no answer: what is known of the page
+    stays, its validators, its misses and the time of its last visit too.
     """
 
     changed: bool | None = None
@@ -136,6 +139,11 @@ class Keep(NamedTuple):
     last_modified: str = ""
     soonest: float = 0.0
     missed: bool = False
+
+    @property
+    def is_answered(self) -> bool:
+        """Return whether the server said anything about the page."""
+        return self.changed is not None or self.weight is not None
 
 
 @dataclass(slots=True, eq=False)

@@ -30,6 +30,8 @@ from rdfaspider.focus.visits.value import (
 )
 
 DAY = 86_400.0
+# The last second that four bytes can name: a visit that is planned for later is planned for then.
+LAST_TIME = 0xFFFFFFFF
 
 # How many times in the longest interval all pages are priced again: daily, if that is 90 days.
 _PRICED = 90
@@ -83,7 +85,7 @@ class Past(NamedTuple):
     @property
     def due(self) -> int:
         """Return the time of the next visit."""
-        return self.last + decode_interval(self.interval)
+        return min(self.last + decode_interval(self.interval), LAST_TIME)
 
     @property
     def triples(self) -> float:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _LOOKED_AT, _PRICED = 512, 64
 # Intervals that differ by less than this are left alone.
 _ALIKE = 0.05
+# Seconds by which a visit may lie ahead. Beyond that the clock has been set back since, and the next visit
+# might be years away.
+_AHEAD = 3_600.0
 # Seconds between two fetches of a host without a delay.
 _QUICKEST = 0.05
 
@@ -62,7 +65,7 @@ class Repricing:
     def step(self, now: float) -> None:
         """Go on with the pass, if it is behind."""
         rules, urls = self._revisits.planner.rules, self._revisits.urls
-        if self._began is None:
+        if self._began is None or now < self._began:  # the clock may have been set back
             self._began = now
         elapsed = now - self._began
         if not self._key and self._looked_at:  # the last pass is over
@@ -110,10 +113,12 @@ class Repricing:
         host, past, revisits = self._enter(key), record.past, self._revisits
         assert past is not None
         seconds = decode_interval(past.interval)
+        is_ahead = past.last > now + _AHEAD
         # A page that was missed, or whose visit failed, has a time of its own.
-        if not (revisits.is_at_hand(record.number) or record.attempts):
-            better = revisits.planner.plan(key, past, host.factor)
-            if is_other(past, better, now):
+        if not revisits.is_at_hand(record.number) and (is_ahead or not record.attempts):
+            known = past._replace(last=int(now)) if is_ahead else past
+            better = revisits.planner.plan(key, known, host.factor)
+            if is_ahead or is_other(past, better, now):
                 revisits.move(batch, host, key, record, better)
                 self._hosts[host.key] = host
                 past, seconds = better, decode_interval(better.interval)

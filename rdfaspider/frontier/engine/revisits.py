@@ -16,14 +16,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from rdfaspider.focus.visits.planner import Past, Planner
+from rdfaspider.focus.visits.planner import LAST_TIME, Past, Planner
 from rdfaspider.focus.visits.rates import Rates
-from rdfaspider.focus.visits.scale import encode_interval
+from rdfaspider.focus.visits.scale import decode_interval, encode_interval
 from rdfaspider.frontier import Taken, Visit
 from rdfaspider.frontier.engine.repricing import Repricing
 from rdfaspider.frontier.schedule.queue import MOST_AT_HAND, MOST_OF_A_HOST
 from rdfaspider.frontier.tables.trie import KEPT, Record, unpack
-from rdfaspider.frontier.tables.visits import LAST_TIME, Alarms, Said
+from rdfaspider.frontier.tables.visits import Alarms, Said
 from rdfaspider.urls.keys import host_of, to_key, to_url
 
 if TYPE_CHECKING:
@@ -162,8 +162,13 @@ class Revisits:
         if self._has_new:
             self._credit -= 1.0
         if not host.recalled and 0 < host.next_due <= now and self._may_go_on:
-            self._load(host, now, taken.number, MOST_OF_A_HOST)
+            self._load(host, now, taken.number, self._room)
         return taken
+
+    @property
+    def _room(self) -> int:
+        """Return how many pages a host that is awake may have at hand: fewer while there are many."""
+        return max(1, min(MOST_OF_A_HOST, MOST_AT_HAND - len(self._pasts)))
 
     @property
     def _may_go_on(self) -> bool:
@@ -250,6 +255,9 @@ class Revisits:
             past = before or planner.begin(now, keep.weight)
             said = words._replace(misses=words.misses + 1, since=words.since or int(now))
             past, attempts = _until(past, now + max(planner.rules.missed, keep.soonest)), 1
+        elif before is not None and not keep.is_answered:
+            seconds = decode_interval(planner.interval(key, before, host.factor))
+            past, said, attempts = _until(before, now + seconds), words, 1
         else:
             said = Said(0, 0, keep.etag, keep.last_modified)
             if before is None:
@@ -301,7 +309,7 @@ class Revisits:
         """
         if host.is_awake and not host.recalled:
             if 0 < host.next_due <= now and self._may_go_on:
-                self._load(host, now, number, MOST_OF_A_HOST)
+                self._load(host, now, number, self._room)
                 if due:
                     host.next_due = min(host.next_due or LAST_TIME, due)
             if not host.recalled and not host.revisiting:
