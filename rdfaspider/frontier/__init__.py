@@ -25,7 +25,7 @@ The life of a URL. The modules are named in the order in which they meet it.
     computed from it (engine/steering.py), and waiting URLs are ranked by it where their order asks for that.
 9.  In a crawl with revisits a page is kept with a due time (tables/visits.py), by what another visit will
     bring (focus/visits/). When it is due, its host is woken, and it is handed out again
-    (engine/revisits.py). Prices follow the load (engine/repricing.py).
+    (engine/revisits/). Prices follow the load.
 
 A URL is unknown, waiting, in flight, kept, or finished: done, failed or denied. These guarantees are held by
 tests over every implementation (tests/frontier/test_contract.py, test_revisits.py):

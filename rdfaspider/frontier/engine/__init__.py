@@ -13,7 +13,7 @@ The parts that only the engine has:
 
 urls.py       moves URLs from state to state
 sieve.py      looks up links; admission.py checks them against the limits
-revisits.py   keeps pages and recalls them; repricing.py has their prices follow the load
+revisits/     keeps pages, and recalls them when their next visits are due
 steering.py   has the link graph decide what comes first; ranker.py computes PageRank beside the crawl
 counters.py   URLs by state
 terms.py      the terms on which the crawl began, which it keeps

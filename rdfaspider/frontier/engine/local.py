@@ -184,7 +184,7 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
     @guarded
     def expect(self, changes: Iterable[tuple[str, float]]) -> None:
         if self._revisits is not None:
-            self._revisits.expect(changes, self._now)
+            self._revisits.signals.expect(changes, self._now)
 
     @guarded
     def requeue(self, pattern: str) -> int:

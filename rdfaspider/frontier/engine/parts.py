@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from rdfaspider.frontier.engine.repricing import forget_upgrade
-from rdfaspider.frontier.engine.revisits import Revisits
+from rdfaspider.frontier.engine.revisits.revisits import Revisits
+from rdfaspider.frontier.engine.revisits.walk import forget_upgrade
 from rdfaspider.frontier.engine.sieve import Sieve
 from rdfaspider.frontier.engine.steering import Steering
 from rdfaspider.frontier.engine.terms import keep_shard, keep_terms, keep_window

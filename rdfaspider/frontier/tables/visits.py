@@ -69,7 +69,7 @@ class Due:
 
 
 def _place(host: Host, time: int) -> bytes:
-    return host.prefix + min(max(time, 0), LAST_TIME).to_bytes(4, "big")
+    return host.prefix + time.to_bytes(4, "big")
 
 
 class Alarms:
