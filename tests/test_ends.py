@@ -303,3 +303,27 @@ def test_without_revisits_everything_is_as_it_was(tmp_path: Path, site: Site) ->
         assert set(site.asked.values()) == {1}
     assert not any("If-None-Match" in headers for _, _, headers, _ in site.conditions)
     assert all(not patch.cause for patch in patches(tmp_path))
+
+
+def test_cycles_of_wire_go_where_the_profit_is(tmp_path: Path, site: Site) -> None:
+    """Cycles of three URLs, the richer ones of those that may have changed first."""
+    still, changing = ("/still/1", "/still/2", "/still/3"), ("/changing/1", "/changing/2")
+    site.answers = {"/": lambda _: page("root", *still, *changing)}
+    site.answers |= {path: lambda _: page("the same") for path in still}
+    site.answers |= {path: lambda number: page(f"version {number}") for path in changing}
+    with served(site) as url:
+        crawl_until(
+            tmp_path,
+            f"{url}/",
+            lambda: min(site.asked[path] for path in changing) >= 6,
+            FRONTIER_REVISIT_POLICY="wire",
+            FRONTIER_REVISIT_CYCLE=3,
+            FRONTIER_REVISIT_EVERY=0,
+            FRONTIER_REVISIT_MEAN=4,  # a cycle takes two seconds
+            FRONTIER_REVISIT_SHORTEST=0.3,
+            FRONTIER_REVISIT_LONGEST=10_000,
+        )
+    assert min(site.asked[path] for path in still) >= 1
+    rarely = sum(site.asked[path] for path in still) / len(still)
+    often = sum(site.asked[path] for path in changing) / len(changing)
+    assert often > 1.3 * rarely

@@ -479,3 +479,64 @@ def test_false_signals_of_a_host_are_ignored_in_the_end(tmp_path: Path) -> None:
             early.append(len(visit_all(frontier, now + 2.0, Keep(False, 5.0))))
         assert early[0] == 10
         assert sum(early[-20:]) <= 30, "one in twenty is tried"
+
+
+# --- WIRE's manager ---
+
+
+def test_figure_3_a_cycle_has_the_urls_of_the_highest_profit(tmp_path: Path) -> None:
+    """P1 is likely to be stale, P2 is not, and P3 is new: for K = 2 they are P1 and P3."""
+    p1, p2, p3 = ("http://h1.test/", "http://h2.test/", "http://h3.test/")
+    weights = {p1: 40.0, p2: 70.0, p3: 60.0}
+    rules = RevisitRules(mean=0.0, shortest=10.0, longest=100_000.0, policy="wire", cycle=2)
+    with local(tmp_path, revisits=rules) as frontier:
+
+        def visited(now: float) -> set[str]:
+            """Visit what is ready. P1 has changed at each visit, P2 never."""
+            urls = set()
+            for _ in range(10):
+                if (taken := frontier.take(now)) is not None:
+                    urls.add(taken.url)
+                    changed = None if taken.visit is None else taken.url == p1
+                    keep = Keep(changed, weights[taken.url])
+                    frontier.finish(taken, "done", now, keep=keep)
+            return urls
+
+        frontier.put([p1, p2])
+        assert all(visited(20.0 * turn) == {p1, p2} for turn in range(100))
+        assert visited(1_985.0) == set(), "visited too recently"
+        frontier.put([p3])
+        assert visited(3_000.0) == {p1, p3}
+        assert visited(3_500.0) == {p1, p2} or visited(3_500.0) == {p1, p3}
+
+
+def test_nothing_is_lost_in_cycles(opener: Opener) -> None:
+    rules = RevisitRules(mean=0.0, shortest=10.0, longest=1e6, policy="wire", cycle=7)
+    pages, rng, due = [*urls("a", 20), *urls("b", 10)], random.Random(1), dict[str, float]()
+    visits: Counter[str] = Counter()
+    with opener(delay=0.5, revisits=rules) as frontier:
+        frontier.put(pages)
+        now = 0.0
+        while now < 300.0:
+            taken = frontier.take(now)
+            if taken is None:
+                seconds = frontier.wait(now)
+                assert seconds is not None, "a crawl with revisits has no end"
+                now += max(seconds, 0.05)
+                continue
+            assert now >= due.get(taken.url, 0.0), "too recently"
+            visits[taken.url] += 1
+            due[taken.url] = now + 10.0
+            changed = None if taken.visit is None else rng.random() < 0.3
+            frontier.finish(taken, "done", now, keep=Keep(changed, 5.0))
+            assert frontier.counts().seen == len(pages)
+    assert set(visits) == set(pages)
+    assert min(visits.values()) >= 3
+
+
+def test_cycles_keep_to_their_budget(tmp_path: Path) -> None:
+    rules = RevisitRules(mean=1_000.0, shortest=10.0, longest=1e6, policy="wire", cycle=5)
+    with local(tmp_path, revisits=rules) as frontier:
+        frontier.put(urls("a", 50))
+        visits = sum(_visit(frontier, now / 2) is not None for now in range(20_000))
+        assert 450 <= visits <= 570, "50 first visits, and each page once in 1,000 s"

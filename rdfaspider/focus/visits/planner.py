@@ -24,6 +24,7 @@ from rdfaspider.focus.visits.value import (
     MEMORY,
     corrected,
     interval,
+    profit,
     rate_of,
     value,
     value_of_new,
@@ -41,6 +42,9 @@ _CRC = float(1 << 32)
 _ALIKE = 4_096
 
 
+POLICIES = ("value", "wire")
+
+
 @dataclass(frozen=True, slots=True)
 class RevisitRules:
     """When a crawl visits pages again. Times are seconds.
@@ -51,6 +55,8 @@ class RevisitRules:
     longest   time between two visits of a page
     every     a fixed time between visits, for all pages; 0 to let their values decide
     missed    until a page that was not found is tried again
+    policy    `value`: a page is due when a visit brings the price; `wire`: cycles of URLs by profit
+    cycle     URLs in a cycle
     """
 
     mean: float = 7 * DAY
@@ -59,10 +65,16 @@ class RevisitRules:
     longest: float = 90 * DAY
     every: float = 0.0
     missed: float = DAY
+    policy: str = "value"
+    cycle: int = 100_000
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.share <= 1.0:
             raise ValueError(f"the share of revisits must be between 0 and 1, not {self.share}")
+        if self.policy not in POLICIES:
+            raise ValueError(f"there is no policy {self.policy}: choose {' or '.join(POLICIES)}")
+        if self.cycle < 1:
+            raise ValueError(f"a cycle has at least one URL, not {self.cycle}")
         if not 0.0 < self.shortest <= self.longest:
             raise ValueError(
                 f"the shortest time between visits ({self.shortest}) must be positive and at most the"
@@ -135,6 +147,10 @@ class Planner:
         """Return what a visit would bring now."""
         return value(past.worth, self.rate(key, past), max(now - past.last, 0.0))
 
+    def profit(self, key: bytes, past: Past, now: float) -> float:
+        """Return what WIRE expects of a visit now."""
+        return profit(past.worth, self.rate(key, past), max(now - past.last, 0.0))
+
     def value_of_new(self, weight: float) -> float:
         """Return what a visit to a new page with a weight would bring."""
         return value_of_new(weight, self.rates.of_crawl)
@@ -197,6 +213,8 @@ class Planner:
         rules = self.rules
         if rules.every:
             return encode_interval(max(rules.every, soonest))
+        if rules.policy == "wire":
+            return encode_coarsely(max(rules.longest, soonest))
         rate = self.rate(key, past)
         if not self.price:
             self.price = value(past.worth, self.rates.of_crawl, rules.mean or rules.shortest)

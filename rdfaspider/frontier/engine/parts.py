@@ -117,7 +117,7 @@ class Parts:
         if self._revisit_rules is None:
             forget_upgrade(self._database)
         else:
-            parts = (self._urls, self._schedule, self._queue, self._sieve.inbox)
+            parts = (self._urls, self._schedule, self._queue, self._sieve.inbox, self._leases)
             self._revisits = Revisits(self._database, self._revisit_rules, *parts)
         is_new = self._database.meta.get(b"clean") is None
         # Lends turns of servers to pages of other shards.

@@ -80,7 +80,7 @@ class Taking(Parts):
             self._schedule.next_time(now),
             self._urls.postponed.first,
             self._leases.first,
-            None if self._revisits is None else self._revisits.alarms.first,
+            None if self._revisits is None else self._revisits.next_time,
             now + self._lease if self._schedule.unresolved else None,
             self.lending.first,
         )

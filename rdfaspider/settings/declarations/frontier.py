@@ -124,6 +124,22 @@ SETTINGS = (
         "Try a page again after this long that was not found.",
         above=0,
     ),
+    Setting(
+        "FRONTIER_REVISIT_POLICY",
+        "choice",
+        "value",
+        "Which pages are visited again: `value` visits a page when that brings the price, `wire` chooses"
+        " cycles of URLs by WIRE's profit (row W1, [freshness.md](freshness.md#wires-manager)).",
+        choices=("value", "wire"),
+    ),
+    whole(
+        "FRONTIER_REVISIT_CYCLE",
+        "URLs",
+        100_000,
+        "With the policy `wire`, how many URLs are in a cycle, new and known ones.",
+        least=1,
+        most=1_000_000,
+    ),
     # Well above any download.
     number(
         "FRONTIER_LEASE",

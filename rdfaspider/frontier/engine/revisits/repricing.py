@@ -106,6 +106,13 @@ class Repricing(Walk):
         revisits.compare()
         self._name = b""
 
+    @property
+    def share(self) -> float:
+        """A new page brings what an old one brings after infinite time, a revisit the price."""
+        planner = self._revisits.planner
+        price, new = planner.price, planner.value_of_new(self._revisits.weight_of_new)
+        return min(planner.rules.share, price / (price + new) if price else 1.0)
+
 
 def is_other(old: Past, new: Past, now: float) -> bool:
     """Return whether a plan differs from the one before so much that the page is to be moved."""

@@ -19,6 +19,7 @@ from rdfaspider.focus.visits.planner import LAST_TIME, Past, Planner
 from rdfaspider.focus.visits.rates import Rates
 from rdfaspider.focus.visits.scale import decode_interval
 from rdfaspider.frontier import Taken, Visit
+from rdfaspider.frontier.engine.revisits.manager import Manager
 from rdfaspider.frontier.engine.revisits.repricing import Repricing
 from rdfaspider.frontier.engine.revisits.signals import Signals
 from rdfaspider.frontier.schedule.queue import MOST_AT_HAND, MOST_OF_A_HOST
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
 
     from rdfaspider.focus.visits.planner import RevisitRules
     from rdfaspider.frontier import Keep
+    from rdfaspider.frontier.engine.revisits.walk import Walk
     from rdfaspider.frontier.engine.urls import Urls
     from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.schedule.leases import Leases
     from rdfaspider.frontier.schedule.queue import Queue
     from rdfaspider.frontier.schedule.schedule import Schedule
     from rdfaspider.frontier.tables.database import Database
@@ -54,7 +57,7 @@ _UNKNOWN: tuple[None, Said] = None, Said()
 # Where the due times of a host that wakes are read from: its alarm may be later than pages that are overdue.
 _FIRST_TIME = 1
 
-_PRICE, _RATES = b"price", b"rates"
+_PRICE, _RATES, _WEIGHT = b"price", b"rates", b"weight of new pages"
 
 
 class Revisits:
@@ -68,6 +71,7 @@ class Revisits:
         schedule: Schedule,
         queue: Queue,
         inbox: Inbox,
+        leases: Leases,
     ) -> None:
         self._meta = database.meta
         self.urls = urls
@@ -75,6 +79,7 @@ class Revisits:
         self.hosts = schedule.hosts
         self._queue = queue
         self._inbox = inbox
+        self._leases = leases
         self._database = database
         stored = self._meta.get(_RATES)
         self.planner = Planner(
@@ -83,12 +88,14 @@ class Revisits:
             float(self._meta.get(_PRICE) or b"0"),
         )
         self.alarms = Alarms(database)
-        self._walk = Repricing(database, self)
         self.in_flight = 0
-        self.visits = 0
+        # Pages kept since the start, kept ones handed out, and all that were.
+        self.visits = self.recalls = self.handed_out = 0
         self._unsaved = 0
         self._credit = 0.0
-        self._weight = 1.0  # of new pages, in the mean
+        # The weight of new pages, in the mean, and of how many.
+        self.weight_of_new, self._weighed = float(self._meta.get(_WEIGHT) or b"1"), 0
+        self._walk: Walk = (Manager if rules.policy == "wire" else Repricing)(database, self)
         self._earned = 0.0
         self.compare()
         # Of pages at hand.
@@ -108,13 +115,19 @@ class Revisits:
         if first is not None and first <= now:
             self.recall(now, is_free=False)
 
+    @property
+    def next_time(self) -> float | None:
+        """Return when a host is to be woken, or a walk must go on; None if there is nothing."""
+        times = [each for each in (self.alarms.first, self._walk.alarm) if each is not None]
+        return min(times, default=None)
+
     def recall(self, now: float, *, is_free: bool) -> bool:
         """Wake hosts whose pages are due; return whether any was woken.
 
         Unless it `is_free`, as many as the share of revisits allows while new pages wait.
         """
         room = MOST_AT_HAND // 2 - len(self._pasts)
-        if self._has_new:
+        if self.has_new:
             room = min(room, max(int(self._credit), _FEW if is_free else 0))
         has_woken, batch = False, self._database.batch()
         while room > 0 and self.alarms.first is not None and self.alarms.first <= now:
@@ -141,19 +154,24 @@ class Revisits:
         self._schedule.update(host)
 
     @property
-    def _has_new(self) -> bool:
+    def new_pages(self) -> int:
+        """Return how many new pages wait, if all links that came last are new."""
+        in_flight = len(self._leases) - self.in_flight
+        return self._inbox.size + sum(self.urls.counters.unfinished) - in_flight
+
+    @property
+    def has_new(self) -> bool:
         """Return whether new pages wait."""
         return self._inbox.size > 0 or any(self.urls.counters.unfinished)
 
     def new_taken(self) -> None:
         """Notice that a new page was handed out: some revisits may follow."""
+        self.handed_out += 1
         self._credit = min(self._credit + self._earned, _CREDIT)
 
     def compare(self) -> None:
         """Compare revisits with new pages: how many may follow one of these."""
-        price = self.planner.price
-        new = self.planner.value_of_new(self._weight)
-        share = min(self.planner.rules.share, price / (price + new) if price else 1.0)
+        share = self._walk.share
         self._earned = share / max(1.0 - share, 0.01)
 
     def take(self, host: Host, now: float) -> Taken:
@@ -161,7 +179,9 @@ class Revisits:
         taken = self._queue.pop_recalled(host)
         host.revisiting += 1
         self.in_flight += 1
-        if self._has_new:
+        self.recalls += 1
+        self.handed_out += 1
+        if self.has_new:
             self._credit -= 1.0
         if not host.recalled and 0 < host.next_due <= now and self._may_go_on:
             self._load(host, now, taken.number, self._room)
@@ -174,7 +194,7 @@ class Revisits:
 
     @property
     def _may_go_on(self) -> bool:
-        return self._credit >= 1.0 or not self._has_new
+        return self._credit >= 1.0 or not self.has_new
 
     def _load(self, host: Host, now: float, without: int, most: int) -> None:
         """Bring pages of a host to hand that are due."""
@@ -259,7 +279,9 @@ class Revisits:
             past = self.planner.first(key, now, keep.weight, host.factor, keep.soonest)
             if keep.etag or keep.last_modified:
                 said = Said(0, 0, keep.etag, keep.last_modified)
-            self._weight += _NEWEST * ((keep.weight or 1.0) - self._weight)
+            self._weighed += 1
+            change = (keep.weight or 1.0) - self.weight_of_new
+            self.weight_of_new += change * max(_NEWEST, 1.0 / self._weighed)
             if self.visits % _COMPARED == 1:
                 self.compare()
         else:
@@ -370,3 +392,4 @@ class Revisits:
 
     def save_price(self, batch: WriteBatch) -> None:
         batch.put(_PRICE, repr(self.planner.price).encode(), self._meta.handle)
+        batch.put(_WEIGHT, repr(self.weight_of_new).encode(), self._meta.handle)

@@ -27,6 +27,8 @@ _SIGNALS = 500
 _SIGNALS_COUNTED, _SIGNALLED = 200, 100_000
 # Signals after which a host has the trust that it deserves, and of which one is tried without trust.
 _TRIED = 20
+# Trust below which a signal is worth nothing, whatever the price.
+_LEAST_TRUST = 0.1
 
 
 class Signals:
@@ -66,7 +68,8 @@ class Signals:
         assert past is not None
         worth = _trust(host) * past.worth / planner.rate(key, past)
         # One in twenty is tried all the same: a host may mend its ways.
-        if worth < planner.price * host.factor and crc32(key, int(now)) % _TRIED:
+        is_doubtful = worth < planner.price * host.factor or _trust(host) < _LEAST_TRUST
+        if is_doubtful and crc32(key, int(now)) % _TRIED:
             return
         better = past.until(max(now, past.last + planner.rules.shortest))
         if better.due < past.due:

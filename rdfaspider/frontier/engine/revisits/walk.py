@@ -99,6 +99,16 @@ class Walk:
         if len(batch):
             self._database.write(batch)
 
+    @property
+    def alarm(self) -> float | None:
+        """Return when it must go on though nothing is taken, None if that can wait."""
+        return None
+
+    @property
+    def share(self) -> float:
+        """Return the share of the turns that revisits get while new pages wait."""
+        raise NotImplementedError
+
     def look_at(self, batch: WriteBatch, key: bytes, record: Record, now: float) -> None:
         """Do what is to be done to a kept page."""
         raise NotImplementedError
