@@ -77,8 +77,9 @@ def parameters(hosts: int = 4, period: float = 12.0, life: float = 40.0) -> Para
     )
 
 
-def start(directory: Path, proxy: str, seeds: str) -> subprocess.Popen[bytes]:
-    options = [word for item in SETTINGS.items() for word in ("-s", "{}={}".format(*item))]
+def start(directory: Path, proxy: str, seeds: str, **more: object) -> subprocess.Popen[bytes]:
+    settings = {**SETTINGS, **more}
+    options = [word for item in settings.items() for word in ("-s", "{}={}".format(*item))]
     arguments = ["crawl", "rdfa", "-a", f"seeds={seeds}", "-a", "scope=all", *options]
     log = os.open(directory / "crawl.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:

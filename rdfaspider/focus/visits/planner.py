@@ -34,6 +34,9 @@ DAY = 86_400.0
 # The last second that four bytes can name: a visit that is planned for later is planned for then.
 LAST_TIME = 0xFFFFFFFF
 
+# The longest interval, unless it is given: seconds at least, and the multiple of the mean. A shorter one spends
+# more on pages that do not change than these bring (at a mean of 30 days, 90 days cost 0.01 of the optimum).
+_LONGEST, _LONG = 90 * DAY, 24.0
 # How many times in the longest interval all pages are priced again: daily, if that is 90 days.
 _PRICED = 90
 
@@ -51,8 +54,8 @@ class RevisitRules:
 
     mean      between two visits of a page, over all pages: the budget; 0 for what hosts and workers allow
     share     of the fetches that may be revisits while new pages wait
-    shortest  and
-    longest   time between two visits of a page
+    shortest  time between two visits of a page
+    longest   time between two visits of a page; 0 for 24 times the mean, at least 90 days
     every     a fixed time between visits, for all pages; 0 to let their values decide
     missed    until a page that was not found is tried again
     policy    `value`: a page is due when a visit brings the price; `wire`: cycles of URLs by profit
@@ -62,13 +65,15 @@ class RevisitRules:
     mean: float = 7 * DAY
     share: float = 0.5
     shortest: float = 3_600.0
-    longest: float = 90 * DAY
+    longest: float = 0.0
     every: float = 0.0
     missed: float = DAY
     policy: str = "value"
     cycle: int = 100_000
 
     def __post_init__(self) -> None:
+        if not self.longest:
+            object.__setattr__(self, "longest", max(_LONGEST, _LONG * self.mean))
         if not 0.0 <= self.share <= 1.0:
             raise ValueError(f"the share of revisits must be between 0 and 1, not {self.share}")
         if self.policy not in POLICIES:

@@ -103,13 +103,12 @@ SETTINGS = (
         "The shortest time between two visits of a page.",
         above=0,
     ),
-    # A longest interval below twice the mean costs more freshness than the visits bring.
     number(
         "FRONTIER_REVISIT_LONGEST",
         "seconds",
-        7_776_000.0,
-        "The longest time between two visits of a page. All pages are priced again 90 times in it.",
-        above=0,
+        0.0,
+        "The longest time between two visits of a page; 0 means 24 times the mean, at least 90 days. All pages"
+        " are priced again 90 times in it.",
     ),
     number(
         "FRONTIER_REVISIT_EVERY",
