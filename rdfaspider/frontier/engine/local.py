@@ -65,7 +65,7 @@ class LocalFrontier:
     window      width of the order's window, if it has one; None keeps that of the crawl
     ranking     what comes first in that window; None keeps that of the crawl
     shard       its number in the crawl, and the number of shards (sharding.py)
-    linkgraph   whether the links of pages are kept (tables/edges.py)
+    linkgraph   whether the links of pages are kept (tables/links/edges.py)
     follows_copies  whether links of pages are followed whose body another page had before
     rank_every  seconds between two computations of PageRank, at least, for orders that use it; 0 for none
     revisits    when pages are visited again; None to visit each once
