@@ -26,7 +26,7 @@ The life of a URL. The modules are named in the order in which they meet it.
     asks for that.
 9.  In a crawl with revisits a page is kept with a due time (tables/visits.py), by what another visit will
     bring (focus/visits/). When it is due, its host is woken, and it is handed out again
-    (engine/revisits.py). Prices follow the load (engine/repricing.py).
+    (engine/revisits/). Prices follow the load.
 
 A URL is unknown, waiting, in flight, kept, or finished: done, failed or denied. These guarantees are held by
 tests over every implementation (tests/frontier/test_contract.py, test_revisits.py):
@@ -129,6 +129,9 @@ class Keep(NamedTuple):
     etag, last_modified  validators for the next visit, as its server sent them
     soonest  seconds before which its server asks not to come back (Cache-Control)
     missed   it was not found: what is known of it stays, and it is tried again in a day
+
+    A visit after others that names neither a change nor a weight had no answer: what is known of the page
+    stays, its validators, its misses and the time of its last visit too.
     """
 
     changed: bool | None = None
@@ -137,6 +140,11 @@ class Keep(NamedTuple):
     last_modified: str = ""
     soonest: float = 0.0
     missed: bool = False
+
+    @property
+    def is_answered(self) -> bool:
+        """Return whether the server said anything about the page."""
+        return self.changed is not None or self.weight is not None
 
 
 @dataclass(slots=True, eq=False)

@@ -93,6 +93,7 @@ def headers(**fields: str) -> Headers:
             ("", "Sun, 01 Nov 2026 11:00:00 GMT"),
         ),
         (headers(Last_Modified="soon"), ("", "")),
+        (Headers({"Last-Modified": b"Sun, 01 Nov 2026 11:00:00 \xe9"}), ("", "")),
         (headers(), ("", "")),
     ],
 )

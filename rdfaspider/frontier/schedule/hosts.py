@@ -56,7 +56,7 @@ class Host(Manners):
 
     Of its `kept` pages, some are at hand to be visited again (`recalled`, the next one last), some are being
     visited (`revisiting`), and the first of the others is due at `next_due`, which is known while the host
-    `is_awake` (engine/revisits.py). `alarm`, `factor`, `right` and `wrong` are stored.
+    `is_awake` (engine/revisits/). `alarm`, `factor`, `right` and `wrong` are stored.
     """
 
     __slots__ = (
