@@ -8,6 +8,7 @@ sink.py      stands in front of the crawl's sink, and indexes what passes
 rebuild.py   fills the index from a store
 words.py     what a user types, as a query of FTS5; types by IRI, prefix or last word
 reading.py   searches, and lists types, predicates and vocabularies; never writes
+looking.py   one thing or page as the store has it: what is said, by which page, when
 
 The index holds nothing that cannot be had again: statements come from the store, the texts of pages when they
 are fetched or replayed. So a damaged index is deleted, and rebuilt (rebuild.py).

@@ -175,6 +175,12 @@ class Reader:
         find = "SELECT iri FROM terms WHERE number = ?"
         return [iri for number in numbers for (iri,) in self._database.execute(find, (number,))]
 
+    def times(self, pages: Iterable[str]) -> dict[str, float]:
+        """Return when pages were visited last, as far as it is known."""
+        find = "SELECT time FROM pages WHERE url = ? AND time > 0"
+        rows = ((page, self._database.execute(find, (page,)).fetchone()) for page in pages)
+        return {page: row[0] for page, row in rows if row}
+
     def types(self, search: str = "", offset: int = 0) -> list[Term]:
         """Return types with the number of things that have them, most first."""
         return self._terms("things", search, offset)
