@@ -2,7 +2,7 @@
 import { html, useState, useEffect, ask, address, count, Link, Card, triplesOf } from "/static/common.js";
 import { thingAddress, pageAddress, searchAddress } from "/static/search.js";
 
-const TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
+const isType = (predicate) => predicate?.endsWith("/22-rdf-syntax-ns#type");
 const NAME = /[/#:](name|title|label|prefLabel|headline)$/;
 
 // The last word of an IRI.
@@ -15,7 +15,7 @@ function Value({ value, predicate }) {
       value.datatype && html` <span class="small" title=${value.datatype}>${last(value.datatype)}</span>`}`;
   }
   if (value.kind === "blank") return value.said.length ? html`<${Statements} said=${value.said} />` : html`<span class="small">something without a name</span>`;
-  if (predicate === TYPE) return html`<a class="tag" href=${searchAddress("", value.value)} title=${value.value}>${last(value.value)}</a>`;
+  if (isType(predicate)) return html`<a class="tag" href=${searchAddress("", value.value)} title=${value.value}>${last(value.value)}</a>`;
   return html`<a href=${thingAddress(value.value)} title=${value.value}>${value.value}</a>`;
 }
 
