@@ -39,7 +39,7 @@ LAYERS = (
         "heap",
         "redislink",
     ),
-    ("secrets",),
+    ("secrets", "plugins"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 PLUGS = 7  # the lowest layer that may import Scrapy

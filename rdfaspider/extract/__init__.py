@@ -6,6 +6,8 @@ to a flat list of elements (``document``), after ``guard`` has cut what would ch
 reader walks that list: ``facts``, ``links``, ``rdfa``, ``jsonld``, ``microdata``. RDF documents go to
 ``rdf``. All statements of a page end up in one graph (``triples``), each once.
 
+``own`` calls extractors that others wrote.
+
 ``contexts`` has the prefixes that need no declaration, ``files`` reads pages from disk, and ``pool``
 runs ``extract`` in other processes.
 """
@@ -22,7 +24,7 @@ from pyoxigraph import Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
 
 from rdfaspider.extract import facts as heads
-from rdfaspider.extract import guard, jsonld, microdata, rdf, rdfa
+from rdfaspider.extract import guard, jsonld, microdata, own, rdf, rdfa
 from rdfaspider.extract import links as anchors
 from rdfaspider.extract.containment import contained
 from rdfaspider.extract.document.encoding import to_utf8
@@ -30,6 +32,7 @@ from rdfaspider.extract.document.limits import Limits
 from rdfaspider.extract.document.parse import parse
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.facts import Facts
+from rdfaspider.extract.own import FORMATS
 from rdfaspider.extract.rdfa.rdfa10 import Processor10
 from rdfaspider.extract.rdfa.version import declared_version
 from rdfaspider.extract.rdfa.vocabulary import Vocabularies
@@ -41,8 +44,6 @@ from rdfaspider.pages.sketch import sketch_of
 from rdfaspider.urls import to_iri, without_userinfo
 
 __all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "extract"]
-
-FORMATS = frozenset(("rdfa", "jsonld", "microdata", "rdf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,10 @@ def _extract(
         facts.quads["rdf"] = len(graph.triples)
     else:
         _read_page(body, url, content_type, options, extraction, graph, labels)
+    for path in sorted(options.formats - FORMATS):
+        with contained(path, facts):
+            own.read(path, body, public, content_type, labels, graph)
+        facts.quads[path] = len(graph.triples) - facts.quads.total()
     if name is None:
         facts.cuts["url"] += 1
     elif graph.triples:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy.exceptions import CloseSpider, UsageError
 
-from rdfaspider.extract import FORMATS, Limits, Options, extract
+from rdfaspider.extract import Limits, Options, extract
+from rdfaspider.extract.own import check_formats
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
 from rdfaspider.extract.rdfa.vocabulary import bundled
+from rdfaspider.frontier.orders import order_class
 from rdfaspider.items import BESIDE, LINKS, STATEMENTS, Page
 from rdfaspider.pages.language import check_detector
 from rdfaspider.settings.defaults import completed
@@ -28,9 +30,6 @@ logger = logging.getLogger(__name__)
 
 # Directives with a value: the word before their colon is not an agent.
 _WITH_VALUE = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
-
-# The orders that judge a link by its relation and its text.
-_READ_ANCHORS = frozenset(("harvest", "topics"))
 
 # Characters of text that the topics pipeline reads of a page.
 _READ_FOR_TOPICS = 20_000
@@ -165,15 +164,16 @@ def options_from(settings: BaseSettings) -> Options:
         quads=settings.getint("EXTRACT_MAX_QUADS"),
     )
     formats = frozenset(settings.getlist("EXTRACT_FORMATS"))
-    if unknown := formats - FORMATS:
-        known = ", ".join(sorted(FORMATS))
-        raise UsageError(f"EXTRACT_FORMATS has {', '.join(unknown)}: choose among {known}.")
+    try:
+        check_formats(formats)
+    except ValueError as error:
+        raise UsageError(f"EXTRACT_FORMATS is wrong: {error}") from error
     return Options(
         formats=formats,
         limits=limits,
         role=settings.getbool("EXTRACT_ROLE"),
         vocabularies=bundled() if settings.getbool("EXTRACT_EXPAND") else {},
-        anchors=settings["FRONTIER_ORDER"] in _READ_ANCHORS,
+        anchors=bool(order_class(settings["FRONTIER_ORDER"]).advice),
         agent=settings["BOT_NAME"],
         text=_READ_FOR_TOPICS if settings["FRONTIER_TOPICS"] else 0,
         digest=settings.getbool("PAGES"),

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from rdfaspider.frontier import is_replicated, is_shared, services_of
 from rdfaspider.service.address import Address
-from rdfaspider.stores import FORMS, server_of
+from rdfaspider.stores import FORMS, own_store, server_of
 from rdfaspider.urls import Filters, Traps
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ def store_url(url: str) -> None:
     """Accept the URL of a store of a known kind."""
     if is_shared(url):  # the crawl that started this worker serves it
         Address.parse(url)
+    elif url.startswith("python:"):
+        own_store(url.removeprefix("python:"))
     elif server := server_of(url):
         _address(server)
     elif not url.removeprefix("nquads:") or "://" in url:

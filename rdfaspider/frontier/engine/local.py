@@ -22,7 +22,7 @@ from rdfaspider.frontier.engine.steering import Steering
 from rdfaspider.frontier.engine.terms import keep_shard, keep_terms, keep_window
 from rdfaspider.frontier.engine.urls import Urls
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.orders import ORDERS
+from rdfaspider.frontier.orders import order_class
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.schedule.borrowing import Borrowing
 from rdfaspider.frontier.schedule.hosts import STRANGER, Hosts
@@ -60,7 +60,7 @@ class LocalFrontier:
 
     politeness  how long hosts are left alone
     lease       seconds after which a URL in flight counts as lost and is handed out again
-    order       name of an order (orders/); a crawl keeps the one it began with
+    order       name of an order (orders/) or its dotted path; a crawl keeps the one it began with
     limits      how much is taken in; a crawl cannot go deeper than it began
     window      width of the order's window, if it has one; None keeps that of the crawl
     ranking     what comes first in that window; None keeps that of the crawl
@@ -89,8 +89,7 @@ class LocalFrontier:
         revisits: RevisitRules | None = None,
         now: float = 0.0,
     ) -> None:
-        if order not in ORDERS:
-            raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
+        order_class(order)  # before anything is made on disk
         self._database = Database(Path(path))
         self.path = path
         self.order = order
@@ -118,7 +117,7 @@ class LocalFrontier:
         keep_shard(self._database, self.shard)
         keep_window(self._database, self.order, window, ranking)
         self.limits = keep_terms(self._database, self.order, limits)
-        self._order = ORDERS[self.order](self._database)
+        self._order = order_class(self.order)(self._database)
         self._hosts = Hosts(self._database, politeness)
         self._schedule = Schedule(self._hosts, self._order)
         self._queue = Queue(self._database.waiting, self._order)

@@ -9,8 +9,11 @@ SETTINGS = (
         "EXTRACT_FORMATS",
         "list",
         ["rdfa", "jsonld", "microdata", "rdf"],
-        "Formats to extract; `rdf` means whole documents in Turtle, RDF/XML and the like.",
+        "Formats to extract; `rdf` means whole documents in Turtle, RDF/XML and the like. An extractor of"
+        " your own is named by its dotted path ([library.md](library.md#your-own-parts)).",
         choices=("rdfa", "jsonld", "microdata", "rdf"),
+        open=True,
+        syntax="rdfaspider.extract.own.check_formats",
         shown_default="`rdfa,jsonld,microdata,rdf`",
     ),
     # At least two, so that one process reads while the result of the other waits to be taken.
