@@ -37,6 +37,7 @@ LAYERS = (
         "terminal",
         "rocksdb",
         "heap",
+        "blanknodes",
         "redislink",
     ),
     ("secrets", "plugins"),
