@@ -319,7 +319,7 @@ def test_what_is_optional_is_an_extra_and_imported_late() -> None:
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"]
     lines = [*extras["analysis"], *extras["rdflib"], *extras["shacl"], *extras["reference"]]
-    names = [Requirement(line).name for line in lines]
+    names = [name for line in lines if (name := Requirement(line).name) != "rdfaspider"]
     assert {MODULES.get(name, name) for name in names} == OPTIONAL
     for path in PACKAGE.rglob("*.py"):
         if str(path.relative_to(PACKAGE)).startswith(ANALYSING):
