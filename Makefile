@@ -121,9 +121,9 @@ bench: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
 # The tests have the widest choice to make; the others follow it, so that all agree.
 COMPILE = .cache/lock/bin/uv pip compile --quiet $(UPGRADE)
 lock: .cache/lock.ready
-	@$(COMPILE) pyproject.toml --extra test --extra lint --extra analysis --extra docs -o locks/test.txt
+	@$(COMPILE) pyproject.toml --extra redis --extra test --extra lint --extra analysis --extra docs -o locks/test.txt
 	@$(COMPILE) requirements.txt -c locks/test.txt -o locks/crawl.txt
-	@$(COMPILE) pyproject.toml --extra bench -c locks/test.txt -o locks/bench.txt
+	@$(COMPILE) pyproject.toml --extra redis --extra bench -c locks/test.txt -o locks/bench.txt
 	@$(COMPILE) --group replay -o locks/replay.txt
 	@echo setuptools | $(COMPILE) - -c locks/test.txt -o locks/build.txt
 	@echo uv | $(COMPILE) - -o locks/lock.txt

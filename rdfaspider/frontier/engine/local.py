@@ -39,7 +39,7 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
 
     politeness  how long hosts are left alone
     lease       seconds after which a URL in flight counts as lost and is handed out again
-    order       name of an order (orders/); a crawl keeps the one it began with
+    order       name of an order (orders/) or its dotted path; a crawl keeps the one it began with
     limits      how much is taken in; a crawl cannot go deeper than it began
     window      width of the order's window, if it has one; None keeps that of the crawl
     ranking     what comes first in that window; None keeps that of the crawl
