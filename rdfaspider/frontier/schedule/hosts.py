@@ -268,7 +268,7 @@ class Hosts:
         self._by_id.pop(host.id, None)
 
     def view(self, host: Host, now: float) -> HostView:
-        """Return a host as people see it. A table of hosts needs all of them, so this is written for speed."""
+        """Return a host as people see it. A table of hosts needs all of them, so this is fast."""
         clock, blocked, shared = host.clock, host.blocked, host.server
         server = shared.clock if shared else 0.0
         ready = max(clock, blocked, server)
