@@ -170,6 +170,7 @@ def hint(output: str, label: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)  # it installs two environments
 def test_the_path_of_a_newcomer(shell: Shell, site: str) -> None:
     installs_and_crawls_the_demo(shell)

@@ -121,6 +121,8 @@ class Politeness:
         configured = self.delay
         if self.large_delay is not None and host.pages >= self.large_pages:
             configured = self.large_delay
+        if not self.latency_factor:
+            return max(configured, host.crawl_delay)
         adaptive = min(self.latency_factor * host.latency, self.longest_adaptive)
         return max(configured, host.crawl_delay, adaptive)
 

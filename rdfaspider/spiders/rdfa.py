@@ -15,11 +15,11 @@ from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier import is_begun, is_shared, services_of
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
+from rdfaspider.middlewares.cacheheaders import fresh_seconds, is_conditional, validators_of
 from rdfaspider.middlewares.contenttype import header_text, unwanted
 from rdfaspider.middlewares.politeness import date_of
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robots import Denied
-from rdfaspider.middlewares.validators import fresh_seconds, is_conditional, validators_of
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.resolver.guard import named_servers
 from rdfaspider.robots.feeds import is_feed, read_feed

@@ -170,6 +170,7 @@ def queries_running(console: Console) -> int:
     return sum(b"console.querying" in each.read_bytes() for each in commands if each.exists())
 
 
+@pytest.mark.slow
 def test_a_query_that_runs_for_ever_is_ended_and_the_crawl_goes_on(asked: Console) -> None:
     before, begin = asked.counts()["done"], time.monotonic()
     with ThreadPoolExecutor(6) as pool:

@@ -89,6 +89,7 @@ def test_a_kept_page_is_handed_out_again_when_it_is_due(opener: Opener) -> None:
         assert frontier.wait(1_121.0) is None
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_and_nothing_comes_before_its_time(opener: Opener) -> None:
     pages, rng = [*urls("a", 30), *urls("b", 20), *urls("c", 1)], random.Random(1)
     due: dict[str, float] = {}

@@ -8,7 +8,7 @@ from scrapy.http.headers import Headers
 
 from rdfaspider.frontier import Taken, Visit
 from rdfaspider.items import Page
-from rdfaspider.middlewares.validators import LONGEST_FRESH, fresh_seconds, validators_of
+from rdfaspider.middlewares.cacheheaders import LONGEST_FRESH, fresh_seconds, validators_of
 from rdfaspider.scheduler.answers.validators import CHECKED, Validators
 from tests.pipelines.test_ends import Notes
 

@@ -21,6 +21,7 @@ from rdfaspider.console.crawls.running import shown_url, shown_workers
 from rdfaspider.console.hosts.frontiers import ServedSource, StoredSource
 from rdfaspider.console.hosts.table import HostTables
 from rdfaspider.console.query.endpoint import Endpoint, no_store
+from rdfaspider.console.search.searches import Searches
 from rdfaspider.extensions import leftout
 from rdfaspider.extensions.history import samples
 from rdfaspider.extensions.history.samples import Sample
@@ -66,6 +67,7 @@ class _OutsideCrawl:
         self._started = monotonic()
         self.course = Course(self._sample)
         self.hosts = HostTables(lambda: self.frontier.hosts(time()))
+        self.searches = Searches(self, jobdir)
         self._endpoint = self._open_endpoint()
 
     def _open_endpoint(self) -> Endpoint | None:

@@ -21,6 +21,7 @@ from rdfaspider.console.hosts.frontiers import LocalSource, ServedSource
 from rdfaspider.console.hosts.table import HostTables
 from rdfaspider.console.query.endpoint import Endpoint, no_store
 from rdfaspider.console.query.snapshots import NAME, Snapshots
+from rdfaspider.console.search.searches import Searches
 from rdfaspider.extensions.history.extension import History
 from rdfaspider.extensions.leftout import LeftOut
 from rdfaspider.extensions.summary.reasons import in_words
@@ -90,6 +91,7 @@ class RunningCrawl:
         self.frontier: FrontierSource = self._source()
         self.hosts = HostTables(lambda: self.frontier.hosts(clock.now()))
         self.controls = Controls(self)
+        self.searches = Searches(self, Path(jobdir or "."))
         self._snapshots: Snapshots | None = None
         self._endpoint = self._open_endpoint(sink)
         self._started = monotonic()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -47,6 +47,9 @@ class FrontierSource(Protocol):
 
     async def note(self, name: str) -> bytes | None: ...
 
+    async def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        """Return the PageRank of those URLs that have one."""
+
     async def workers(self) -> list[WorkerView]: ...
 
 
@@ -77,6 +80,9 @@ class LocalSource:
 
     async def note(self, name: str) -> bytes | None:
         return self._frontier.note(name)
+
+    async def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        return self._frontier.views.ranks(urls)
 
     async def workers(self) -> list[WorkerView]:
         return []
@@ -135,6 +141,9 @@ class ServedSource:
         found: bytes | None = await self.ask(lambda frontier: frontier.note(name))
         return found
 
+    async def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        return {}  # the service does not tell them
+
     async def workers(self) -> list[WorkerView]:
         found: list[WorkerView] = await self.ask(lambda frontier: frontier.workers())
         return found
@@ -191,6 +200,9 @@ class StoredSource:
 
     async def note(self, name: str) -> bytes | None:
         return await self.ask(lambda reader: reader.note(name))
+
+    async def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        return await self.ask(lambda reader: reader.ranks(urls))
 
     async def workers(self) -> list[WorkerView]:
         return []

@@ -126,9 +126,9 @@ function Host({ name, crawl, tell }) {
         ${!data.robots.length && html`<p class="empty">Not fetched yet.</p>`}</${Card}>
       <${Card} title="Errors" aside=${!data.errors_are_whole && "there are more"}>
         ${data.errors.length ? html`<div class="scroll" tabindex="0" role="region" aria-label="Errors"><table>
-          <thead><tr><th>time</th><th class="n">status</th><th>reason</th><th class="n">attempts</th><th>URL</th><th>found on</th></tr></thead>
+          <thead><tr><th>time</th><th class="n">status</th><th class="phone-off">reason</th><th class="n phone-off">attempts</th><th>URL</th><th>found on</th></tr></thead>
           <tbody>${data.errors.map((each) => html`<tr><td class="small">${date(each.time)}</td><td class="n">${each.status || "–"}</td>
-            <td>${each.reason === String(each.status) ? "–" : each.reason}</td><td class="n">${each.attempts}</td><td class="url"><${Link} url=${each.url} /></td>
+            <td class="phone-off">${each.reason === String(each.status) ? "–" : each.reason}</td><td class="n phone-off">${each.attempts}</td><td class="url"><${Link} url=${each.url} /></td>
             <td class="url">${each.referrer ? html`<${Link} url=${each.referrer} />` : "seed"}</td></tr>`)}</tbody></table></div>`
         : html`<p class="empty">None.</p>`}</${Card}></div>`}`;
 }

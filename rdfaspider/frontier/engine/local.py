@@ -39,12 +39,12 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
 
     politeness  how long hosts are left alone
     lease       seconds after which a URL in flight counts as lost and is handed out again
-    order       name of an order (orders/); a crawl keeps the one it began with
+    order       name of an order (orders/) or its dotted path; a crawl keeps the one it began with
     limits      how much is taken in; a crawl cannot go deeper than it began
     window      width of the order's window, if it has one; None keeps that of the crawl
     ranking     what comes first in that window; None keeps that of the crawl
     shard       its number in the crawl, and the number of shards (sharding.py)
-    linkgraph   whether the links of pages are kept (tables/edges.py)
+    linkgraph   whether the links of pages are kept (tables/links/edges.py)
     follows_copies  whether links of pages are followed whose body another page had before
     rank_every  seconds between two computations of PageRank, at least, for orders that use it; 0 for none
     revisits    when pages are visited again; None to visit each once

@@ -13,7 +13,7 @@ from rdfaspider.frontier.engine.steering import Steering
 from rdfaspider.frontier.engine.terms import keep_shard, keep_terms, keep_window
 from rdfaspider.frontier.engine.urls import Urls
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.orders import ORDERS
+from rdfaspider.frontier.orders import order_class
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.schedule.borrowing import Borrowing
 from rdfaspider.frontier.schedule.hosts import Hosts
@@ -54,8 +54,7 @@ class Parts:
         revisits: RevisitRules | None = None,
         now: float = 0.0,
     ) -> None:
-        if order not in ORDERS:
-            raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
+        order_class(order)  # before anything is made on disk
         self._database = Database(Path(path))
         self.path = path
         self.order = order
@@ -83,7 +82,7 @@ class Parts:
         keep_shard(self._database, self.shard)
         keep_window(self._database, self.order, window, ranking)
         self.limits = keep_terms(self._database, self.order, limits)
-        self._order = ORDERS[self.order](self._database)
+        self._order = order_class(self.order)(self._database)
         self._hosts = Hosts(self._database, politeness)
         self._schedule = Schedule(self._hosts, self._order)
         self._queue = Queue(self._database.waiting, self._order)

@@ -21,7 +21,7 @@ from rdfaspider.frontier.views.urls import UrlViews
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rdfaspider.frontier import HostView
 
@@ -64,6 +64,10 @@ class FrontierReader:
     def url(self, url: str) -> UrlView | None:
         """Return what is known of a normalised URL, None if nothing is."""
         return self._views.of(url)
+
+    def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        """Return the PageRank of those URLs that have one, 1 for the mean."""
+        return self._views.ranks(urls)
 
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         """Yield the URLs that ended in a state and match a regular expression."""

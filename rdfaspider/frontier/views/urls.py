@@ -30,7 +30,7 @@ from rdfaspider.frontier.tables.trie import (
 from rdfaspider.urls.keys import host_name, host_of, to_key, to_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rdfaspider.frontier.tables.database import Database
 
@@ -66,6 +66,16 @@ class UrlViews:
             return view
         depth = smallest_depths(Inbox(self._database).entries).get(to_key(url))
         return None if depth is None else UrlView(url, "found, not looked up yet", depth)
+
+    def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        """Return the PageRank of those URLs that have one, 1 for the mean."""
+        found: dict[str, float] = {}
+        with closing(Ranks(self._database.path)) as ranks:
+            for url in urls if ranks.urls else ():
+                record = self._trie.record(url) if url.startswith("http") else None
+                if record is not None and (rank := ranks.of(record.number)) is not None:
+                    found[url] = rank
+        return found
 
     def scan(self, state: State, pattern: str, reason: str = "") -> Iterator[UrlView | None]:
         """Yield each URL that ended in a state, for a reason if one is given, and matches a regular
