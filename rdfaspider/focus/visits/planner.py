@@ -34,8 +34,9 @@ DAY = 86_400.0
 # The last second that four bytes can name: a visit that is planned for later is planned for then.
 LAST_TIME = 0xFFFFFFFF
 
-# The longest interval, unless it is given: seconds at least, and the multiple of the mean. A shorter one spends
-# more on pages that do not change than these bring (at a mean of 30 days, 90 days cost 0.01 of the optimum).
+# The longest interval, unless it is given: seconds at least, and the multiple of the mean. A shorter one
+# spends more on pages that do not change than these bring: at a mean of 30 days, one of 90 days costs 0.01 of
+# the optimum.
 _LONGEST, _LONG = 90 * DAY, 24.0
 # How many times in the longest interval all pages are priced again: daily, if that is 90 days.
 _PRICED = 90
