@@ -72,7 +72,6 @@ class Host(Manners):
         "in_flight",
         "is_awake",
         "kept",
-        "key",
         "low",
         "next_due",
         "postponed",
@@ -89,8 +88,7 @@ class Host(Manners):
     )
 
     def __init__(self, key: bytes, number: int) -> None:
-        super().__init__()
-        self.key = key
+        super().__init__(key)
         self.id = number
         self.taken_in = self.waiting = self.postponed = self.done = self.failed = 0
         self.in_flight: set[int] | frozenset[int] = NONE_IN_FLIGHT
@@ -268,7 +266,7 @@ class Hosts:
         self._by_id.pop(host.id, None)
 
     def view(self, host: Host, now: float) -> HostView:
-        """Return a host as people see it. A table of hosts needs all of them, so this is written for speed."""
+        """Return a host as people see it. A table of hosts takes all of them, so this is made for speed."""
         clock, blocked, shared = host.clock, host.blocked, host.server
         server = shared.clock if shared else 0.0
         ready = max(clock, blocked, server)
