@@ -13,7 +13,7 @@ COPY locks/build.txt locks/crawl.txt locks/
 RUN python -m venv --without-pip /opt/rdfaspider \
  && pip --python /opt/rdfaspider/bin/python install --require-hashes --only-binary :all: -r locks/crawl.txt \
  && pip install --require-hashes --only-binary :all: -r locks/build.txt
-COPY pyproject.toml requirements.txt README.md LICENSE NOTICE ./
+COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY rdfaspider rdfaspider
 RUN pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \
  && pip --python /opt/rdfaspider/bin/python install --no-deps --no-index /wheels/*.whl

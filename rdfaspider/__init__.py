@@ -25,5 +25,11 @@ def __getattr__(name: str) -> object:
     if name == "Addon":
         from importlib import import_module
 
-        return import_module("rdfaspider.addon").Addon
+        try:
+            return import_module("rdfaspider.addon").Addon
+        except ModuleNotFoundError as missing:
+            raise ImportError(
+                f"rdfaspider.Addon needs {missing.name}, which is not installed: pip install"
+                " 'rdfaspider[crawl]'."
+            ) from missing
     raise AttributeError(name)

@@ -2,9 +2,9 @@
 
     ADDONS = {"rdfaspider.Addon": 300}
 
-An existing spider keeps its items, callbacks, pipelines and scheduler. Added are the parts of
-`rdfaspider/parts/`; what the project or the command line has set stays as it is. `ADDON_PARTS` names the
-parts that are wanted.
+An existing spider keeps its items, callbacks and pipelines, and its scheduler unless the frontier is asked
+for. Added are the parts of `rdfaspider/parts/`; what the project or the command line has set stays as it is.
+`ADDON_PARTS` names the parts that are wanted.
 """
 
 from __future__ import annotations
@@ -42,9 +42,12 @@ class Addon(SettingsCheck):
         if "robots" in parts:
             _suggest(settings, "ROBOTSTXT_OBEY", settings.getbool("ROBOTS_OBEY"))
             _suggest(settings, "ROBOTSTXT_PARSER", "rdfaspider.parts.robots.RobotsParser")
-        if "politeness" in parts:
+        at_once = settings.getint("POLITENESS_AT_ONCE")
+        if "frontier" in parts:  # which is polite by itself
+            _suggest(settings, "SCHEDULER", "rdfaspider.parts.frontier.FrontierScheduler")
+            _suggest(settings, "CONCURRENT_REQUESTS_PER_DOMAIN", at_once)
+        elif "politeness" in parts:
             _suggest(settings, "DOWNLOAD_DELAY", settings.getfloat("POLITENESS_DELAY"))
-            at_once = settings.getint("POLITENESS_AT_ONCE")
             _suggest(settings, "CONCURRENT_REQUESTS_PER_DOMAIN", at_once)
             settings["DOWNLOADER_MIDDLEWARES"].update(_MANNERS, "addon")
 

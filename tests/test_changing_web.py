@@ -266,6 +266,7 @@ def check(result: Result, warm_up: float, least: float) -> None:
     assert mean(shares) >= least * ideal
 
 
+@pytest.mark.slow
 def test_a_crawl_follows_a_web_that_changes(tmp_path: Path) -> None:
     check(crawl(tmp_path, parameters(), [14.0, 14.0]), 8.0, 0.75)
 

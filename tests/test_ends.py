@@ -160,7 +160,7 @@ def site() -> Site:
 
     names = (
         *("gone", "missing", "flickering", "moved", "away", "hidden", "image", "failing", "still"),
-        *("changing", "back", "liar"),
+        *("changing", "back", "liar", "stubborn", "flapping"),
     )
     root = page("root", *(f"/{name}" for name in names), "/feed.xml")
     return Site(
@@ -183,6 +183,19 @@ def site() -> Site:
             "/still": always(page("still", ETag='"still"')),
             "/changing": lambda number: page(f"version {number}", ETag=f'"{number}"'),
             "/back": later(page("back"), (410, {}, ""), page("back again")),
+            # Gone, then an answer that is none, then back with the validator of before.
+            "/stubborn": later(
+                page("stubborn", ETag='"s"'),
+                (410, {}, ""),
+                (304, {}, ""),
+                page("stubborn", ETag='"s"'),
+            ),
+            "/flapping": later(
+                page("flapping", ETag='"f"'),
+                (410, {}, ""),
+                (500, {}, ""),
+                page("flapping", ETag='"f"'),
+            ),
             # The same validator for every version.
             "/liar": lambda number: page(f"lie {number}", ETag='"lie"'),
         }
@@ -197,7 +210,8 @@ def names_in(directory: Path, url: str) -> dict[str, str]:
 
 
 def test_graphs_end_as_their_pages_do(tmp_path: Path, site: Site) -> None:
-    changing = ("gone", "missing", "moved", "away", "hidden", "image", "failing", "back", "still")
+    changing = ["gone", "missing", "moved", "away", "hidden", "image", "failing", "back", "still"]
+    changing += ["stubborn", "flapping"]
 
     def is_over() -> bool:
         causes = Counter(patch.cause for patch in patches(tmp_path))
@@ -213,6 +227,7 @@ def test_graphs_end_as_their_pages_do(tmp_path: Path, site: Site) -> None:
     assert {"/", "/new", "/flickering", "/failing", "/still", "/back", "/changing"} <= set(said)
     assert not {"/gone", "/missing", "/moved", "/away", "/hidden", "/image"} & set(said)
     assert said["/back"] == "back again"
+    assert {"/stubborn", "/flapping"} <= set(said), "no 304 for what was cleared"
     assert said["/failing"] == "failing"
 
     causes = {
@@ -221,6 +236,8 @@ def test_graphs_end_as_their_pages_do(tmp_path: Path, site: Site) -> None:
     assert causes == {
         "/gone": "410",
         "/back": "410",
+        "/stubborn": "410",
+        "/flapping": "410",
         "/missing": "404",
         "/moved": "moved",
         "/away": "moved",

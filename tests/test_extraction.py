@@ -111,6 +111,7 @@ def wait_for_lines(log: Path, count: int) -> None:
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc")
 
 
+@pytest.mark.slow
 @needs_proc
 def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
     chance = random.Random(3)
@@ -145,6 +146,7 @@ def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
     check_result(tmp_path, Web(LARGER), log, 0)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_crawl_that_runs_out_of_workers_stops_and_resumes(tmp_path: Path) -> None:
     log = tmp_path / "access.log"
@@ -271,6 +273,7 @@ def test_a_host_whose_pages_time_out_is_left_alone_longer_each_time(crawl: Crawl
     assert third - second >= 2.5
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_large_page_that_stalls_does_not_hold_up_other_hosts(tmp_path: Path) -> None:
     chain = {f"/{n}": b"<a href=/%d>next</a>" % (n + 1) for n in range(12)}
@@ -290,6 +293,7 @@ def test_a_large_page_that_stalls_does_not_hold_up_other_hosts(tmp_path: Path) -
     assert pages.times["/11"] - pages.times["/slow"] < 6
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_time_limit_is_kept_though_pages_are_not_read(tmp_path: Path) -> None:
     log = tmp_path / "access.log"

@@ -37,9 +37,10 @@ LAYERS = (
         "terminal",
         "rocksdb",
         "heap",
+        "blanknodes",
         "redislink",
     ),
-    ("secrets",),
+    ("secrets", "plugins"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 PLUGS = 7  # the lowest layer that may import Scrapy

@@ -20,11 +20,22 @@ LINES = (PROJECT / "requirements.txt").read_text(encoding="utf-8").splitlines()
 RUNTIME = [line for line in LINES if line and line[0] != "#"]
 BUILD = PYPROJECT["build-system"]["requires"]
 
+ANALYSIS = [line for line in EXTRAS["analysis"] if line != "rdfaspider[crawl]"]
+
+
+# requirements.txt has the reasons; a scrapyd host installs it, and not the project.
+def test_a_crawl_needs_what_the_library_the_crawler_and_redis_need() -> None:
+    extras = [line for name in ("crawl", "redis") for line in EXTRAS[name]]
+    declared = [*PYPROJECT["project"]["dependencies"], *extras]
+    wanted = [line for line in declared if not line.startswith("rdfaspider[")]
+    assert sorted(map(str, map(Requirement, wanted))) == sorted(map(str, map(Requirement, RUNTIME)))
+
+
 # What each lock must be able to install.
 NEEDS = {
     "crawl": RUNTIME,
     "build": BUILD,
-    "test": [*RUNTIME, *BUILD, *EXTRAS["test"], *EXTRAS["lint"], *EXTRAS["analysis"]],
+    "test": [*RUNTIME, *BUILD, *EXTRAS["test"], *EXTRAS["lint"], *ANALYSIS],
     "bench": [*RUNTIME, *EXTRAS["bench"]],
     "replay": PYPROJECT["dependency-groups"]["replay"],
     "lock": ["uv"],

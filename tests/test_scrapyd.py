@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.parse
@@ -16,12 +15,11 @@ import urllib.request
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
 import pytest
-from packaging.requirements import Requirement
 from pyoxigraph import Quad
 
 from rdfaspider.frontier import open_frontier
@@ -30,6 +28,7 @@ from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
 from rdfaspider.stores import open_store
+from tests.environments import linked
 from tests.frontier import redis_servers
 
 PROJECT = Path(__file__).parent.parent
@@ -69,42 +68,15 @@ class Scrapyd:
             time.sleep(0.2)
 
 
-def needed(*names: str) -> set[str]:
-    """Return the distributions that some requirements need, by their names."""
-    found: set[str] = set()
-    pending = [Requirement(name) for name in names]
-    while pending:
-        requirement = pending.pop()
-        name = requirement.name.lower()
-        if (requirement.marker and not requirement.marker.evaluate({"extra": ""})) or name in found:
-            continue
-        found.add(name)
-        pending += [Requirement(each) for each in distribution(name).requires or ()]
-    return found
-
-
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the Python of a host that has what docs/operations.md asks for, and not the project.
-
-    Its packages are links to those of the environment of the tests: made in a second, not a minute.
-    """
+    """Return the Python of a host that has what docs/operations.md asks for, and not the project."""
     text = (PROJECT / "requirements.txt").read_text()
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     try:
-        names = needed(*lines, "scrapyd", "scrapyd-client")
+        return linked(tmp_path_factory.mktemp("host"), *lines, "scrapyd", "scrapyd-client")
     except PackageNotFoundError as missing:
         pytest.skip(f"no {missing.name}: pip install scrapyd scrapyd-client 'setuptools>=77,<81'")
-    directory = tmp_path_factory.mktemp("host")
-    venv = [sys.executable, "-m", "venv", "--without-pip", str(directory)]
-    subprocess.run(venv, check=True, timeout=60)
-    (packages,) = directory.glob("lib/python*/site-packages")
-    for name in names:
-        files = distribution(name).files or ()
-        for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
-            if not (packages / top).exists():
-                (packages / top).symlink_to(str(distribution(name).locate_file(top)))
-    return str(directory / "bin" / "python")
 
 
 def test_the_host_does_not_have_the_project(host: str, tmp_path: Path) -> None:
@@ -209,6 +181,7 @@ def test_a_job_reads_every_page(host: str, tmp_path: Path) -> None:
     assert stored(tmp_path / "crawl") == {q for url in reach.pages for q in oracle.triples(url)}
 
 
+@pytest.mark.slow
 def test_two_jobs_of_scrapyd_share_a_crawl(host: str, tmp_path: Path) -> None:
     web = Web(PARAMETERS)
     with (
@@ -245,6 +218,7 @@ def test_two_jobs_of_scrapyd_share_a_crawl(host: str, tmp_path: Path) -> None:
     assert found == {quad for url in reach.pages for quad in oracle.triples(url)}
 
 
+@pytest.mark.slow
 def test_two_jobs_do_not_write_to_one_embedded_store(host: str, tmp_path: Path) -> None:
     with (
         redis_servers.server(tmp_path / "redis") as redis,

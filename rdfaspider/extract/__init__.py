@@ -6,6 +6,8 @@ to a flat list of elements (``document``), after ``guard`` has cut what would ch
 reader walks that list: ``facts``, ``links``, ``rdfa``, ``jsonld``, ``microdata``. RDF documents go to
 ``rdf``. All statements of a page end up in one graph (``triples``), each once.
 
+``own`` calls extractors that others wrote; ``reference`` asks pyRdfa3, to compare.
+
 ``contexts`` has the prefixes that need no declaration, ``files`` reads pages from disk, and ``pool``
 runs ``extract`` in other processes.
 """
@@ -22,7 +24,7 @@ from pyoxigraph import Quad, RdfFormat
 from pyoxigraph import parse as parse_rdf
 
 from rdfaspider.extract import facts as heads
-from rdfaspider.extract import guard, jsonld, microdata, rdf, rdfa
+from rdfaspider.extract import guard, jsonld, microdata, own, rdf, rdfa, reference
 from rdfaspider.extract import links as anchors
 from rdfaspider.extract.containment import contained
 from rdfaspider.extract.document.encoding import to_utf8
@@ -30,19 +32,19 @@ from rdfaspider.extract.document.limits import Limits
 from rdfaspider.extract.document.parse import parse
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.facts import Facts
+from rdfaspider.extract.own import FORMATS
 from rdfaspider.extract.rdfa.rdfa10 import Processor10
 from rdfaspider.extract.rdfa.version import declared_version
 from rdfaspider.extract.rdfa.vocabulary import Vocabularies
 from rdfaspider.extract.triples import iris
+from rdfaspider.extract.triples.comparison import Differences, differences
 from rdfaspider.extract.triples.graph import Graph, Labels
 from rdfaspider.items import Content
 from rdfaspider.pages.language import detect
 from rdfaspider.pages.sketch import sketch_of
 from rdfaspider.urls import to_iri, without_userinfo
 
-__all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "extract"]
-
-FORMATS = frozenset(("rdfa", "jsonld", "microdata", "rdf"))
+__all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "compare", "extract"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Options:
     rdfa: str = ""  # the version to read all pages by, 1.0 or 1.1; else each by what it declares
     agent: str = "rdfaspider"  # the name that a meta element may address us by
     text: int = 0  # characters of the page's text to give
+    reference: str = ""  # another processor of RDFa to compare with (``reference``)
     digest: bool = False  # whether to give a digest of the body
     analyse: bool = False  # whether to detect the language of the text and to sketch it
 
@@ -146,6 +149,14 @@ def _extract(
         facts.quads["rdf"] = len(graph.triples)
     else:
         _read_page(body, url, content_type, options, extraction, graph, labels)
+        if options.reference:
+            with contained("reference", facts):
+                found = compare(body, url, content_type, options.rdfa)
+                facts.reference = (len(found.ours), len(found.theirs))
+    for path in sorted(options.formats - FORMATS):
+        with contained(path, facts):
+            own.read(path, body, public, content_type, labels, graph)
+        facts.quads[path] = len(graph.triples) - facts.quads.total()
     if name is None:
         facts.cuts["url"] += 1
     elif graph.triples:
@@ -153,6 +164,21 @@ def _extract(
             extraction.longest = max(len(value) for _, _, value in graph.triples)
             extraction.predicates = [predicate[1:-1] for predicate in graph.predicates()]
             extraction.nquads = graph.nquads(name)
+
+
+def compare(body: bytes, url: str, content_type: str, version: str = "") -> Differences:
+    """Return where the RDFa of a page differs from what pyRdfa3 reads; ValueError if that cannot be told.
+
+    `version` is that of RDFa, "" for what the page declares.
+    """
+    public = without_userinfo(url)
+    # As pyRdfa3 reads: with roles, and as much as it finds.
+    options = Options(formats=frozenset(("rdfa",)), limits=Limits(links=0), rdfa=version)
+    own = extract(body, public, content_type, options)
+    for trace in own.facts.errors.values():
+        raise ValueError(f"{public} cannot be read ({trace.rpartition(chr(10))[2]}).")
+    theirs = reference.triples(body, public, content_type, version)
+    return differences((quad.triple for quad in own.quads), theirs)
 
 
 def _read_page(

@@ -43,6 +43,8 @@ class Facts:
     cuts: Counter[str] = field(default_factory=Counter)
     warnings: Counter[str] = field(default_factory=Counter)
     errors: dict[str, str] = field(default_factory=dict)  # by reader
+    # If another processor was asked: how many triples of RDFa only we found, and how many only that one.
+    reference: tuple[int, int] | None = None
     digest: str = ""  # SHA-1 of the body, in hexadecimal, if it was asked for
     # If an analysis was: the language of the text and how certain that is, in percent; its words; its
     # sketch (rdfaspider/pages/sketch.py) in hexadecimal.
@@ -66,7 +68,8 @@ class Facts:
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> Self:
         counters = {name: Counter(given[name]) for name in ("quads", "cuts", "warnings")}
-        return cls(**{**given, **counters})
+        found = given["reference"]  # JSON knows lists only
+        return cls(**{**given, **counters, "reference": found and tuple(found)})
 
 
 def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:

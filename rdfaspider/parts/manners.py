@@ -70,13 +70,8 @@ class MannersMiddleware:
             return response
         now = clock.now()
         if response.status in REFUSALS:
-            wanted = retry_after(response.headers.get("Retry-After"), now)
             self.crawler.stats.inc_value(f"politeness/refused/{response.status}")
-            self._learn(request, now, Experience(refused=True, wanted=wanted))
-        elif response.status >= 500:
-            self._learn(request, now, Experience())
-        else:
-            self._learn(request, now, Experience(request.meta.get("download_latency", 0.0)))
+        self._learn(request, now, experience_of(request, response, now))
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
@@ -112,3 +107,13 @@ class MannersMiddleware:
             "delay": slot.delay,
             "jitter": 0.0,
         }
+
+
+def experience_of(request: Request, response: Response, now: float) -> Experience:
+    """Return what an answer means for the politeness towards its host."""
+    if response.status in REFUSALS:
+        wanted = retry_after(response.headers.get("Retry-After"), now)
+        return Experience(refused=True, wanted=wanted)
+    if response.status >= 500:
+        return Experience()
+    return Experience(request.meta.get("download_latency", 0.0))

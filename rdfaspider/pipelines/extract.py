@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy.exceptions import CloseSpider, UsageError
 
-from rdfaspider.extract import FORMATS, Limits, Options, extract
+from rdfaspider.extract import Limits, Options, extract
+from rdfaspider.extract.own import check_formats
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
 from rdfaspider.extract.rdfa.vocabulary import bundled
+from rdfaspider.frontier.orders import order_class
 from rdfaspider.items import BESIDE, LINKS, STATEMENTS, Page
 from rdfaspider.pages.language import check_detector
 from rdfaspider.settings.defaults import completed
@@ -28,9 +30,6 @@ logger = logging.getLogger(__name__)
 
 # Directives with a value: the word before their colon is not an agent.
 _WITH_VALUE = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
-
-# The orders that judge a link by its relation and its text.
-_READ_ANCHORS = frozenset(("harvest", "topics"))
 
 # Characters of text that the topics pipeline reads of a page.
 _READ_FOR_TOPICS = 20_000
@@ -107,6 +106,8 @@ class ExtractPipeline:
         page.noarchive, page.noindex = facts.noarchive, noindex
         page.problems = facts.faults
         self._count(extraction.facts, noindex, nofollow)
+        if facts.reference is not None:
+            self._compare(page.url, *facts.reference)
 
     async def _extract(self, page: Page) -> Extraction:
         if self.pool is None:
@@ -119,6 +120,17 @@ class ExtractPipeline:
     async def close_spider(self) -> None:
         if self.pool is not None:
             await self.pool.close()
+
+    def _compare(self, url: str, ours: int, theirs: int) -> None:
+        self.stats.inc_value(f"extract/reference/{'differs' if ours or theirs else 'same'}")
+        if ours or theirs:
+            logger.info(
+                "%s: %d triples of RDFa are not pyRdfa3's, and %d of its are not ours; scrapy extract"
+                " --compare shows them.",
+                url,
+                ours,
+                theirs,
+            )
 
     def _count(self, facts: Facts, noindex: bool, nofollow: bool) -> None:
         count = self.stats.inc_value
@@ -165,20 +177,22 @@ def options_from(settings: BaseSettings) -> Options:
         quads=settings.getint("EXTRACT_MAX_QUADS"),
     )
     formats = frozenset(settings.getlist("EXTRACT_FORMATS"))
-    if unknown := formats - FORMATS:
-        known = ", ".join(sorted(FORMATS))
-        raise UsageError(f"EXTRACT_FORMATS has {', '.join(unknown)}: choose among {known}.")
+    try:
+        check_formats(formats)
+    except ValueError as error:
+        raise UsageError(f"EXTRACT_FORMATS is wrong: {error}") from error
     return Options(
         formats=formats,
         limits=limits,
         role=settings.getbool("EXTRACT_ROLE"),
         vocabularies=bundled() if settings.getbool("EXTRACT_EXPAND") else {},
-        anchors=settings["FRONTIER_ORDER"] in _READ_ANCHORS,
+        anchors=bool(order_class(settings["FRONTIER_ORDER"]).advice),
         agent=settings["BOT_NAME"],
         text=max(
             _READ_FOR_TOPICS if settings["FRONTIER_TOPICS"] else 0,
             settings.getint("SEARCH_TEXT") if settings.getbool("SEARCH") else 0,
         ),
+        reference=reference if (reference := settings["EXTRACT_REFERENCE"]) != "off" else "",
         digest=settings.getbool("PAGES"),
         analyse=_analyses(settings),
     )

@@ -10,6 +10,7 @@ from pyoxigraph import Literal
 from scrapy.exceptions import UsageError
 
 from rdfaspider.items import Page, is_valid
+from rdfaspider.plugins import is_path, load
 from rdfaspider.settings.defaults import completed
 
 if TYPE_CHECKING:
@@ -25,18 +26,24 @@ class Rule:
     """A pattern of a triple, `label: SUBJECT PREDICATE OBJECT`, with * for any part of a term.
 
     Terms are written as in N-Triples: `stylesheet: * <http://www.w3.org/1999/xhtml/vocab#stylesheet> *`.
+    Instead, the dotted path of a function may say which quads match: `label: package.module.function`.
     """
 
     def __init__(self, text: str) -> None:
         label, colon, pattern = text.partition(": ")
         terms = pattern.split()
+        self.label = label
+        self.predicate: str | None = None
+        if colon and is_path(pattern.strip()):
+            self.matches = load(pattern.strip(), "a filter")
+            return
         if not colon or len(terms) != 3:
             raise ValueError(f"Not a rule (label: SUBJECT PREDICATE OBJECT): {text!r}.")
-        self.label = label
         self.predicate = terms[1][1:-1] if "*" not in terms[1] else None
         self._terms = tuple(None if term == "*" else _glob(term) for term in terms)
+        self.matches = self._has_terms
 
-    def matches(self, quad: Quad) -> bool:
+    def _has_terms(self, quad: Quad) -> bool:
         terms = (quad.subject, quad.predicate, quad.object)
         return all(
             pattern is None or pattern.fullmatch(str(term))

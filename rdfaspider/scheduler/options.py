@@ -14,6 +14,7 @@ from rdfaspider.frontier.engine.terms import WITH_WINDOW
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.views.reader import FrontierReader
+from rdfaspider.plugins import is_path
 from rdfaspider.scheduler.lanes import Lanes
 from rdfaspider.secrets import without_secrets
 from rdfaspider.service.address import Security
@@ -38,6 +39,24 @@ logger = getLogger(__name__)
 
 def frontier_order(settings: BaseSettings) -> str:
     """Return the order that was asked for, or else the one that the crawl was begun with."""
+    order = _begun_order(settings)
+    may_import(order, settings)
+    return order
+
+
+def may_import(order: str, settings: BaseSettings) -> None:
+    """Raise ValueError if a crawl's order is code of another package that the settings do not name.
+
+    What a service or a directory names is not imported.
+    """
+    if is_path(order) and order != settings["FRONTIER_ORDER"]:
+        raise ValueError(
+            f"This crawl was begun with the order {order}, which is code of its own: set"
+            f" FRONTIER_ORDER={order} to go on."
+        )
+
+
+def _begun_order(settings: BaseSettings) -> str:
     url, order = frontier_url(settings), str(settings["FRONTIER_ORDER"])
     is_asked = _is_asked(settings, "FRONTIER_ORDER")
     if is_replicated(url):

@@ -307,10 +307,14 @@ Said = (
 
 
 class Welcome(Struct, tag=True, kw_only=True):
-    """Describes the crawl to a worker, and which of its grants it still has."""
+    """Describes the crawl to a worker, and which of its grants it still has.
+
+    `learns` says that its order learns from each page, and wants little read ahead.
+    """
 
     run: str
     order: str
+    learns: bool
     depth: int
     dynamic_depth: int
     shard: Shard

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from rdfaspider.focus.topics import read_topics
 from rdfaspider.frontier import is_replicated, is_shared
+from rdfaspider.frontier.orders import order_class
 from rdfaspider.stores import server_of
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def find_missing(settings: BaseSettings) -> Iterator[str]:
         for name in ("FRONTIER_URL", "STORE_URL"):
             place = _in_jobdir(settings, name)
             path = place.removeprefix("nquads:")
-            is_path = not (is_shared(place) or server_of(place))
+            is_path = not (is_shared(place) or server_of(place) or place.startswith("python:"))
             if path and is_path and (fault := _unwritable(path)):
                 yield f"{name}={place} is wrong: {fault}."
     yield from _topics(settings["FRONTIER_ORDER"], settings["FRONTIER_TOPICS"])
@@ -123,5 +124,5 @@ def _topics(order: str, name: str) -> Iterator[str]:
             read_topics(Path(name))
         except ValueError as error:
             yield f"FRONTIER_TOPICS is wrong: {error}".rstrip(".") + "."
-    elif order == "topics":
-        yield "FRONTIER_ORDER=topics needs a topics file: -s FRONTIER_TOPICS=FILE."
+    elif order_class(order).advice == "topics":
+        yield f"FRONTIER_ORDER={order} needs a topics file: -s FRONTIER_TOPICS=FILE."

@@ -15,6 +15,7 @@ from typing import Any, Literal, NoReturn
 
 from scrapy.utils.misc import load_object
 
+from rdfaspider.plugins import is_path
 from rdfaspider.secrets import without_secrets
 
 Kind = Literal["bool", "int", "float", "text", "url", "choice", "list", "dict"]
@@ -44,6 +45,7 @@ class Setting:
     secret         whether its value must never be shown
     shown_default  the default in the docs, where the value itself would not help
     syntax         dotted path of a callable that raises ValueError for a wrong value
+    open           whether a choice may also be code of another package, by its dotted path; `syntax` loads it
     """
 
     name: str
@@ -59,6 +61,7 @@ class Setting:
     secret: bool = False
     shown_default: str = ""
     syntax: str = ""
+    open: bool = False
 
     @property
     def allowed(self) -> str:
@@ -73,6 +76,8 @@ class Setting:
             words = f"{_NOUNS[self.kind]}, of {', '.join(self.choices)}"
         else:
             words = _NOUNS[self.kind]
+        if self.open:
+            words += ", or a dotted path (package.module.name)"
         return f"{words}, or None" if self.optional else words
 
     def _range(self) -> str:
@@ -148,13 +153,17 @@ class Setting:
 
     def _choice(self, value: object) -> str:
         by_lower = {choice.lower(): choice for choice in self.choices}
+        if self.open and is_path(value):
+            return str(value)
         return by_lower.get(str(value).strip().lower()) or _refuse(value)
 
     def _list(self, value: object) -> list[Any]:
         found = _split(value) if isinstance(value, str) else value
         if not isinstance(found, list | tuple | set | frozenset):
             _refuse(value)
-        if self.choices and not set(found) <= set(self.choices):
+        if self.choices and not all(
+            each in self.choices or (self.open and is_path(each)) for each in found
+        ):
             _refuse(value)
         return list(found)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rdfaspider.frontier import is_replicated, is_shared, services_of
 from rdfaspider.service.address import Address
-from rdfaspider.stores import FORMS, server_of
+from rdfaspider.stores import FORMS, own_store, server_of
 from rdfaspider.urls import Filters, Traps
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def file(name: str) -> None:
 def frontier_url(url: str) -> None:
     """Accept the URL of a frontier that can be opened."""
     if is_replicated(url):
+        _redis()
         _address(url)
     elif is_shared(url):
         for service in services_of(url):
@@ -69,6 +71,7 @@ def seeds_url(url: str) -> None:
     if url:
         if not is_replicated(url):
             raise ValueError("it must be redis://HOST:PORT/0, with ?key=NAME for another key")
+        _redis()
         _address(url)
 
 
@@ -76,10 +79,17 @@ def store_url(url: str) -> None:
     """Accept the URL of a store of a known kind."""
     if is_shared(url):  # the crawl that started this worker serves it
         Address.parse(url)
+    elif url.startswith("python:"):
+        own_store(url.removeprefix("python:"))
     elif server := server_of(url):
         _address(server)
     elif not url.removeprefix("nquads:") or "://" in url:
         raise ValueError(f"it must be {FORMS}")
+
+
+def _redis() -> None:
+    if find_spec("redis") is None:
+        raise ValueError("redis is not installed: pip install 'rdfaspider[redis]'")
 
 
 def _address(url: str) -> None:

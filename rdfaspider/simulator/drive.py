@@ -22,7 +22,9 @@ from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.engine.steering import GROWTH, LEAST_PAGES
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.orders import ORDERS as FRONTIER_ORDERS
+from rdfaspider.frontier.orders import order_class
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.plugins import is_path
 from rdfaspider.simulator.bandit import BanditFrontier
 from rdfaspider.simulator.scored import ScoredFrontier, by_chance, by_links, by_rank
 from rdfaspider.urls.keys import to_key
@@ -97,7 +99,7 @@ class Real:
         page = richness(gain, self._gain / self._rich if self._rich else 1.0)
         source = section_of(to_key(taken.url))
         contexts = []
-        if self._frontier.order == "harvest":
+        if order_class(self._frontier.order).advice == "harvest":
             contexts = [context_of(source, section_of(to_key(link)), page) for link in links]
         self._frontier.finish(taken, state, now, links, gain=gain, contexts=contexts)
         self._pages += 1
@@ -120,11 +122,11 @@ def simulated(
     if order in _SCORES or (order == OMNISCIENT and ranks is not None):
         yield ScoredFrontier(_SCORES.get(order) or by_rank(ranks or {}), delay)
         return
-    if order not in ORDERS:
+    if order not in ORDERS and not is_path(order):
         raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
     limits = FrontierLimits(250, 250, 1 << 31, 1 << 31)
     options = {"order": order, "politeness": Politeness(delay=delay), "limits": limits}
-    is_ranked = FRONTIER_ORDERS[order].reads_ranks and find_spec("numpy") is not None
+    is_ranked = order_class(order).reads_ranks and find_spec("numpy") is not None
     with TemporaryDirectory() as path, open_frontier(f"{path}/frontier", **options) as frontier:
         yield Real(frontier, ranks=is_ranked)
 

@@ -18,13 +18,17 @@ pages and triples, `queries.py` reads SPARQL text, `dump.py` writes RDF files, `
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
+from itertools import chain
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from rdfaspider.plugins import load
+from rdfaspider.secrets import without_secrets
+
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
 
@@ -53,7 +57,27 @@ __all__ = [
 
 # The kinds of stores on servers, and what the URL of a store may be.
 SERVERS = ("rdf4j", "gsp", "update")
-FORMS = f"the path of a directory, {', '.join(f'{kind}+http://…' for kind in SERVERS)} or nquads:DIRECTORY"
+FORMS = (
+    f"the path of a directory, {', '.join(f'{kind}+http://…' for kind in SERVERS)}, nquads:DIRECTORY or"
+    " python:package.module.Name:PLACE"
+)
+
+
+# Kinds whose place is not that of a server of ours, and the one of other packages.
+_PYTHON = "python"
+_LOCAL = ("nquads", _PYTHON)
+_NEEDS = (
+    "write",
+    "query",
+    "quads",
+    "count",
+    "select",
+    "sizes",
+    "remove",
+    "close",
+    "create",
+    "hint",
+)
 
 
 class StoreUnavailable(OSError):
@@ -141,19 +165,40 @@ class Store(Closable, Protocol):
 
 
 class PageStore(Store, Protocol):
-    """A store whose pages can be selected and removed."""
+    """A store whose pages can be selected and removed; here by reading all of it, which most need not do."""
 
     def select(self, selection: Selection) -> Iterator[Quad]:
         """Yield the selected quads; those of a page may come in any order."""
+        pages = defaultdict(list)
+        for quad in self.quads():
+            if selection.has_page(name := str(quad.graph_name)[1:-1]):
+                pages[name].append(quad)
+        return chain.from_iterable(selection.of_page(quads) for quads in pages.values())
 
     def sizes(self, selection: Selection) -> Iterator[tuple[str, int]]:
         """Yield the graph name and the number of quads of each selected page that is not empty."""
+        names = (str(quad.graph_name)[1:-1] for quad in self.quads())
+        yield from Counter(name for name in names if selection.has_page(name)).items()
 
     def remove(self, graphs: Iterable[str]) -> None:
         """Remove graphs and the provenance of their pages.
 
         Provenance goes first: if this fails half way, the graphs that are left show what to do again.
         """
+        from rdfaspider.stores.changes import Change, removals
+        from rdfaspider.stores.provenance import CRAWL, without_fetches
+
+        gone = frozenset(graphs)
+        crawls = defaultdict(list)
+        for quad in self.quads():
+            if (name := str(quad.graph_name)[1:-1]).startswith(CRAWL):
+                crawls[name].append(quad)
+        for name, quads in crawls.items():
+            lines = Change.replacing(name, quads).triples.splitlines(keepends=True)
+            kept = without_fetches(lines, gone.__contains__)
+            self.write([Change(name, b"".join(kept), len(kept))])
+        for batch in removals(gone):
+            self.write(batch)
 
 
 class Sink(Closable, Protocol):
@@ -197,6 +242,7 @@ def open_store(url: str, *, read_only: bool = False, access: Access | None = Non
         gsp+http://HOST/PATH                             a SPARQL 1.1 Graph Store
         update+http://HOST/PATH                          a SPARQL 1.1 Update endpoint
         nquads:DIRECTORY                                 compressed N-Quads files
+        python:package.module.Name:PLACE                 a store of another package, Name(PLACE)
 
     A missing repository is created: a NativeStore, or with ?sail=lmdb an LmdbStore. `access` holds the
     credentials for a server. What a killed crawl left in a journal is loaded first.
@@ -206,6 +252,8 @@ def open_store(url: str, *, read_only: bool = False, access: Access | None = Non
         from rdfaspider.stores.nquads import NQuadsStore
 
         return NQuadsStore(place, read_only=read_only)
+    if kind == _PYTHON:
+        return _own_store(place, read_only=read_only)
     if kind:
         from rdfaspider.stores.server import open_server
 
@@ -217,6 +265,21 @@ def open_store(url: str, *, read_only: bool = False, access: Access | None = Non
     if Journal.waits_in(Path(place) / "journal"):
         Embedded(OxigraphStore(place)).close()
     return OxigraphStore(place, read_only=read_only)
+
+
+def own_store(place: str) -> Callable[..., PageStore]:
+    """Return the class of `package.module.Name:PLACE`; ValueError in a sentence if it is no store."""
+    name = f"{PageStore.__module__}.PageStore"
+    opened: Callable[..., PageStore] = load(place.partition(":")[0], "a store", _NEEDS, name)
+    return opened
+
+
+def _own_store(place: str, *, read_only: bool) -> PageStore:
+    try:
+        opened = own_store(place)
+    except ValueError as error:
+        raise StoreUnavailable(str(error)) from error
+    return opened(place.partition(":")[2], read_only=read_only)
 
 
 def open_sink(url: str, outbox: str, **options: Any) -> Sink:
@@ -257,7 +320,7 @@ def is_embedded(url: str) -> bool:
 def target_of(url: str) -> str:
     """Return the name of a store in its outbox: its URL without user, password and options."""
     kind, place = _parts(url)
-    return f"{kind}:{place if kind == 'nquads' else place.rpartition('@')[2].partition('?')[0]}"
+    return f"{kind}:{place if kind in _LOCAL else place.rpartition('@')[2].partition('?')[0]}"
 
 
 def shown(url: str) -> str:
@@ -265,14 +328,17 @@ def shown(url: str) -> str:
     kind, place = _parts(url)
     if kind in ("", "nquads"):
         return place
+    if kind == _PYTHON:
+        return without_secrets(url)
     scheme, _, rest = place.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 def _parts(url: str) -> tuple[str, str]:
     """Return the kind of a store, "" for an embedded one, and its place."""
-    kind, _, place = url.partition(":") if url.startswith("nquads:") else url.partition("+")
-    if kind in (*SERVERS, "nquads"):
+    mark = ":" if url.startswith(tuple(f"{kind}:" for kind in _LOCAL)) else "+"
+    kind, _, place = url.partition(mark)
+    if kind in (*SERVERS, *_LOCAL):
         return kind, place
     if "://" in url:
         shown = url.rpartition("@")[2]

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, parse, serialize
 
+from rdfaspider.blanknodes import colours
 from rdfaspider.items import is_valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
-
-# Blank nodes whose surroundings are alike this many links around are taken for alike.
-_ROUNDS = 8
 
 # Graphs removed by one request.
 _REMOVALS = 500
@@ -142,26 +140,10 @@ def _digest_of(lines: list[bytes]) -> bytes:
 def _coloured(triples: Sequence[tuple[object, str, object]]) -> list[bytes]:
     """Return a line per triple, with colours in place of blank nodes."""
     words = [(str(s).encode(), p.encode(), str(o).encode()) for s, p, o in triples]
-    get = _colours(words).get
+    get = colours(words).get
     lines = Counter(b" ".join((get(s, s), p, get(o, o))) for s, p, o in words)
     # Alike nodes give equal lines, and their number must count, so equal lines are numbered.
     return [line + b" %d" % number for line in lines for number in range(1, lines[line] + 1)]
-
-
-def _colours(words: Sequence[tuple[bytes, bytes, bytes]]) -> dict[bytes, bytes]:
-    """Return the colour of each blank node: what is said of it and around it."""
-    colours = {word: b"_" for triple in words for word in triple[::2] if word.startswith(b"_:")}
-    distinct = 0
-    for _ in range(_ROUNDS):
-        said = defaultdict(list)
-        for subject, predicate, value in words:
-            said[subject].append(b">" + predicate + b" " + colours.get(value, value))
-            said[value].append(b"<" + predicate + b" " + colours.get(subject, subject))
-        colours = {node: _hash(colour, said[node]) for node, colour in colours.items()}
-        if len(set(colours.values())) == distinct:
-            break
-        distinct = len(set(colours.values()))
-    return colours
 
 
 def statements(change: Change) -> list[bytes]:
@@ -183,21 +165,17 @@ def statements(change: Change) -> list[bytes]:
             linked.append(words)
         else:
             plain.add(b" ".join(words))
-    labels = _labels(_colours(linked))
+    labels = _labels(colours(linked))
     get = labels.get
     return sorted(plain | {b" ".join((get(s, s), p, get(o, o))) for s, p, o in linked})
 
 
-def _labels(colours: dict[bytes, bytes]) -> dict[bytes, bytes]:
+def _labels(colour_of: dict[bytes, bytes]) -> dict[bytes, bytes]:
     """Return a label for each blank node: its colour, and a number where several are alike."""
     seen: Counter[bytes] = Counter()
     labels = {}
-    for node, colour in colours.items():
+    for node, colour in colour_of.items():
         seen[colour] += 1
         number = b"x%d" % seen[colour] if seen[colour] > 1 else b""
         labels[node] = b"_:b" + colour.hex().encode() + number
     return labels
-
-
-def _hash(colour: bytes, said: list[bytes]) -> bytes:
-    return blake2b(colour + b"\n".join(sorted(said)), digest_size=16).digest()

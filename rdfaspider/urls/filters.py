@@ -7,12 +7,14 @@ A rule is a string of a kind and a value:
 ``extension:pdf``           the last path segment ends in ``.pdf``, in any case
 ``keyword:login``           the URL contains ``login``, in any case
 ``regex:^https://[^/]+/p``  the regular expression is found in the URL
+``python:package.mod.name``  the function returns something true for the URL
 ==========================  ======================================================================
 """
 
 import re
 from collections.abc import Iterable
 
+from rdfaspider.plugins import load
 from rdfaspider.urls.defaults import NO_PAGES, TRACKING
 from rdfaspider.urls.hosts import host
 from rdfaspider.urls.normalise import normalise
@@ -41,8 +43,8 @@ class Filters:
         :param transforms: regular expressions with what replaces each match, as in `re.sub`
         :param drop_parameters: names of query parameters, in any case, perhaps like ``utm_*``
         """
-        self._accept = Rules(accept)
-        self._reject = Rules(reject)
+        self._accept = Rules(accept, open=True)
+        self._reject = Rules(reject, open=True)
         self._transforms = [_transform(*transform) for transform in transforms]
         names = [name.lower() for name in drop_parameters]
         self._dropped = frozenset(name for name in names if not name.endswith("*"))
@@ -92,22 +94,31 @@ class Filters:
 
 
 class Rules:
-    """Rules by kind, each kind in the form that is cheapest to look up."""
+    """Rules by kind, each kind in the form that is cheapest to look up.
 
-    def __init__(self, rules: Iterable[str]) -> None:
-        values: dict[str, list[str]] = {"suffix": [], "extension": [], "keyword": [], "regex": []}
+    Only those of the settings are `open` to functions: whoever may add rules to a running crawl must not
+    choose what is imported.
+    """
+
+    def __init__(self, rules: Iterable[str], *, open: bool = False) -> None:
+        kinds = ("suffix", "extension", "keyword", "regex", *(("python",) if open else ()))
+        values: dict[str, list[str]] = {kind: [] for kind in kinds}
         for rule in rules:
             kind, _, value = rule.partition(":")
             if kind not in values or not value:
-                raise ValueError(f"Not a rule (suffix:, extension:, keyword:, regex:): {rule!r}.")
+                raise ValueError(
+                    f"Not a rule ({', '.join(f'{kind}:' for kind in kinds)}): {rule!r}."
+                )
             values[kind].append(value)
         self._suffixes = tuple(_suffix(value) for value in values["suffix"])
         self._extensions = frozenset(_checked_extension(value) for value in values["extension"])
         self._keywords = tuple(value.lower() for value in values["keyword"])
         self._patterns = tuple(_pattern(value) for value in values["regex"])
+        self._functions = tuple(load(path, "a rule") for path in values.get("python", ()))
+        self._has_any = any(values.values())
 
     def __bool__(self) -> bool:
-        return bool(self._suffixes or self._extensions or self._keywords or self._patterns)
+        return self._has_any
 
     def match(self, url: str) -> str:
         """Return the kind of a rule that matches the URL, or an empty string."""
@@ -121,6 +132,8 @@ class Rules:
                 return "keyword"
         if any(pattern.search(url) for pattern in self._patterns):
             return "regex"
+        if any(function(url) for function in self._functions):
+            return "python"
         return ""
 
 

@@ -404,3 +404,53 @@ def serve() -> Iterator[Serve]:
     for listening in running:
         listening.shutdown()
         listening.server_close()
+
+
+def compared(scrapy: Scrapy, page: str) -> subprocess.CompletedProcess[str]:
+    return scrapy("extract", "-", "--compare", "--base", "http://a.test/", stdin=page)
+
+
+def test_what_pyrdfa3_reads_as_well_is_the_same(scrapy: Scrapy) -> None:
+    # Two blank nodes with the same properties, a list, and a role.
+    page = (
+        '<div typeof="schema:Person"><b property="schema:name">A</b></div>' * 2
+        + '<p role="main" property="schema:x" inlist>B</p>'
+    )
+    same = compared(scrapy, page)
+    assert (same.returncode, same.stdout) == (0, ""), same.stderr
+    assert same.stderr == "pyRdfa3 reads the same in http://a.test/\n"
+
+
+def test_what_pyrdfa3_reads_otherwise_is_shown(scrapy: Scrapy) -> None:
+    # In HTML an empty @rel beside @property counts as absent, which pyRdfa3 does not know. The blank node
+    # around it is the same for both.
+    page = (
+        '<div typeof="schema:Person"><b property="schema:name">A</b>'
+        '<a rel="" property="schema:url" href="/b">C</a></div>'
+    )
+    found = compared(scrapy, page)
+    assert found.returncode == 1, found.stderr
+    signs = [line[0] for line in found.stdout.splitlines()]
+    assert signs == sorted(signs, reverse=True) and set(signs) <= {"+", "-"}
+    assert "schema.org/url" in found.stdout
+    assert "schema.org/name" not in found.stdout  # what is the same is not shown
+
+
+def test_what_pyrdfa3_cannot_read_has_an_exit_code_of_its_own(scrapy: Scrapy) -> None:
+    deep = compared(scrapy, '<div property="schema:name">' * 1500)
+    assert deep.returncode == 2, deep.stdout
+    assert "pyRdfa3 cannot read http://a.test/ (RecursionError" in deep.stderr
+
+
+def test_a_crawl_counts_where_pyrdfa3_reads_otherwise(scrapy: Scrapy) -> None:
+    parameters = Parameters(seed=2, levels=1, pages=2, rdfa=1, jsonld=0, microdata=0)
+    with running(parameters) as origin:
+        result = scrapy(
+            *("crawl", "rdfa", "-a", f"seeds={origin}/"),
+            EXTRACT_REFERENCE="pyrdfa3",
+            POLITENESS_DELAY=0,
+            STATS_DUMP=1,
+        )
+    assert result.returncode == 0, result.stderr
+    assert "'extract/reference/same'" in result.stderr
+    assert "'extract/reference/differs'" not in result.stderr

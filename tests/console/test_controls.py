@@ -109,6 +109,7 @@ def test_all_controls(steered: Console) -> None:
     assert not (console.directory / "crawl" / "console").exists()
 
 
+@pytest.mark.slow
 def test_what_was_excluded_stays_excluded(tmp_path: Path) -> None:
     with running(WEB) as proxy:
         arguments = ("-a", f"seeds={Web(WEB).url(0, 0)}")

@@ -49,6 +49,7 @@ def watching(directory: Path, *arguments: str) -> Iterator[Console]:
             assert process.wait(20) == 0, log.read_text()
 
 
+@pytest.mark.slow
 def test_a_crawl_that_does_not_run(
     crawl: Crawler,
     tmp_path: Path,
@@ -100,6 +101,7 @@ def test_a_crawl_that_does_not_run(
         watched.check()
 
 
+@pytest.mark.slow
 def test_several_crawls(scrapy: Scrapy, tmp_path: Path) -> None:
     with running(Parameters(levels=1, pages=3)) as url:
         for name in ("one", "two"):
@@ -113,6 +115,7 @@ def test_several_crawls(scrapy: Scrapy, tmp_path: Path) -> None:
     assert "There is no crawl in elsewhere" in scrapy("console", "elsewhere").stderr
 
 
+@pytest.mark.slow
 def test_a_crawl_with_workers_is_steered_from_outside(tmp_path: Path) -> None:
     with (
         running(WEB) as proxy,
@@ -145,6 +148,7 @@ def test_a_crawl_with_workers_is_steered_from_outside(tmp_path: Path) -> None:
             assert inside.process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_worker_of_a_shared_crawl_shows_and_steers_all(tmp_path: Path) -> None:
     """The console of a worker asks the service, which it shares with the others."""
     service = subprocess.Popen(

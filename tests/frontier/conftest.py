@@ -93,6 +93,7 @@ CAMPAIGN = (
         "local-profit",
         "local-topics",
         "local-harvest",
+        "local-examples.ownparts.ownparts.DeepFirst",
         *(f"unix-{order}" for order in ("breadth", "topics", "harvest")),
         *(f"ahead-{order}" for order in ("breadth", "harvest")),
         *("tcp-breadth", "shards-breadth", "replica-breadth"),

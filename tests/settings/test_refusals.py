@@ -72,7 +72,8 @@ def test_a_wrong_value(scrapy: Scrapy, tmp_path: Path, given: str, sentence: str
         (
             ("-s", "STORE_URL=ftp://me:geheim@host/"),
             "STORE_URL=ftp://…@host/ is wrong: it must be the path of a directory, rdf4j+http://…,"
-            " gsp+http://…, update+http://… or nquads:DIRECTORY.",
+            " gsp+http://…, update+http://…, nquads:DIRECTORY or"
+            " python:package.module.Name:PLACE.",
         ),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from rdfaspider.extract import FORMATS
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.service.server.partitions import ASSIGNMENTS, PARTITIONINGS
+from rdfaspider.settings import syntax
 from rdfaspider.settings.declarations import DECLARED, SECRETS, masked
 from rdfaspider.settings.setting import Setting
 
@@ -156,3 +157,12 @@ def test_secrets_are_never_shown() -> None:
         with pytest.raises(ValueError, match=name) as error:
             DECLARED[name].read(value)
         assert "geheim" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["FRONTIER_URL", "SEEDS_URL"])
+def test_without_redis_a_sentence_says_how_to_get_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(syntax, "find_spec", lambda module: None)
+    with pytest.raises(ValueError, match=r"pip install 'rdfaspider\[redis\]'\.$"):
+        DECLARED[name].read("redis://host:6379/0")

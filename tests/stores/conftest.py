@@ -151,8 +151,10 @@ def oxigraph(tmp_path: Path) -> Iterator[str]:
 
 FUSEKI = {"fuseki-gsp": "gsp+{}/data", "fuseki-update": "update+{}/update", "fuseki": "update+{}"}
 # Kinds of stores that can be queried, and all of them.
-QUERIED = ("oxigraph", "rdf4j", "lmdb", "gsp", "update", *FUSEKI)
+QUERIED = ("oxigraph", "own", "rdf4j", "lmdb", "gsp", "update", *FUSEKI)
 KINDS = (*QUERIED, "nquads")
+# A store of another package, by its dotted path.
+OWN = "python:examples.ownparts.ownparts.SqliteStore"
 
 
 def url_of(kind: str, request: pytest.FixtureRequest, directory: Path) -> str:
@@ -169,6 +171,8 @@ def url_of(kind: str, request: pytest.FixtureRequest, directory: Path) -> str:
             text = "application/sparql-update"
             client.request("POST", "/update", b"DROP ALL", content_type=text)
         return FUSEKI[kind].format(server)
+    if kind == "own":
+        return f"{OWN}:{directory / 'store.sqlite'}"
     return f"{'nquads:' if kind == 'nquads' else ''}{directory / 'store'}"
 
 

@@ -203,8 +203,9 @@ class Command(CheckedCommand):
 
     def _requeue(self, path: str, pattern: str, begun: dict[str, Any]) -> None:
         from rdfaspider.frontier.engine.local import LocalFrontier
-        from rdfaspider.scheduler.options import politeness_of
+        from rdfaspider.scheduler.options import may_import, politeness_of
 
+        may_import(begun["order"], self.settings)
         manners = politeness_of(self.settings)
         with LocalFrontier(path, politeness=manners, now=time.time(), **begun) as frontier:
             _say_requeued(frontier.requeue(pattern))

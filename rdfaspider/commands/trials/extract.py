@@ -78,11 +78,18 @@ class Command(CheckedCommand):
             help="print what was found, what was left out and why, and what a crawl would drop",
         )
 
+        add(
+            "--compare",
+            action="store_true",
+            help="print the triples of RDFa that only pyRdfa3 (-) or only rdfaspider (+) finds; exit code 0"
+            " if there are none, 1 if there are some, 2 if pyRdfa3 cannot read the page",
+        )
+
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("give one page: the name of a file, a URL, or - for standard input")
 
-    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+    def work(self, args: list[str], opts: argparse.Namespace) -> int | None:
         from rdfaspider.extract import extract
         from rdfaspider.pipelines.extract import options_from
         from rdfaspider.terminal import accept_all, plural
@@ -91,10 +98,12 @@ class Command(CheckedCommand):
         settings = self.settings
         options = replace(options_from(settings), anchors=False, rdfa=opts.rdfa)
         source = _source(args[0], opts, settings)
+        if opts.compare:
+            return _compare(source, opts.rdfa)
         extraction = extract(*source, options)
         if opts.explain:
             sys.stdout.writelines(_explain(extraction, options.limits, settings))
-            return
+            return 0
         if opts.links:
             sys.stdout.writelines(f"{link}\n" for link in extraction.links)
         else:
@@ -106,6 +115,30 @@ class Command(CheckedCommand):
             f"{plural(len(extraction.quads), 'triple')}, {plural(len(extraction.links), 'link')}"
         )
         print(f"{counts} in {masked(source.url)}", file=sys.stderr)
+        return 0
+
+
+def _compare(source: _Source, version: str) -> int:
+    """Print where our triples and those of pyRdfa3 differ; return 0 if they do not."""
+    from rdfaspider.extract import compare
+    from rdfaspider.terminal import complain, escaped, plural
+
+    try:
+        found = compare(*source, version)
+    except ValueError as error:
+        complain("extract", error)
+        return 2
+    for mark, triples in (("-", found.theirs), ("+", found.ours)):
+        sys.stdout.writelines(f"{mark} {escaped(triple)} .\n" for triple in triples)
+    if not found:
+        print(f"pyRdfa3 reads the same in {masked(source.url)}", file=sys.stderr)
+        return 0
+    print(
+        f"{plural(len(found.ours), 'triple')} of rdfaspider's and {plural(len(found.theirs), 'triple')} of"
+        f" pyRdfa3's differ in {masked(source.url)}",
+        file=sys.stderr,
+    )
+    return 1
 
 
 def _source(argument: str, opts: argparse.Namespace, settings: BaseSettings) -> _Source:

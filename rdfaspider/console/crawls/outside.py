@@ -142,10 +142,15 @@ class _OutsideCrawl:
             return rows
         self._outcomes = monotonic(), rows  # the others need not wait
         counted: Counter[tuple[str, str]] = Counter()
+        is_whole = True
         for state in _ENDS:
-            async for part in self.frontier.all_ended(state):
+            scan = self.frontier.all_ended(state)
+            async for part in scan:
                 counted.update((state, view.reason or "unknown") for view in part)
+            is_whole = is_whole and scan.is_whole
         rows = [_outcome(*ended, count) for ended, count in counted.most_common()]
+        if not is_whole:  # there was no time to count more
+            rows = [{**row, "words": f"{row['words']}, at least"} for row in rows]
         self._outcomes = monotonic(), rows
         return rows
 

@@ -39,13 +39,14 @@ class Statements:
         while faults < _FAULTS:
             try:
                 for quad in quads:
-                    self._add(quad, unwanted)
+                    self.add(quad, unwanted)
                 return faults
             except (SyntaxError, ValueError):
                 faults += 1
         return faults
 
-    def _add(self, quad: Quad, unwanted: str) -> None:
+    def add(self, quad: Quad | Triple, unwanted: str = "") -> None:
+        """Add a statement; raise Full at the limits of the page."""
         predicate, value = quad.predicate, quad.object
         if unwanted and _iri(predicate).startswith(unwanted):
             return

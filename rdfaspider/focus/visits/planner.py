@@ -30,11 +30,15 @@ from rdfaspider.focus.visits.value import (
 )
 
 DAY = 86_400.0
+# The last second that four bytes can name: a visit that is planned for later is planned for then.
+LAST_TIME = 0xFFFFFFFF
 
 # How many times in the longest interval all pages are priced again: daily, if that is 90 days.
 _PRICED = 90
 
 _CRC = float(1 << 32)
+# First visits that are remembered because others may be alike.
+_ALIKE = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,11 @@ class Past(NamedTuple):
     @property
     def due(self) -> int:
         """Return the time of the next visit."""
-        return self.last + decode_interval(self.interval)
+        return min(self.last + decode_interval(self.interval), LAST_TIME)
+
+    def until(self, time: float) -> Past:
+        """Return the same past with the next visit at a time, or a little later."""
+        return self._replace(interval=encode_interval(max(time - self.last, 1.0)))
 
     @property
     def triples(self) -> float:
@@ -115,6 +123,8 @@ class Planner:
         self.rules = rules
         self.rates = rates or Rates()
         self.price = price
+        # What was planned after first visits: the codes of weight and interval, by what they follow from.
+        self._first: dict[tuple[float, float | None, float, float], tuple[int, int]] = {}
 
     def rate(self, key: bytes, past: Past) -> float:
         """Return the rate at which the page of a key is believed to change."""
@@ -157,9 +167,30 @@ class Planner:
             past.interval,
         )
 
+    def first(
+        self,
+        key: bytes,
+        now: float,
+        weight: float | None,
+        factor: float = 1.0,
+        soonest: float = 0.0,
+    ) -> Past:
+        """Return the past of a page after its first visit, with the interval to the next: the same as
+        `begin` and `plan`, but many pages are alike."""
+        alike = (self.rates.rate(key), weight, self.price * factor, soonest)
+        codes = self._first.get(alike)
+        if codes is None or not self.price:
+            past = self.plan(key, self.begin(now, weight), factor, soonest)
+            if len(self._first) >= _ALIKE:
+                self._first.clear()
+            self._first[alike] = past.weight, past.interval
+            return past
+        return Past(ceil(now), 0, 0, *codes)
+
     def plan(self, key: bytes, past: Past, factor: float = 1.0, soonest: float = 0.0) -> Past:
         """Return a past with the interval to the next visit, at a multiple of the price."""
-        return past._replace(interval=self.interval(key, past, factor, soonest))
+        last, changes, seconds, weight, _ = past
+        return Past(last, changes, seconds, weight, self.interval(key, past, factor, soonest))
 
     def interval(self, key: bytes, past: Past, factor: float = 1.0, soonest: float = 0.0) -> int:
         """Return the code of the interval to the next visit, which is no shorter than `soonest`."""

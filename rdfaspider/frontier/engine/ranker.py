@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rdfaspider.children import await_end_of_parent, read_task
 from rdfaspider.frontier.engine.counters import Counters
 from rdfaspider.frontier.engine.terms import order_of, shard_begun
-from rdfaspider.frontier.orders import ORDERS
+from rdfaspider.frontier.orders import order_class
 from rdfaspider.frontier.tables.database import Database
 from rdfaspider.frontier.tables.links.edges import Edges
 from rdfaspider.frontier.tables.ranks import Ranks, write_ranks
@@ -140,7 +140,7 @@ def main() -> None:
 def _run(path: Path, folder: Path, tell: Callable[[str], None]) -> dict[str, float]:
     database = Database(path, read_only=True)
     try:
-        order = ORDERS[order_of(database) or "breadth"](database)
+        order = order_class(order_of(database) or "breadth")(database)
         ranked = rank(database, order, path, folder, tell)
     finally:
         database.close()

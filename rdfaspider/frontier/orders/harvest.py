@@ -107,6 +107,7 @@ class HarvestOrder(Order):
     ahead are the next on disk: they are dropped when new URLs of their host arrive.
     """
 
+    advice = "harvest"
     reads_hints = True
     reads_ranks = True
     # One URL of one host at a time: anything learnt or found between two takes changes the choice, and a

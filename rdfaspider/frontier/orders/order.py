@@ -30,6 +30,9 @@ class Order:
     is a number of 24 bits that it keeps with each URL, made from the context of the link.
     """
 
+    # What it is told of pages and links: as the order `harvest` is, or `topics`, or nothing
+    # (scheduler/answers/advice.py).
+    advice = ""
     # Whether the order uses hints; if not, none are kept.
     reads_hints = False
     # Whether the weight of the links to a URL is in its hint, which PageRank corrects (engine/steering.py).

@@ -47,6 +47,7 @@ class Topics(Order):
     first.
     """
 
+    advice = "topics"
     reads_hints = True
     reads_ranks = True
 

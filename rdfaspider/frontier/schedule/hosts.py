@@ -56,7 +56,7 @@ class Host(Manners):
 
     Of its `kept` pages, some are at hand to be visited again (`recalled`, the next one last), some are being
     visited (`revisiting`), and the first of the others is due at `next_due`, which is known while the host
-    `is_awake` (engine/revisits.py). `alarm`, `factor`, `right` and `wrong` are stored.
+    `is_awake` (engine/revisits/). `alarm`, `factor`, `right` and `wrong` are stored.
     """
 
     __slots__ = (
@@ -266,7 +266,7 @@ class Hosts:
         self._by_id.pop(host.id, None)
 
     def view(self, host: Host, now: float) -> HostView:
-        """Return a host as people see it. A table of hosts takes all of them, so this is made for speed."""
+        """Return a host as people see it. A table of hosts needs all of them, so this is fast."""
         clock, blocked, shared = host.clock, host.blocked, host.server
         server = shared.clock if shared else 0.0
         ready = max(clock, blocked, server)

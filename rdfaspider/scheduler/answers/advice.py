@@ -14,6 +14,7 @@ from rdfaspider.focus.objectives import objective
 from rdfaspider.focus.topics import Classifier, hint_of, read_topics
 from rdfaspider.focus.topics.names import keep_names
 from rdfaspider.focus.topics.ranker import judgement
+from rdfaspider.frontier.orders import order_class
 from rdfaspider.urls.keys import to_key
 
 if TYPE_CHECKING:
@@ -141,10 +142,11 @@ class TopicsAdvice(Advice):
 
 def advice_for(order: str, objective_: str, topics: str) -> Advice:
     """Return the advice that an order needs; ValueError with a sentence if a setting is wrong."""
-    if order == "harvest":
+    kind = order_class(order).advice
+    if kind == "harvest":
         return HarvestAdvice(objective(objective_))
-    if order == "topics":
+    if kind == "topics":
         if not topics:
-            raise ValueError("The order topics needs a file of topics: -s FRONTIER_TOPICS=FILE.")
+            raise ValueError(f"The order {order} needs a file of topics: -s FRONTIER_TOPICS=FILE.")
         return TopicsAdvice(read_topics(Path(topics)))
     return Advice()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.focus.topics import topic_of
 from rdfaspider.focus.topics.names import NOTE, read_names
-from rdfaspider.frontier.orders import ORDERS
+from rdfaspider.frontier.orders import order_class
 from rdfaspider.service.server.partitions import Division, even_out
 
 if TYPE_CHECKING:
@@ -128,9 +128,10 @@ class Allocator:
     def __init__(self, frontier: LocalFrontier, division: Division | None = None) -> None:
         self._frontier = frontier
         self._division = division or Division()
-        by_topic = frontier.order == "topics"
+        order = order_class(frontier.order)
+        by_topic = order.advice == "topics"
         self._keys = TopicKeys(frontier) if by_topic else HostKeys(self._division)
-        self._keeps = ORDERS[frontier.order].fed_at_once > 1
+        self._keeps = order.fed_at_once > 1
         self._kept: dict[str, deque[tuple[float, Taken]]] = {}
         self._spare: deque[tuple[float, Taken]] = deque()
         # When each worker asked last, and for how many.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import is_page
+from rdfaspider.frontier.orders import order_class
 from rdfaspider.service import BEAT, messages
 from rdfaspider.service.messages import Exchange, Granted, Greeting, Reply, Welcome
 from rdfaspider.service.notes import SharedNotes
@@ -112,6 +113,7 @@ class Handler:
         welcome = Welcome(
             run=self.run,
             order=frontier.order,
+            learns=order_class(frontier.order).fed_at_once == 1,
             depth=frontier.limits.depth,
             dynamic_depth=frontier.limits.dynamic_depth,
             shard=self._shard,

@@ -20,7 +20,6 @@ import msgspec
 from rdfaspider import clock
 from rdfaspider.frontier import BranchView, FrontierUnavailable, Hooks, HostView, UrlView
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.sharding import Shard
 from rdfaspider.service import BEAT, messages
 from rdfaspider.service.address import Address, Security
@@ -99,7 +98,7 @@ class ServedFrontier:
             self._connection.close()
             raise
         self._most = read_ahead
-        self._learns = ORDERS[self.order].fed_at_once == 1
+        self._learns = self.session.welcome.learns
 
     @property
     def order(self) -> str:

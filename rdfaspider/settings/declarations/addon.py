@@ -9,8 +9,9 @@ SETTINGS = (
         "ADDON_PARTS",
         "list",
         list(_PARTS),
-        "Parts that `rdfaspider.Addon` adds to another Scrapy project ([library.md](library.md)).",
-        choices=_PARTS,
+        "Parts that `rdfaspider.Addon` adds to another Scrapy project ([library.md](library.md)); `frontier`"
+        " is only there if asked for.",
+        choices=(*_PARTS, "frontier"),
         shown_default="`triples,robots,politeness`",
     ),
 )

@@ -9,9 +9,22 @@ SETTINGS = (
         "EXTRACT_FORMATS",
         "list",
         ["rdfa", "jsonld", "microdata", "rdf"],
-        "Formats to extract; `rdf` means whole documents in Turtle, RDF/XML and the like.",
+        "Formats to extract; `rdf` means whole documents in Turtle, RDF/XML and the like. An extractor of"
+        " your own is named by its dotted path ([library.md](library.md#your-own-parts)).",
         choices=("rdfa", "jsonld", "microdata", "rdf"),
+        open=True,
+        syntax="rdfaspider.extract.own.check_formats",
         shown_default="`rdfa,jsonld,microdata,rdf`",
+    ),
+    Setting(
+        "EXTRACT_REFERENCE",
+        "choice",
+        "off",
+        "Read the RDFa of each page with pyRdfa3 too, and count the pages of which it has other triples"
+        " ([extraction.md](extraction.md#beside-pyrdfa3)); ours are stored. It takes twenty times as long"
+        " or more.",
+        choices=("off", "pyrdfa3"),
+        syntax="rdfaspider.extract.reference.check",
     ),
     # At least two, so that one process reads while the result of the other waits to be taken.
     whole(

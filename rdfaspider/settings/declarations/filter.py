@@ -12,7 +12,8 @@ SETTINGS = (
         "list",
         [f"{term}: * <{_XHTML}{term}> *" for term in _UNMEANT],
         "Triples to drop, each as `label: SUBJECT PREDICATE OBJECT` with terms as in N-Triples and"
-        " `*` for anything.",
+        " `*` for anything; or as `label: package.module.function`, which says of a quad whether to drop it"
+        " ([library.md](library.md#your-own-parts)).",
         shown_default="`stylesheet`, `icon`, `role` and the like of XHTML",
         syntax="rdfaspider.pipelines.filter.Rules",
     ),

@@ -18,7 +18,8 @@ SETTINGS = (
         "FRONTIER_ORDER",
         "choice",
         "breadth",
-        "Which waiting URLs come first ([orders.md](orders.md)). A crawl keeps the order it began with.",
+        "Which waiting URLs come first ([orders.md](orders.md)). A crawl keeps the order it began with."
+        " An order of your own is named by its dotted path ([library.md](library.md#your-own-parts)).",
         choices=(
             "breadth",
             "roundrobin",
@@ -28,6 +29,8 @@ SETTINGS = (
             "topics",
             "harvest",
         ),
+        open=True,
+        syntax="rdfaspider.frontier.orders.order_class",
     ),
     whole(
         "FRONTIER_WINDOW",

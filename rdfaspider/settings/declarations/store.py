@@ -8,8 +8,9 @@ SETTINGS = (
         "url",
         "{jobdir}/store",
         "Where the triples go ([stores.md](stores.md)): a directory, `rdf4j+http://…` (`?sail=lmdb` for"
-        " an LmdbStore), `gsp+http://…`, `update+http://…` or `nquads:DIRECTORY`. `{jobdir}` stands"
-        " for `JOBDIR`.",
+        " an LmdbStore), `gsp+http://…`, `update+http://…`, `nquads:DIRECTORY`, or a store of your"
+        " own, `python:package.module.Name:PLACE` ([library.md](library.md#your-own-parts)). `{jobdir}`"
+        " stands for `JOBDIR`.",
         secret=True,
         syntax="rdfaspider.settings.syntax.store_url",
     ),

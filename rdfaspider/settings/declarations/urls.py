@@ -3,7 +3,10 @@
 from rdfaspider.settings.setting import Setting
 from rdfaspider.urls import defaults
 
-_RULES = "`suffix:example.org`, `extension:pdf`, `keyword:login`, `regex:^https://…`"
+_RULES = (
+    "`suffix:example.org`, `extension:pdf`, `keyword:login`, `regex:^https://…`,"
+    " `python:package.module.function`"
+)
 
 SETTINGS = (
     Setting(
