@@ -53,7 +53,8 @@ class Routes:
     async def urls(self, request: web.Request) -> web.Response:
         query = request.query
         crawl = self._crawl(request)
-        return as_json(await crawl.urls(query.get("state", ""), query.get("reason", "")))
+        state, reason = query.get("state", ""), query.get("reason", "")
+        return as_json(await crawl.urls(state, reason, _offset(query, "after")))
 
     async def log(self, request: web.Request) -> web.Response:
         return as_json(await self._crawl(request).log(request.query.get("level", "INFO")))
@@ -126,11 +127,11 @@ class Routes:
         return web.Response(text="ok\n")
 
 
-def _offset(query: Mapping[str, str]) -> int:
-    offset = query.get("offset", "0")
+def _offset(query: Mapping[str, str], name: str = "offset") -> int:
+    offset = query.get(name, "0")
     if not (offset.isascii() and offset.isdecimal()):
-        raise ValueError("The offset must be a number.")
-    return int(offset[:9])
+        raise ValueError(f"The {name} must be a number.")
+    return int(offset[:12])
 
 
 def routes_of(crawls: Mapping[str, Crawl]) -> list[web.RouteDef]:

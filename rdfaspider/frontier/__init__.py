@@ -60,6 +60,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypedDict, Unpack
 
+import msgspec
+
 from rdfaspider import rocksdb
 from rdfaspider.secrets import without_secrets
 
@@ -233,9 +235,11 @@ class Counts:
         return self.waiting + self.in_flight + ended
 
 
-@dataclass(slots=True)
-class HostView:
-    """One host as people see it: `ready` is the time of its next fetch, `why` the reason it waits."""
+class HostView(msgspec.Struct, gc=False):
+    """One host as people see it: `ready` is the time of its next fetch, `why` the reason it waits.
+
+    There may be millions, so it is quick to make, and the garbage collector does not look at it.
+    """
 
     name: str
     waiting: int

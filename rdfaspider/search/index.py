@@ -104,23 +104,25 @@ class Index(Closable):
 
     def _open(self) -> None:
         for attempt in range(2):
+            database = None
             try:
-                self._database = sqlite3.connect(
+                database = self._database = sqlite3.connect(
                     self.path, isolation_level=None, timeout=60, check_same_thread=False
                 )
                 if not self._is_sound():
                     raise sqlite3.DatabaseError("not as it was left")
-                break
+                highest = "SELECT first + count FROM pages ORDER BY first DESC LIMIT 1"
+                row = database.execute(highest).fetchone()
+                self._next: int = row[0] if row else 1
+                return
             except sqlite3.DatabaseError as error:
-                self._database.close()
+                if database is not None:
+                    database.close()
                 if attempt or not _is_damage(error):
                     raise IndexFailed(
                         f"The index {self.path} cannot be opened: {error}."
                     ) from error
                 _delete(self.path)
-        highest = "SELECT first + count FROM pages ORDER BY first DESC LIMIT 1"
-        row = self._database.execute(highest).fetchone()
-        self._next: int = row[0] if row else 1
 
     def _is_sound(self) -> bool:
         """Create the tables if they are missing; tell whether nothing can be lost since the last run."""

@@ -87,7 +87,10 @@ class Reader:
             raise NoIndex(
                 "This crawl has no search index: crawl with SEARCH=1, or run scrapy search --rebuild."
             )
-        self._database = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)
+        try:
+            self._database = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)
+        except sqlite3.Error as error:
+            raise ValueError(f"The search index cannot be read: {error}.") from error
         self._end = monotonic() + _SECONDS
         self._database.set_progress_handler(lambda: monotonic() > self._end, _STEPS)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import sqlite3
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -101,7 +102,7 @@ class IndexingSink(Sink):
             with self._lock:
                 if self._index is not None:
                     self._index.set_whole()
-        except (StoreUnavailable, AttributeError, RuntimeError, OSError) as error:
+        except (StoreUnavailable, AttributeError, RuntimeError, OSError, sqlite3.Error) as error:
             if not self._is_closing:
                 logger.warning("The search index is not whole: %s", error)
         finally:

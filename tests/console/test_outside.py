@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,16 +57,25 @@ def test_a_crawl_that_does_not_run(
 ) -> None:
     web = Parameters(seed=2, levels=2, pages=4, missing=0.2)
     with running(web) as url:
-        found = crawl(f"{url}/")
-    with watching(tmp_path) as console:
+        found = crawl(f"{url}/", LOG_FILE="crawl.log", LOG_LEVEL="DEBUG")
+    with watching(tmp_path, "-s", "LOG_FILE=crawl.log") as console:
+        lines = console.get("log", level="INFO")
+        assert any("Spider closed" in line["text"] for line in lines)
+        assert {line["level"] for line in lines} <= {"INFO", "WARNING", "ERROR"}
+        assert lines == sorted(lines, key=lambda line: -line["time"])
         shown = console.get("crawl")
+        times = [row["time"] for row in shown["latest"]]
+        assert len(times) == 12
+        assert times == sorted(times, reverse=True)
+        assert {row["url"] for row in shown["latest"]} <= set(found.fates)
         assert shown["state"] == "not running"
         assert not shown["controls"]
         counts = shown["counts"]
         assert counts["done"] + counts["failed"] + counts["denied"] == len(found.fates)
         assert counts["waiting"] == counts["in_flight"] == 0
         failed = {url for url, fate in found.fates.items() if fate == "failed/404"}
-        assert {row["reason"]: row["count"] for row in shown["outcomes"]} == {"404": len(failed)}
+        outcomes = {row["reason"]: row["count"] for row in shown["outcomes"]}
+        assert outcomes == Counter(fate.partition("/")[2] for fate in found.fates.values())
         behind = console.get("urls", state="failed", reason="404")["rows"]
         assert {row["url"] for row in behind} == failed
         (host,) = console.get("hosts")["rows"]

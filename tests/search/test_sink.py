@@ -144,6 +144,17 @@ def test_an_index_that_fails_does_not_stop_the_crawl(
     assert names(tmp_path, "lemon") == ["Apple tart", "Lemon cake"]
 
 
+def test_an_index_that_cannot_be_opened_does_not_stop_the_crawl(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder(tmp_path) / NAME).mkdir(parents=True)
+    with indexing(str(tmp_path / "store"), tmp_path) as sink:
+        assert sink.put(changes(CAKE)) == [True]
+    assert "goes on without a search index" in caplog.text
+    with pytest.raises(ValueError, match="cannot be read"):
+        names(tmp_path, "lemon")
+
+
 def test_a_second_writer_goes_on_without_an_index(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

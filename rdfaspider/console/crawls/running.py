@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 _COUNTS = ("seen", "done", "failed", "denied", "waiting", "in_flight")
 # Latest pages that are shown.
 _SHOWN = 12
+# URLs of a page of those behind an outcome.
+_URLS = 100
 # An overview is made at most this often, however many look at it.
 _FRESH = 0.5
 
@@ -62,6 +64,17 @@ def shown_url(view: UrlView) -> dict[str, Any]:
         "attempts": view.attempts,
         "referrer": view.referrer and without_userinfo(view.referrer),
     }
+
+
+async def urls_behind(
+    frontier: FrontierSource, state: State, reason: str, after: int
+) -> dict[str, Any]:
+    """Return a page of the URLs that ended for a reason, and the place of the next, None at the end."""
+    scan = frontier.ended(state, reason, after)
+    views = await scan.first(_URLS)
+    following = None if scan.is_whole else frontier.place(after, views)
+    rows = [shown_url(view) for view in views]
+    return {"rows": rows, "is_whole": scan.is_whole, "next": following if rows else None}
 
 
 def shown_workers(views: Iterable[WorkerView]) -> list[dict[str, Any]]:
@@ -270,19 +283,15 @@ class RunningCrawl:
         rows.sort(key=lambda row: -row["count"])
         return rows
 
-    async def urls(self, state: str, reason: str) -> dict[str, Any]:
+    async def urls(self, state: str, reason: str, after: int) -> dict[str, Any]:
         """Return URLs with an outcome: from the frontier, or the latest ones of this run."""
-        rows: list[dict[str, Any]]
         if state in ("failed", "denied"):
-            scan = self.frontier.ended(cast("State", state), reason)
-            views = await scan.first(200)
-            rows = [shown_url(view) for view in views]
-            return {"rows": rows, "is_whole": scan.is_whole}
+            return await urls_behind(self.frontier, cast("State", state), reason, after)
         rows = [
             {"url": each.url, "time": each.time, "status": each.status, "triples": each.triples}
             for each in self.latest.of(state, reason)
         ]
-        return {"rows": rows, "is_whole": len(rows) < 100}
+        return {"rows": rows, "is_whole": len(rows) < 100, "next": None}
 
     async def log(self, level: str) -> list[dict[str, Any]]:
         return [line._asdict() for line in self._tail.last(level)]

@@ -108,13 +108,24 @@ function Robots({ robots }) {
 
 const quoted = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
+function Delay({ name, host, tell }) {
+  const [text, setText] = useState("");
+  const send = async (event) => {
+    event.preventDefault();
+    if (await use("delay", { seconds: text, host: name }, tell)) setText("");
+  };
+  return html`<form class="row" onSubmit=${send}><label class="hidden" for="delay">Delay of this host, in seconds</label>
+    <input id="delay" class="short" inputmode="decimal" required value=${text} onInput=${(event) => setText(event.target.value)}
+      placeholder=${host ? `${Number(host.delay.toFixed(2))} s` : "seconds"} /><button>Set delay</button></form>`;
+}
+
 function Host({ name, crawl, tell }) {
   const { data, error } = usePoll("host", { name }, 10);
   const { data: found } = usePoll("hosts", { search: name, sort: "name", descending: 0 }, 5);
   const host = found?.rows.find((row) => row.name === name);
   return html`<div class="headline"><a href=${address("/hosts")}>← All hosts</a><h1>${name}</h1>
       ${host && html`<span class="facts">${host.why}${host.waiting > 0 && ` · next ${next(host, Date.now() / 1000)}`} · delay ${Number(host.delay.toFixed(2))} s</span>`}
-      ${crawl.controls && html`<span class="tools push">
+      ${crawl.controls && html`<span class="tools push"><${Delay} name=${name} host=${host} tell=${tell} />
         <button onClick=${() => use("requeue", { pattern: `^https?://([^/@]*@)?${quoted(name)}(:\\d+)?/` }, tell)}>Try failed URLs again</button>
         <button class="danger" onClick=${() => use("exclude", { rule: `suffix:${name}` }, tell)}>Exclude this host</button></span>`}</div>
     ${error && html`<div class="banner">${error}</div>`}

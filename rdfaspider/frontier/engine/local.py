@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Beside, Hooks, Keep, State, Taken
     from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.trie import Record
 
 
 # The status of an answer without a page, because the page is what it was.
@@ -187,17 +188,28 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
             self._revisits.signals.expect(changes, self._now)
 
     @guarded
-    def requeue(self, pattern: str) -> int:
+    def requeue(self, pattern: str, reason: str = "") -> int:
         """Make the failed URLs that match a regular expression wait again; return how many."""
-        return sum(self.requeuing(pattern))
+        return sum(self.requeuing(pattern, reason))
 
-    def requeuing(self, pattern: str) -> Iterator[bool]:
-        """Do the same URL by URL; yield for each known one whether it waits again."""
+    def requeuing(self, pattern: str, reason: str = "") -> Iterator[bool]:
+        """Do the same URL by URL, of those that failed for a reason if one is given; yield for each that is
+        looked at whether it waits again."""
         wanted = re.compile(pattern)
+        if reason:
+            for view in self.views.scan("failed", pattern, reason):
+                record = view and self.trie.record(view.url)
+                if view and record:
+                    self._reopen(to_key(view.url), record)
+                yield bool(record)
+            return
         for key, record in self.trie.subtree():
             is_wanted = record.state == FAILED and bool(wanted.search(to_url(key)))
             if is_wanted:
-                batch = self._database.batch()
-                host = self._sieve.reopen(batch, key, record._replace(attempts=0))
-                self._write(batch, host)
+                self._reopen(key, record)
             yield is_wanted
+
+    def _reopen(self, key: bytes, record: Record) -> None:
+        batch = self._database.batch()
+        host = self._sieve.reopen(batch, key, record._replace(attempts=0))
+        self._write(batch, host)

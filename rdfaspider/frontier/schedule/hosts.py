@@ -72,7 +72,6 @@ class Host(Manners):
         "in_flight",
         "is_awake",
         "kept",
-        "key",
         "low",
         "next_due",
         "postponed",
@@ -89,8 +88,7 @@ class Host(Manners):
     )
 
     def __init__(self, key: bytes, number: int) -> None:
-        super().__init__()
-        self.key = key
+        super().__init__(key)
         self.id = number
         self.taken_in = self.waiting = self.postponed = self.done = self.failed = 0
         self.in_flight: set[int] | frozenset[int] = NONE_IN_FLIGHT

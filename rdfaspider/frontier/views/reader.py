@@ -73,6 +73,10 @@ class FrontierReader:
         """Yield the URLs that ended in a state and match a regular expression."""
         return (view for view in self._views.scan(state, pattern) if view is not None)
 
+    def ended_for(self, state: State, reason: str, after: int = 0) -> Iterator[UrlView]:
+        """Yield the URLs that ended in a state for a reason, by number, from a number on."""
+        return (view for view in self._views.scan(state, "", reason, after) if view is not None)
+
     def below(self, prefix: bytes, state: State) -> Iterator[UrlView]:
         """Yield the URLs below a prefix of keys that ended in a state."""
         return (view for view in self._views.below(prefix, state) if view is not None)

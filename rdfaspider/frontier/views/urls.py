@@ -77,13 +77,16 @@ class UrlViews:
                     found[url] = rank
         return found
 
-    def scan(self, state: State, pattern: str, reason: str = "") -> Iterator[UrlView | None]:
+    def scan(
+        self, state: State, pattern: str, reason: str = "", after: int = 0
+    ) -> Iterator[UrlView | None]:
         """Yield each URL that ended in a state, for a reason if one is given, and matches a regular
-        expression; and None for each other one, so that the caller can pause anywhere."""
+        expression; and None for each other one, so that the caller can pause anywhere. With a reason, they
+        come by number, from a number on."""
         wanted = re.compile(pattern)
         code = ENDS[state]
         # Earlier versions kept no reasons, so without one all URLs are looked at.
-        for key, value in self._failed(reason) if reason else self._database.urls.pairs():
+        for key, value in self._failed(reason, after) if reason else self._database.urls.pairs():
             is_wanted = key and state_of(value) == code and wanted.search(url := to_url(key))
             yield self._view(url, unpack(value)) if is_wanted else None
 
@@ -93,10 +96,10 @@ class UrlViews:
         for key, record in self._trie.subtree(prefix):
             yield self._view(to_url(key), record) if record.state == code else None
 
-    def _failed(self, reason: str) -> Iterator[tuple[bytes, bytes]]:
+    def _failed(self, reason: str, after: int) -> Iterator[tuple[bytes, bytes]]:
         """Yield keys and records of the URLs that failed, were denied or are postponed for a reason, the
         first found first; b"" for those with another reason."""
-        for number, failure in self._failures.all():
+        for number, failure in self._failures.all(after):
             if failure.reason != reason:
                 yield b"", b""
                 continue
