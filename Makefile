@@ -8,6 +8,7 @@
 # make bench   the benchmarks
 # make lock    locks/ after a change of requirements.txt or pyproject.toml
 # make upgrade locks/ with the newest versions that these allow
+# make sbom    what a crawl is made of, with hashes and licences, in build/sbom.json (CycloneDX)
 # make digests the images of Dockerfile and compose.yaml, pinned to what their tags mean now; needs docker
 # Each does all the set-up it needs; only Python 3.11 or newer and make must be there.
 
@@ -21,7 +22,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := -W ignore::UserWarning $(PIP) --no-deps --no-build-isolation --editable .
 
-.PHONY: crawl console report test slow lint docs bench lock upgrade digests clean
+.PHONY: crawl console report test slow lint docs bench lock upgrade sbom digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
 $(BIN)/python:
@@ -130,6 +131,11 @@ lock: .cache/lock.ready
 
 upgrade:
 	@$(MAKE) --no-print-directory lock UPGRADE=--upgrade
+
+sbom: $(VENV)/crawl.ready
+	@mkdir -p build
+	@$(BIN)/python locks/sbom.py locks/crawl.txt > build/sbom.json
+	@echo "The bill of materials is build/sbom.json."
 
 digests:
 	@sh locks/digests.sh
