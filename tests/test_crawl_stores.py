@@ -81,6 +81,7 @@ def crawling(directory: Path, proxy: str, url: str, **settings: object) -> Itera
     assert crawl.returncode == 0, output
 
 
+@pytest.mark.slow
 def test_what_changed_is_written_again_and_the_rest_is_not_touched(
     repositories: tuple[str, Path], scrapy: Scrapy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

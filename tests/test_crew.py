@@ -109,6 +109,7 @@ def crawl(tmp_path: Path) -> Iterator[Crawl]:
         yield Crawl(tmp_path, proxy)
 
 
+@pytest.mark.slow
 def test_a_crew_finds_everything_and_sums_up_as_one(crawl: Crawl) -> None:
     assert crawl.run() == 0, crawl.text
     crawl.check()
@@ -127,6 +128,7 @@ def test_what_is_known_of_fetches_is_that_of_one_crawl(crawl: Crawl) -> None:
     assert name in graphs
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(crawl: Crawl) -> None:
     process = crawl.start()
     for number in range(3):

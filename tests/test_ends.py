@@ -273,6 +273,7 @@ def is_stated(directory: Path, statement: str) -> bool:
         return bool(store.query(f"{prefixes} ASK {{ {statement} }}"))
 
 
+@pytest.mark.slow
 def test_what_robots_txt_forbids_now_stays_and_is_stale(tmp_path: Path, site: Site) -> None:
     rules = "User-agent: *\nDisallow: {}\n"
     text = {"Content-Type": "text/plain"}

@@ -177,6 +177,7 @@ def test_a_crawl_that_runs_out_of_workers_stops_and_resumes(tmp_path: Path) -> N
     check_result(tmp_path, Web(WEB), log, in_flight)
 
 
+@pytest.mark.slow
 def test_too_little_memory_is_told_before_anything_is_fetched(
     scrapy: Scrapy, tmp_path: Path
 ) -> None:
@@ -195,6 +196,7 @@ def test_too_little_memory_is_told_before_anything_is_fetched(
         assert re.search(r"done in this run: \d+ pages?$", resumed.stderr, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_a_limit_that_cannot_be_set_is_told(tmp_path: Path) -> None:
     # Who may raise limits must give that up first: CAP_SYS_RESOURCE, by PR_CAPBSET_DROP.
     code = (
@@ -256,6 +258,7 @@ def serving(pages: Pages) -> Iterator[Pages]:
         pages.server.server_close()
 
 
+@pytest.mark.slow
 def test_a_host_whose_pages_time_out_is_left_alone_longer_each_time(crawl: Crawler) -> None:
     names = ["/1", "/2", "/3"]
     with serving(Pages(dict.fromkeys(names, SLOW))) as pages:

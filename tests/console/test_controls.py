@@ -39,6 +39,7 @@ def reasons(console: Console, state: str) -> dict[str, int]:
     return {row["reason"]: row["count"] for row in rows if row["state"] == state}
 
 
+@pytest.mark.slow
 def test_all_controls(steered: Console) -> None:
     console = steered
 

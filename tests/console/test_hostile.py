@@ -69,6 +69,7 @@ def site() -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_no_script_of_the_web_runs(browser: Browser, site: str, tmp_path: Path) -> None:  # noqa: F811
     settings: dict[str, Any] = {"POLITENESS_DELAY": 0.3, "SEARCH": 1, "ARCHIVE": 1}
