@@ -97,7 +97,7 @@ test: $(VENV)/test.ready $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
 
 slow: $(VENV)/test.ready $(SERVERS)
-	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m slow
+	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m "slow and not campaign"
 
 lint: $(VENV)/test.ready
 	@$(BIN)/ruff check .
