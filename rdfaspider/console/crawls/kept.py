@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 # Latest pages that are shown, lines of the log, and bytes read of its file.
 _SHOWN, _LINES, _TAIL = 12, 200, 1 << 20
 _LONGEST = 4_000  # characters of a line
-# As Scrapy writes a line: 2026-11-16 13:55:12 [rdfa] INFO: text
-_LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:\[([^\]]*)\] )?([A-Z]+):? ?(.*)")
+# A line as we write it, 13:55:12 INFO text, or as Scrapy does: 2026-11-16 13:55:12 [rdfa] INFO: text
+_LINE = re.compile(r"(\d{4}-\d\d-\d\d )?(\d\d:\d\d:\d\d) (?:\[[^\]]*\] )?([A-Z]+):? ?(.*)")
 
 
 class KeptPages:
@@ -85,14 +85,30 @@ def _lines(name: str) -> list[Line]:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _TAIL))
         text = file.read().decode("utf-8", "replace")
-    lines: list[Line] = []
+    found: list[list[str]] = []  # date, clock, level, text
     for each in text.splitlines():
-        if found := _LINE.match(each):
-            moment = datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S").astimezone()
-            lines.append(Line(moment.timestamp(), found[3], found[4][:_LONGEST]))
-        elif lines and len(lines[-1].text) < _LONGEST:
-            lines[-1] = lines[-1]._replace(text=f"{lines[-1].text}\n{each}"[:_LONGEST])
-    return lines
+        if match := _LINE.match(each):
+            found.append(list(match.groups("")))
+        elif found and len(found[-1][3]) < _LONGEST:
+            found[-1][3] += f"\n{each}"
+    return _dated(found, datetime.fromtimestamp(path.stat().st_mtime))
+
+
+def _dated(found: list[list[str]], end: datetime) -> list[Line]:
+    """Return lines with their times. Those without a date go back from the end of the file, and a later clock
+    before an earlier one is that of the day before."""
+    lines: list[Line] = []
+    latest = end
+    for date, clock, level, text in reversed(found):
+        try:
+            moment = datetime.fromisoformat(f"{date or f'{latest:%Y-%m-%d} '}{clock}")
+        except ValueError:  # digits that are no date
+            continue
+        if not date and moment > latest:
+            moment -= timedelta(days=1)
+        latest = moment
+        lines.append(Line(moment.astimezone().timestamp(), level, text[:_LONGEST]))
+    return lines[::-1]
 
 
 def line_of(text: str) -> dict[str, Any]:
