@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rdfaspider.focus.visits.planner import RevisitRules
-from rdfaspider.frontier import Frontier, Keep, Taken, Visit
+from rdfaspider.frontier import Frontier, Keep, State, Taken, Visit
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.tables.database import Database
@@ -467,6 +467,24 @@ def test_the_done_pages_of_a_crawl_without_revisits_are_kept(tmp_path: Path) -> 
         assert taken is not None and taken.visit is not None and taken.visit.time == 50.0
 
 
+def test_pages_are_kept_though_many_others_come_before_them(tmp_path: Path) -> None:
+    """A crawl that has ended goes on with revisits; nothing else is to be done meanwhile."""
+    page = pack(Row(200, "page", 50, triples=7))
+    with local(tmp_path) as frontier:
+        frontier.put([*urls("a", 1_200), *urls("b", 1)])
+        while (taken := frontier.take(50.0)) is not None:
+            is_page = "//b." in taken.url
+            state: State = "done" if is_page else "failed"
+            frontier.finish(taken, state, 50.0, row=page if is_page else b"")
+    with local(tmp_path, revisits=RULES, now=100.0) as frontier:
+        now = 100.0
+        while (taken := frontier.take(now)) is None:
+            seconds = frontier.wait(now)
+            assert seconds is not None, "the crawl would end here"
+            now += max(seconds, 0.01)
+        assert taken.url == urls("b", 1)[0]
+
+
 def test_false_signals_of_a_host_are_ignored_in_the_end(tmp_path: Path) -> None:
     rules = RevisitRules(mean=100_000.0, shortest=1.0, longest=1_000_000.0)
     with local(tmp_path, revisits=rules) as frontier:
@@ -541,3 +559,30 @@ def test_cycles_keep_to_their_budget(tmp_path: Path) -> None:
         frontier.put(urls("a", 50))
         visits = sum(_visit(frontier, now / 2) is not None for now in range(20_000))
         assert 450 <= visits <= 570, "50 first visits, and each page once in 1,000 s"
+
+
+def test_a_crawl_without_any_page_ends(tmp_path: Path) -> None:
+    rules = RevisitRules(mean=0.0, policy="wire", cycle=5)
+    with local(tmp_path, revisits=rules) as frontier:
+        assert frontier.take(0.0) is None
+        assert frontier.wait(0.0) is None
+        frontier.put(urls("a", 3))
+        while (taken := frontier.take(0.0)) is not None:
+            frontier.finish(taken, "failed", 0.0, status=404)
+        assert frontier.wait(0.0) is None
+
+
+def test_a_host_that_is_away_does_not_hold_up_the_next_cycle_for_ever(tmp_path: Path) -> None:
+    rules = RevisitRules(mean=0.0, shortest=1.0, longest=1e8, policy="wire", cycle=2)
+    with local(tmp_path, revisits=rules) as frontier:
+        frontier.put([*urls("a", 1), *urls("b", 2)])
+        for _ in range(3):
+            taken = frontier.take(0.0)
+            assert taken is not None
+            if "//a." in taken.url:
+                frontier.slow_down(taken.host, until=1e9)
+            frontier.finish(taken, "done", 0.0, keep=Keep(None, 5.0))
+        visits = [_visit(frontier, float(now)) for now in range(0, 400_000, 1_000)]
+        visited = Counter(taken.url for taken in visits if taken is not None)
+        assert set(visited) == set(urls("b", 2))
+        assert min(visited.values()) > 2

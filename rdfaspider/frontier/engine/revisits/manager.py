@@ -7,9 +7,9 @@ visit to one of the others brings is
 
 Nothing is there of a new page, so its profit is its quality in full (figure 3 of the paper). The K URLs of
 the highest profit are the cycle: kept pages among them become due, new pages have the rest of it, and turns
-are shared in proportion. The cycle ends when all of it was handed out, or ten minutes after all its kept
-pages were: some new pages may have to be tried again much later. Within a budget of visits, the next one does
-not begin before its time.
+are shared in proportion. The cycle ends when all of it was handed out; after ten minutes also if only all its
+kept pages were, because some new pages may have to be tried again much later; and after a day in any case.
+Within a budget of visits, the next one does not begin before its time.
 
 Quality is the number of triples, of new pages in the mean. A page outside of the cycle is not due before the
 longest interval.
@@ -21,7 +21,6 @@ the next start begins a cycle.
 from __future__ import annotations
 
 from heapq import heappush, heapreplace
-from math import inf
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.engine.revisits.walk import Walk
@@ -37,8 +36,9 @@ if TYPE_CHECKING:
 
 # Pages that become due in a step.
 _CHOSEN = 64
-# Seconds that a cycle takes at least, and those in which the rest of its new pages must come.
-_SHORTEST, _PATIENCE = 1.0, 600.0
+# Seconds that a cycle takes at least, those in which the rest of its new pages must come, and those after
+# which it ends although some of its kept pages were not handed out: their hosts may be away.
+_SHORTEST, _PATIENCE, _LATEST = 1.0, 600.0, 86_400.0
 
 
 class Manager(Walk):
@@ -124,17 +124,17 @@ class Manager(Walk):
 
     @property
     def _end(self) -> float:
-        """Return when the cycle ends, infinity while its pages are still to be handed out."""
+        """Return when the cycle ends, as far as is known."""
         if self._revisits.handed_out - self._handed_out >= self._size:
             return self.next
-        if self._revisits.recalls - self._recalls >= self._revisited:
-            return max(self.next, self.began + _PATIENCE)
-        return inf
+        are_visited = self._revisits.recalls - self._recalls >= self._revisited
+        return max(self.next, self.began + (_PATIENCE if are_visited else _LATEST))
 
     @property
     def alarm(self) -> float | None:
-        end = self.next if self._key or self._chosen else self._end
-        return end if end < inf else None
+        if not self._revisits.urls.counters.kept:
+            return super().alarm
+        return self.next if self._key or self._chosen else self._end
 
     @property
     def share(self) -> float:

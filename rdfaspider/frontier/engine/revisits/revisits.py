@@ -94,7 +94,8 @@ class Revisits:
         self._unsaved = 0
         self._credit = 0.0
         # The weight of new pages, in the mean, and of how many.
-        self.weight_of_new, self._weighed = float(self._meta.get(_WEIGHT) or b"1"), 0
+        weight = self._meta.get(_WEIGHT)
+        self.weight_of_new, self._weighed = float(weight or b"1"), 100 if weight else 0
         self._walk: Walk = (Manager if rules.policy == "wire" else Repricing)(database, self)
         self._earned = 0.0
         self.compare()

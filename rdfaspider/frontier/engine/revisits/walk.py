@@ -60,6 +60,8 @@ class Walk:
         period = self._revisits.planner.rules.period
         if not self._key:
             return self.began + period if self._looked_at else now
+        if self._is_upgrading:  # its pages may be all that there is to do
+            return now
         return self.began + self._looked_at * period / self._revisits.urls.counters.next_number
 
     def _go_on(self, now: float) -> None:
@@ -102,7 +104,7 @@ class Walk:
     @property
     def alarm(self) -> float | None:
         """Return when it must go on though nothing is taken, None if that can wait."""
-        return None
+        return self.next if self._is_upgrading and self._key else None
 
     @property
     def share(self) -> float:
