@@ -112,6 +112,10 @@ class Endpoint:
                 with suppress(ProcessLookupError):
                     process.kill()
                 process.stdin.close()
+                await asyncio.sleep(0)  # a reading that was cancelled ends
+                # What nobody has read would keep the end of the process from being noticed.
+                while process.stdout is not None and await process.stdout.read(_CHUNK):
+                    pass
                 await process.wait()
 
     @property
