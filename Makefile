@@ -2,6 +2,7 @@
 # make console such a crawl, slower, to be watched in a browser
 # make report  the full report on such a crawl, in demo/report
 # make test    the tests
+# make slow    those that take longer: kills, workers, servers
 # make lint    format, lint, types
 # make docs    the documentation as a site, in build/docs
 # make bench   the benchmarks
@@ -21,7 +22,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := -W ignore::UserWarning $(PIP) --no-deps --no-build-isolation --editable .
 
-.PHONY: crawl console report test lint docs bench lock upgrade sbom digests clean
+.PHONY: crawl console report test slow lint docs bench lock upgrade sbom digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
 $(BIN)/python:
@@ -94,6 +95,9 @@ SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/ngin
 
 test: $(VENV)/test.ready $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
+
+slow: $(VENV)/test.ready $(SERVERS)
+	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m "slow and not campaign"
 
 lint: $(VENV)/test.ready
 	@$(BIN)/ruff check .

@@ -107,7 +107,7 @@ class Page(Content):
     title: str = ""
     language: str = ""
     found: Mapping[str, int] = field(default_factory=dict)  # quads in the page, by format
-    text: str = ""  # only if a topics file needs it
+    text: str = ""  # only if a topics file or the search index needs it
     # A Beside (frontier/__init__.py), which the spider makes when it chooses the links to follow.
     beside: Any = None
     topic: tuple[int, int] | None = None  # its number and score, None without a topics file

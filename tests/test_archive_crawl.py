@@ -214,6 +214,7 @@ def test_the_archive_is_off_unless_asked_for(scrapy: Scrapy, server: str, tmp_pa
     assert not (tmp_path / "crawl" / "archive").exists()
 
 
+@pytest.mark.slow
 def test_workers_write_files_of_their_own(scrapy: Scrapy, server: str, tmp_path: Path) -> None:
     crawl(scrapy, server, WORKERS=2, ROBOTS_SITEMAPS=0)
     archive = tmp_path / "crawl" / "archive"

@@ -104,6 +104,7 @@ def check_replay(directory: Path) -> None:
     assert stores[0] and stores[0] == stores[1]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_every_page_has_one_record_after_kills(tmp_path: Path) -> None:
     parameters = Parameters(seed=3, hosts=8, levels=2, pages=4, links_across=2, latency=0.03)

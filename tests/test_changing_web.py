@@ -77,8 +77,9 @@ def parameters(hosts: int = 4, period: float = 12.0, life: float = 40.0) -> Para
     )
 
 
-def start(directory: Path, proxy: str, seeds: str) -> subprocess.Popen[bytes]:
-    options = [word for item in SETTINGS.items() for word in ("-s", "{}={}".format(*item))]
+def start(directory: Path, proxy: str, seeds: str, **more: object) -> subprocess.Popen[bytes]:
+    settings = {**SETTINGS, **more}
+    options = [word for item in settings.items() for word in ("-s", "{}={}".format(*item))]
     arguments = ["crawl", "rdfa", "-a", f"seeds={seeds}", "-a", "scope=all", *options]
     log = os.open(directory / "crawl.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
@@ -266,6 +267,7 @@ def check(result: Result, warm_up: float, least: float) -> None:
     assert mean(shares) >= least * ideal
 
 
+@pytest.mark.slow
 def test_a_crawl_follows_a_web_that_changes(tmp_path: Path) -> None:
     check(crawl(tmp_path, parameters(), [14.0, 14.0]), 8.0, 0.75)
 

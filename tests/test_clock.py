@@ -29,6 +29,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jump", [-7200.0, 3600.0])
 def test_a_jump_of_the_clock_neither_ends_a_crawl_nor_makes_it_impolite(
     tmp_path: Path, jump: float

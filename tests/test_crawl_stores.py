@@ -81,6 +81,7 @@ def crawling(directory: Path, proxy: str, url: str, **settings: object) -> Itera
     assert crawl.returncode == 0, output
 
 
+@pytest.mark.slow
 def test_what_changed_is_written_again_and_the_rest_is_not_touched(
     repositories: tuple[str, Path], scrapy: Scrapy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +104,7 @@ def test_what_changed_is_written_again_and_the_rest_is_not_touched(
     assert log.read_text().count(WRITTEN) - before == pages + len(changed)
 
 
+@pytest.mark.slow
 def test_faults_lose_nothing_and_the_page_at_fault_can_be_sent_later(
     repositories: tuple[str, Path], scrapy: Scrapy, tmp_path: Path
 ) -> None:
@@ -209,6 +211,7 @@ def crawl_through_deaths(
         return output[0], found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sail", ["native", pytest.param("lmdb", marks=pytest.mark.campaign)])
 def test_a_server_that_is_killed_again_and_again_loses_nothing(tmp_path: Path, sail: str) -> None:
     """Five times, and a larger crawl, are in tests/benchmarks/test_stores.py."""

@@ -109,6 +109,7 @@ def crawl(tmp_path: Path) -> Iterator[Crawl]:
         yield Crawl(tmp_path, proxy)
 
 
+@pytest.mark.slow
 def test_a_crew_finds_everything_and_sums_up_as_one(crawl: Crawl) -> None:
     assert crawl.run() == 0, crawl.text
     crawl.check()
@@ -127,6 +128,7 @@ def test_what_is_known_of_fetches_is_that_of_one_crawl(crawl: Crawl) -> None:
     assert name in graphs
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(crawl: Crawl) -> None:
     process = crawl.start()
     for number in range(3):
@@ -137,6 +139,7 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(crawl: Crawl) -
     crawl.check()
 
 
+@pytest.mark.slow
 def test_the_workers_of_a_crawl_that_is_killed_end_with_it_and_the_next_run_goes_on(
     crawl: Crawl,
 ) -> None:
@@ -155,6 +158,7 @@ def test_the_workers_of_a_crawl_that_is_killed_end_with_it_and_the_next_run_goes
     crawl.check()
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_all_and_the_same_command_resumes(crawl: Crawl) -> None:
     process = crawl.start()
     wait_for_pages(crawl, 30)
@@ -169,6 +173,7 @@ def test_ctrl_c_stops_all_and_the_same_command_resumes(crawl: Crawl) -> None:
     assert len(before) < len(crawl.pages())
 
 
+@pytest.mark.slow
 def test_a_crew_can_be_paused_and_told_and_stopped(crawl: Crawl) -> None:
     process = crawl.start("-s", "POLITENESS_DELAY=2")
     wait_for_pages(crawl, 5)
@@ -225,6 +230,7 @@ def test_the_limit_of_pages_is_that_of_all_workers(crawl: Crawl) -> None:
     assert "stopped by CLOSESPIDER_PAGECOUNT" in crawl.text
 
 
+@pytest.mark.slow
 def test_workers_that_cannot_run_stop_the_crawl(crawl: Crawl) -> None:
     assert crawl.run("-s", "EXTRACT_PROCESSES=1", "-s", "EXTRACT_MEMORY_MB=10") == 1
     assert "EXTRACT_MEMORY_MB" in crawl.text

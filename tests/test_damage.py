@@ -189,6 +189,7 @@ TABLES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pattern", "damage"), [*HEADS, *TABLES])
 @pytest.mark.parametrize("name", ["embedded", "killed"])
 def test_a_damaged_frontier(
@@ -231,6 +232,7 @@ def test_a_damaged_store(
         assert (name, pattern) == ("killed", "*.sst") or state(Path("crawl")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["frontier", "store"])
 def test_every_table_and_every_place_in_it(copied: Copied, run: Run, name: str) -> None:
     """A byte that has changed is either noticed or changes nothing."""

@@ -160,7 +160,7 @@ def site() -> Site:
 
     names = (
         *("gone", "missing", "flickering", "moved", "away", "hidden", "image", "failing", "still"),
-        *("changing", "back", "liar"),
+        *("changing", "back", "liar", "stubborn", "flapping"),
     )
     root = page("root", *(f"/{name}" for name in names), "/feed.xml")
     return Site(
@@ -183,6 +183,19 @@ def site() -> Site:
             "/still": always(page("still", ETag='"still"')),
             "/changing": lambda number: page(f"version {number}", ETag=f'"{number}"'),
             "/back": later(page("back"), (410, {}, ""), page("back again")),
+            # Gone, then an answer that is none, then back with the validator of before.
+            "/stubborn": later(
+                page("stubborn", ETag='"s"'),
+                (410, {}, ""),
+                (304, {}, ""),
+                page("stubborn", ETag='"s"'),
+            ),
+            "/flapping": later(
+                page("flapping", ETag='"f"'),
+                (410, {}, ""),
+                (500, {}, ""),
+                page("flapping", ETag='"f"'),
+            ),
             # The same validator for every version.
             "/liar": lambda number: page(f"lie {number}", ETag='"lie"'),
         }
@@ -197,7 +210,8 @@ def names_in(directory: Path, url: str) -> dict[str, str]:
 
 
 def test_graphs_end_as_their_pages_do(tmp_path: Path, site: Site) -> None:
-    changing = ("gone", "missing", "moved", "away", "hidden", "image", "failing", "back", "still")
+    changing = ["gone", "missing", "moved", "away", "hidden", "image", "failing", "back", "still"]
+    changing += ["stubborn", "flapping"]
 
     def is_over() -> bool:
         causes = Counter(patch.cause for patch in patches(tmp_path))
@@ -213,6 +227,7 @@ def test_graphs_end_as_their_pages_do(tmp_path: Path, site: Site) -> None:
     assert {"/", "/new", "/flickering", "/failing", "/still", "/back", "/changing"} <= set(said)
     assert not {"/gone", "/missing", "/moved", "/away", "/hidden", "/image"} & set(said)
     assert said["/back"] == "back again"
+    assert {"/stubborn", "/flapping"} <= set(said), "no 304 for what was cleared"
     assert said["/failing"] == "failing"
 
     causes = {
@@ -221,6 +236,8 @@ def test_graphs_end_as_their_pages_do(tmp_path: Path, site: Site) -> None:
     assert causes == {
         "/gone": "410",
         "/back": "410",
+        "/stubborn": "410",
+        "/flapping": "410",
         "/missing": "404",
         "/moved": "moved",
         "/away": "moved",
@@ -256,6 +273,7 @@ def is_stated(directory: Path, statement: str) -> bool:
         return bool(store.query(f"{prefixes} ASK {{ {statement} }}"))
 
 
+@pytest.mark.slow
 def test_what_robots_txt_forbids_now_stays_and_is_stale(tmp_path: Path, site: Site) -> None:
     rules = "User-agent: *\nDisallow: {}\n"
     text = {"Content-Type": "text/plain"}
@@ -286,3 +304,27 @@ def test_without_revisits_everything_is_as_it_was(tmp_path: Path, site: Site) ->
         assert set(site.asked.values()) == {1}
     assert not any("If-None-Match" in headers for _, _, headers, _ in site.conditions)
     assert all(not patch.cause for patch in patches(tmp_path))
+
+
+def test_cycles_of_wire_go_where_the_profit_is(tmp_path: Path, site: Site) -> None:
+    """Cycles of three URLs, the richer ones of those that may have changed first."""
+    still, changing = ("/still/1", "/still/2", "/still/3"), ("/changing/1", "/changing/2")
+    site.answers = {"/": lambda _: page("root", *still, *changing)}
+    site.answers |= {path: lambda _: page("the same") for path in still}
+    site.answers |= {path: lambda number: page(f"version {number}") for path in changing}
+    with served(site) as url:
+        crawl_until(
+            tmp_path,
+            f"{url}/",
+            lambda: min(site.asked[path] for path in changing) >= 6,
+            FRONTIER_REVISIT_POLICY="wire",
+            FRONTIER_REVISIT_CYCLE=3,
+            FRONTIER_REVISIT_EVERY=0,
+            FRONTIER_REVISIT_MEAN=4,  # a cycle takes two seconds
+            FRONTIER_REVISIT_SHORTEST=0.3,
+            FRONTIER_REVISIT_LONGEST=10_000,
+        )
+    assert min(site.asked[path] for path in still) >= 1
+    rarely = sum(site.asked[path] for path in still) / len(still)
+    often = sum(site.asked[path] for path in changing) / len(changing)
+    assert often > 1.3 * rarely

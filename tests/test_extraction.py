@@ -111,6 +111,7 @@ def wait_for_lines(log: Path, count: int) -> None:
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc")
 
 
+@pytest.mark.slow
 @needs_proc
 def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
     chance = random.Random(3)
@@ -145,6 +146,7 @@ def test_nothing_is_lost_when_workers_are_killed(tmp_path: Path) -> None:
     check_result(tmp_path, Web(LARGER), log, 0)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_crawl_that_runs_out_of_workers_stops_and_resumes(tmp_path: Path) -> None:
     log = tmp_path / "access.log"
@@ -175,6 +177,7 @@ def test_a_crawl_that_runs_out_of_workers_stops_and_resumes(tmp_path: Path) -> N
     check_result(tmp_path, Web(WEB), log, in_flight)
 
 
+@pytest.mark.slow
 def test_too_little_memory_is_told_before_anything_is_fetched(
     scrapy: Scrapy, tmp_path: Path
 ) -> None:
@@ -193,6 +196,7 @@ def test_too_little_memory_is_told_before_anything_is_fetched(
         assert re.search(r"done in this run: \d+ pages?$", resumed.stderr, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_a_limit_that_cannot_be_set_is_told(tmp_path: Path) -> None:
     # Who may raise limits must give that up first: CAP_SYS_RESOURCE, by PR_CAPBSET_DROP.
     code = (
@@ -254,6 +258,7 @@ def serving(pages: Pages) -> Iterator[Pages]:
         pages.server.server_close()
 
 
+@pytest.mark.slow
 def test_a_host_whose_pages_time_out_is_left_alone_longer_each_time(crawl: Crawler) -> None:
     names = ["/1", "/2", "/3"]
     with serving(Pages(dict.fromkeys(names, SLOW))) as pages:
@@ -271,6 +276,7 @@ def test_a_host_whose_pages_time_out_is_left_alone_longer_each_time(crawl: Crawl
     assert third - second >= 2.5
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_large_page_that_stalls_does_not_hold_up_other_hosts(tmp_path: Path) -> None:
     chain = {f"/{n}": b"<a href=/%d>next</a>" % (n + 1) for n in range(12)}
@@ -290,6 +296,7 @@ def test_a_large_page_that_stalls_does_not_hold_up_other_hosts(tmp_path: Path) -
     assert pages.times["/11"] - pages.times["/slow"] < 6
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_time_limit_is_kept_though_pages_are_not_read(tmp_path: Path) -> None:
     log = tmp_path / "access.log"

@@ -345,6 +345,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return crawl(tmp_path_factory.mktemp("crawl"))
 
 
+@pytest.mark.slow
 def test_every_page_has_an_end_and_the_good_one_is_read(outcome: Outcome) -> None:
     assert outcome.fates.keys() == BAD.keys() - {"/robots.txt"}
     assert outcome.fates["/good"] == "done/page"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
@@ -31,6 +33,7 @@ FAILED = (
 )
 
 
+@pytest.mark.slow
 def test_good_hosts_among_one_of_each_hostile_kind(tmp_path: Path) -> None:
     log = tmp_path / "access.log"
     log.touch()

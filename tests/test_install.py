@@ -63,6 +63,7 @@ def run(bare: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=bare, capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.slow
 def test_a_library_without_scrapy(bare: Path) -> None:
     done = run(bare, "-c", USE)
     assert done.returncode == 0, done.stderr

@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.tables.trie import WAITING
 from rdfaspider.frontier.views.reader import FrontierReader
@@ -81,6 +83,7 @@ def check_result(directory: Path, web: Web, log: Path, in_flight_at_kills: int) 
     assert found.breaches == 0
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_and_politeness_kept_through_kills(tmp_path: Path) -> None:
     parameters = Parameters(
         seed=11, hosts=12, levels=2, pages=4, links_across=3, missing=0.05, latency=0.1

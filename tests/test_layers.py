@@ -22,7 +22,7 @@ LAYERS = (
     ("resolver",),
     ("settings",),
     ("simulator", "service"),
-    ("frontier", "site", "adapters"),
+    ("frontier", "site", "adapters", "search"),
     ("focus",),
     ("extract", "stores", "archive", "linkgraph", "robots", "seedlist"),
     ("pages",),

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from tests.conftest import Crawler
 
 
@@ -41,6 +43,7 @@ def serving(pages: dict[str, str]) -> Iterator[tuple[str, Counter[str]]]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_neighbours_and_folders_are_found(crawl: Crawler) -> None:
     pages = {"/": "<a href=/pics1/Page1.html>one</a>", "/pics1/": "a folder"}
     pages |= {f"/pics1/Page{number}.html": "a page" for number in range(1, 8)}

@@ -157,7 +157,8 @@ def shell(tmp_path: Path) -> Shell:
         shutil.copy(PROJECT / name, home)
     shutil.copy(PROJECT / "scrapy.cfg", home)
     (home / "tests").mkdir()
-    shutil.copy(PROJECT / "tests" / "demo.sh", home / "tests")
+    for name in ("demo.sh", "serve.sh"):
+        shutil.copy(PROJECT / "tests" / name, home / "tests")
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PROJECT / "locks", home / "locks")
     shutil.copytree(PROJECT / "rdfaspider", home / "rdfaspider", ignore=ignored)
@@ -170,6 +171,7 @@ def hint(output: str, label: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)  # it installs two environments
 def test_the_path_of_a_newcomer(shell: Shell, site: str) -> None:
     installs_and_crawls_the_demo(shell)

@@ -14,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from rdfaspider.service.replica.client import ReplicatedFrontier
 from rdfaspider.service.replica.registry import View
 from rdfaspider.site.parameters import Parameters
@@ -102,6 +104,7 @@ def trouble(
     return make
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_with_the_machine_of_the_leader(tmp_path: Path) -> None:
     with redis_servers.server(tmp_path / "redis") as server:
         url = url_of(server, "crawl")
@@ -120,6 +123,7 @@ def scrapy(directory: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_node_needs_no_worker_and_people_can_look(tmp_path: Path) -> None:
     with redis_servers.server(tmp_path / "redis") as server:
         url = url_of(server, "crawl")

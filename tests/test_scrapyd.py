@@ -181,6 +181,7 @@ def test_a_job_reads_every_page(host: str, tmp_path: Path) -> None:
     assert stored(tmp_path / "crawl") == {q for url in reach.pages for q in oracle.triples(url)}
 
 
+@pytest.mark.slow
 def test_two_jobs_of_scrapyd_share_a_crawl(host: str, tmp_path: Path) -> None:
     web = Web(PARAMETERS)
     with (
@@ -217,6 +218,7 @@ def test_two_jobs_of_scrapyd_share_a_crawl(host: str, tmp_path: Path) -> None:
     assert found == {quad for url in reach.pages for quad in oracle.triples(url)}
 
 
+@pytest.mark.slow
 def test_two_jobs_do_not_write_to_one_embedded_store(host: str, tmp_path: Path) -> None:
     with (
         redis_servers.server(tmp_path / "redis") as redis,

@@ -48,6 +48,7 @@ def seeds() -> list[str]:
     return [web.url(host, 0) for host in range(SITE.hosts)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["list", "set", "zset"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_crawl_reads_seeds_of_each_kind_and_ends(

@@ -13,6 +13,8 @@ from threading import Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import pytest
+
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.resolver import Resolver
 from rdfaspider.site import robots
@@ -130,6 +132,7 @@ def answer_twice(listener: socket.socket) -> None:
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 
 
+@pytest.mark.slow
 def test_hosts_of_one_server_are_asked_one_after_the_other(tmp_path: Path) -> None:
     parameters = Parameters(hosts=24, addresses=4, levels=1, disallowed=0.3)
     summary = crawl_servers(tmp_path, parameters, delay=0.2, seconds=6)

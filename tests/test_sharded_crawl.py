@@ -118,6 +118,7 @@ def said(directory: Path, *arguments: str) -> str:
     return " ".join(words.split())
 
 
+@pytest.mark.slow
 def test_what_makes_no_sense_of_shards_is_refused_in_a_sentence(tmp_path: Path) -> None:
     crawl = ("crawl", "rdfa", "-a", "seeds=http://a.test/", "-s")
     assert "FRONTIER_SHARDS is for a crawl shared through Redis" in said(

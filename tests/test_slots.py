@@ -45,6 +45,7 @@ def seconds_of_good_pages(directory: Path, web: Web, bad_seeds: list[str]) -> fl
     return max(visit.moment for visit in web.pages_of(set(GOOD))) - done.opened
 
 
+@pytest.mark.slow
 def test_silent_hosts_leave_room_for_those_that_answer(tmp_path: Path) -> None:
     hosts: dict[str, Manner] = dict.fromkeys(BAD, silent) | dict.fromkeys(GOOD, pages(PAGES))
     with serving(hosts) as web:
@@ -53,6 +54,7 @@ def test_silent_hosts_leave_room_for_those_that_answer(tmp_path: Path) -> None:
     assert seconds < 20, "as long as one silent host is waited for"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domains", [1, 400])
 def test_slow_name_servers_leave_room_for_those_that_answer(tmp_path: Path, domains: int) -> None:
     with serving(dict.fromkeys(GOOD, pages(PAGES))) as web:

@@ -136,6 +136,7 @@ def origin() -> Iterator[str]:
         yield url
 
 
+@pytest.mark.slow
 def test_the_six_pages_of_the_table(crawl: Crawler, origin: str) -> None:
     assert settings.DOWNLOAD_TIMEOUT == 30
     seeds = ",".join(origin + path for path in ANSWERS)
@@ -165,6 +166,7 @@ def download_rates(origin: str) -> tuple[float, float]:
     return len(LARGE) / 1e6 / plain, len(LARGE) / 1e6 / ours
 
 
+@pytest.mark.slow
 def test_ten_megabytes_come_at_the_speed_of_the_line(origin: str) -> None:
     """The download alone; other tests run beside it, so the best of a few attempts counts."""
     for _ in range(5):

@@ -30,6 +30,7 @@ SITES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "triples"), SITES)
 def test_all_pages_and_all_triples_are_found(crawl: Crawler, size: int, triples: int) -> None:
     parameters = Parameters(

@@ -30,6 +30,7 @@ def page(words: str, *links: str) -> Answer:
     return 200, {"Content-Type": "text/html"}, body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [None, 2])
 def test_the_topic_of_a_page_is_kept_with_its_url_and_its_fetch(
     crawl: Crawler, scrapy: Scrapy, serve: Serve, tmp_path: Path, workers: int | None
@@ -76,6 +77,7 @@ def test_the_topic_of_a_page_is_kept_with_its_url_and_its_fetch(
     ]
 
 
+@pytest.mark.slow
 def test_a_crawl_keeps_its_topics(
     crawl: Crawler, scrapy: Scrapy, serve: Serve, tmp_path: Path
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.manyhosts import Serve, page, serve
 
 if TYPE_CHECKING:
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 
+@pytest.mark.slow
 def test_a_crawl_goes_on_with_its_window_and_with_no_other(
     crawl: Crawler, scrapy: Scrapy, serve: Serve
 ) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyoxigraph import Quad
 
 from rdfaspider.frontier import Counts, is_replicated, open_frontier
@@ -241,6 +242,7 @@ PARAMETERS = Parameters(
 )
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_when_the_service_and_its_workers_are_killed(tmp_path: Path) -> None:
     settings = {"POLITENESS_DELAY": DELAY, "FRONTIER_DYNAMIC_DEPTH": 15}
     with ServiceProcess(tmp_path, "breadth", settings) as service:

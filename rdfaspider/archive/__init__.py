@@ -8,7 +8,8 @@
 A file is written by one process, which holds its lock. So any number of workers can share a directory, and
 what is `.open` and not locked was left by one that died: whoever starts next mends it.
 
-archive.py   keeps exchanges (exchange.py) as records; doubt.py what a killed writer may have left
+archive.py   keeps exchanges (exchange.py) as records, and begins another file when one is full;
+             doubt.py what a killed writer may have left
 warc/        the files: records, how they are packed, written and read
 index/       where the captures of a URL are
 content.py   the answer of a capture; answers.py all pages of files, ours or anybody's; har.py those of HAR

@@ -12,5 +12,6 @@ extension.py   starts it in a crawl
 crawls/        what is shown of a crawl, here or in another process, and what can be done to it
 hosts/         the table of hosts, one of them, and how a frontier is asked in slices
 query/         SPARQL, over copies of the store, each query in a process
+search/        search by words and type, one thing, an archived answer
 static/        pages, scripts, styles; vendor/ has those of others, with their licences
 """

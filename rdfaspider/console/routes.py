@@ -1,6 +1,6 @@
 """The addresses of the console, and what each answers.
 
-/                 the pages: the crawl, /hosts, /query
+/                 the pages: the crawl, /hosts, /search, /thing, /query
 /static/…         their files
 /api/…            what they show, as JSON; POST /api/control/NAME does something
 /sparql           the SPARQL endpoint
@@ -53,7 +53,8 @@ class Routes:
     async def urls(self, request: web.Request) -> web.Response:
         query = request.query
         crawl = self._crawl(request)
-        return as_json(await crawl.urls(query.get("state", ""), query.get("reason", "")))
+        state, reason = query.get("state", ""), query.get("reason", "")
+        return as_json(await crawl.urls(state, reason, _offset(query, "after")))
 
     async def log(self, request: web.Request) -> web.Response:
         return as_json(await self._crawl(request).log(request.query.get("level", "INFO")))
@@ -63,14 +64,11 @@ class Routes:
 
     async def hosts(self, request: web.Request) -> web.Response:
         query = request.query
-        offset = query.get("offset", "0")
-        if not offset.isdecimal():
-            raise ValueError("The offset must be a number.")
         found = await self._crawl(request).hosts.page(
             query.get("search", ""),
             query.get("sort", "waiting"),
             query.get("descending", "1") == "1",
-            int(offset[:9]),
+            _offset(query),
         )
         return as_json(found)
 
@@ -81,6 +79,30 @@ class Routes:
     async def tree(self, request: web.Request) -> web.Response:
         frontier = self._crawl(request).frontier
         return as_json(await hostview.branches(frontier, request.query.get("under", "")))
+
+    async def search(self, request: web.Request) -> web.Response:
+        query = request.query
+        words, type_ = query.get("words", ""), query.get("type", "")
+        searches = self._crawl(request).searches
+        return as_json(await searches.search(words, type_, _offset(query)))
+
+    async def browse(self, request: web.Request) -> web.Response:
+        return as_json(await self._crawl(request).searches.about(request.query.get("host", "")))
+
+    async def vocabulary(self, request: web.Request) -> web.Response:
+        return as_json(await self._crawl(request).searches.hosts(request.query.get("iri", "")))
+
+    async def thing(self, request: web.Request) -> web.Response:
+        query = request.query
+        searches = self._crawl(request).searches
+        return as_json(await searches.thing(query.get("iri", ""), query.get("page", "")))
+
+    async def record(self, request: web.Request) -> web.Response:
+        """Answer by an archived page as text: a browser must not take it for a page of the console."""
+        query = request.query
+        searches = self._crawl(request).searches
+        body = await searches.record(query.get("url", ""), query.get("date", ""))
+        return web.Response(body=body, content_type="text/plain", charset="utf-8")
 
     async def control(self, request: web.Request) -> web.Response:
         crawl = self._crawl(request)
@@ -105,13 +127,22 @@ class Routes:
         return web.Response(text="ok\n")
 
 
+def _offset(query: Mapping[str, str], name: str = "offset") -> int:
+    offset = query.get(name, "0")
+    if not (offset.isascii() and offset.isdecimal()):
+        raise ValueError(f"The {name} must be a number.")
+    return int(offset[:12])
+
+
 def routes_of(crawls: Mapping[str, Crawl]) -> list[web.RouteDef]:
     """Return all routes."""
     answers = Routes(crawls)
     return [
-        web.get("/", page("index")),
-        web.get("/hosts", page("index")),
-        web.get("/query", page("query")),
+        web.get("/", page("uplot")),
+        web.get("/hosts", page()),
+        web.get("/search", page()),
+        web.get("/thing", page()),
+        web.get("/query", page("yasgui")),
         *file_routes(),
         web.get("/api/crawls", answers.crawls),
         web.get("/api/crawl", answers.overview),
@@ -122,6 +153,11 @@ def routes_of(crawls: Mapping[str, Crawl]) -> list[web.RouteDef]:
         web.get("/api/hosts", answers.hosts),
         web.get("/api/host", answers.host),
         web.get("/api/tree", answers.tree),
+        web.get("/api/search", answers.search),
+        web.get("/api/browse", answers.browse),
+        web.get("/api/vocabulary", answers.vocabulary),
+        web.get("/api/thing", answers.thing),
+        web.get("/api/record", answers.record),
         web.post("/api/control/{name}", answers.control),
         web.get("/api/store", answers.store),
         web.get("/sparql", answers.sparql),

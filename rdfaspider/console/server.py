@@ -44,6 +44,12 @@ _TYPES = {
     "txt": "text/plain",
 }
 _STATIC = files("rdfaspider.console") / "static"
+# Where a page loads what few pages need, and how.
+_PLACE = b"<!-- vendor -->\n"
+_VENDOR = (
+    '<link rel="stylesheet" href="/static/vendor/{0}.css">\n'
+    '<script src="/static/vendor/{0}.js" defer></script>\n'
+)
 
 
 class Server:
@@ -130,11 +136,11 @@ def file_routes() -> list[web.RouteDef]:
     return [web.get(f"/static/{name}", _send_file) for name in _names()]
 
 
-def page(name: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    """Return a handler that answers by a page."""
+def page(vendor: str = "") -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """Return a handler that answers by the frame of all pages, with a script and style of others."""
 
     async def send(request: web.Request) -> web.StreamResponse:
-        return _answer(request, f"{name}.html")
+        return _answer(request, "page.html", vendor)
 
     return send
 
@@ -143,8 +149,8 @@ async def _send_file(request: web.Request) -> web.StreamResponse:
     return _answer(request, request.path.removeprefix("/static/"))
 
 
-def _answer(request: web.Request, name: str) -> web.Response:
-    body, tag = _read(name)
+def _answer(request: web.Request, name: str, vendor: str = "") -> web.Response:
+    body, tag = _read(name, vendor)
     # It may be kept, but must be asked for: the next version has the same names.
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
     if request.headers.get("If-None-Match") == tag:
@@ -154,8 +160,10 @@ def _answer(request: web.Request, name: str) -> web.Response:
 
 
 @cache
-def _read(name: str) -> tuple[bytes, str]:
+def _read(name: str, vendor: str) -> tuple[bytes, str]:
     body = _STATIC.joinpath(name).read_bytes()
+    if vendor:
+        body = body.replace(_PLACE, _VENDOR.format(vendor).encode())
     return body, f'"{hashlib.sha256(body).hexdigest()[:16]}"'
 
 

@@ -7,6 +7,7 @@ for example, have no turn: they wait in Scrapy's queues, with the frontier's del
 
 aiohttp      the download handler: every address comes from our resolver
 connection   a connection that takes answers only to what was asked
+capture      the exchange as it went over the line, for the archive
 failures     downloads that are late, or whose server has no valid certificate
 memory       bounds the memory of large downloads
 traffic      counts what is sent and received

@@ -3,7 +3,7 @@
 The life of a URL. The modules are named in the order in which they meet it.
 
 1.  A link is found on a page, or a seed is given. `finish` and `put` write it to the inbox
-    (tables/inbox.py), in the same batch that ends the page.
+    (tables/links/inbox.py), in the same batch that ends the page.
 2.  The sieve (engine/sieve.py) looks up a whole inbox at once. A new URL within the limits
     (engine/admission.py) gets a number, a record in the trie (tables/trie.py) and a place among the waiting
     URLs of its host (tables/waiting.py), where its order ranks it (orders/). A known URL keeps the smaller
@@ -20,12 +20,13 @@ The life of a URL. The modules are named in the order in which they meet it.
     is written with its end (tables/pages.py); the sieve finds out whether another page had the same body
     (tables/copies.py).
 7.  A done page that is found again by a shorter way passes its better depth on to its links
-    (tables/outlinks.py), without another fetch.
-8.  Its links stay on record by their numbers, as the link graph (tables/edges.py). Now and then PageRank is
-    computed from it (engine/steering.py), and waiting URLs are ranked by it where their order asks for that.
+    (tables/links/outlinks.py), without another fetch.
+8.  Its links stay on record by their numbers, as the link graph (tables/links/edges.py). Now and then
+    PageRank is computed from it (engine/steering.py), and waiting URLs are ranked by it where their order
+    asks for that.
 9.  In a crawl with revisits a page is kept with a due time (tables/visits.py), by what another visit will
     bring (focus/visits/). When it is due, its host is woken, and it is handed out again
-    (engine/revisits.py). Prices follow the load (engine/repricing.py).
+    (engine/revisits/). Prices follow the load.
 
 A URL is unknown, waiting, in flight, kept, or finished: done, failed or denied. These guarantees are held by
 tests over every implementation (tests/frontier/test_contract.py, test_revisits.py):
@@ -58,6 +59,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypedDict, Unpack
+
+import msgspec
 
 from rdfaspider import rocksdb
 from rdfaspider.secrets import without_secrets
@@ -128,6 +131,9 @@ class Keep(NamedTuple):
     etag, last_modified  validators for the next visit, as its server sent them
     soonest  seconds before which its server asks not to come back (Cache-Control)
     missed   it was not found: what is known of it stays, and it is tried again in a day
+
+    A visit after others that names neither a change nor a weight had no answer: what is known of the page
+    stays, its validators, its misses and the time of its last visit too.
     """
 
     changed: bool | None = None
@@ -136,6 +142,11 @@ class Keep(NamedTuple):
     last_modified: str = ""
     soonest: float = 0.0
     missed: bool = False
+
+    @property
+    def is_answered(self) -> bool:
+        """Return whether the server said anything about the page."""
+        return self.changed is not None or self.weight is not None
 
 
 @dataclass(slots=True, eq=False)
@@ -159,7 +170,7 @@ class Taken:
 
 
 class Beside(TypedDict, total=False):
-    """What a page has beside the links that are followed, for the link graph (tables/edges.py).
+    """What a page has beside the links that are followed, for the link graph (tables/links/edges.py).
 
     nofollow   links within the crawl that the page asks not to follow
     canonical  the page that it names as its canonical form, if that is another
@@ -224,9 +235,11 @@ class Counts:
         return self.waiting + self.in_flight + ended
 
 
-@dataclass(slots=True)
-class HostView:
-    """One host as people see it: `ready` is the time of its next fetch, `why` the reason it waits."""
+class HostView(msgspec.Struct, gc=False):
+    """One host as people see it: `ready` is the time of its next fetch, `why` the reason it waits.
+
+    There may be millions, so it is quick to make, and the garbage collector does not look at it.
+    """
 
     name: str
     waiting: int

@@ -4,8 +4,8 @@
     left URL        where that page redirects to; after a line feed `cleared`, once its graph is
 
 A page that moves writes both. When the target is stored, the graphs of those that moved there are cleared
-with it. A page that comes back before that takes itself out. What survives a kill: the graph is cleared
-before the notes say so; clearing it again changes nothing.
+with it. A page that comes back before that, or moves elsewhere, takes itself out. What survives a kill: the
+graph is cleared before the notes say so; clearing it again changes nothing.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ class Moves:
 
     def depart(self, url: str, target: str) -> bool:
         """Note that a page redirects to a target for good; return False if its graph is cleared already."""
-        if self._left(url) == (target, True):
+        before, is_cleared = self._left(url)
+        if before == target and is_cleared:
             return False
+        if before and before != target:
+            self.come_back(url)
         waiting = self.waiting_for(target)
         if url not in waiting and len(waiting) < _MOST:
             self._set_waiting(target, [*waiting, url])

@@ -8,12 +8,14 @@ number to remember needs a field in `Manners`, a place in `pack`, a rule, and a 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.urls.own import AT_ONCE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rdfaspider.urls.own import OwnServers
 
 # failures in a row; crawl delay, latency, back-off, clock, blocked until
@@ -36,7 +38,7 @@ class Manners:
 
     The host may be asked again at `clock`, its delay after the last fetch, and not before `blocked`,
     because of trouble or at its own request. Up to `at_once` of its URLs may be in flight. `is_own` marks
-    the user's own hosts.
+    the user's own hosts. `key` is its name as in keys (urls/keys.py).
     """
 
     __slots__ = (
@@ -47,12 +49,14 @@ class Manners:
         "crawl_delay",
         "failures",
         "is_own",
+        "key",
         "latency",
     )
 
     SIZE = _RECORD.size
 
-    def __init__(self) -> None:
+    def __init__(self, key: bytes = b"") -> None:
+        self.key = key
         self.failures = 0
         self.crawl_delay = self.latency = self.backoff = self.clock = self.blocked = 0.0
         self.is_own = False
@@ -88,9 +92,9 @@ class Manners:
 class Politeness:
     """The rules of one crawl. Times are seconds.
 
-    A host's pause is the longest of three: the configured one (another for large sites, row W2), the
-    Crawl-delay of its robots.txt, and a multiple of the time it takes to answer. The user's own hosts have
-    no pause, and no back-off unless they ask for one.
+    A host's pause is the longest of three: the configured one (another for large sites, row W2, or one of its
+    own), the Crawl-delay of its robots.txt, and a multiple of the time it takes to answer. The user's own
+    hosts have no pause, and no back-off unless they ask for one.
     """
 
     delay: float = 1.0
@@ -108,6 +112,8 @@ class Politeness:
     # For all hosts at one address together; if None, each host has only its own clock.
     server_delay: float | None = None
     own: OwnServers | None = None
+    # For hosts with a delay of their own, by key: in place of `delay`.
+    delays: Mapping[bytes, float] = field(default_factory=dict)
 
     def mark(self, host: Manners, *, is_own: bool) -> None:
         """Set whether a host is the user's own, and so how many of its URLs may be in flight."""
@@ -121,6 +127,10 @@ class Politeness:
         configured = self.delay
         if self.large_delay is not None and host.pages >= self.large_pages:
             configured = self.large_delay
+        if self.delays:
+            configured = self.delays.get(host.key, configured)
+        if not self.latency_factor:
+            return max(configured, host.crawl_delay)
         adaptive = min(self.latency_factor * host.latency, self.longest_adaptive)
         return max(configured, host.crawl_delay, adaptive)
 

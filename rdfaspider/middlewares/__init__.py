@@ -3,9 +3,11 @@
 sitemaps        reads the sitemaps that robots.txt names
 robots          obeys robots.txt; its records are kept by `robotsrecords`
 compression     unpacks bodies
-politeness      tells the frontier how a host answers; frontier/politeness.py decides what that costs
+politeness      tells the frontier how a host answers (429, 503, Retry-After); what that costs
+                is decided by frontier/politeness.py
 contenttype     stops a download that is not a page at its headers
-validators      what headers say for the next visit
+cacheheaders    ETag, Last-Modified and Cache-Control: what headers say for the next visit
+archive         hands robots.txt and whatever else is fetched besides pages to the archive
 problems        why a download failed, in words
 turns           the frontier of the crawl, and a page that waits for another turn of its host
 """

@@ -8,6 +8,9 @@ clusters.py   near copies among millions of sketches; nearcopies.py finds those 
 table.py      all of this joined: one record a page; counts.py sums it up
 files.py      the records as Parquet, CSV or JSON lines
 
+One more column: a field of `Page` (items.py) if it comes from the answer, of `Row` and `row_of` (row.py), of
+`PageRecord` and `_record` (table.py), and docs/pages.md.
+
 Nothing here needs more than the crawler does, except where it says so: numpy, pyarrow and a detector of
 languages are the extra `analysis`, and imported when they are used.
 """

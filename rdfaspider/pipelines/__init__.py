@@ -23,6 +23,9 @@ that were read (`is_read`) are changed on the way; all others, and items of the 
 together. The sink is the journal of the embedded store or the outbox of any other (`rdfaspider/stores/`); in
 a crawl of many processes it is the sink of the crawl itself, reached through `ServedSink`.
 
+`replay.py` reads pages of archives again by the same pipelines (`reading.py`), and `analysis.py` finds
+languages and near copies among them.
+
 Then, and only then, the scheduler ends the URL in the frontier together with the page's links. So a URL is
 done when its triples are safe. If the sink cannot be written (an OSError), the crawl stops and the page
 stays in flight: the next run fetches it again. If a pipeline raises anything else, the URL has failed.

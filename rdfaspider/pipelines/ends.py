@@ -3,14 +3,15 @@
     410                           cleared
     404                           cleared if it was missing before, and that was a day ago
     301, 308                      cleared when the page that it moved to is stored; if that one is not part of
-                                  the crawl, as for 302
+                                  the crawl, or has not come for a week, as for 302
     302, 303, 307                 cleared if it was so before, and that was a day ago
     200 that says noindex         cleared
     200 that is no page           cleared
     robots.txt forbids it         stays; it is marked as stale
     5xx, 403, timeout, no name …  stays
 
-A day is FRONTIER_REVISIT_MISSED. Pages that were never visited before have no graph, and pass through.
+A day is FRONTIER_REVISIT_MISSED, a week seven of these. Pages that were never visited before have no graph,
+and pass through.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _FOR_GOOD = (301, 308)
 # Two visits a day apart may be a little less than that.
 _NEARLY = 0.9
+# Days for which a page that has moved for good waits for its target: it may be gone, or redirect back.
+_WEEK = 7
 
 
 class EndsPipeline:
@@ -94,13 +97,17 @@ class EndsPipeline:
 
     def _is_second(self, page: Page) -> bool:
         """Tell whether a page was missing before, and long enough ago."""
+        return self._away(page) >= _NEARLY * self._missed
+
+    def _away(self, page: Page) -> float:
+        """Return for how long a page has been missing at the visits before."""
         visit = page.visit
-        since = clock.now() - visit.missed_since
-        return bool(visit.misses) and since >= _NEARLY * self._missed
+        return clock.now() - visit.missed_since if visit.misses else 0.0
 
     def _depart(self, page: Page) -> None:
         (target,) = page.links
-        if page.status in _FOR_GOOD and self._may_follow(target):
+        is_for_good = page.status in _FOR_GOOD and self._may_follow(target)
+        if is_for_good and self._away(page) < _WEEK * self._missed:
             if Moves(self._frontier()).depart(page.url, target):
                 # One that is known already is visited, so that it can take over.
                 self._frontier().expect([(target, clock.now())])

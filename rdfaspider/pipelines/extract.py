@@ -207,7 +207,10 @@ def options_from(settings: BaseSettings) -> Options:
         vocabularies=bundled() if settings.getbool("EXTRACT_EXPAND") else {},
         anchors=bool(order_class(settings["FRONTIER_ORDER"]).advice),
         agent=settings["BOT_NAME"],
-        text=_READ_FOR_TOPICS if settings["FRONTIER_TOPICS"] else 0,
+        text=max(
+            _READ_FOR_TOPICS if settings["FRONTIER_TOPICS"] else 0,
+            settings.getint("SEARCH_TEXT") if settings.getbool("SEARCH") else 0,
+        ),
         reference=reference if (reference := settings["EXTRACT_REFERENCE"]) != "off" else "",
         digest=settings.getbool("PAGES"),
         analyse=_analyses(settings),

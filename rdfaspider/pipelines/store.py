@@ -115,6 +115,16 @@ def recorded(sink: Sink, settings: BaseSettings, directory: Path) -> Sink:
     return Recorder(sink, directory / "changes", limit)
 
 
+def indexed(sink: Sink, settings: BaseSettings, directory: Path) -> Sink:
+    """Return a sink, with a search index in a directory if the settings ask for one."""
+    if not settings.getbool("SEARCH"):
+        return sink
+    from rdfaspider.search import FOLDER
+    from rdfaspider.search.sink import IndexingSink
+
+    return IndexingSink(sink, directory / FOLDER)
+
+
 def crawl_of(settings: BaseSettings) -> str:
     """Return the name of the crawl's provenance graph, "" if provenance is not stored."""
     if not settings.getbool("STORE_PROVENANCE"):
@@ -130,6 +140,7 @@ class StorePipeline:
     The sink is opened when the pipeline is built, before anything is fetched: a store that cannot be
     opened stops the crawl at once, but a server that is merely down does not. A full sink holds the
     page back, and so in the end the crawl; when the crawl `is_ending`, the last pages are let in.
+    `indexed` characters of the texts of pages go to the search index, None if there is none.
     """
 
     stats: StatsCollector
@@ -137,6 +148,7 @@ class StorePipeline:
     sink: Sink
     crawl: str = ""
     is_ending: Callable[[], bool] = lambda: False
+    indexed: int | None = None
 
     def __post_init__(self) -> None:
         self._writer = Writer(self.sink)
@@ -155,7 +167,9 @@ class StorePipeline:
         else:
             sink = open_sink(url, **outbox_options(settings))
             sink = recorded(sink, settings, jobdir_of(settings))
-        return cls(crawler.stats, crawler.signals, sink, crawl_of(settings), is_ending)
+            sink = indexed(sink, settings, jobdir_of(settings))
+        length = settings.getint("SEARCH_TEXT") if settings.getbool("SEARCH") else None
+        return cls(crawler.stats, crawler.signals, sink, crawl_of(settings), is_ending, length)
 
     def open_spider(self) -> None:
         self.signals.send_catch_log(store_opened, pipeline=self)
@@ -210,7 +224,10 @@ class StorePipeline:
         graph = to_iri(page.url)
         visited = (page.source.date if page.source else 0.0) or page.fetched or time()
         nquads = page.nquads if page.is_read else b""
-        changes = [Change.of_page(graph, nquads)._replace(time=visited, cause=page.cleared)]
+        change = Change.of_page(graph, nquads)._replace(time=visited, cause=page.cleared)
+        if self.indexed is not None and page.is_read and not page.noindex:
+            change = change._replace(title=page.title, text=page.text[: self.indexed])
+        changes = [change]
         moved = [to_iri(url) for url in page.replaces]
         changes += [Change(each, b"", 0, time=visited, cause="moved") for each in moved]
         if self.crawl and page.quad_count:
@@ -246,6 +263,9 @@ class StorePipeline:
         for name in ("changes", "changes/added", "changes/removed"):
             if name in counters:
                 put(f"store/{name}", counters[name])
+        for name in ("search/pages", "search/things"):
+            if name in counters:
+                put(name, counters[name])
         if batches := counters.get("batches"):
             put("store/latency", round(counters["milliseconds"] / batches / 1000, 3))
         for name, number in counters.items():

@@ -8,7 +8,8 @@ A `Robots` is what a crawler keeps of a robots.txt: the rules of its own agent a
     Robots.from_bytes(robots.to_bytes())             # the same rules, without the file
 
 `parser` reads the file, `patterns` brings rules and URLs to one form for comparison, `record` keeps what is
-known of one robots.txt and for how long, `sitemaps` reads sitemaps. `middlewares/robots.py` applies them.
+known of one robots.txt and for how long, `sitemaps` reads sitemaps, `feeds` RSS and Atom.
+`middlewares/robots.py` applies them.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ placing.py    has hosts resolved before their turn comes
 alarm.py      wakes the engine when a host gets ready
 own.py        the spider's own requests, which bypass the frontier
 answers/      what answers mean to the frontier: outcomes, advice for orders, the next visit
-control/      what users and other workers tell a running crawl
+control/      what users and other workers tell a running crawl, and what it reports
 """
 
 from __future__ import annotations

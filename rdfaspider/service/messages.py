@@ -250,6 +250,7 @@ class ListBranches(Question):
 class Requeue(Question):
     begin: bool
     pattern: str
+    reason: str = ""
 
 
 class Tell(Question):

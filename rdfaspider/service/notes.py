@@ -11,16 +11,23 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
+
+from rdfaspider.urls.keys import prefix_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from rdfaspider.frontier.engine.local import LocalFrontier
 
 TOLD = "told"
 # Numbers of politeness that can be changed while workers run.
 NUMBERS = ("delay", "latency_factor", "first_backoff", "longest_backoff", "large_delay")
+# Followed by the name of a host: the delay of that host.
+DELAY_OF = "delay@"
+_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
+_DELAYS = 1_000  # hosts with a delay of their own
 STATES = ("run", "pause", "stop")
 # Settings that workers adopt while they run; the caller has checked the values.
 SETTINGS = ("CONCURRENT_REQUESTS", "FRONTIER_RETRIES", "FRONTIER_RETRY_DELAY", "LOG_LEVEL")
@@ -42,13 +49,13 @@ class SharedNotes:
         return self.told.get("state", "run")
 
     @property
-    def numbers(self) -> dict[str, float]:
+    def numbers(self) -> dict[str, Any]:
         """Return the instructed numbers of politeness."""
-        return {name: float(value) for name, value in self.told.items() if name in NUMBERS}
+        return numbers_of(self.told)
 
     def tell(self, name: str, value: str) -> None:
         """Give all workers an instruction; ValueError if it is invalid."""
-        check_instruction(name, value)
+        check_instruction(name, value, self.told)
         self.told[name] = value
         self._keep(TOLD, json.dumps(self.told).encode())
 
@@ -122,16 +129,38 @@ def _union(one: list[str], other: list[str]) -> list[str]:
     return sorted({*one, *other})
 
 
-def check_instruction(name: str, value: str) -> None:
-    """Raise ValueError if an instruction is invalid."""
+def numbers_of(told: Mapping[str, str]) -> dict[str, Any]:
+    """Return what instructions change in the rules of politeness (frontier/politeness.py)."""
+    numbers: dict[str, Any] = {name: float(told[name]) for name in NUMBERS if name in told}
+    numbers["delays"] = {
+        prefix_of(name.removeprefix(DELAY_OF)): float(value)
+        for name, value in told.items()
+        if name.startswith(DELAY_OF)
+    }
+    return numbers
+
+
+def check_instruction(name: str, value: str, told: Mapping[str, str]) -> None:
+    """Raise ValueError if an instruction is invalid, after those that were given before."""
     if name == "state":
         if value not in STATES:
             raise ValueError(f"The state must be one of {', '.join(STATES)}, not {value!r}.")
     elif name in NUMBERS:
         told_number(name, value)
+    elif name.startswith(DELAY_OF):
+        _check_delay(name, value, told)
     elif name not in SETTINGS:
         choices = ", ".join((*NUMBERS, *SETTINGS))
         raise ValueError(f"{name} cannot be changed while workers run: choose {choices}.")
+
+
+def _check_delay(name: str, value: str, told: Mapping[str, str]) -> None:
+    host = name.removeprefix(DELAY_OF)
+    told_number(f"The delay of {host[:100]}", value)
+    if len(host) > 253 or not _HOST.fullmatch(host):
+        raise ValueError(f"{host[:100]!r} is not the name of a host.")
+    if name not in told and sum(each.startswith(DELAY_OF) for each in told) >= _DELAYS:
+        raise ValueError(f"At most {_DELAYS:,} hosts have a delay of their own.")
 
 
 def told_number(name: str, text: str) -> float:

@@ -15,11 +15,11 @@ from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier import is_begun, is_shared, services_of
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
+from rdfaspider.middlewares.cacheheaders import fresh_seconds, is_conditional, validators_of
 from rdfaspider.middlewares.contenttype import header_text, tdm_of, unwanted
 from rdfaspider.middlewares.politeness import date_of
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robots import Denied
-from rdfaspider.middlewares.validators import fresh_seconds, validators_of
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.resolver.guard import named_servers
 from rdfaspider.robots.feeds import is_feed, read_feed
@@ -182,7 +182,7 @@ class RdfaSpider(Spider):
         page.status = status = response.status
         page.etag, page.last_modified = validators_of(response.headers)
         page.fresh = fresh_seconds(response.headers)
-        if status == 304 and page.visit is not None:
+        if status == 304 and page.visit is not None and is_conditional(response.request.headers):
             page.reason = "unchanged"
         elif status < 400 and "sitemap" in response.request.meta:
             # Its pages are links; a redirect leads to another sitemap.

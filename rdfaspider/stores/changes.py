@@ -34,6 +34,9 @@ class Change(NamedTuple):
     # For the stream of changes: when the page was visited, and why its graph is cleared.
     time: float = 0.0
     cause: str = ""
+    # For the search index: those of the page. No store has them.
+    title: str = ""
+    text: str = ""
 
     @classmethod
     def replacing(cls, graph: str, quads: Iterable[Quad]) -> Self:

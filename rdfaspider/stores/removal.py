@@ -35,7 +35,7 @@ class Found(NamedTuple):
 @dataclass(eq=False)
 class Removal(Closable):
     """The selected pages in a store, in its outbox or, if it is embedded, its directory, and in the stream of
-    changes.
+    changes. `forget` removes pages from what else the crawl keeps.
 
     Only graphs for which `is_own` holds are removed from the store. The names of the graphs are in a
     temporary file, because there may be millions.
@@ -46,6 +46,7 @@ class Removal(Closable):
     outbox: OutboxDatabase | None = None
     embedded: Path | None = None
     changes: Path | None = None
+    forget: Callable[[Callable[[str], bool]], object] = lambda is_removed: None
     is_own: Callable[[str], bool] = lambda graph: True
 
     def __post_init__(self) -> None:
@@ -87,6 +88,7 @@ class Removal(Closable):
             forget_refused(self.embedded, self.selection.has_page)
         if self.changes:
             stream.forget(self.changes, self.selection.has_page)
+        self.forget(self.selection.has_page)
         self.store.remove(self._shown(show))
 
     def _names(self) -> Iterator[str]:

@@ -61,6 +61,7 @@ def crawled(scrapy: Scrapy, tmp_path: Path) -> Crawled:
     return Crawled(url, between, Oracle(Web(WEB)))
 
 
+@pytest.mark.slow
 def test_changes_are_shown_written_queried_and_undone(crawled: Crawled, scrapy: Scrapy) -> None:
     oracle, page = crawled.oracle, f"{crawled.url}/books"
     lines = scrapy("changes").stdout.splitlines()
@@ -90,6 +91,7 @@ def test_changes_are_shown_written_queried_and_undone(crawled: Crawled, scrapy: 
     assert scrapy("changes", "--sparql", query).stdout.split()[2] == "2"  # below a head
 
 
+@pytest.mark.slow
 def test_the_archive_helps_where_the_changes_do_not_reach(
     crawled: Crawled, scrapy: Scrapy, tmp_path: Path
 ) -> None:

@@ -156,6 +156,7 @@ def test_a_part_can_be_written(
     assert result.stderr.startswith(f"{len(names)} triple")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rdf4j", "update", "fuseki-gsp"])
 def test_a_part_of_what_is_on_a_server(
     scrapy: Scrapy, tmp_path: Path, request: pytest.FixtureRequest, kind: str
@@ -235,6 +236,7 @@ def test_how_far_it_has_come_is_shown(tmp_path: Path) -> None:
     assert "8,192 triples of 1 graph …" in screen.text
 
 
+@pytest.mark.slow
 def test_what_the_embedded_store_refused_is_written_with_the_reason(
     scrapy: Scrapy, tmp_path: Path
 ) -> None:

@@ -149,6 +149,7 @@ def test_a_user_s_password_is_not_shown(scrapy: Scrapy, tmp_path: Path) -> None:
     assert "sesame" not in scrapy("frontier", "--url", "http://me:sesame@b.test/").stderr
 
 
+@pytest.mark.slow
 def test_failed_urls_can_be_tried_again(scrapy: Scrapy, crawl_directory: Path) -> None:
     lines = scrapy("frontier", "--failed", "").stdout.splitlines()
     failed = [line.split("\t")[4] for line in lines]
@@ -257,6 +258,7 @@ def shared_frontier(directory: Path) -> Iterator[tuple[str, ReplicatedFrontier]]
             yield server.url, frontier
 
 
+@pytest.mark.slow
 def test_failed_urls_of_a_shared_crawl_can_be_tried_again(scrapy: Scrapy, tmp_path: Path) -> None:
     with shared_frontier(tmp_path) as (url, frontier):
         frontier.put(["http://a.test/1", "http://b.test/2"])
@@ -283,6 +285,7 @@ def test_failed_urls_of_a_shared_crawl_can_be_tried_again(scrapy: Scrapy, tmp_pa
         assert "The workers run;" in scrapy("frontier", **options).stdout, "nobody is to pause"
 
 
+@pytest.mark.slow
 def test_the_copy_of_a_shared_crawl_is_shown_when_no_worker_runs(
     scrapy: Scrapy, tmp_path: Path
 ) -> None:

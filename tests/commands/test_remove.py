@@ -61,6 +61,7 @@ def sizes(url: str) -> dict[str, int]:
         return dict(store.sizes(Selection()))
 
 
+@pytest.mark.slow
 def test_the_pages_of_a_host_are_gone_and_can_come_again(
     scrapy: Scrapy, tmp_path: Path, url: str
 ) -> None:

@@ -196,6 +196,7 @@ def test_the_command_costs_the_others_nothing() -> None:
     ).stdout.split()
     assert [name for name in modules if name.startswith("rdfaspider.")] == [
         "rdfaspider.commands",
+        "rdfaspider.commands.results",
         "rdfaspider.commands.results.report",
         "rdfaspider.settings.command",
     ]

@@ -22,6 +22,7 @@ def redis_server(tmp_path: Path) -> Iterator[redis_servers.Server]:
         yield server
 
 
+@pytest.mark.slow
 def test_seeds_are_pushed_and_listed(
     scrapy: Scrapy, redis_server: redis_servers.Server, tmp_path: Path
 ) -> None:
@@ -43,6 +44,7 @@ def test_seeds_are_pushed_and_listed(
     assert listed.stdout.startswith("4 seeds wait in mine:start_urls.\nhttp://a.test/\n")
 
 
+@pytest.mark.slow
 def test_many_seeds_are_pushed_in_seconds(
     at_terminal: AtTerminal, redis_server: redis_servers.Server, tmp_path: Path
 ) -> None:

@@ -307,6 +307,7 @@ def test_rows_are_shown_before_the_last_one_has_come() -> None:
         assert sum(1 for _ in rows) == 100
 
 
+@pytest.mark.slow
 def test_fuseki_is_asked_as_the_embedded_store_is(scrapy: Scrapy, tmp_path: Path) -> None:
     with fuseki_server(tmp_path / "fuseki") as (_, dataset):
         for kind in ("gsp+{}/data", "update+{}/update"):
@@ -345,6 +346,7 @@ def test_a_store_that_is_being_written_is_left_alone(scrapy: Scrapy, tmp_path: P
     assert "in use by another crawl" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_server_is_asked_as_the_embedded_store_is(scrapy: Scrapy, tmp_path: Path) -> None:
     with rdf4j_server(tmp_path / "rdf4j") as (_, repositories):
         url = f"rdf4j+{repositories}/crawl"

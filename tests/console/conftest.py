@@ -35,6 +35,8 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
             proxy=proxy,
             POLITENESS_DELAY=0.05,
             POLITENESS_SERVER_DELAY=0,
+            SEARCH=1,
+            ARCHIVE=1,
         ) as console:
             console.until(lambda: console.counts()["done"] > 20)
             yield console

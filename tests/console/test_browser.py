@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.timeout(240)
 
-PAGES = ("/", "/hosts", "/hosts?name=w0.site.test", "/query")
+SEED = Web(WEB).url(0, 0)
+PAGES = (
+    "/",
+    "/hosts",
+    "/hosts?name=w0.site.test",
+    "/query?query=SELECT%20*%20{?s%20?p%20?o}LIMIT%2020",
+    "/search",
+    "/search?words=the&type=",
+    f"/thing?iri={SEED}%23it",
+    f"/thing?page={SEED}",
+)
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +177,7 @@ def test_a_page_fits_and_asks_nobody(
         browser, console, viewport={"width": width, "height": 800}, color_scheme=scheme
     )
     watched.open(path)
-    watched.page.wait_for_timeout(1000)
+    watched.page.wait_for_timeout(1000 if "thing" not in path and "query" not in path else 4000)
     assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
     watched.check()
 

@@ -39,6 +39,7 @@ def reasons(console: Console, state: str) -> dict[str, int]:
     return {row["reason"]: row["count"] for row in rows if row["state"] == state}
 
 
+@pytest.mark.slow
 def test_all_controls(steered: Console) -> None:
     console = steered
 
@@ -53,6 +54,12 @@ def test_all_controls(steered: Console) -> None:
     assert "is 0.05 seconds" in console.use("delay", seconds=0.05)
     assert console.use("delay", seconds="soon").startswith("The delay must be a number")
     console.until(lambda: {row["delay"] for row in console.get("hosts")["rows"]} == {0.05}, 20)
+
+    own = Web(WEB).url(0, 0).split("/")[2]
+    assert f"fetches of {own} is 0.07 seconds" in console.use("delay", seconds=0.07, host=own)
+    for wrong in ("http://x/", "a b", "x/y", "a" * 300):
+        assert "not the name of a host" in console.use("delay", seconds=1, host=wrong)
+    console.until(lambda: {row["delay"] for row in console.get("hosts")["rows"]} == {0.07}, 20)
 
     assert console.use("seeds", urls=f"{Web(WEB).url(3, 0)}\nno url\n") == (
         "1 seed added. Not a URL: no url."
@@ -69,6 +76,9 @@ def test_all_controls(steered: Console) -> None:
     assert said.endswith(("failed URL waits again.", "failed URLs wait again."))
     assert int(said.split()[0]) > 0
     assert "is not a regular expression" in console.use("requeue", pattern="(")
+    console.until(lambda: console.counts()["failed"] > 0)
+    assert console.use("requeue", reason="500") == "0 failed URLs wait again."
+    assert not console.use("requeue", reason="404").startswith("0 ")
 
     assert "are not fetched any more" in console.use("exclude", rule="regex:/(music|books)")
     assert console.use("exclude", rule="nonsense").startswith("Not a rule")
@@ -100,6 +110,7 @@ def test_all_controls(steered: Console) -> None:
     assert not (console.directory / "crawl" / "console").exists()
 
 
+@pytest.mark.slow
 def test_what_was_excluded_stays_excluded(tmp_path: Path) -> None:
     with running(WEB) as proxy:
         arguments = ("-a", f"seeds={Web(WEB).url(0, 0)}")

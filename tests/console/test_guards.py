@@ -10,7 +10,7 @@ import pytest
 
 from tests.console.crawls import Console
 
-PATHS = ("/", "/hosts", "/metrics", "/api/crawl", "/api/hosts", "/api/log", "/static/index.html")
+PATHS = ("/", "/hosts", "/metrics", "/api/crawl", "/api/hosts", "/api/log", "/static/page.html")
 
 
 def bearer(console: Console) -> dict[str, str]:
@@ -111,7 +111,7 @@ def test_its_own_page_can_steer(console: Console) -> None:
         "/static/",
         "/static",
         "//etc/passwd",
-        "/static/index.html%00.js",
+        "/static/page.html%00.js",
     ],
 )
 def test_only_its_own_files_are_served(console: Console, path: str) -> None:
@@ -120,7 +120,7 @@ def test_only_its_own_files_are_served(console: Console, path: str) -> None:
     assert b"import" not in body
 
 
-@pytest.mark.parametrize("path", ["/", "/api/crawl", "/static/index.html", "/nothing", "/healthz"])
+@pytest.mark.parametrize("path", ["/", "/api/crawl", "/static/page.html", "/nothing", "/healthz"])
 def test_a_page_may_load_nothing_from_elsewhere(console: Console, path: str) -> None:
     for headers in ({}, bearer(console)):
         response, _ = console.request("GET", path, **headers)

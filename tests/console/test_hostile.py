@@ -69,9 +69,11 @@ def site() -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_no_script_of_the_web_runs(browser: Browser, site: str, tmp_path: Path) -> None:  # noqa: F811
-    with crawling(tmp_path, "-a", f"seeds={site}", POLITENESS_DELAY=0.3) as console:
+    settings: dict[str, Any] = {"POLITENESS_DELAY": 0.3, "SEARCH": 1, "ARCHIVE": 1}
+    with crawling(tmp_path, "-a", f"seeds={site}", **settings) as console:
         console.until(lambda: console.counts()["done"] >= 2)
         # A line of the log with a script: a seed that is refused is logged as it was given.
         console.use("seeds", urls=f"http://10.0.0.1/{SCRIPT}\n{SCRIPT}")
@@ -84,10 +86,19 @@ def test_no_script_of_the_web_runs(browser: Browser, site: str, tmp_path: Path) 
         hacks: list[str] = []
         page.expose_function("hacked", lambda *_: hacks.append("hacked"))
         page.on("dialog", lambda dialog: hacks.append(dialog.message))
-        for path in ("/", "/hosts", "/hosts?name=127.0.0.1", f"/hosts?name={quote(SCRIPT)}"):
+        for path in (
+            *("/", "/hosts", "/hosts?name=127.0.0.1", f"/hosts?name={quote(SCRIPT)}"),
+            *("/search", "/search?words=onerror", f"/search?words={quote(SCRIPT)}"),
+            *(f"/search?type={quote(SCRIPT)}", f"/thing?page={quote(site)}"),
+            *(
+                f"/thing?iri={quote(SCRIPT)}",
+                "/thing?iri=javascript:hacked()",
+                f"/thing?iri={quote(site)}",
+            ),
+        ):
             page.goto(watched.home + path)
             page.wait_for_selector("h1")
-            page.wait_for_timeout(1200)
+            page.wait_for_timeout(4000 if "/thing" in path else 1200)
             assert page.locator("main script, main img, main svg").count() == 0
             for link in page.locator("main a").all():
                 assert (link.get_attribute("href") or "").startswith(("http://", "/"))
@@ -95,6 +106,13 @@ def test_no_script_of_the_web_runs(browser: Browser, site: str, tmp_path: Path) 
         page.get_by_text("onerror=hacked()").first.wait_for()  # it is shown, as text
         page.get_by_role("button", name="with status 404").click()
         page.get_by_role("dialog").locator("td.url").first.wait_for()
+        page.goto(f"{watched.home}/search?words=hacked")
+        page.locator("mark", has_text="hacked").first.wait_for()
+        page.goto(f"{watched.home}/thing?page={quote(site)}")
+        page.locator(".literal", has_text="onerror=hacked()").first.wait_for()
+        record = page.goto(f"{watched.home}/api/record?url={quote(site)}")
+        assert record and record.headers["content-type"].startswith("text/plain")
+        assert record.headers["x-content-type-options"] == "nosniff"
         assert hacks == []
         watched.complaints = [each for each in watched.complaints if "400" not in each]
         watched.check()

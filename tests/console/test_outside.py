@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,7 @@ def watching(directory: Path, *arguments: str) -> Iterator[Console]:
             assert process.wait(20) == 0, log.read_text()
 
 
+@pytest.mark.slow
 def test_a_crawl_that_does_not_run(
     crawl: Crawler,
     tmp_path: Path,
@@ -55,16 +57,25 @@ def test_a_crawl_that_does_not_run(
 ) -> None:
     web = Parameters(seed=2, levels=2, pages=4, missing=0.2)
     with running(web) as url:
-        found = crawl(f"{url}/")
-    with watching(tmp_path) as console:
+        found = crawl(f"{url}/", LOG_FILE="crawl.log", LOG_LEVEL="DEBUG")
+    with watching(tmp_path, "-s", "LOG_FILE=crawl.log") as console:
+        lines = console.get("log", level="INFO")
+        assert any("Spider closed" in line["text"] for line in lines)
+        assert {line["level"] for line in lines} <= {"INFO", "WARNING", "ERROR"}
+        assert lines == sorted(lines, key=lambda line: -line["time"])
         shown = console.get("crawl")
+        times = [row["time"] for row in shown["latest"]]
+        assert len(times) == 12
+        assert times == sorted(times, reverse=True)
+        assert {row["url"] for row in shown["latest"]} <= set(found.fates)
         assert shown["state"] == "not running"
         assert not shown["controls"]
         counts = shown["counts"]
         assert counts["done"] + counts["failed"] + counts["denied"] == len(found.fates)
         assert counts["waiting"] == counts["in_flight"] == 0
         failed = {url for url, fate in found.fates.items() if fate == "failed/404"}
-        assert {row["reason"]: row["count"] for row in shown["outcomes"]} == {"404": len(failed)}
+        outcomes = {row["reason"]: row["count"] for row in shown["outcomes"]}
+        assert outcomes == Counter(fate.partition("/")[2] for fate in found.fates.values())
         behind = console.get("urls", state="failed", reason="404")["rows"]
         assert {row["url"] for row in behind} == failed
         (host,) = console.get("hosts")["rows"]
@@ -90,6 +101,7 @@ def test_a_crawl_that_does_not_run(
         watched.check()
 
 
+@pytest.mark.slow
 def test_several_crawls(scrapy: Scrapy, tmp_path: Path) -> None:
     with running(Parameters(levels=1, pages=3)) as url:
         for name in ("one", "two"):
@@ -103,6 +115,7 @@ def test_several_crawls(scrapy: Scrapy, tmp_path: Path) -> None:
     assert "There is no crawl in elsewhere" in scrapy("console", "elsewhere").stderr
 
 
+@pytest.mark.slow
 def test_a_crawl_with_workers_is_steered_from_outside(tmp_path: Path) -> None:
     with (
         running(WEB) as proxy,
@@ -135,6 +148,7 @@ def test_a_crawl_with_workers_is_steered_from_outside(tmp_path: Path) -> None:
             assert inside.process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_worker_of_a_shared_crawl_shows_and_steers_all(tmp_path: Path) -> None:
     """The console of a worker asks the service, which it shares with the others."""
     service = subprocess.Popen(

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
+from aiohttp import web
+from pyoxigraph import Literal, NamedNode, Quad
 from rdflib import Graph, URIRef
 from rdflib.plugins.stores.sparqlstore import SPARQLStore
 from SPARQLWrapper import CSV, JSON, POST, TURTLE, SPARQLWrapper
 
+from rdfaspider.console.guards import Guards
+from rdfaspider.console.query.endpoint import Endpoint
 from rdfaspider.console.query.process import ROWS, TRIPLES, chosen
+from rdfaspider.console.server import Server
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
+from rdfaspider.stores import open_store
 from rdfaspider.stores.queries import over
 from tests.console.conftest import WEB
 from tests.console.crawls import Console, crawling
@@ -170,6 +177,7 @@ def queries_running(console: Console) -> int:
     return sum(b"console.querying" in each.read_bytes() for each in commands if each.exists())
 
 
+@pytest.mark.slow
 def test_a_query_that_runs_for_ever_is_ended_and_the_crawl_goes_on(asked: Console) -> None:
     before, begin = asked.counts()["done"], time.monotonic()
     with ThreadPoolExecutor(6) as pool:
@@ -217,3 +225,41 @@ def test_no_copy_is_left_behind(tmp_path: Path) -> None:
             console.use("stop")
             assert "Crawl stopped" in console.wait()
         assert not (tmp_path / "crawl" / "console-store").exists()
+
+
+async def _answers_another_beside_one_who_does_not_read(store: str) -> None:
+    endpoint = Endpoint(store, None, None, 8.0)
+    endpoint._turns = asyncio.Semaphore(1)
+    guards = Guards("token", "cookie")
+
+    @web.middleware
+    async def lend(request: web.Request, handler: Any) -> web.StreamResponse:
+        request["guards"] = guards
+        return await handler(request)  # type: ignore[no-any-return]
+
+    server = Server(guards, [web.get("/sparql", endpoint.answer)])
+    server.app.middlewares[:] = [lend]
+    port = await server.start(0)
+    endless = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+    try:
+        writer.write(
+            f"GET /sparql?query={quote(endless)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        )
+        await reader.readline()  # the answer has begun; nobody reads the rest
+        async with asyncio.timeout(60):
+            await endpoint._turns.acquire()
+    finally:
+        writer.close()
+        await server.stop()
+
+
+def test_a_client_that_does_not_read_gives_up_its_turn(tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    with open_store(store) as filled:
+        page = NamedNode("http://a.test/")
+        name = NamedNode("http://schema.org/name")
+        filled.replace(
+            page.value, [Quad(page, name, Literal("x" * 500 + str(n))) for n in range(99)]
+        )
+    asyncio.run(_answers_another_beside_one_who_does_not_read(store))

@@ -162,6 +162,7 @@ def body_lengths(urls: set[str]) -> int:
     return total
 
 
+@pytest.mark.slow
 def test_a_crawl_and_its_resumption_are_one_history(crawl: Crawl, tmp_path: Path) -> None:
     with running(Parameters(levels=3, pages=4, latency=0.02)) as origin:
         options = {"HISTORY_INTERVAL": 0.1, "POLITENESS_AT_ONCE": 2, "EXTRACT_PROCESSES": 0}
@@ -189,6 +190,7 @@ def test_a_crawl_and_its_resumption_are_one_history(crawl: Crawl, tmp_path: Path
     assert resumed.seconds - halfway[-1].seconds < stopped / 2, "a stop is not time spent crawling"
 
 
+@pytest.mark.slow
 def test_a_killed_crawl_keeps_its_samples(crawl: Crawl, tmp_path: Path) -> None:
     path = tmp_path / "crawl" / NAME
     with running(Parameters(levels=3, pages=4, latency=0.02)) as origin:

@@ -54,6 +54,7 @@ def test_a_terminal_has_a_line_that_renews_itself(tmp_path: Path) -> None:
     assert re.search(r"\r\x1b\[K\d\d:\d\d:\d\d INFO Crawl finished", output)
 
 
+@pytest.mark.slow
 def test_a_log_has_a_line_now_and_then(crawl: Crawler) -> None:
     with running(Parameters(levels=2, pages=4, latency=0.05)) as origin:
         found = crawl(f"{origin}/", PROGRESS_INTERVAL=0.3, POLITENESS_AT_ONCE=1)

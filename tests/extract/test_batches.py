@@ -70,6 +70,7 @@ def test_pages_of_a_worker_that_fails_are_read_by_others(
     assert len(then) == 10
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_replaced_while_the_other_has_enough_to_do() -> None:
     async def run() -> int:
         pool = Batches(2, OPTIONS)

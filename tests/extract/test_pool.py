@@ -171,6 +171,7 @@ COSTLY: dict[str, tuple[bytes, str, str]] = {
 }
 
 
+@pytest.mark.slow
 def test_what_hostile_pages_cost_fits_into_half_the_memory_of_a_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

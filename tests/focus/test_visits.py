@@ -29,7 +29,14 @@ from rdfaspider.focus.visits.scale import (
     encode_coarsely,
     encode_interval,
 )
-from rdfaspider.focus.visits.value import corrected, interval, rate_of, value, value_of_new
+from rdfaspider.focus.visits.value import (
+    corrected,
+    interval,
+    profit,
+    rate_of,
+    value,
+    value_of_new,
+)
 
 weights = st.floats(1.0, 1e6)
 rates = st.floats(1e-9, 1e-2)
@@ -50,6 +57,15 @@ def test_a_page_is_due_when_its_value_reaches_the_price(
 ) -> None:
     age = x / rate
     assert interval(weight, rate, value(weight, rate, age)) == pytest.approx(age, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("quality", "freshness", "expected"), [(0.4, 0.1, 0.36), (0.7, 0.9, 0.07), (0.6, 1e-30, 0.6)]
+)
+def test_figure_3_of_wire_has_these_profits(
+    quality: float, freshness: float, expected: float
+) -> None:
+    assert profit(quality, -math.log(freshness), 1.0) == pytest.approx(expected)
 
 
 @given(weights, rates)

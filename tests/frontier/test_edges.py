@@ -459,6 +459,7 @@ def child(path: Path) -> Iterator[tuple[Connection, Any]]:
         process.join(10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_kills_neither_lose_nor_double_links(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)

@@ -92,6 +92,7 @@ def test_the_inbox_is_on_disk(tmp_path: Path) -> None:
 TABLE_2 = [(100, 10), (1_000, 50), (10_000, 100), (100_000, 1_000)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "rate"), TABLE_2)
 def test_table_2(tmp_path: Path, count: int, rate: int) -> None:
     """All that goes in comes out once, and no host twice among the URLs of one second."""

@@ -22,6 +22,14 @@ def test_the_longest_pause_counts(host: Host) -> None:
     assert rules.pause(host) == 20.0
 
 
+def test_a_host_may_have_a_delay_of_its_own(host: Host) -> None:
+    rules = Politeness(delay=2.0, delays={b"test,a": 0.5})
+    assert rules.pause(host) == 0.5
+    assert rules.pause(Host(b"test,b", 1)) == 2.0
+    host.crawl_delay = 7.0
+    assert rules.pause(host) == 7.0
+
+
 def test_wire_asks_large_sites_more_often(host: Host) -> None:
     """Row W2: fifteen seconds, and five for sites of over a hundred pages."""
     rules = Politeness(delay=15.0, large_delay=5.0, large_pages=100)

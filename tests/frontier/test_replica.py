@@ -370,6 +370,7 @@ def finish(frontier: Worker, count: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "is_wiped", [pytest.param(False, marks=pytest.mark.campaign), pytest.param(True)]
 )
@@ -414,6 +415,7 @@ def test_a_leader_that_ends_hands_over_at_once(url: str, tmp_path: Path) -> None
             assert await_leader(url, two) is two
 
 
+@pytest.mark.slow
 def test_a_paused_leader_that_wakes_too_late_acknowledges_nothing(url: str, tmp_path: Path) -> None:
     with NodeProcess(url, tmp_path / "one") as one, NodeProcess(url, tmp_path / "two") as two:
         one, two = ordered(url, one, two)
@@ -505,6 +507,7 @@ def test_a_redis_that_evicts_keys_is_named(tmp_path: Path) -> None:
             assert "maxmemory-policy allkeys-lru" in one.log
 
 
+@pytest.mark.slow
 def test_a_node_without_a_copy_says_that_it_waits_for_one(url: str, tmp_path: Path) -> None:
     with NodeProcess(url, tmp_path / "one") as one, Worker(url) as worker:
         worker.put(URLS)

@@ -89,6 +89,7 @@ def test_a_kept_page_is_handed_out_again_when_it_is_due(opener: Opener) -> None:
         assert frontier.wait(1_121.0) is None
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_and_nothing_comes_before_its_time(opener: Opener) -> None:
     pages, rng = [*urls("a", 30), *urls("b", 20), *urls("c", 1)], random.Random(1)
     due: dict[str, float] = {}
@@ -174,6 +175,20 @@ def test_a_visit_that_fails_is_tried_again_and_changes_nothing(opener: Opener) -
         counts = frontier.counts()
         assert (counts.kept, counts.failed, counts.seen) == (1, 0, 1)
         assert frontier.wait(2_033.0) is not None
+
+
+def test_a_visit_without_an_answer_leaves_misses_and_validators(opener: Opener) -> None:
+    with opener(delay=0.0, revisits=RULES) as frontier:
+        frontier.put(["http://a.test/"])
+        visit_all(frontier, 10.0, Keep(weight=5.0, etag='"e"'))
+        now = 2_000.0
+        for status, keep in ((404, Keep(missed=True)), (500, Keep()), (500, Keep())):
+            taken = frontier.take(now)
+            assert taken is not None
+            frontier.finish(taken, "failed", now, status=status, keep=keep)
+            now += 2_000.0
+        taken = frontier.take(now)
+        assert taken is not None and _known(taken) == Visit(10.0, '"e"', "", 1, 2_000.0)
 
 
 def test_an_expired_lease_makes_a_page_due_again(opener: Opener) -> None:
@@ -376,6 +391,64 @@ def test_a_wrong_price_heals(tmp_path: Path) -> None:
         assert 500 < visits < 1_500, "some 1,000 are within the budget"
 
 
+def test_pages_are_visited_again_though_the_clock_is_set_back(tmp_path: Path) -> None:
+    year = 365 * 86_400.0
+    with local(tmp_path, revisits=RULES) as frontier:
+        frontier.put(urls("a", 5))
+        assert len(visit_all(frontier, year)) == 5
+        assert frontier.take(year + 5.0) is None
+    with local(tmp_path, revisits=RULES, now=100.0) as frontier:
+        visited = {t.url for now in range(100, 2_200) if (t := _visit(frontier, float(now)))}
+        assert visited == set(urls("a", 5))
+
+
+def test_an_alarm_that_has_rung_rings_again_though_the_clock_is_set_back(tmp_path: Path) -> None:
+    with local(tmp_path, revisits=RevisitRules(every=60.0)) as frontier:
+        frontier.put(["http://a.test/"])
+        visit_all(frontier, 1_000.0)
+        taken = frontier.take(1_060.0)
+        assert taken is not None
+        frontier.release(taken, 1_020.0)
+        again = frontier.take(1_020.0) or frontier.take(1_060.0)
+        assert again is not None
+
+
+def _visit(frontier: Frontier, now: float) -> Taken | None:
+    taken = frontier.take(now)
+    if taken is not None:
+        frontier.finish(taken, "done", now, keep=Keep(False, 5.0))
+    return taken
+
+
+def test_an_absurd_interval_is_the_last_time_that_can_be_written(tmp_path: Path) -> None:
+    with local(tmp_path, revisits=RevisitRules(every=1e15)) as frontier:
+        frontier.put(urls("a", 2))
+        assert len(visit_all(frontier, 1.8e9)) == 2
+        assert frontier.wait(1.8e9) == 0xFFFFFFFF - 1.8e9
+
+
+def test_few_pages_are_at_hand_though_all_are_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hosts that are awake for one page each find many others due when it ends."""
+    monkeypatch.setattr("rdfaspider.frontier.engine.revisits.revisits.MOST_AT_HAND", 40)
+    hosts = [f"h{number}" for number in range(20)]
+    with local(tmp_path, revisits=RevisitRules(every=100.0)) as frontier:
+        frontier.put(url for host in hosts for url in urls(host, 1))
+        visit_all(frontier, 0.0)
+        frontier.put(url for host in hosts for url in urls(host, 30))
+        visit_all(frontier, 50.0)
+        first = [frontier.take(102.0) for _ in hosts]
+        for taken in first:
+            assert taken is not None
+            frontier.finish(taken, "done", 200.0, keep=Keep(False, 5.0))
+        assert frontier._revisits is not None
+        assert len(frontier._revisits._pasts) <= 40 + len(hosts)
+        visits = [_visit(frontier, 201.0) for _ in range(600)]
+        visited = {taken.url for taken in visits if taken is not None}
+        assert visited >= {url for host in hosts for url in urls(host, 30)[1:]}
+
+
 def test_the_done_pages_of_a_crawl_without_revisits_are_kept(tmp_path: Path) -> None:
     page, moved = (pack(Row(status, reason, 50, triples=7)) for status, reason in ENDS)
     with local(tmp_path) as frontier:
@@ -407,3 +480,64 @@ def test_false_signals_of_a_host_are_ignored_in_the_end(tmp_path: Path) -> None:
             early.append(len(visit_all(frontier, now + 2.0, Keep(False, 5.0))))
         assert early[0] == 10
         assert sum(early[-20:]) <= 30, "one in twenty is tried"
+
+
+# --- WIRE's manager ---
+
+
+def test_figure_3_a_cycle_has_the_urls_of_the_highest_profit(tmp_path: Path) -> None:
+    """P1 is likely to be stale, P2 is not, and P3 is new: for K = 2 they are P1 and P3."""
+    p1, p2, p3 = ("http://h1.test/", "http://h2.test/", "http://h3.test/")
+    weights = {p1: 40.0, p2: 70.0, p3: 60.0}
+    rules = RevisitRules(mean=0.0, shortest=10.0, longest=100_000.0, policy="wire", cycle=2)
+    with local(tmp_path, revisits=rules) as frontier:
+
+        def visited(now: float) -> set[str]:
+            """Visit what is ready. P1 has changed at each visit, P2 never."""
+            urls = set()
+            for _ in range(10):
+                if (taken := frontier.take(now)) is not None:
+                    urls.add(taken.url)
+                    changed = None if taken.visit is None else taken.url == p1
+                    keep = Keep(changed, weights[taken.url])
+                    frontier.finish(taken, "done", now, keep=keep)
+            return urls
+
+        frontier.put([p1, p2])
+        assert all(visited(20.0 * turn) == {p1, p2} for turn in range(100))
+        assert visited(1_985.0) == set(), "visited too recently"
+        frontier.put([p3])
+        assert visited(3_000.0) == {p1, p3}
+        assert visited(3_500.0) == {p1, p2} or visited(3_500.0) == {p1, p3}
+
+
+def test_nothing_is_lost_in_cycles(opener: Opener) -> None:
+    rules = RevisitRules(mean=0.0, shortest=10.0, longest=1e6, policy="wire", cycle=7)
+    pages, rng, due = [*urls("a", 20), *urls("b", 10)], random.Random(1), dict[str, float]()
+    visits: Counter[str] = Counter()
+    with opener(delay=0.5, revisits=rules) as frontier:
+        frontier.put(pages)
+        now = 0.0
+        while now < 300.0:
+            taken = frontier.take(now)
+            if taken is None:
+                seconds = frontier.wait(now)
+                assert seconds is not None, "a crawl with revisits has no end"
+                now += max(seconds, 0.05)
+                continue
+            assert now >= due.get(taken.url, 0.0), "too recently"
+            visits[taken.url] += 1
+            due[taken.url] = now + 10.0
+            changed = None if taken.visit is None else rng.random() < 0.3
+            frontier.finish(taken, "done", now, keep=Keep(changed, 5.0))
+            assert frontier.counts().seen == len(pages)
+    assert set(visits) == set(pages)
+    assert min(visits.values()) >= 3
+
+
+def test_cycles_keep_to_their_budget(tmp_path: Path) -> None:
+    rules = RevisitRules(mean=1_000.0, shortest=10.0, longest=1e6, policy="wire", cycle=5)
+    with local(tmp_path, revisits=rules) as frontier:
+        frontier.put(urls("a", 50))
+        visits = sum(_visit(frontier, now / 2) is not None for now in range(20_000))
+        assert 450 <= visits <= 570, "50 first visits, and each page once in 1,000 s"

@@ -277,6 +277,7 @@ def crawl_until_killed(path: str, fetched: Any) -> None:
             time.sleep(0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_kills_lose_nothing_but_the_computation(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)

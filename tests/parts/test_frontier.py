@@ -174,6 +174,7 @@ def books(directory: Path, url: str, parts: str) -> subprocess.Popen[bytes]:
         )
 
 
+@pytest.mark.slow
 def test_a_killed_crawl_goes_on_with_its_callbacks(tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     with running(Parameters(seed=3, levels=2, pages=5, links_inside=6)) as url:

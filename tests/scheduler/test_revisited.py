@@ -90,4 +90,12 @@ def test_a_page_that_is_lost_on_the_way_is_kept() -> None:
     frontier, outcomes = ended(Page(URL, 1, status=200, visit=before()), before())
     outcomes.fail(Taken(URL, 1, 0, 1, 0, visit=before()), "dropped")
     state, said = frontier.ended[-1]
-    assert (state, said["keep"]) == ("failed", Keep(etag='"v1"'))
+    assert (state, said["keep"]) == ("failed", Keep())
+
+
+def test_a_kept_page_that_a_middleware_redirects_stays_kept() -> None:
+    frontier, outcomes = ended(Page(URL, 1, status=200, visit=before()), before())
+    outcomes.move(Taken(URL, 1, 0, 1, 0, visit=before()), "http://site.test/login")
+    state, said = frontier.ended[-1]
+    assert (state, said["keep"], said["hops"]) == ("done", Keep(), 1)
+    assert "row" not in said, "what is known of the page stays"

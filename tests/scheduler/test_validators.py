@@ -8,7 +8,7 @@ from scrapy.http.headers import Headers
 
 from rdfaspider.frontier import Taken, Visit
 from rdfaspider.items import Page
-from rdfaspider.middlewares.validators import LONGEST_FRESH, fresh_seconds, validators_of
+from rdfaspider.middlewares.cacheheaders import LONGEST_FRESH, fresh_seconds, validators_of
 from rdfaspider.scheduler.answers.validators import CHECKED, Validators
 from tests.pipelines.test_ends import Notes
 
@@ -93,6 +93,7 @@ def headers(**fields: str) -> Headers:
             ("", "Sun, 01 Nov 2026 11:00:00 GMT"),
         ),
         (headers(Last_Modified="soon"), ("", "")),
+        (Headers({"Last-Modified": b"Sun, 01 Nov 2026 11:00:00 \xe9"}), ("", "")),
         (headers(), ("", "")),
     ],
 )

@@ -50,6 +50,7 @@ def test_what_a_run_has_found() -> None:
     assert "<polyline" in plot_ranks({"one": run}, ranks)
 
 
+@pytest.mark.slow
 def test_profit_finds_good_pages_before_breadth() -> None:
     web = GeneratedWeb(Shape("popular", hosts=60), 5)
     ranks = ranks_of(web)

@@ -119,6 +119,7 @@ def page(words: str, *links: str) -> Answer:
     return 200, {"Content-Type": "text/html"}, body
 
 
+@pytest.mark.slow
 def test_a_crawl_goes_on_from_the_hubs_of_another_in_their_pools(
     crawl: Crawler, scrapy: Scrapy, serve: Serve, tmp_path: Path
 ) -> None:

@@ -98,9 +98,21 @@ class Command(CheckedCommand):
                 outbox=database,
                 embedded=embedded,
                 changes=changes if is_there(changes) else None,
+                forget=self._forget,
                 is_own=is_own,
             )
         )
+
+    def _forget(self, is_removed: Callable[[str], bool]) -> None:
+        """Remove pages from the search index."""
+        from rdfaspider.search import FOLDER
+        from rdfaspider.search.index import NAME, Index
+        from rdfaspider.settings.places import jobdir_of
+
+        folder = jobdir_of(self.settings) / FOLDER
+        if (folder / NAME).exists():
+            with Index(folder) as index:
+                index.remove(is_removed)
 
     def _is_own(self, url: str, database: OutboxDatabase | None) -> Callable[[str], bool]:
         """Return a test for graphs of this crawl; a server may hold others."""

@@ -6,7 +6,7 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rdfaspider.service.notes import told_number
+from rdfaspider.service.notes import DELAY_OF, told_number
 from rdfaspider.terminal import plural
 from rdfaspider.urls import normalise
 
@@ -72,10 +72,11 @@ class Controls:
 
     async def _set_delay(self, said: dict[str, Any]) -> str:
         seconds = told_number("The delay", _text(said, "seconds"))
-        await self._crawl.tell("delay", f"{seconds:g}")
+        host = _text(said, "host").strip().lower() if said.get("host") else ""
+        await self._crawl.tell(f"{DELAY_OF}{host}" if host else "delay", f"{seconds:g}")
         return (
-            f"The delay between two fetches of a host is {seconds:g} seconds from its next fetch on;"
-            " a longer one in robots.txt holds all the same."
+            f"The delay between two fetches of {host or 'a host'} is {seconds:g} seconds from its next fetch"
+            " on; a longer one in robots.txt holds all the same."
         )
 
     async def _exclude(self, said: dict[str, Any]) -> str:
@@ -84,13 +85,14 @@ class Controls:
         return f"URLs that match {rule} are not fetched any more."
 
     async def _requeue(self, said: dict[str, Any]) -> str:
-        pattern = _text(said, "pattern")
+        reason = _text(said, "reason") if said.get("reason") else ""
+        pattern = _text(said, "pattern") if "pattern" in said or not reason else ""
         try:
             re.compile(pattern)
         except re.error as error:
             raise ValueError(f"This is not a regular expression: {error}.") from error
         async with self._requeuing:
-            count = sum(await self._crawl.frontier.requeue(pattern).all())
+            count = sum(await self._crawl.frontier.requeue(pattern, reason).all())
         if count == 1:
             return "1 failed URL waits again."
         return f"{count:,} failed URLs wait again."

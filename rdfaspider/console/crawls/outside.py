@@ -6,10 +6,10 @@ a directory, which does not run, or runs without a service; then it is shown as 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, cast
@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, cast
 from rdfaspider import __version__
 from rdfaspider.console.crawls.controls import Controls
 from rdfaspider.console.crawls.course import Course
-from rdfaspider.console.crawls.running import shown_url, shown_workers
+from rdfaspider.console.crawls.kept import KeptPages, kept_log, line_of
+from rdfaspider.console.crawls.running import shown_workers, urls_behind
 from rdfaspider.console.hosts.frontiers import ServedSource, StoredSource
 from rdfaspider.console.hosts.table import HostTables
 from rdfaspider.console.query.endpoint import Endpoint, no_store
+from rdfaspider.console.search.searches import Searches
 from rdfaspider.extensions import leftout
 from rdfaspider.extensions.history import samples
 from rdfaspider.extensions.history.samples import Sample
@@ -66,6 +68,7 @@ class _OutsideCrawl:
         self._started = monotonic()
         self.course = Course(self._sample)
         self.hosts = HostTables(lambda: self.frontier.hosts(time()))
+        self.searches = Searches(self, jobdir)
         self._endpoint = self._open_endpoint()
 
     def _open_endpoint(self) -> Endpoint | None:
@@ -139,27 +142,22 @@ class _OutsideCrawl:
             return rows
         self._outcomes = monotonic(), rows  # the others need not wait
         counted: Counter[tuple[str, str]] = Counter()
+        is_whole = True
         for state in _ENDS:
-            async for part in self.frontier.all_ended(state):
+            scan = self.frontier.all_ended(state)
+            async for part in scan:
                 counted.update((state, view.reason or "unknown") for view in part)
-        rows = [
-            {
-                "state": state,
-                "reason": reason,
-                "count": count,
-                "words": in_words(state, reason, count).partition(" ")[2],
-            }
-            for (state, reason), count in counted.most_common()
-        ]
+            is_whole = is_whole and scan.is_whole
+        rows = [_outcome(*ended, count) for ended, count in counted.most_common()]
+        if not is_whole:  # there was no time to count more
+            rows = [{**row, "words": f"{row['words']}, at least"} for row in rows]
         self._outcomes = monotonic(), rows
         return rows
 
-    async def urls(self, state: str, reason: str) -> dict[str, Any]:
+    async def urls(self, state: str, reason: str, after: int) -> dict[str, Any]:
         if state not in ("failed", "denied"):
-            return {"rows": [], "is_whole": True}
-        scan = self.frontier.ended(cast("State", state), reason)
-        views = await scan.first(200)
-        return {"rows": [shown_url(view) for view in views], "is_whole": scan.is_whole}
+            return {"rows": [], "is_whole": True, "next": None}
+        return await urls_behind(self.frontier, cast("State", state), reason, after)
 
     async def curves(self) -> dict[str, Any]:
         return self.course.curve()
@@ -174,27 +172,46 @@ class _OutsideCrawl:
 class StoredCrawl(_OutsideCrawl):
     """A crawl in a directory."""
 
+    frontier: StoredSource
+
     def __init__(self, settings: BaseSettings) -> None:
         self._delay = politeness_of(settings).delay
         self.frontier = StoredSource(frontier_url(settings), self._delay)
         super().__init__(settings)
+        self._kept = KeptPages()
+        self._history: tuple[int, Sample | None] = (-1, None)
         self.course = Course(self._last_sample, self._jobdir / samples.NAME)
 
     def _last_sample(self) -> Sample:
+        path = self._jobdir / samples.NAME
         try:
-            found = samples.read(self._jobdir / samples.NAME)
+            changed = path.stat().st_mtime_ns
+            if changed != self._history[0]:  # it may be long
+                self._history = changed, next(reversed(samples.read(path)), None)
         except OSError:
-            found = []
-        return found[-1] if found else self._sample()
+            pass
+        return self._history[1] or self._sample()
+
+    async def _look_at_pages(self, counts: Counts) -> None:
+        """Find out about the pages that have ended, unless nothing has changed."""
+        if not self._kept.is_of(counts):
+            await self._kept.read(counts, self.frontier.all_pages())
+
+    async def log(self, level: str) -> list[dict[str, Any]]:
+        file = self.settings["LOG_FILE"] or ""
+        return await asyncio.to_thread(kept_log, frontier_url(self.settings), file, level)
 
     async def overview(self) -> dict[str, Any]:
         counts = await self._count()
         about = await self.frontier.ask(lambda reader: (reader.order, reader.limits.depth))
         is_running = (self._jobdir / "console").exists()
+        await self._look_at_pages(counts)
+        done = [_outcome("done", *each) for each in self._kept.reasons.most_common()]
         return self._overview(
             counts,
             state="running elsewhere" if is_running else "not running",
-            outcomes=await self._by_reason(),
+            outcomes=[*done, *await self._by_reason()],
+            latest=self._kept.latest,
             told={},
             settings={
                 "order": about[0] or "",
@@ -242,7 +259,7 @@ class ServedCrawl(_OutsideCrawl):
 
     async def log(self, level: str) -> list[dict[str, Any]]:
         lines: list[str] = await self.frontier.ask(lambda frontier: frontier.log(_LINES, level))
-        return [_line(line) for line in reversed(lines)]
+        return [line_of(line) for line in reversed(lines)]
 
     async def tell(self, name: str, value: str) -> None:
         await self.frontier.ask(lambda frontier: frontier.tell(name, value))
@@ -273,14 +290,9 @@ class ServedCrawl(_OutsideCrawl):
         await self.frontier.ask(add)
 
 
-def _line(text: str) -> dict[str, Any]:
-    """Return a line of the workers' log as it is shown."""
-    try:
-        date, clock, level, rest = text.split(" ", 3)
-        moment = datetime.strptime(f"{date} {clock}", "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
-    except ValueError:
-        return {"time": 0.0, "level": "INFO", "text": text}
-    return {"time": moment.timestamp(), "level": level, "text": rest}
+def _outcome(state: str, reason: str, count: int) -> dict[str, Any]:
+    words = in_words(state, reason, count).partition(" ")[2]
+    return {"state": state, "reason": reason, "count": count, "words": words}
 
 
 def crawls_in(settings: BaseSettings, directories: list[Path]) -> dict[str, Any]:

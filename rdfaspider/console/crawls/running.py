@@ -21,6 +21,7 @@ from rdfaspider.console.hosts.frontiers import LocalSource, ServedSource
 from rdfaspider.console.hosts.table import HostTables
 from rdfaspider.console.query.endpoint import Endpoint, no_store
 from rdfaspider.console.query.snapshots import NAME, Snapshots
+from rdfaspider.console.search.searches import Searches
 from rdfaspider.extensions.history.extension import History
 from rdfaspider.extensions.leftout import LeftOut
 from rdfaspider.extensions.summary.reasons import in_words
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 _COUNTS = ("seen", "done", "failed", "denied", "waiting", "in_flight")
 # Latest pages that are shown.
 _SHOWN = 12
+# URLs of a page of those behind an outcome.
+_URLS = 100
 # An overview is made at most this often, however many look at it.
 _FRESH = 0.5
 
@@ -61,6 +64,17 @@ def shown_url(view: UrlView) -> dict[str, Any]:
         "attempts": view.attempts,
         "referrer": view.referrer and without_userinfo(view.referrer),
     }
+
+
+async def urls_behind(
+    frontier: FrontierSource, state: State, reason: str, after: int
+) -> dict[str, Any]:
+    """Return a page of the URLs that ended for a reason, and the place of the next, None at the end."""
+    scan = frontier.ended(state, reason, after)
+    views = await scan.first(_URLS)
+    following = None if scan.is_whole else frontier.place(after, views)
+    rows = [shown_url(view) for view in views]
+    return {"rows": rows, "is_whole": scan.is_whole, "next": following if rows else None}
 
 
 def shown_workers(views: Iterable[WorkerView]) -> list[dict[str, Any]]:
@@ -90,6 +104,7 @@ class RunningCrawl:
         self.frontier: FrontierSource = self._source()
         self.hosts = HostTables(lambda: self.frontier.hosts(clock.now()))
         self.controls = Controls(self)
+        self.searches = Searches(self, Path(jobdir or "."))
         self._snapshots: Snapshots | None = None
         self._endpoint = self._open_endpoint(sink)
         self._started = monotonic()
@@ -268,19 +283,15 @@ class RunningCrawl:
         rows.sort(key=lambda row: -row["count"])
         return rows
 
-    async def urls(self, state: str, reason: str) -> dict[str, Any]:
+    async def urls(self, state: str, reason: str, after: int) -> dict[str, Any]:
         """Return URLs with an outcome: from the frontier, or the latest ones of this run."""
-        rows: list[dict[str, Any]]
         if state in ("failed", "denied"):
-            scan = self.frontier.ended(cast("State", state), reason)
-            views = await scan.first(200)
-            rows = [shown_url(view) for view in views]
-            return {"rows": rows, "is_whole": scan.is_whole}
+            return await urls_behind(self.frontier, cast("State", state), reason, after)
         rows = [
             {"url": each.url, "time": each.time, "status": each.status, "triples": each.triples}
             for each in self.latest.of(state, reason)
         ]
-        return {"rows": rows, "is_whole": len(rows) < 100}
+        return {"rows": rows, "is_whole": len(rows) < 100, "next": None}
 
     async def log(self, level: str) -> list[dict[str, Any]]:
         return [line._asdict() for line in self._tail.last(level)]

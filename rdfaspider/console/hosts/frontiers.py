@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rdfaspider.console.hosts.scans import Scan
@@ -17,6 +17,7 @@ from rdfaspider.urls.keys import host_name
 if TYPE_CHECKING:
     from rdfaspider.frontier import BranchView, HostView, State, UrlView
     from rdfaspider.frontier.engine.local import LocalFrontier
+    from rdfaspider.pages.table import Ended
     from rdfaspider.service.messages import WorkerView
 
 Row = TypeVar("Row")
@@ -35,17 +36,23 @@ class FrontierSource(Protocol):
 
     def hosts(self, now: float) -> Scan[HostView]: ...
 
-    def ended(self, state: State, reason: str) -> Scan[UrlView]:
-        """Return the URLs that failed or were denied for a reason."""
+    def ended(self, state: State, reason: str, after: int = 0) -> Scan[UrlView]:
+        """Return the URLs that failed or were denied for a reason, after a place in their list."""
+
+    def place(self, after: int, shown: list[UrlView]) -> int:
+        """Return the place after URLs that were shown."""
 
     def failed_at(self, host: bytes) -> Scan[UrlView]:
         """Return the failed URLs of a host, by its key."""
 
     def branches(self, prefix: bytes) -> Scan[BranchView]: ...
 
-    def requeue(self, pattern: str) -> Scan[bool]: ...
+    def requeue(self, pattern: str, reason: str = "") -> Scan[bool]: ...
 
     async def note(self, name: str) -> bytes | None: ...
+
+    async def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        """Return the PageRank of those URLs that have one."""
 
     async def workers(self) -> list[WorkerView]: ...
 
@@ -60,9 +67,12 @@ class LocalSource:
     def hosts(self, now: float) -> Scan[HostView]:
         return Scan(self._frontier.hosts(now), limit=_LONG, may_go_on=self._is_open)
 
-    def ended(self, state: State, reason: str) -> Scan[UrlView]:
+    def ended(self, state: State, reason: str, after: int = 0) -> Scan[UrlView]:
         views = self._frontier.views
-        return Scan(views.scan(state, "", reason), may_go_on=self._is_open)
+        return Scan(views.scan(state, "", reason, after), may_go_on=self._is_open)
+
+    def place(self, after: int, shown: list[UrlView]) -> int:
+        return _after_number(after, shown)
 
     def failed_at(self, host: bytes) -> Scan[UrlView]:
         below = self._frontier.views.below
@@ -72,11 +82,15 @@ class LocalSource:
     def branches(self, prefix: bytes) -> Scan[BranchView]:
         return Scan(self._frontier.views.branches(prefix), may_go_on=self._is_open)
 
-    def requeue(self, pattern: str) -> Scan[bool]:
-        return Scan(self._frontier.requeuing(pattern), limit=_LONG, may_go_on=self._is_open)
+    def requeue(self, pattern: str, reason: str = "") -> Scan[bool]:
+        rows = self._frontier.requeuing(pattern, reason)
+        return Scan(rows, limit=_LONG, may_go_on=self._is_open)
 
     async def note(self, name: str) -> bytes | None:
         return self._frontier.note(name)
+
+    async def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        return self._frontier.views.ranks(urls)
 
     async def workers(self) -> list[WorkerView]:
         return []
@@ -112,10 +126,15 @@ class ServedSource:
     def hosts(self, now: float) -> Scan[HostView]:
         return self._scan(lambda frontier: frontier.hosts(now), _LONG)
 
-    def ended(self, state: State, reason: str) -> Scan[UrlView]:
-        return self._scan(
-            lambda frontier: (view for view in frontier.ended(state) if view.reason == reason)
-        )
+    def ended(self, state: State, reason: str, after: int = 0) -> Scan[UrlView]:
+        def rows(frontier: Any) -> Iterator[UrlView]:
+            found = (view for view in frontier.ended(state) if view.reason == reason)
+            return islice(found, after, None)
+
+        return self._scan(rows)
+
+    def place(self, after: int, shown: list[UrlView]) -> int:
+        return after + len(shown)
 
     def all_ended(self, state: State) -> Scan[UrlView]:
         return self._scan(lambda frontier: frontier.ended(state))
@@ -128,12 +147,15 @@ class ServedSource:
     def branches(self, prefix: bytes) -> Scan[BranchView]:
         return self._scan(lambda frontier: frontier.under(prefix))
 
-    def requeue(self, pattern: str) -> Scan[bool]:
-        return self._scan(lambda frontier: iter([True] * frontier.requeue(pattern)), _LONG)
+    def requeue(self, pattern: str, reason: str = "") -> Scan[bool]:
+        return self._scan(lambda frontier: iter([True] * frontier.requeue(pattern, reason)), _LONG)
 
     async def note(self, name: str) -> bytes | None:
         found: bytes | None = await self.ask(lambda frontier: frontier.note(name))
         return found
+
+    async def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        return {}  # the service does not tell them
 
     async def workers(self) -> list[WorkerView]:
         found: list[WorkerView] = await self.ask(lambda frontier: frontier.workers())
@@ -168,13 +190,18 @@ class StoredSource:
     def hosts(self, now: float) -> Scan[HostView]:
         return self._scan(lambda reader: reader.hosts(now), _LONG)
 
-    def ended(self, state: State, reason: str) -> Scan[UrlView]:
-        return self._scan(
-            lambda reader: (view for view in reader.ended(state) if view.reason == reason)
-        )
+    def ended(self, state: State, reason: str, after: int = 0) -> Scan[UrlView]:
+        return self._scan(lambda reader: reader.ended_for(state, reason, after))
+
+    def place(self, after: int, shown: list[UrlView]) -> int:
+        return _after_number(after, shown)
 
     def all_ended(self, state: State) -> Scan[UrlView]:
         return self._scan(lambda reader: reader.ended(state))
+
+    def all_pages(self) -> Scan[Ended]:
+        """Return all URLs that have ended, with the rows of their pages."""
+        return self._scan(lambda reader: reader.pages.ended())
 
     def failed_at(self, host: bytes) -> Scan[UrlView]:
         return self._scan(
@@ -186,11 +213,19 @@ class StoredSource:
     def branches(self, prefix: bytes) -> Scan[BranchView]:
         return self._scan(lambda reader: reader.under(prefix))
 
-    def requeue(self, pattern: str) -> Scan[bool]:
+    def requeue(self, pattern: str, reason: str = "") -> Scan[bool]:
         raise ValueError("The crawl does not run: scrapy frontier --requeue REGEX does this.")
 
     async def note(self, name: str) -> bytes | None:
         return await self.ask(lambda reader: reader.note(name))
 
+    async def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        return await self.ask(lambda reader: reader.ranks(urls))
+
     async def workers(self) -> list[WorkerView]:
         return []
+
+
+def _after_number(after: int, shown: list[UrlView]) -> int:
+    """Return the place after URLs that are listed by number."""
+    return shown[-1].number + 1 if shown and shown[-1].number is not None else after

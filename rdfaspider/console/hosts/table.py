@@ -12,6 +12,7 @@ import asyncio
 import re
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
+from operator import attrgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ _ROWS, _PAGE, _ORDERS = 5_000, 50, 8
 _KEPT, _SLICE = 50_000, 2_000
 # Seconds for which a scan is kept: at least, and for each second that it took.
 _FRESH, _PATIENCE = 5.0, 200.0
+_WHY = attrgetter("why")
 _ADDRESS = re.compile(r"the server \S+,")
 
 
@@ -137,13 +139,12 @@ def _is_fresh(made: float, cost: float) -> bool:
 
 def _add(table: HostTable, hosts: list[HostView], search: str) -> None:
     table.total += len(hosts)
-    reasons, (_, longest) = table.reasons, table.slowest
-    for host in hosts:
-        why = host.why
-        reasons[_ADDRESS.sub("a server", why) if why.startswith("shares") else why] += 1
-        if host.waiting * host.delay > longest:
-            longest = host.waiting * host.delay
-            table.slowest = host.name, longest
+    for why, count in Counter(map(_WHY, hosts)).items():
+        table.reasons[_ADDRESS.sub("a server", why) if why.startswith("shares") else why] += count
+    longest = max((host.waiting * host.delay for host in hosts), default=0.0)
+    if longest > table.slowest[1]:
+        slowest = next(host for host in hosts if host.waiting * host.delay == longest)
+        table.slowest = slowest.name, longest
     found = [host for host in hosts if search in host.name] if search else hosts
     table.found += len(found)
     table.rows += found
@@ -151,7 +152,7 @@ def _add(table: HostTable, hosts: list[HostView], search: str) -> None:
 
 def _cut(table: HostTable, sort: str, *, descending: bool) -> None:
     """Sort the rows, and drop those behind the last page."""
-    table.rows.sort(key=lambda host: host.name)
+    table.rows.sort(key=attrgetter("name"))
     if sort != "name" or descending:
-        table.rows.sort(key=lambda host: getattr(host, sort), reverse=descending)
+        table.rows.sort(key=attrgetter(sort), reverse=descending)
     del table.rows[_ROWS:]

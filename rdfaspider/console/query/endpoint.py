@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from rdfaspider.console.server import as_json
 from rdfaspider.stores import StoreUnavailable, is_embedded, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
 
     from rdfaspider.console.query.snapshots import Snapshots
     from rdfaspider.stores.server.access import Access
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 # Queries at the same time; others wait for their turn.
 _AT_ONCE = 2
 _LARGEST = 100 << 20  # bytes of an answer
+_WHOLE = 8 << 20  # bytes of one that is not passed on piece by piece
 _CHUNK = 1 << 16
 _LOOK = 0.5  # seconds between two looks whether somebody still waits
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
@@ -60,50 +61,73 @@ class Endpoint:
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         task = await _task(request)
+        async with self._child("rdfaspider.console.query.process", task) as (process, end):
+            return await self._pass_on(request, process, end)
+
+    async def ask(self, module: str, task: dict[str, Any]) -> bytes:
+        """Return what a module answers about the store, in a process of its own, whole."""
+        async with self._child(module, task) as (process, end):
+            assert process.stdout is not None
+            try:
+                async with asyncio.timeout(max(0.0, end - monotonic())):
+                    answer = await process.stdout.read(_WHOLE)
+                    while part := await process.stdout.read(_WHOLE - len(answer)):
+                        answer += part
+            except TimeoutError:
+                raise StoreUnavailable(self._too_long) from None
+            if await process.wait() or len(answer) >= _WHOLE:
+                raise StoreUnavailable("The store could not be read: it may need too much memory.")
+            return answer
+
+    @asynccontextmanager
+    async def _child(
+        self, module: str, task: dict[str, Any]
+    ) -> AsyncIterator[tuple[asyncio.subprocess.Process, float]]:
+        """Start a process with a task over the store, when it is its turn; lend it, and when it must have
+        ended."""
         end = monotonic() + self._seconds
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(self._seconds):
                     await stack.enter_async_context(self._turns)
             except TimeoutError:
-                return as_json({"error": "Too many queries run: try again."}, 503)
+                raise StoreUnavailable("Too many queries run: try again.") from None
             task["store"], task["access"] = self._store, self._access and asdict(self._access)
             if self._snapshots is not None:
                 snapshot = await stack.enter_async_context(self._snapshots.fresh())
                 task["store"] = str(snapshot.path)
             process = await asyncio.create_subprocess_exec(
-                *command("rdfaspider.console.query.process"),
+                *command(module),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
                 limit=1 << 20,
                 start_new_session=True,  # Ctrl-C is for the crawl
             )
+            assert process.stdin is not None
             try:
-                return await self._pass_on(request, process, task, end)
+                process.stdin.write(json.dumps(task).encode() + b"\n")
+                yield process, end
             finally:
                 with suppress(ProcessLookupError):
                     process.kill()
-                assert process.stdin is not None
                 process.stdin.close()
                 await process.wait()
+
+    @property
+    def _too_long(self) -> str:
+        return f"The query took more than {self._seconds:g} seconds, and was ended."
 
     async def _pass_on(
         self,
         request: web.Request,
         process: asyncio.subprocess.Process,
-        task: dict[str, Any],
         end: float,
     ) -> web.StreamResponse:
-        assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(json.dumps(task).encode() + b"\n")
         line = await _within(request, process.stdout.readline(), end)
         if line is None:
-            return as_json(
-                {"error": f"The query took more than {self._seconds:g} seconds, and was ended."},
-                503,
-            )
+            return as_json({"error": self._too_long}, 503)
         if not line:
             return as_json({"error": "The query was ended: it may need too much memory."}, 503)
         head = json.loads(line)
@@ -112,10 +136,7 @@ class Endpoint:
         # The first part decides: a query that fails while it is evaluated gets a sentence.
         part = await _within(request, process.stdout.read(_CHUNK), end)
         if part is None:
-            return as_json(
-                {"error": f"The query took more than {self._seconds:g} seconds, and was ended."},
-                503,
-            )
+            return as_json({"error": self._too_long}, 503)
         response = web.StreamResponse(headers={"Content-Type": head["type"]})
         request["guards"].dressed(request, response)
         await response.prepare(request)
@@ -125,7 +146,12 @@ class Endpoint:
             if sent > _LARGEST:
                 part = None
                 break
-            await response.write(part)
+            try:
+                async with asyncio.timeout(max(0.0, end - monotonic())):
+                    await response.write(part)  # a client that does not read would keep its turn
+            except TimeoutError:
+                part = None
+                break
             part = await _within(request, process.stdout.read(_CHUNK), end)
         if (part is None or await process.wait()) and request.transport is not None:
             request.transport.abort()  # or it would look whole

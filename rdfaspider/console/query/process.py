@@ -110,10 +110,15 @@ def answer(task: dict[str, Any], output: BinaryIO) -> bool:
     return True
 
 
-def main() -> None:
-    task = json.loads(read_task())
+def limit_memory() -> None:
+    """Let this process take little of what the crawl needs."""
     os.nice(_NICE)
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+
+
+def main() -> None:
+    task = json.loads(read_task())
+    limit_memory()
 
     def end_with_parent() -> None:
         await_end_of_parent()

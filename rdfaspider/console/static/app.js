@@ -3,8 +3,10 @@ import { html, render, useState, useEffect, address, usePoll, use, Dialog } from
 import { Crawl } from "/static/crawl.js";
 import { Hosts } from "/static/hosts.js";
 import { Query } from "/static/query.js";
+import { Search } from "/static/search.js";
+import { Thing } from "/static/thing.js";
 
-const PAGES = [["/", "Crawl"], ["/hosts", "Hosts"], ["/query", "Query"]];
+const PAGES = [["/", "Crawl"], ["/hosts", "Hosts"], ["/search", "Search"], ["/query", "Query"]];
 
 // With several crawls: which one is looked at.
 function Chooser() {
@@ -49,7 +51,7 @@ function App() {
     return () => clearTimeout(timer);
   }, [notice]);
   useEffect(() => { if (crawl) document.title = `${crawl.name} · ${crawl.state}`; }, [crawl?.name, crawl?.state]);
-  const Page = { "/hosts": Hosts, "/query": Query }[location.pathname] ?? Crawl;
+  const Page = { "/hosts": Hosts, "/query": Query, "/search": Search, "/thing": Thing }[location.pathname] ?? Crawl;
   return html`<${Bar} crawl=${crawl} away=${Boolean(error)} tell=${tell} />
     <main id="content">
       ${error && html`<div class="banner" role="alert">${error}</div>`}

@@ -86,13 +86,20 @@ function Latest({ rows }) {
   </${Card}>`;
 }
 
-function Behind({ row, close }) {
-  const { data, error } = usePoll("urls", { state: row.state, reason: row.reason }, 10);
+function Behind({ row, close, tell, steers }) {
+  const [places, setPlaces] = useState([0]);
+  const { data, error } = usePoll("urls", { state: row.state, reason: row.reason, after: places.at(-1) }, 10);
   const isEnd = row.state === "failed" || row.state === "denied";
+  const part = places.length > 1 || data?.next ? `, part ${count(places.length)} of the whole crawl` : ", of the whole crawl";
   return html`<${Dialog} title="${row.state}: ${row.words}" close=${close}>
     ${error && html`<p class="bad">${error}</p>`}
     ${data && html`<p class="small">${data.rows.length ? `${count(data.rows.length)} URLs` : "None is kept"}${
-      isEnd ? (data.is_whole ? ", of the whole crawl" : ", there are more") : ", the latest of this run"}</p>
+      isEnd ? part : ", the latest of this run"}</p>
+    ${isEnd && html`<div class="tools">
+      ${steers && row.state === "failed" && html`<button onClick=${() => use("requeue", { reason: row.reason }, tell)}>Try all of these again</button>`}
+      ${(places.length > 1 || data.next) && html`<div class="push">
+        <button disabled=${places.length < 2} onClick=${() => setPlaces(places.slice(0, -1))}>Previous</button>
+        <button disabled=${!data.next} onClick=${() => setPlaces([...places, data.next])}>Next</button></div>`}</div>`}
     <div class="scroll" tabindex="0" role="region" aria-label="URLs"><table>
       <thead><tr><th>time</th><th class="n">status</th><th>URL</th>${isEnd && html`<th>found on</th>`}</tr></thead>
       <tbody>${data.rows.map((each) => html`<tr><td class="small">${date(each.time)}</td><td class="n">${each.status || "–"}</td>
@@ -102,7 +109,7 @@ function Behind({ row, close }) {
   </${Dialog}>`;
 }
 
-function Outcomes({ rows }) {
+function Outcomes({ rows, tell, steers }) {
   const [open, setOpen] = useState(null);
   const most = Math.max(1, ...rows.map((row) => row.count));
   return html`<${Card} title="Outcomes" aside="this run">
@@ -113,7 +120,7 @@ function Outcomes({ rows }) {
         <div class="bar-of of-${row.state}" style=${{ width: `${100 * row.count / most}%` }}></div></td>
         <td class="n">${count(row.count)}</td></tr>`)}</tbody></table>
     ${!rows.length && html`<p class="empty">Nothing has ended yet.</p>`}
-    ${open && html`<${Behind} row=${open} close=${() => setOpen(null)} />`}
+    ${open && html`<${Behind} row=${open} close=${() => setOpen(null)} tell=${tell} steers=${steers} />`}
   </${Card}>`;
 }
 
@@ -179,7 +186,7 @@ export function Crawl({ crawl, tell }) {
       <${Sum} counts=${crawl.counts} />
       <${Curves} crawl=${crawl} />
       <${Latest} rows=${crawl.latest} />
-      <div class="narrow stack"><${Outcomes} rows=${crawl.outcomes} /><${LeftOut} sentences=${crawl.left_out} /></div>
+      <div class="narrow stack"><${Outcomes} rows=${crawl.outcomes} tell=${tell} steers=${crawl.controls} /><${LeftOut} sentences=${crawl.left_out} /></div>
       <${Log} />
       ${crawl.controls && html`<${Steer} crawl=${crawl} tell=${tell} />`}
     </div>`;

@@ -108,13 +108,24 @@ function Robots({ robots }) {
 
 const quoted = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
+function Delay({ name, host, tell }) {
+  const [text, setText] = useState("");
+  const send = async (event) => {
+    event.preventDefault();
+    if (await use("delay", { seconds: text, host: name }, tell)) setText("");
+  };
+  return html`<form class="row" onSubmit=${send}><label class="hidden" for="delay">Delay of this host, in seconds</label>
+    <input id="delay" class="short" inputmode="decimal" required value=${text} onInput=${(event) => setText(event.target.value)}
+      placeholder=${host ? `${Number(host.delay.toFixed(2))} s` : "seconds"} /><button>Set delay</button></form>`;
+}
+
 function Host({ name, crawl, tell }) {
   const { data, error } = usePoll("host", { name }, 10);
   const { data: found } = usePoll("hosts", { search: name, sort: "name", descending: 0 }, 5);
   const host = found?.rows.find((row) => row.name === name);
   return html`<div class="headline"><a href=${address("/hosts")}>← All hosts</a><h1>${name}</h1>
       ${host && html`<span class="facts">${host.why}${host.waiting > 0 && ` · next ${next(host, Date.now() / 1000)}`} · delay ${Number(host.delay.toFixed(2))} s</span>`}
-      ${crawl.controls && html`<span class="tools push">
+      ${crawl.controls && html`<span class="tools push"><${Delay} name=${name} host=${host} tell=${tell} />
         <button onClick=${() => use("requeue", { pattern: `^https?://([^/@]*@)?${quoted(name)}(:\\d+)?/` }, tell)}>Try failed URLs again</button>
         <button class="danger" onClick=${() => use("exclude", { rule: `suffix:${name}` }, tell)}>Exclude this host</button></span>`}</div>
     ${error && html`<div class="banner">${error}</div>`}
@@ -126,9 +137,9 @@ function Host({ name, crawl, tell }) {
         ${!data.robots.length && html`<p class="empty">Not fetched yet.</p>`}</${Card}>
       <${Card} title="Errors" aside=${!data.errors_are_whole && "there are more"}>
         ${data.errors.length ? html`<div class="scroll" tabindex="0" role="region" aria-label="Errors"><table>
-          <thead><tr><th>time</th><th class="n">status</th><th>reason</th><th class="n">attempts</th><th>URL</th><th>found on</th></tr></thead>
+          <thead><tr><th>time</th><th class="n">status</th><th class="phone-off">reason</th><th class="n phone-off">attempts</th><th>URL</th><th>found on</th></tr></thead>
           <tbody>${data.errors.map((each) => html`<tr><td class="small">${date(each.time)}</td><td class="n">${each.status || "–"}</td>
-            <td>${each.reason === String(each.status) ? "–" : each.reason}</td><td class="n">${each.attempts}</td><td class="url"><${Link} url=${each.url} /></td>
+            <td class="phone-off">${each.reason === String(each.status) ? "–" : each.reason}</td><td class="n phone-off">${each.attempts}</td><td class="url"><${Link} url=${each.url} /></td>
             <td class="url">${each.referrer ? html`<${Link} url=${each.referrer} />` : "seed"}</td></tr>`)}</tbody></table></div>`
         : html`<p class="empty">None.</p>`}</${Card}></div>`}`;
 }

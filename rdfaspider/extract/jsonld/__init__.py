@@ -7,7 +7,8 @@ parser slow or overflow its stack is rejected. Each block stands alone: a bad on
 and does not affect the others; the valid statements of an invalid block are kept.
 
 `text` repairs JSON. `contexts` replaces links to contexts by the contexts that are bundled
-(`extract/data/jsonld/`); no other is fetched.
+(`extract/data/jsonld/`); no other is fetched. It also checks those of the block itself: sizes, `@base`,
+`@import`. What other keywords mean is left to pyoxigraph.
 """
 
 from __future__ import annotations

@@ -24,17 +24,29 @@ from rdfaspider.focus.visits.value import (
     MEMORY,
     corrected,
     interval,
+    profit,
     rate_of,
     value,
     value_of_new,
 )
 
 DAY = 86_400.0
+# The last second that four bytes can name: a visit that is planned for later is planned for then.
+LAST_TIME = 0xFFFFFFFF
 
+# The longest interval, unless it is given: seconds at least, and the multiple of the mean. A shorter one
+# spends more on pages that do not change than these bring: at a mean of 30 days, one of 90 days costs 0.01 of
+# the optimum.
+_LONGEST, _LONG = 90 * DAY, 24.0
 # How many times in the longest interval all pages are priced again: daily, if that is 90 days.
 _PRICED = 90
 
 _CRC = float(1 << 32)
+# First visits that are remembered because others may be alike.
+_ALIKE = 4_096
+
+
+POLICIES = ("value", "wire")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +55,32 @@ class RevisitRules:
 
     mean      between two visits of a page, over all pages: the budget; 0 for what hosts and workers allow
     share     of the fetches that may be revisits while new pages wait
-    shortest  and
-    longest   time between two visits of a page
+    shortest  time between two visits of a page
+    longest   time between two visits of a page; 0 for 24 times the mean, at least 90 days
     every     a fixed time between visits, for all pages; 0 to let their values decide
     missed    until a page that was not found is tried again
+    policy    `value`: a page is due when a visit brings the price; `wire`: cycles of URLs by profit
+    cycle     URLs in a cycle
     """
 
     mean: float = 7 * DAY
     share: float = 0.5
     shortest: float = 3_600.0
-    longest: float = 90 * DAY
+    longest: float = 0.0
     every: float = 0.0
     missed: float = DAY
+    policy: str = "value"
+    cycle: int = 100_000
 
     def __post_init__(self) -> None:
+        if not self.longest:
+            object.__setattr__(self, "longest", max(_LONGEST, _LONG * self.mean))
         if not 0.0 <= self.share <= 1.0:
             raise ValueError(f"the share of revisits must be between 0 and 1, not {self.share}")
+        if self.policy not in POLICIES:
+            raise ValueError(f"there is no policy {self.policy}: choose {' or '.join(POLICIES)}")
+        if self.cycle < 1:
+            raise ValueError(f"a cycle has at least one URL, not {self.cycle}")
         if not 0.0 < self.shortest <= self.longest:
             raise ValueError(
                 f"the shortest time between visits ({self.shortest}) must be positive and at most the"
@@ -83,7 +105,11 @@ class Past(NamedTuple):
     @property
     def due(self) -> int:
         """Return the time of the next visit."""
-        return self.last + decode_interval(self.interval)
+        return min(self.last + decode_interval(self.interval), LAST_TIME)
+
+    def until(self, time: float) -> Past:
+        """Return the same past with the next visit at a time, or a little later."""
+        return self._replace(interval=encode_interval(max(time - self.last, 1.0)))
 
     @property
     def triples(self) -> float:
@@ -115,6 +141,8 @@ class Planner:
         self.rules = rules
         self.rates = rates or Rates()
         self.price = price
+        # What was planned after first visits: the codes of weight and interval, by what they follow from.
+        self._first: dict[tuple[float, float | None, float, float], tuple[int, int]] = {}
 
     def rate(self, key: bytes, past: Past) -> float:
         """Return the rate at which the page of a key is believed to change."""
@@ -124,6 +152,10 @@ class Planner:
     def value(self, key: bytes, past: Past, now: float) -> float:
         """Return what a visit would bring now."""
         return value(past.worth, self.rate(key, past), max(now - past.last, 0.0))
+
+    def profit(self, key: bytes, past: Past, now: float) -> float:
+        """Return what WIRE expects of a visit now."""
+        return profit(past.worth, self.rate(key, past), max(now - past.last, 0.0))
 
     def value_of_new(self, weight: float) -> float:
         """Return what a visit to a new page with a weight would bring."""
@@ -157,15 +189,38 @@ class Planner:
             past.interval,
         )
 
+    def first(
+        self,
+        key: bytes,
+        now: float,
+        weight: float | None,
+        factor: float = 1.0,
+        soonest: float = 0.0,
+    ) -> Past:
+        """Return the past of a page after its first visit, with the interval to the next: the same as
+        `begin` and `plan`, but many pages are alike."""
+        alike = (self.rates.rate(key), weight, self.price * factor, soonest)
+        codes = self._first.get(alike)
+        if codes is None or not self.price:
+            past = self.plan(key, self.begin(now, weight), factor, soonest)
+            if len(self._first) >= _ALIKE:
+                self._first.clear()
+            self._first[alike] = past.weight, past.interval
+            return past
+        return Past(ceil(now), 0, 0, *codes)
+
     def plan(self, key: bytes, past: Past, factor: float = 1.0, soonest: float = 0.0) -> Past:
         """Return a past with the interval to the next visit, at a multiple of the price."""
-        return past._replace(interval=self.interval(key, past, factor, soonest))
+        last, changes, seconds, weight, _ = past
+        return Past(last, changes, seconds, weight, self.interval(key, past, factor, soonest))
 
     def interval(self, key: bytes, past: Past, factor: float = 1.0, soonest: float = 0.0) -> int:
         """Return the code of the interval to the next visit, which is no shorter than `soonest`."""
         rules = self.rules
         if rules.every:
             return encode_interval(max(rules.every, soonest))
+        if rules.policy == "wire":
+            return encode_coarsely(max(rules.longest, soonest))
         rate = self.rate(key, past)
         if not self.price:
             self.price = value(past.worth, self.rates.of_crawl, rules.mean or rules.shortest)

@@ -36,17 +36,13 @@ class Rates:
         self._most = most
         self._table: dict[bytes, list[float]] = {}
         self._root = [0.0, 0.0]
+        # The rate of a page of which nothing is known.
+        self.of_crawl = FIRST_RATE
         # The section that was asked for last, and its rate.
         self._section, self._rate = _UNKNOWN, FIRST_RATE
 
     def __len__(self) -> int:
         return len(self._table)
-
-    @property
-    def of_crawl(self) -> float:
-        """Return the rate of a page of which nothing is known."""
-        changes, seconds = self._root
-        return (1.0 + changes) / (1.0 / FIRST_RATE + seconds)
 
     def learn(self, key: bytes, changes: float, seconds: float) -> None:
         """Learn that the page of a key had so many changes in some seconds."""
@@ -60,22 +56,28 @@ class Rates:
                 counts[1] += seconds
         self._root[0] += changes
         self._root[1] += seconds
-        self._section = _UNKNOWN
+        self._follow_root()
         if len(table) > self._most:
             self._forget()
 
     def rate(self, key: bytes) -> float:
         """Return the rate of the pages around a key; keys of one section are mostly asked for together."""
-        kinds = _kinds(key)
-        section = kinds[-1]
+        start = key.index(b"/") + 1
+        end = key.find(b"/", start) + 1 or key.find(b"?", start) + 1
+        section = key[: end or start]
         if section != self._section:
             rate, find = self.of_crawl, self._table.get
-            for prefix in kinds:
-                counts = find(prefix)
-                if counts is not None:
-                    rate = (STRENGTH + counts[0]) / (STRENGTH / rate + counts[1])
+            if (counts := find(key[:start])) is not None:
+                rate = (STRENGTH + counts[0]) / (STRENGTH / rate + counts[1])
+            if end and (counts := find(section)) is not None:
+                rate = (STRENGTH + counts[0]) / (STRENGTH / rate + counts[1])
             self._section, self._rate = section, rate
         return self._rate
+
+    def _follow_root(self) -> None:
+        changes, seconds = self._root
+        self.of_crawl = (1.0 + changes) / (1.0 / FIRST_RATE + seconds)
+        self._section = _UNKNOWN
 
     def _forget(self) -> None:
         """Drop the half with the shortest time, the oldest first, and halve the rest."""
@@ -109,6 +111,7 @@ class Rates:
             raise ValueError("These are not stored rates of change.")
         body = zlib.decompress(data[len(_MAGIC) :])
         length, count, *self._root = _HEAD.unpack_from(body)
+        self._follow_root()
         start = _HEAD.size + length
         names = body[_HEAD.size : start].split(b"\n") if count else []
         numbers = struct.iter_unpack(">ff", body[start : start + 8 * count])

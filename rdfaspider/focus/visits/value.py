@@ -51,6 +51,11 @@ def value_of_new(weight: float, rate: float) -> float:
     return weight / rate
 
 
+def profit(quality: float, rate: float, age: float) -> float:
+    """Return what WIRE expects of a visit: quality times the probability that the copy is stale."""
+    return quality * -expm1(-rate * age)
+
+
 def interval(weight: float, rate: float, price: float) -> float:
     """Return the seconds after which the value of a page reaches a price, infinity if it never does."""
     share = price * rate / weight

@@ -1,9 +1,21 @@
 """The engine: the frontier of one process, in a directory, on RocksDB.
 
-local.py      `LocalFrontier`, the frontier itself; every other frontier serves one of these
+`LocalFrontier` is the frontier itself; every other frontier serves one of these. Its methods are in
+
+local.py      taking URLs in, and ending them
+taking.py     handing them out, and taking them back when a lease expires
+turns.py      politeness, and turns that are borrowed
+shards.py     what it tells and owes the other shards
+looking.py    what can be seen of it, and notes
+parts.py      how its parts are made, restored, written and closed
+
+The parts that only the engine has:
+
 urls.py       moves URLs from state to state
 sieve.py      looks up links; admission.py checks them against the limits
+revisits/     keeps pages, and recalls them when their next visits are due
 steering.py   has the link graph decide what comes first; ranker.py computes PageRank beside the crawl
+revisits.py   kept pages: when each is visited again; repricing.py when what a visit must bring has changed
 counters.py   URLs by state
 terms.py      the terms on which the crawl began, which it keeps
 """

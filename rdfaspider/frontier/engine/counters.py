@@ -35,8 +35,9 @@ class Counters:
         self.rejected = Counter(json.loads(database.meta.get(b"rejected") or b"{}"))
         self.copies = int(database.meta.get(b"copies") or b"0")
         self._saved_copies = self.copies
-        self.kept = int(database.meta.get(b"kept") or b"0")
-        self._saved_kept = self.kept
+        # Every number is a URL, so those in no other state are kept (G7).
+        ended = self.done + self.failed + self.denied
+        self.kept = self.next_number - ended - sum(self.unfinished)
 
     def save(self, batch: WriteBatch) -> None:
         numbers = (self.done, self.failed, self.denied, self.next_number, self.next_host)
@@ -48,9 +49,6 @@ class Counters:
         if self.copies != self._saved_copies:
             batch.put(b"copies", b"%d" % self.copies, self._meta.handle)
             self._saved_copies = self.copies
-        if self.kept != self._saved_kept:
-            batch.put(b"kept", b"%d" % self.kept, self._meta.handle)
-            self._saved_kept = self.kept
 
     def reject(self, reason: str, count: int) -> None:
         """Count URLs that were not taken in."""

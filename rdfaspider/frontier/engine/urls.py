@@ -129,9 +129,10 @@ class Urls:
         hint: int,
         attempts: int,
         past: Past,
+        due: int,
         before: Past | None,
     ) -> None:
-        """Keep a page until its next visit is due."""
+        """Keep a page until its next visit is due, at the time that its past says."""
         if taken.attempts and not attempts:
             self._failures.forget(batch, taken.number)
         taken.attempts = attempts
@@ -142,7 +143,7 @@ class Urls:
             self.counters.end(taken.depth)
             self.counters.kept += 1
             host.kept += 1
-        self.due_pages.add(batch, host, past.due, taken.number)
+        self.due_pages.add(batch, host, due, taken.number)
 
     def keep_failure(self, batch: WriteBatch, number: int, failure: Failure) -> None:
         """Keep for people why the last visit of a kept page has failed."""
@@ -170,10 +171,11 @@ class Urls:
         past: Past | None = None,
     ) -> bytes:
         key = to_key(taken.url)
-        record = Record(state, taken.depth, taken.attempts, taken.number, taken.hint, taken.hops)
+        depth, number = taken.depth, taken.number
         if taken.visit is None:
-            self._waiting.remove(batch, host, key, record)
-        self.trie.update(batch, key, record._replace(hint=hint, past=past))
+            self._waiting.remove(batch, host, key, depth, taken.hint, number)
+        record = Record(state, depth, taken.attempts, number, hint, taken.hops, past)
+        self.trie.update(batch, key, record)
         return key
 
     # --- known ones ---
@@ -216,5 +218,5 @@ class Urls:
         self, batch: WriteBatch, host: Host, key: bytes, record: Record, better: Record
     ) -> None:
         """Make a waiting URL wait at another depth, or with another hint."""
-        self._waiting.remove(batch, host, key, record)
+        self._waiting.remove(batch, host, key, record.depth, record.hint, record.number)
         self._waiting.add(batch, host, key, better)

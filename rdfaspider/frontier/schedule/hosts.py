@@ -56,7 +56,7 @@ class Host(Manners):
 
     Of its `kept` pages, some are at hand to be visited again (`recalled`, the next one last), some are being
     visited (`revisiting`), and the first of the others is due at `next_due`, which is known while the host
-    `is_awake` (engine/revisits.py). `alarm`, `factor`, `right` and `wrong` are stored.
+    `is_awake` (engine/revisits/). `alarm`, `factor`, `right` and `wrong` are stored.
     """
 
     __slots__ = (
@@ -72,7 +72,6 @@ class Host(Manners):
         "in_flight",
         "is_awake",
         "kept",
-        "key",
         "low",
         "next_due",
         "postponed",
@@ -89,8 +88,7 @@ class Host(Manners):
     )
 
     def __init__(self, key: bytes, number: int) -> None:
-        super().__init__()
-        self.key = key
+        super().__init__(key)
         self.id = number
         self.taken_in = self.waiting = self.postponed = self.done = self.failed = 0
         self.in_flight: set[int] | frozenset[int] = NONE_IN_FLIGHT
@@ -268,31 +266,34 @@ class Hosts:
         self._by_id.pop(host.id, None)
 
     def view(self, host: Host, now: float) -> HostView:
-        """Return a host as people see it."""
-        server = host.server.clock if host.server else 0.0
-        ready = max(host.clock, host.blocked, server)
-        if len(host.in_flight) >= host.at_once:
+        """Return a host as people see it. A table of hosts needs all of them, so this is fast."""
+        clock, blocked, shared = host.clock, host.blocked, host.server
+        server = shared.clock if shared else 0.0
+        ready = max(clock, blocked, server)
+        flight = len(host.in_flight)
+        if flight >= host.at_once:
             why = "is being fetched from"
-        elif host.is_idle:
+        elif not (host.waiting or host.recalled or host.revisiting):
             why = _why_idle(host)
-        elif host.server is not None and host.server.is_busy:
+        elif shared is not None and shared.is_busy:
             why = f"shares the server {host.address}, which is being fetched from"
         elif ready <= now:
             why = "is ready"
-        elif server > max(host.clock, host.blocked):
+        elif server > max(clock, blocked):
             why = f"shares the server {host.address}, which keeps its delay"
         else:
-            why = "was told to wait" if host.blocked > host.clock else "keeps its delay"
+            why = "was told to wait" if blocked > clock else "keeps its delay"
+        revisiting = host.revisiting
         return HostView(
-            name=host.name,
-            waiting=host.waiting + host.postponed + host.revisiting - len(host.in_flight),
-            in_flight=len(host.in_flight),
-            done=host.done,
-            failed=host.failed,
-            delay=self.politeness.pause(host),
-            ready=ready,
-            why=why,
-            kept=host.kept - host.revisiting,
+            host_name(host.key),
+            host.waiting + host.postponed + revisiting - flight,
+            flight,
+            host.done,
+            host.failed,
+            self.politeness.pause(host),
+            ready,
+            why,
+            host.kept - revisiting,
         )
 
 

@@ -49,9 +49,9 @@ class Failures:
         value = self._family.get(pack_number(number))
         return None if value is None else _unpack(value)
 
-    def all(self) -> Iterator[tuple[int, Failure]]:
-        """Yield all failures by number."""
-        for number, value in self._family.pairs():
+    def all(self, start: int = 0) -> Iterator[tuple[int, Failure]]:
+        """Yield all failures by number, from one on."""
+        for number, value in self._family.pairs(pack_number(start)):
             yield unpack_number(number), _unpack(value)
 
 

@@ -25,6 +25,7 @@ import struct
 from email.utils import formatdate, mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, NamedTuple
 
+from rdfaspider.focus.visits.planner import LAST_TIME
 from rdfaspider.frontier.tables.trie import pack_number, unpack_number
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
-
-LAST_TIME = 0xFFFFFFFF
 
 _MISSES, _DATE = struct.Struct(">BI"), struct.Struct(">I")
 # What follows.
@@ -70,7 +69,7 @@ class Due:
 
 
 def _place(host: Host, time: int) -> bytes:
-    return host.prefix + min(max(time, 0), LAST_TIME).to_bytes(4, "big")
+    return host.prefix + time.to_bytes(4, "big")
 
 
 class Alarms:
@@ -91,16 +90,16 @@ class Alarms:
 
     def set(self, batch: WriteBatch, host: Host, time: int) -> None:
         """Replace the alarm of a host; the caller saves its record. A time of 0 is none."""
-        if host.alarm == time:
-            return
-        if host.alarm:
+        if host.alarm and host.alarm != time:
             batch.delete(host.alarm.to_bytes(4, "big") + host.prefix, self._family.handle)
-        host.alarm = time
         if time:
             key = time.to_bytes(4, "big") + host.prefix
-            batch.put(key, host.key, self._family.handle)
+            if host.alarm != time:
+                batch.put(key, host.key, self._family.handle)
+            # It may have rung, and the clock been set back since.
             self._rung = min(self._rung, key[:-1])
             self.first = time if self.first is None else min(self.first, time)
+        host.alarm = time
 
     def ring(self, now: float, most: int) -> list[bytes]:
         """Return the keys of the next hosts whose time has come."""

@@ -104,8 +104,10 @@ class WaitingUrls:
         host.waiting += len(keys)
         self._order.arrived(host, keys, findings)
 
-    def remove(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
-        place = self._order.rank(key, record.depth, record.hint) + pack_number(record.number)
+    def remove(
+        self, batch: WriteBatch, host: Host, key: bytes, depth: int, hint: int, number: int
+    ) -> None:
+        place = self._order.rank(key, depth, hint) + pack_number(number)
         batch.delete(host.prefix + place, self._family.handle)
         host.waiting -= 1
 

@@ -1,4 +1,4 @@
-"""The links that a frontier keeps (tables/edges.py), as the link graph reads them."""
+"""The links that a frontier keeps (tables/links/edges.py), as the link graph reads them."""
 
 from __future__ import annotations
 

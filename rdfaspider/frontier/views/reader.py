@@ -21,7 +21,7 @@ from rdfaspider.frontier.views.urls import UrlViews
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rdfaspider.frontier import HostView
 
@@ -65,9 +65,17 @@ class FrontierReader:
         """Return what is known of a normalised URL, None if nothing is."""
         return self._views.of(url)
 
+    def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        """Return the PageRank of those URLs that have one, 1 for the mean."""
+        return self._views.ranks(urls)
+
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         """Yield the URLs that ended in a state and match a regular expression."""
         return (view for view in self._views.scan(state, pattern) if view is not None)
+
+    def ended_for(self, state: State, reason: str, after: int = 0) -> Iterator[UrlView]:
+        """Yield the URLs that ended in a state for a reason, by number, from a number on."""
+        return (view for view in self._views.scan(state, "", reason, after) if view is not None)
 
     def below(self, prefix: bytes, state: State) -> Iterator[UrlView]:
         """Yield the URLs below a prefix of keys that ended in a state."""

@@ -30,7 +30,7 @@ from rdfaspider.frontier.tables.trie import (
 from rdfaspider.urls.keys import host_name, host_of, to_key, to_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rdfaspider.frontier.tables.database import Database
 
@@ -67,13 +67,26 @@ class UrlViews:
         depth = smallest_depths(Inbox(self._database).entries).get(to_key(url))
         return None if depth is None else UrlView(url, "found, not looked up yet", depth)
 
-    def scan(self, state: State, pattern: str, reason: str = "") -> Iterator[UrlView | None]:
+    def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        """Return the PageRank of those URLs that have one, 1 for the mean."""
+        found: dict[str, float] = {}
+        with closing(Ranks(self._database.path)) as ranks:
+            for url in urls if ranks.urls else ():
+                record = self._trie.record(url) if url.startswith("http") else None
+                if record is not None and (rank := ranks.of(record.number)) is not None:
+                    found[url] = rank
+        return found
+
+    def scan(
+        self, state: State, pattern: str, reason: str = "", after: int = 0
+    ) -> Iterator[UrlView | None]:
         """Yield each URL that ended in a state, for a reason if one is given, and matches a regular
-        expression; and None for each other one, so that the caller can pause anywhere."""
+        expression; and None for each other one, so that the caller can pause anywhere. With a reason, they
+        come by number, from a number on."""
         wanted = re.compile(pattern)
         code = ENDS[state]
         # Earlier versions kept no reasons, so without one all URLs are looked at.
-        for key, value in self._failed(reason) if reason else self._database.urls.pairs():
+        for key, value in self._failed(reason, after) if reason else self._database.urls.pairs():
             is_wanted = key and state_of(value) == code and wanted.search(url := to_url(key))
             yield self._view(url, unpack(value)) if is_wanted else None
 
@@ -83,10 +96,10 @@ class UrlViews:
         for key, record in self._trie.subtree(prefix):
             yield self._view(to_url(key), record) if record.state == code else None
 
-    def _failed(self, reason: str) -> Iterator[tuple[bytes, bytes]]:
+    def _failed(self, reason: str, after: int) -> Iterator[tuple[bytes, bytes]]:
         """Yield keys and records of the URLs that failed, were denied or are postponed for a reason, the
         first found first; b"" for those with another reason."""
-        for number, failure in self._failures.all():
+        for number, failure in self._failures.all(after):
             if failure.reason != reason:
                 yield b"", b""
                 continue

@@ -38,7 +38,7 @@ def keep_of(page: Page, visit: Visit | None) -> Keep | None:
         return Keep(None, soonest=_patience(page, visit), missed=True)
     if page.cleared:  # without validators: 304 would leave its graph empty
         return Keep(True, 0.0)
-    return Keep(None, None, visit.etag, visit.last_modified)
+    return Keep()
 
 
 def _patience(page: Page, visit: Visit) -> float:

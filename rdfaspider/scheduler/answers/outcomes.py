@@ -158,11 +158,14 @@ class Outcomes:
         """End a URL that a middleware has redirected to another."""
         now, hops = clock.now(), taken.hops + 1
         if hops > MAX_REDIRECTS:
-            row = self._bare_row("redirects", now)
-            self._frontier.finish(taken, "failed", now, reason="redirects", row=row)
+            self._end(taken, "failed", "redirects")
+            return
+        said: Ending = {"depth_step": 0, "hops": hops}
+        if self._revisits and taken.visit is not None:
+            said["keep"] = Keep()
         else:
-            row = self._bare_row("redirect", now)
-            self._frontier.finish(taken, "done", now, [url], depth_step=0, hops=hops, row=row)
+            said["row"] = self._bare_row("redirect", now)
+        self._frontier.finish(taken, "done", now, [url], **said)
 
     def fail(self, taken: Taken, reason: str) -> None:
         """End a URL whose page was lost in the pipelines."""
@@ -175,9 +178,8 @@ class Outcomes:
     def _end(self, taken: Taken, state: State, reason: str) -> None:
         now = clock.now()
         said: Ending = {"reason": reason}
-        visit = taken.visit
-        if self._revisits and visit is not None and state == "failed":  # another visit may bring it
-            said["keep"] = Keep(etag=visit.etag, last_modified=visit.last_modified)
+        if self._revisits and taken.visit is not None and state == "failed":
+            said["keep"] = Keep()  # another visit may bring it
         else:
             said["row"] = self._bare_row(reason, now)
         self._frontier.finish(taken, state, now, **said)

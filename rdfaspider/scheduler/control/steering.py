@@ -7,10 +7,10 @@ run does not know of them.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.engine.local import LocalFrontier
-from rdfaspider.service.notes import NUMBERS, check_instruction
+from rdfaspider.service.notes import DELAY_OF, NUMBERS, check_instruction, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,11 +40,11 @@ class Steering:
 
     def tell(self, name: str, value: str) -> None:
         """Give an instruction; ValueError if it is invalid."""
-        check_instruction(name, value)
+        check_instruction(name, value, self.told)
         if self.state == "stop":
             raise ValueError("The crawl is stopping.")
         self.told[name] = value
-        if name in NUMBERS:
+        if name in NUMBERS or name.startswith(DELAY_OF):
             self._apply_numbers()
         self._changed(self.told)
         if self.state == "stop":
@@ -52,7 +52,4 @@ class Steering:
 
     def _apply_numbers(self) -> None:
         if self._politeness is not None and isinstance(self._frontier, LocalFrontier):
-            numbers: dict[str, Any] = {
-                name: float(value) for name, value in self.told.items() if name in NUMBERS
-            }
-            self._frontier.politeness = replace(self._politeness, **numbers)
+            self._frontier.politeness = replace(self._politeness, **numbers_of(self.told))

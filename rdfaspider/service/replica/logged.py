@@ -11,7 +11,7 @@ Layout of operations. URLs and hosts (`org,example`) are named in full, times ar
     slow     host, crawl delay, time until which it is blocked
     place    host, address
     note     name, value
-    requeue  regular expression
+    requeue  regular expression, reason if one is given
     forwarded  page, depth of its links, which other shards have
     floor    smallest unfinished depth of the other shards
 """
@@ -126,10 +126,11 @@ class LoggedFrontier(LocalFrontier):
         super().set_note(name, value)
         self.record("note", name, value.decode("latin-1"))
 
-    def requeuing(self, pattern: str) -> Iterator[bool]:
-        self.record("requeue", pattern)
-        yield from super().requeuing(pattern)
-        self.record("requeue", pattern)  # for what has failed meanwhile
+    def requeuing(self, pattern: str, reason: str = "") -> Iterator[bool]:
+        words = (pattern, reason) if reason else (pattern,)
+        self.record("requeue", *words)
+        yield from super().requeuing(pattern, reason)
+        self.record("requeue", *words)  # for what has failed meanwhile
 
     def forwarded(self, page: str, depth: int) -> None:
         super().forwarded(page, depth)

@@ -242,7 +242,7 @@ class Handler:
         return self.notes.told
 
     def _apply_delays(self) -> None:
-        self.frontier.politeness = replace(self._politeness, **self.notes.numbers)  # type: ignore[arg-type]
+        self.frontier.politeness = replace(self._politeness, **self.notes.numbers)
 
     def _write_log(self, worker: Worker, lines: list[messages.LogLine]) -> None:
         try:

@@ -40,8 +40,8 @@ def answer(handler: Handler, worker: Worker, question: messages.Question) -> Any
             return _next_part(worker, frontier.views.scan(state, pattern))
         case messages.ListBranches(begin=True, prefix=prefix):
             return _next_part(worker, frontier.views.branches(prefix))
-        case messages.Requeue(begin=True, pattern=pattern):
-            return _next_part(worker, frontier.requeuing(pattern))
+        case messages.Requeue(begin=True, pattern=pattern, reason=reason):
+            return _next_part(worker, frontier.requeuing(pattern, reason))
         case messages.ListEnded() | messages.ListBranches() | messages.Requeue():
             return _next_part(worker, worker.rows)
         case messages.Tell(name=name, value=value):

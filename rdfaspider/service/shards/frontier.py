@@ -288,8 +288,8 @@ class ShardedFrontier:
     def under(self, prefix: bytes) -> Iterator[BranchView]:
         return chain.from_iterable(shard.under(prefix) for shard in self._shards)
 
-    def requeue(self, pattern: str) -> int:
-        return sum(shard.requeue(pattern) for shard in self._shards)
+    def requeue(self, pattern: str, reason: str = "") -> int:
+        return sum(shard.requeue(pattern, reason) for shard in self._shards)
 
     def tell(self, name: str, value: str) -> None:
         for shard in self._shards:

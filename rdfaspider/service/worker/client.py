@@ -341,9 +341,9 @@ class ServedFrontier:
         """Yield the branches one step below a prefix of keys."""
         return self._all(messages.ListBranches(True, prefix), BranchView)
 
-    def requeue(self, pattern: str) -> int:
+    def requeue(self, pattern: str, reason: str = "") -> int:
         """Make the failed URLs that match a regular expression wait again; return how many."""
-        return sum(self._all(messages.Requeue(True, pattern), bool))
+        return sum(self._all(messages.Requeue(True, pattern, reason), bool))
 
     def _all(
         self,

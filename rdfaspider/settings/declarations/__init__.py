@@ -22,6 +22,7 @@ from rdfaspider.settings.declarations import (
     resolver,
     robots,
     scrapys,
+    search,
     store,
     urls,
 )
@@ -54,6 +55,7 @@ OWN: dict[str, tuple[Setting, ...]] = {
     "progress": reports.PROGRESS,
     "resolver": resolver.SETTINGS,
     "robots": robots.SETTINGS,
+    "search": search.SETTINGS,
     "store": _with_files(store.SETTINGS),
     "urls": urls.SETTINGS,
 }

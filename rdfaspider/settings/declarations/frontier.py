@@ -106,13 +106,12 @@ SETTINGS = (
         "The shortest time between two visits of a page.",
         above=0,
     ),
-    # A longest interval below twice the mean costs more freshness than the visits bring.
     number(
         "FRONTIER_REVISIT_LONGEST",
         "seconds",
-        7_776_000.0,
-        "The longest time between two visits of a page. All pages are priced again 90 times in it.",
-        above=0,
+        0.0,
+        "The longest time between two visits of a page; 0 means 24 times the mean, at least 90 days. All"
+        " pages are priced again 90 times in it.",
     ),
     number(
         "FRONTIER_REVISIT_EVERY",
@@ -126,6 +125,22 @@ SETTINGS = (
         86_400.0,
         "Try a page again after this long that was not found.",
         above=0,
+    ),
+    Setting(
+        "FRONTIER_REVISIT_POLICY",
+        "choice",
+        "value",
+        "Which pages are visited again: `value` visits a page when that brings the price, `wire` chooses"
+        " cycles of URLs by WIRE's profit (row W1, [freshness.md](freshness.md#wires-manager)).",
+        choices=("value", "wire"),
+    ),
+    whole(
+        "FRONTIER_REVISIT_CYCLE",
+        "URLs",
+        100_000,
+        "With the policy `wire`, how many URLs are in a cycle, new and known ones.",
+        least=1,
+        most=1_000_000,
     ),
     # Well above any download.
     number(

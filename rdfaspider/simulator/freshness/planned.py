@@ -25,7 +25,7 @@ from rdfaspider.focus.visits.scale import (
     encode_coarsely,
 )
 from rdfaspider.focus.visits.value import PRIOR
-from rdfaspider.frontier.engine.repricing import is_other
+from rdfaspider.frontier.engine.revisits.repricing import is_other
 from rdfaspider.simulator.freshness.pages import Run, solve
 
 if TYPE_CHECKING:

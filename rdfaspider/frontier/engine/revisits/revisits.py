@@ -14,51 +14,50 @@ In memory are only the pages at hand, so after a crash all that were in flight a
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from zlib import crc32
 
-from rdfaspider.focus.visits.planner import Past, Planner
+from rdfaspider.focus.visits.planner import LAST_TIME, Past, Planner
 from rdfaspider.focus.visits.rates import Rates
-from rdfaspider.focus.visits.scale import encode_interval
+from rdfaspider.focus.visits.scale import decode_interval
 from rdfaspider.frontier import Taken, Visit
-from rdfaspider.frontier.engine.repricing import Repricing
+from rdfaspider.frontier.engine.revisits.manager import Manager
+from rdfaspider.frontier.engine.revisits.repricing import Repricing
+from rdfaspider.frontier.engine.revisits.signals import Signals
 from rdfaspider.frontier.schedule.queue import MOST_AT_HAND, MOST_OF_A_HOST
-from rdfaspider.frontier.tables.trie import KEPT, Record, unpack
-from rdfaspider.frontier.tables.visits import LAST_TIME, Alarms, Said
-from rdfaspider.urls.keys import host_of, to_key, to_url
+from rdfaspider.frontier.tables.trie import Record, unpack
+from rdfaspider.frontier.tables.visits import Alarms, Said
+from rdfaspider.urls.keys import to_key, to_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rocksdict import WriteBatch
 
     from rdfaspider.focus.visits.planner import RevisitRules
     from rdfaspider.frontier import Keep
+    from rdfaspider.frontier.engine.revisits.walk import Walk
     from rdfaspider.frontier.engine.urls import Urls
     from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.schedule.leases import Leases
     from rdfaspider.frontier.schedule.queue import Queue
     from rdfaspider.frontier.schedule.schedule import Schedule
     from rdfaspider.frontier.tables.database import Database
     from rdfaspider.frontier.tables.links.inbox import Inbox
 
-# Hosts woken at a time, and signals of change looked up at a time.
-_WOKEN, _SIGNALS = 64, 500
+# Hosts woken at a time.
+_WOKEN = 64
 # Pages that come to hand where new pages wait but none is ready.
 _FEW = 4
 # Takes that revisits may make up for while new pages wait.
 _CREDIT = 10.0
 # Visits after which what was learnt is written; a kill loses the rest.
 _SAVED_AFTER = 1_000
-# How much a new first visit counts for the weight of new pages.
-_NEWEST = 0.01
-# The most signals of a host that are counted, and the most signalled pages that are remembered.
-_SIGNALS_COUNTED, _SIGNALLED = 200, 100_000
-# Signals after which a host has the trust that it deserves, and of which one is tried without trust.
-_TRIED = 20
-
+# How much a new first visit counts for the weight of new pages, and after how many visits these are compared
+# with revisits again.
+_NEWEST, _COMPARED = 0.01, 64
+# Of a page that was not visited before.
+_UNKNOWN: tuple[None, Said] = None, Said()
 # Where the due times of a host that wakes are read from: its alarm may be later than pages that are overdue.
 _FIRST_TIME = 1
 
-_PRICE, _RATES = b"price", b"rates"
+_PRICE, _RATES, _WEIGHT = b"price", b"rates", b"weight of new pages"
 
 
 class Revisits:
@@ -72,6 +71,7 @@ class Revisits:
         schedule: Schedule,
         queue: Queue,
         inbox: Inbox,
+        leases: Leases,
     ) -> None:
         self._meta = database.meta
         self.urls = urls
@@ -79,6 +79,7 @@ class Revisits:
         self.hosts = schedule.hosts
         self._queue = queue
         self._inbox = inbox
+        self._leases = leases
         self._database = database
         stored = self._meta.get(_RATES)
         self.planner = Planner(
@@ -87,15 +88,19 @@ class Revisits:
             float(self._meta.get(_PRICE) or b"0"),
         )
         self.alarms = Alarms(database)
-        self._repricing = Repricing(database, self)
         self.in_flight = 0
-        self.visits = 0
+        # Pages kept since the start, kept ones handed out, and all that were.
+        self.visits = self.recalls = self.handed_out = 0
         self._unsaved = 0
         self._credit = 0.0
-        self._weight = 1.0  # of new pages, in the mean
+        # The weight of new pages, in the mean, and of how many.
+        self.weight_of_new, self._weighed = float(self._meta.get(_WEIGHT) or b"1"), 0
+        self._walk: Walk = (Manager if rules.policy == "wire" else Repricing)(database, self)
+        self._earned = 0.0
+        self.compare()
         # Of pages at hand.
         self._pasts: dict[int, tuple[Past, Said]] = {}
-        self._signalled: set[int] = set()
+        self.signals = Signals(database, self)
 
     def is_at_hand(self, number: int) -> bool:
         return number in self._pasts
@@ -103,10 +108,18 @@ class Revisits:
     # --- out ---
 
     def step(self, now: float) -> None:
-        """Do what time has brought: reprice some pages, and wake hosts within the share of revisits."""
-        self._repricing.step(now)
-        if self.alarms.first is not None and self.alarms.first <= now:
+        """Do what time has brought: go on with the walk, and wake hosts within the share of revisits."""
+        if not self._walk.began <= now < self._walk.next:
+            self._walk.step(now)
+        first = self.alarms.first
+        if first is not None and first <= now:
             self.recall(now, is_free=False)
+
+    @property
+    def next_time(self) -> float | None:
+        """Return when a host is to be woken, or a walk must go on; None if there is nothing."""
+        times = [each for each in (self.alarms.first, self._walk.alarm) if each is not None]
+        return min(times, default=None)
 
     def recall(self, now: float, *, is_free: bool) -> bool:
         """Wake hosts whose pages are due; return whether any was woken.
@@ -114,7 +127,7 @@ class Revisits:
         Unless it `is_free`, as many as the share of revisits allows while new pages wait.
         """
         room = MOST_AT_HAND // 2 - len(self._pasts)
-        if self._has_new:
+        if self.has_new:
             room = min(room, max(int(self._credit), _FEW if is_free else 0))
         has_woken, batch = False, self._database.batch()
         while room > 0 and self.alarms.first is not None and self.alarms.first <= now:
@@ -141,33 +154,47 @@ class Revisits:
         self._schedule.update(host)
 
     @property
-    def _has_new(self) -> bool:
+    def new_pages(self) -> int:
+        """Return how many new pages wait, if all links that came last are new."""
+        in_flight = len(self._leases) - self.in_flight
+        return self._inbox.size + sum(self.urls.counters.unfinished) - in_flight
+
+    @property
+    def has_new(self) -> bool:
         """Return whether new pages wait."""
         return self._inbox.size > 0 or any(self.urls.counters.unfinished)
 
     def new_taken(self) -> None:
         """Notice that a new page was handed out: some revisits may follow."""
-        price = self.planner.price
-        share = min(
-            self.planner.rules.share,
-            price / (price + self.planner.value_of_new(self._weight)) if price else 1.0,
-        )
-        self._credit = min(self._credit + share / max(1.0 - share, 0.01), _CREDIT)
+        self.handed_out += 1
+        self._credit = min(self._credit + self._earned, _CREDIT)
+
+    def compare(self) -> None:
+        """Compare revisits with new pages: how many may follow one of these."""
+        share = self._walk.share
+        self._earned = share / max(1.0 - share, 0.01)
 
     def take(self, host: Host, now: float) -> Taken:
         """Take the next page of a host from those at hand; the caller grants it and starts the clocks."""
         taken = self._queue.pop_recalled(host)
         host.revisiting += 1
         self.in_flight += 1
-        if self._has_new:
+        self.recalls += 1
+        self.handed_out += 1
+        if self.has_new:
             self._credit -= 1.0
         if not host.recalled and 0 < host.next_due <= now and self._may_go_on:
-            self._load(host, now, taken.number, MOST_OF_A_HOST)
+            self._load(host, now, taken.number, self._room)
         return taken
 
     @property
+    def _room(self) -> int:
+        """Return how many pages a host that is awake may have at hand: fewer while there are many."""
+        return max(1, min(MOST_OF_A_HOST, MOST_AT_HAND - len(self._pasts)))
+
+    @property
     def _may_go_on(self) -> bool:
-        return self._credit >= 1.0 or not self._has_new
+        return self._credit >= 1.0 or not self.has_new
 
     def _load(self, host: Host, now: float, without: int, most: int) -> None:
         """Bring pages of a host to hand that are due."""
@@ -243,40 +270,66 @@ class Revisits:
         self, batch: WriteBatch, host: Host, taken: Taken, hint: int, now: float, keep: Keep
     ) -> bytes:
         """Keep a page that was visited; return its key."""
-        key, planner = to_key(taken.url), self.planner
-        before, words = self._pasts.pop(taken.number, (None, Said()))
-        attempts, self._unsaved = 0, self._unsaved + 1
+        key, number = to_key(taken.url), taken.number
+        before, words = self._pasts.pop(number, _UNKNOWN)
+        self._unsaved += 1
+        self.visits += 1
+        if before is None and not keep.missed:
+            attempts, said = 0, words
+            past = self.planner.first(key, now, keep.weight, host.factor, keep.soonest)
+            if keep.etag or keep.last_modified:
+                said = Said(0, 0, keep.etag, keep.last_modified)
+            self._weighed += 1
+            change = (keep.weight or 1.0) - self.weight_of_new
+            self.weight_of_new += change * max(_NEWEST, 1.0 / self._weighed)
+            if self.visits % _COMPARED == 1:
+                self.compare()
+        else:
+            past, said, attempts = self._plan(key, host, number, now, keep, before, words)
+        due = past.due
+        self.urls.keep(batch, host, taken, hint, attempts, past, due, before)
+        if said is not words:
+            self.urls.server_words.keep(batch, number, said, words)
+        self._note_due(batch, host, due)
+        if host.is_awake:
+            self._settle(batch, host, now, number, due)
+        return key
+
+    def _plan(
+        self,
+        key: bytes,
+        host: Host,
+        number: int,
+        now: float,
+        keep: Keep,
+        before: Past | None,
+        words: Said,
+    ) -> tuple[Past, Said, int]:
+        """Return the past of a page after another visit, what its server said, and its attempts."""
+        planner = self.planner
         if keep.missed:
             past = before or planner.begin(now, keep.weight)
             said = words._replace(misses=words.misses + 1, since=words.since or int(now))
-            past, attempts = _until(past, now + max(planner.rules.missed, keep.soonest)), 1
-        else:
-            said = Said(0, 0, keep.etag, keep.last_modified)
-            if before is None:
-                past = planner.begin(now, keep.weight)
-                self._weight += _NEWEST * ((keep.weight or 1.0) - self._weight)
-            else:
-                past = planner.visit(key, before, now, keep.changed, keep.weight)
-                attempts = int(keep.changed is None)
-                self._learn_signal(host, taken.number, keep.changed)
-            past = planner.plan(key, past, host.factor, keep.soonest)
-        self.visits += 1
-        self.urls.keep(batch, host, taken, hint, attempts, past, before)
-        self.urls.server_words.keep(batch, taken.number, said, words)
-        self._note_due(batch, host, past.due)
-        self._settle(batch, host, now, taken.number, past.due)
-        return key
+            return past.until(now + max(planner.rules.missed, keep.soonest)), said, 1
+        assert before is not None
+        if not keep.is_answered:
+            seconds = decode_interval(planner.interval(key, before, host.factor))
+            return before.until(now + seconds), words, 1
+        past = planner.visit(key, before, now, keep.changed, keep.weight)
+        self.signals.learn(host, number, keep.changed)
+        past = planner.plan(key, past, host.factor, keep.soonest)
+        return past, Said(0, 0, keep.etag, keep.last_modified), int(keep.changed is None)
 
     def postpone(
         self, batch: WriteBatch, host: Host, taken: Taken, hint: int, now: float, after: float
     ) -> None:
         """Visit a page some seconds later, because this visit has failed."""
         before, _ = self._pasts.pop(taken.number)
-        past = _until(before, now + after)
-        attempts = min(taken.attempts + 1, 255)
-        self.urls.keep(batch, host, taken, hint, attempts, past, before)
-        self._note_due(batch, host, past.due)
-        self._settle(batch, host, now, taken.number, past.due)
+        past = before.until(now + after)
+        attempts, due = min(taken.attempts + 1, 255), past.due
+        self.urls.keep(batch, host, taken, hint, attempts, past, due, before)
+        self._note_due(batch, host, due)
+        self._settle(batch, host, now, taken.number, due)
 
     def end(self, batch: WriteBatch, host: Host, taken: Taken, now: float) -> None:
         """Forget the visits of a page that has ended for good; the caller writes its end."""
@@ -301,7 +354,7 @@ class Revisits:
         """
         if host.is_awake and not host.recalled:
             if 0 < host.next_due <= now and self._may_go_on:
-                self._load(host, now, number, MOST_OF_A_HOST)
+                self._load(host, now, number, self._room)
                 if due:
                     host.next_due = min(host.next_due or LAST_TIME, due)
             if not host.recalled and not host.revisiting:
@@ -311,54 +364,7 @@ class Revisits:
         host.is_awake = False
         self.alarms.set(batch, host, max(host.next_due, int(now) + 1) if host.next_due else 0)
 
-    # --- signals ---
-
-    def expect(self, changes: Iterable[tuple[str, float]], now: float) -> None:
-        """Make pages due that have changed, as far as the signals of their hosts are worth it."""
-        since = {to_key(url): time for url, time in changes}
-        keys = sorted(since)
-        for start in range(0, len(keys), _SIGNALS):
-            some = keys[start : start + _SIGNALS]
-            batch = self._database.batch()
-            hosts: dict[bytes, Host] = {}
-            for key, data in zip(some, self.urls.trie.records(some), strict=True):
-                record = None if data is None else unpack(data)
-                if record is None or record.state != KEPT or record.past is None:
-                    continue
-                if self.is_at_hand(record.number) or since[key] <= record.past.last:
-                    continue
-                host = hosts.get(host_of(key)) or self.hosts.peek(host_of(key))
-                assert host is not None
-                hosts[host.key] = host
-                self._expect(batch, host, key, record, now)
-            for host in hosts.values():
-                self.hosts.save(batch, host)
-            self._database.write(batch)
-
-    def _expect(
-        self, batch: WriteBatch, host: Host, key: bytes, record: Record, now: float
-    ) -> None:
-        past, planner = record.past, self.planner
-        assert past is not None
-        worth = _trust(host) * past.worth / planner.rate(key, past)
-        # One in twenty is tried all the same: a host may mend its ways.
-        if worth < planner.price * host.factor and crc32(key, int(now)) % _TRIED:
-            return
-        better = _until(past, max(now, past.last + planner.rules.shortest))
-        if better.due < past.due:
-            if len(self._signalled) < _SIGNALLED:
-                self._signalled.add(record.number)
-            self.move(batch, host, key, record, better)
-
-    def _learn_signal(self, host: Host, number: int, changed: bool | None) -> None:
-        """Count whether a signal of change was right."""
-        if number in self._signalled:
-            self._signalled.discard(number)
-            if changed is not None:
-                host.right += changed
-                host.wrong += not changed
-            if host.right + host.wrong > _SIGNALS_COUNTED:
-                host.right, host.wrong = host.right // 2, host.wrong // 2
+    # --- known pages ---
 
     def keep_done(
         self, batch: WriteBatch, host: Host, key: bytes, record: Record, past: Past
@@ -386,14 +392,4 @@ class Revisits:
 
     def save_price(self, batch: WriteBatch) -> None:
         batch.put(_PRICE, repr(self.planner.price).encode(), self._meta.handle)
-
-
-def _trust(host: Host) -> float:
-    """Return the share of a host's signals that are right; new hosts are trusted."""
-    count = host.right + host.wrong
-    return host.right / count if count >= _TRIED else (host.right + 1) / (count + 1)
-
-
-def _until(past: Past, time: float) -> Past:
-    """Return a past with the next visit at a time, or a little later."""
-    return past._replace(interval=encode_interval(max(time - past.last, 1.0)))
+        batch.put(_WEIGHT, repr(self.weight_of_new).encode(), self._meta.handle)

@@ -22,10 +22,16 @@ def validators_of(headers: Headers) -> tuple[str, str]:
     """Return ETag and Last-Modified, "" for one that is missing or is none."""
     etag = (headers.get(b"ETag") or b"").strip()
     modified = (headers.get(b"Last-Modified") or b"").strip()
+    is_date = len(modified) < 40 and modified.isascii() and date_of(modified) is not None
     return (
         etag.decode("ascii") if _ETAG.fullmatch(etag) else "",
-        modified.decode("ascii") if len(modified) < 40 and date_of(modified) is not None else "",
+        modified.decode("ascii") if is_date else "",
     )
+
+
+def is_conditional(headers: Headers) -> bool:
+    """Return whether a request asks only for what has changed: to others, 304 is no answer."""
+    return b"If-None-Match" in headers or b"If-Modified-Since" in headers
 
 
 def fresh_seconds(headers: Headers) -> float:

@@ -1,0 +1,8 @@
+"""Kept pages: when they are handed out again, and what becomes of them then.
+
+revisits.py   keeps pages, recalls those that are due, and plans the next visit of each
+signals.py    makes pages due that sitemaps and feeds say have changed
+walk.py       goes through all URLs, a few at each take
+repricing.py  a walk that has prices follow the load: the default policy
+manager.py    a walk that chooses the URLs of a cycle by profit, as WIRE does
+"""

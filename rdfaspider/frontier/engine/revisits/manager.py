@@ -1,0 +1,141 @@
+"""WIRE's manager (row W1): cycles of K URLs, chosen by profit.
+
+A cycle begins with a walk through all kept pages. Those that were visited too recently are left out. What a
+visit to one of the others brings is
+
+    profit = quality - quality · freshness          freshness = e^(-rate · age)
+
+Nothing is there of a new page, so its profit is its quality in full (figure 3 of the paper). The K URLs of
+the highest profit are the cycle: kept pages among them become due, new pages have the rest of it, and turns
+are shared in proportion. The cycle ends when all of it was handed out, or ten minutes after all its kept
+pages were: some new pages may have to be tried again much later. Within a budget of visits, the next one does
+not begin before its time.
+
+Quality is the number of triples, of new pages in the mean. A page outside of the cycle is not due before the
+longest interval.
+
+In memory are the profits and numbers of the K best. What survives a kill: chosen pages are due on disk, and
+the next start begins a cycle.
+"""
+
+from __future__ import annotations
+
+from heapq import heappush, heapreplace
+from math import inf
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier.engine.revisits.walk import Walk
+from rdfaspider.frontier.tables.trie import KEPT, unpack
+from rdfaspider.urls.keys import host_of
+
+if TYPE_CHECKING:
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier.engine.revisits.revisits import Revisits
+    from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.tables.trie import Record
+
+# Pages that become due in a step.
+_CHOSEN = 64
+# Seconds that a cycle takes at least, and those in which the rest of its new pages must come.
+_SHORTEST, _PATIENCE = 1.0, 600.0
+
+
+class Manager(Walk):
+    """Chooses what is in a cycle; the schedule does the rest, as WIRE's harvester does."""
+
+    def __init__(self, database: Database, revisits: Revisits) -> None:
+        super().__init__(database, revisits)
+        self._best: list[tuple[float, int]] = []  # a heap, the worst first
+        self._chosen: list[int] = []  # those that are not due yet
+        self._kept_pages = self._left_over = 0
+        # Of this cycle: all URLs, and the kept pages among them; and what was handed out before it.
+        self._size = self._revisited = 0
+        self._handed_out = self._recalls = 0
+
+    # --- the walk ---
+
+    def look_at(self, batch: WriteBatch, key: bytes, record: Record, now: float) -> None:
+        past, planner = record.past, self._revisits.planner
+        assert past is not None
+        self._kept_pages += 1
+        if past.due <= now:  # of the cycle before, or tried again
+            self._left_over += 1
+            return
+        # A page that was missed, or whose visit failed, has a time of its own.
+        if record.attempts or now - past.last < planner.rules.shortest:
+            return
+        found = planner.profit(key, past, now), record.number
+        if len(self._best) < planner.rules.cycle:
+            heappush(self._best, found)
+        elif found > self._best[0]:
+            heapreplace(self._best, found)
+
+    def arrive(self, batch: WriteBatch, now: float) -> None:
+        revisits = self._revisits
+        room = max(revisits.planner.rules.cycle - self._left_over, 0)
+        best = sorted(self._best, reverse=True)[:room]
+        better = sum(profit > revisits.weight_of_new for profit, _ in best)
+        new = revisits.new_pages
+        count = max(better, room - new)
+        # In the order of numbers, which is nearly that of the disk.
+        self._chosen = sorted((number for _, number in best[:count]), reverse=True)
+        self._revisited = len(self._chosen) + self._left_over
+        self._size = min(revisits.planner.rules.cycle, self._revisited + new)
+        self._handed_out, self._recalls = revisits.handed_out, revisits.recalls
+        self._best.clear()
+        self._left_over = 0
+        revisits.compare()
+
+    # --- the cycle ---
+
+    def step(self, now: float) -> None:
+        if self._chosen:
+            self._make_due(now)
+        elif self._key or self._end <= now or now < self.began:
+            if not self._key:
+                self._kept_pages = 0
+            super().step(now)
+        self.next = self._when(now)
+
+    def _make_due(self, now: float) -> None:
+        """Make some of the chosen pages due."""
+        trie, batch = self._revisits.urls.trie, self._database.batch()
+        some = [self._chosen.pop() for _ in range(min(_CHOSEN, len(self._chosen)))]
+        keys = trie.keys(some)
+        for key, data in zip(keys, trie.records(keys), strict=True):
+            record = None if data is None else unpack(data)
+            if record is None or record.state != KEPT or self._revisits.is_at_hand(record.number):
+                self._revisited -= 1
+                self._size -= 1
+                continue
+            assert record.past is not None
+            host = self._find(host_of(key))
+            self._hosts[host.key] = host
+            self._revisits.move(batch, host, key, record, record.past.until(now))
+        self._write(batch)
+
+    def _when(self, now: float) -> float:
+        """Return when to go on: at once in the middle of a walk, else when the next cycle may begin."""
+        if self._key or self._chosen or not self._looked_at:
+            return now
+        budget = self._revisits.planner.rules.mean / max(self._kept_pages, 1)
+        return self.began + max(self._revisited * budget, _SHORTEST)
+
+    @property
+    def _end(self) -> float:
+        """Return when the cycle ends, infinity while its pages are still to be handed out."""
+        if self._revisits.handed_out - self._handed_out >= self._size:
+            return self.next
+        if self._revisits.recalls - self._recalls >= self._revisited:
+            return max(self.next, self.began + _PATIENCE)
+        return inf
+
+    @property
+    def alarm(self) -> float | None:
+        end = self.next if self._key or self._chosen else self._end
+        return end if end < inf else None
+
+    @property
+    def share(self) -> float:
+        return self._revisited / max(self._size, 1)

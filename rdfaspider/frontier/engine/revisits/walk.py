@@ -1,0 +1,154 @@
+"""Going through all URLs, a few at each take, for what must be done to every kept page.
+
+A walk goes through the trie once in a period, in the order of keys, and so host by host. What it does at each
+kept page, and at the end, is its subclass's business.
+
+The first walk of a crawl that began without revisits also keeps its done pages. They are those with a row
+that says that a page was fetched (tables/pages.py).
+
+What survives a kill. Each step is a batch. The next start begins a walk anew.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+from rdfaspider.frontier import is_page
+from rdfaspider.frontier.tables.pages import Pages
+from rdfaspider.frontier.tables.trie import DONE, KEPT, state_of, unpack
+from rdfaspider.pages.row import unpack as unpack_row
+from rdfaspider.urls.keys import host_of
+
+if TYPE_CHECKING:
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier.engine.revisits.revisits import Revisits
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.tables.trie import Record
+
+# URLs looked at in a step, and kept pages in one: about a millisecond.
+_LOOKED_AT, _KEPT_PAGES = 512, 64
+
+_UPGRADED = b"revisits"
+
+
+class Walk:
+    """`began` is when the present walk began, infinity before the first; `next` is when to go on."""
+
+    def __init__(self, database: Database, revisits: Revisits) -> None:
+        self._database = database
+        self._revisits = revisits
+        self._pages = Pages(database)
+        self.began, self.next = inf, -inf
+        self._key = b""  # the last one that was looked at, b"" between two walks
+        self._looked_at = 0
+        # Hosts of a step, to be saved at its end.
+        self._hosts: dict[bytes, Host] = {}
+        self._is_upgrading = database.meta.get(_UPGRADED) is None
+
+    def step(self, now: float) -> None:
+        """Go on. The caller does this at any time that is not between `began` and `next`."""
+        if not (self._key and self.began <= now):  # it is the first, or the clock has been set back
+            self.began, self._looked_at = now, 0
+        self._go_on(now)
+        self.next = self._when(now)
+
+    def _when(self, now: float) -> float:
+        """Return when to go on: all URLs are looked at within a period."""
+        period = self._revisits.planner.rules.period
+        if not self._key:
+            return self.began + period if self._looked_at else now
+        return self.began + self._looked_at * period / self._revisits.urls.counters.next_number
+
+    def _go_on(self, now: float) -> None:
+        batch, kept = self._database.batch(), 0
+        done: list[tuple[bytes, Record]] = []
+        cursor = self._database.urls.cursor()
+        cursor.seek(self._key + b"\0" if self._key else b"")
+        for _ in range(_LOOKED_AT):
+            if not cursor.valid() or kept + len(done) == _KEPT_PAGES:
+                break
+            key, data = cursor.key(), cursor.value()
+            cursor.next()
+            self._key = key
+            self._looked_at += 1
+            state = state_of(data)
+            if state == KEPT:
+                self.look_at(batch, key, unpack(data), now)
+                kept += 1
+            elif state == DONE and self._is_upgrading:
+                done.append((key, unpack(data)))
+        is_over = not cursor.valid()
+        if is_over:
+            cursor.status()  # raises what ended it too soon, if a file is damaged
+        if done:
+            self._keep(batch, done, now)
+        if is_over and self._looked_at:
+            self.arrive(batch, now)
+            self._end_upgrade(batch)
+            self._key = b""
+        self._write(batch)
+
+    def _write(self, batch: WriteBatch) -> None:
+        """Write a batch, and the hosts that have changed with it."""
+        for host in self._hosts.values():
+            self._revisits.hosts.save(batch, host)
+        self._hosts.clear()
+        if len(batch):
+            self._database.write(batch)
+
+    @property
+    def alarm(self) -> float | None:
+        """Return when it must go on though nothing is taken, None if that can wait."""
+        return None
+
+    @property
+    def share(self) -> float:
+        """Return the share of the turns that revisits get while new pages wait."""
+        raise NotImplementedError
+
+    def look_at(self, batch: WriteBatch, key: bytes, record: Record, now: float) -> None:
+        """Do what is to be done to a kept page."""
+        raise NotImplementedError
+
+    def arrive(self, batch: WriteBatch, now: float) -> None:
+        """Notice that all URLs were looked at."""
+        raise NotImplementedError
+
+    def _keep(self, batch: WriteBatch, done: list[tuple[bytes, Record]], now: float) -> None:
+        """Keep done pages of a crawl that began without revisits."""
+        rows = self._pages.rows(record.number for _, record in done)
+        planner = self._revisits.planner
+        for (key, record), data in zip(done, rows, strict=True):
+            try:
+                row = None if data is None else unpack_row(data)[0]
+            except ValueError:
+                continue
+            if row is None or not 200 <= row.status < 300 or not is_page(row.status, row.reason):
+                continue
+            host = self._find(host_of(key))
+            self._hosts[host.key] = host
+            past = planner.begin(min(row.fetched or now, now), row.triples)
+            past = planner.plan(key, past, host.factor)
+            self._revisits.keep_done(batch, host, key, record, past)
+
+    def _find(self, name: bytes) -> Host:
+        """Return a host in memory, or as this step has changed it, or as it is on disk."""
+        host = self._hosts.get(name) or self._revisits.hosts.peek(name)
+        assert host is not None
+        return host
+
+    def _end_upgrade(self, batch: WriteBatch) -> None:
+        if self._is_upgrading:
+            self._is_upgrading = False
+            batch.put(_UPGRADED, b"yes", self._database.meta.handle)
+
+
+def forget_upgrade(database: Database) -> None:
+    """Note that pages end for good in this run, so that the next one with revisits looks for them."""
+    if database.meta.get(_UPGRADED) is not None:
+        batch = database.batch()
+        batch.delete(_UPGRADED, database.meta.handle)
+        database.write(batch)

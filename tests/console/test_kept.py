@@ -1,0 +1,140 @@
+"""What a crawl that does not run shows from its disk, and the delay of one host, without a crawl."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from rdfaspider.console.crawls.kept import KeptPages, kept_log
+from rdfaspider.console.hosts.frontiers import LocalSource, StoredSource
+from rdfaspider.frontier import Counts
+from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.pages.row import Row, pack
+from rdfaspider.pages.table import Ended
+from rdfaspider.service.notes import check_instruction, numbers_of
+from rdfaspider.service.server.workerlog import WorkerLog
+
+
+def ended(number: int, reason: str = "page") -> Ended:
+    row = pack(Row(200, reason, 1_000 + number, title=f"Page {number}", triples=number))
+    state = "failed" if reason == "404" else "done"
+    return Ended(f"http://me:secret@a.test/{number}", state, 0, number, row, None)
+
+
+def counts(done: int) -> Counts:
+    return Counts(0, 0, done, 1, 0, {})
+
+
+def test_the_latest_pages_come_from_the_rows() -> None:
+    parts = [[ended(7), ended(3, "404")], [*map(ended, range(20, 40)), ended(5, "redirect")]]
+    broken = Ended("http://a.test/x", "done", 0, 99, b"?", None)
+
+    async def rows() -> AsyncIterator[list[Ended]]:
+        for part in parts:
+            yield [*part, broken]
+
+    kept = KeptPages()
+    asyncio.run(kept.read(counts(22), rows()))
+    assert [row["triples"] for row in kept.latest] == list(range(39, 27, -1))
+    assert kept.latest[0]["url"] == "http://a.test/39", "without the password"
+    assert kept.reasons == {"page": 21, "redirect": 1}
+    assert kept.is_of(counts(22))
+    assert not kept.is_of(counts(23))
+
+
+def test_the_log_of_a_file_is_read_from_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.log"
+    path.write_text(
+        "half a line\n"
+        + "2026-11-16 13:00:00 [x] DEBUG: old\n" * 50_000
+        + "2026-11-16 13:55:12 [scrapy.core.engine] INFO: Spider closed (finished)\n"
+        + "2026-11-16 13:55:13 [rdfa] ERROR: It failed\nTraceback\n  more\n",
+        encoding="utf-8",
+    )
+    error, info = kept_log(str(tmp_path / "frontier"), str(path), "INFO")
+    assert error["text"] == "It failed\nTraceback\n  more"
+    assert (info["level"], info["text"]) == ("INFO", "Spider closed (finished)")
+    assert info["time"] == datetime(2026, 11, 16, 13, 55, 12).astimezone().timestamp()
+    assert len(kept_log("", str(path), "DEBUG")) == 200
+    assert kept_log("", str(tmp_path), "INFO") == kept_log("", "", "INFO") == []
+    with pytest.raises(ValueError, match="no level"):
+        kept_log("", str(path), "LOUD")
+
+
+def test_the_log_of_workers_comes_first(tmp_path: Path) -> None:
+    frontier = str(tmp_path / "frontier")
+    WorkerLog(frontier).write("1", [(1_700_000_000.0, "INFO", "one"), (1.0, "DEBUG", "two")])
+    (line,) = kept_log(frontier, "", "INFO")
+    assert (line["time"], line["text"]) == (1_700_000_000.0, "[1] one")
+
+
+def test_a_host_is_told_its_own_delay() -> None:
+    check_instruction("delay@www.a.test", "5", {})
+    told = {"delay": "2", "delay@www.a.test": "5", "delay@[::1]": "0.5", "state": "run"}
+    assert numbers_of(told)["delay"] == 2.0
+    assert numbers_of(told)["delays"][b"test,a,www"] == 5.0
+
+
+@pytest.mark.parametrize("host", ["", "http://x/", "a b", "x/y", "a..b", "a" * 300, "a.test)"])
+def test_what_is_no_host_has_no_delay(host: str) -> None:
+    with pytest.raises(ValueError, match="not the name of a host"):
+        check_instruction(f"delay@{host}", "5", {})
+
+
+def test_wrong_and_too_many_delays_are_refused() -> None:
+    with pytest.raises(ValueError, match="must be a number"):
+        check_instruction("delay@a.test", "soon", {})
+    many = {f"delay@h{number}.test": "1" for number in range(1_000)}
+    check_instruction("delay@h1.test", "2", many)
+    with pytest.raises(ValueError, match="At most 1,000"):
+        check_instruction("delay@other.test", "1", many)
+
+
+@pytest.fixture
+def failed(tmp_path: Path) -> str:
+    """Return a frontier with 250 URLs that failed by 404 and one by 500."""
+    path = str(tmp_path / "frontier")
+    with LocalFrontier(path, now=0.0) as frontier:
+        frontier.put([f"http://h{number}.test/" for number in range(251)])
+        now = 1.0
+        for number in range(251):
+            while (taken := frontier.take(now)) is None:
+                now += 10
+            reason = "500" if number == 100 else "404"
+            frontier.finish(taken, "failed", now, [], reason=reason, status=int(reason))
+    return path
+
+
+def test_all_urls_behind_an_outcome_can_be_paged_through(failed: str) -> None:
+    from rdfaspider.console.crawls.running import urls_behind
+
+    async def through(source: LocalSource | StoredSource) -> list[int]:
+        seen: list[str] = []
+        sizes, after = [], 0
+        while True:
+            found = await urls_behind(source, "failed", "404", after)
+            sizes.append(len(found["rows"]))
+            seen += [row["url"] for row in found["rows"]]
+            if found["next"] is None:
+                assert len(set(seen)) == len(seen) == 250
+                return sizes
+            after = found["next"]
+
+    assert asyncio.run(through(StoredSource(failed, 1.0))) == [100, 100, 50]
+    with LocalFrontier(failed, now=0.0) as frontier:
+        assert asyncio.run(through(LocalSource(frontier, lambda: True))) == [100, 100, 50]
+
+
+def test_failed_urls_wait_again_by_reason(failed: str) -> None:
+    with LocalFrontier(failed, now=0.0) as frontier:
+        assert frontier.requeue("", "500") == 1
+        assert (frontier.counts().failed, frontier.counts().waiting) == (250, 1)
+        assert frontier.requeue("h1[0-9]?\\.", "404") in (10, 11)
+        assert frontier.requeue("", "408") == 0
+        left = frontier.counts().failed
+        assert frontier.requeue("") == left
+        assert frontier.counts().failed == 0
