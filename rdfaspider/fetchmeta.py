@@ -6,6 +6,7 @@ verbatim_url                the scheduler: the URL is in normal form and is sent
 sitemap                     the sitemap middleware: the request is for a sitemap; the pages that it lists
 sitemap_dates               the sitemap middleware: when these changed, as it says
 robots                      the robots middleware: the request is for a robots.txt
+no_training                 the robots middleware: robots.txt asks that no models are trained with the page
 exchange                    the download handler, for the archive: request and answer as they were sent
 download_latency, proxy     Scrapy
 
@@ -36,6 +37,7 @@ class FetchMeta(TypedDict, total=False):
     sitemap: list[str]
     sitemap_dates: list[tuple[str, float]]
     robots: bool
+    no_training: bool
     exchange: Any
     download_latency: float
     proxy: str

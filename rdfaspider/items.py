@@ -96,6 +96,13 @@ class Page(Content):
     # An Exchange: the request and its answer as they went over the line, until they are archived.
     exchange: Any = None
     noarchive: bool = False  # whether the page asks not to be
+    tdm_header: tuple[str, str] = ("", "")  # tdm-reservation and tdm-policy of the answer
+    no_training: bool = False  # whether robots.txt asks that no models are trained with it
+    signals: tuple[
+        str, ...
+    ] = ()  # what it reserves (extract/rights.py), where its policy and licence are
+    policy: str = ""
+    license: str = ""
     source: Source | None = None  # where they are archived
     title: str = ""
     language: str = ""

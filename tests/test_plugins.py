@@ -48,6 +48,7 @@ def titles(directory: Path) -> int:
     return int(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"WORKERS": 2}], ids=["one process", "workers"])
 def test_a_crawl_uses_parts_of_another_package(
     scrapy: Scrapy, project: Path, more: dict[str, object]
@@ -62,6 +63,7 @@ def test_a_crawl_uses_parts_of_another_package(
     assert "set FRONTIER_ORDER=ownparts.DeepFirst to go on" in again.stderr
 
 
+@pytest.mark.slow
 def test_a_service_and_its_workers_have_the_order_of_another_package(
     scrapy: Scrapy, project: Path
 ) -> None:

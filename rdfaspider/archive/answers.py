@@ -28,6 +28,8 @@ _ORIGINALS = 50_000
 _DIGEST = 200
 # Characters of a date and of a media type: those that were met are remembered.
 _DATE, _TYPE = 40, 500
+_POLICY = 2_000  # characters of the address of a policy
+_TDM = (b"tdm-reservation", b"tdm-policy")
 # Bytes of a line with the size of a chunk.
 _SIZE_LINE = 256
 # Times that a body may be packed, as in a crawl.
@@ -47,6 +49,7 @@ class Answer(NamedTuple):
     robots: list[str]  # values of X-Robots-Tag
     body: bytes
     source: Source | None = None
+    tdm: tuple[str, str] = ("", "")  # tdm-reservation and tdm-policy
 
 
 class Wanted(NamedTuple):
@@ -152,7 +155,10 @@ class Answers:
             body = self._original(record, path).payload
         body = self._unpacked(head, headers, body)
         robots = [value.decode("latin-1") for value in headers.get(b"x-robots-tag", ())]
-        return Answer(url, seconds_of(date), status, content_type, robots, body)
+        tdm = [_text(headers.get(name, [b""])[0][:_POLICY]) for name in _TDM]
+        return Answer(
+            url, seconds_of(date), status, content_type, robots, body, tdm=(tdm[0], tdm[1])
+        )
 
     def _unpacked(self, head: bytes, headers: dict[bytes, list[bytes]], body: bytes) -> bytes:
         if b"chunked" in b",".join(headers.get(b"transfer-encoding", ())).lower():

@@ -15,7 +15,9 @@ ATTRIBUTES = frozenset(("href", "rel", "name", "lang", "xml:lang"))
 _LANGUAGE = 100  # characters kept of a language tag; real ones have 35 at most
 # Cuts that the author of a page could have avoided.
 _FAULTS = ("iri", "jsonld invalid", "jsonld syntax", "jsonld unknown context", "rdf invalid")
-_SPEAKING = frozenset(("base", "link", "meta"))
+# Robots directives about the training of models.
+DIRECTIVES = frozenset(("noai", "noimageai"))
+_SPEAKING = frozenset(("a", "area", "base", "link", "meta"))
 
 
 @dataclass(slots=True)
@@ -39,6 +41,11 @@ class Facts:
     noindex: bool = False
     nofollow: bool = False
     noarchive: bool = False
+    signals: list[str] = field(
+        default_factory=list
+    )  # what it reserves (rdfaspider/extract/rights.py)
+    policy: str = ""  # where the terms of text and data mining are
+    license: str = ""
     quads: Counter[str] = field(default_factory=Counter)  # by format
     cuts: Counter[str] = field(default_factory=Counter)
     warnings: Counter[str] = field(default_factory=Counter)
@@ -76,19 +83,40 @@ def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:
     """Fill in what the root, base, meta and link elements say."""
     root = document.elements[0][2]
     facts.language = (root.get("xml:lang") or root.get("lang", "")).strip()[:_LANGUAGE]
-    base = canonical = ""
+    base = canonical = license = ""
     for _, tag, attributes, _ in document.elements:
         if tag not in _SPEAKING:
             continue
+        if not license and "license" in attributes.get("rel", "").lower().split():
+            license = attributes.get("href", "").strip()
         if tag == "meta":
-            if attributes.get("name", "").strip().lower() in ("robots", agent.lower()):
+            name = attributes.get("name", "").strip().lower()
+            if name in ("robots", agent.lower()):
                 _read_robots(attributes.get("content", ""), facts)
+            elif name.startswith("tdm-"):
+                _read_reservation(name, attributes.get("content", "").strip(), facts)
         elif tag == "base":
             base = base or attributes.get("href", "").strip()
-        elif "canonical" in attributes.get("rel", "").lower().split():
+        elif tag == "link" and "canonical" in attributes.get("rel", "").lower().split():
             canonical = canonical or attributes.get("href", "").strip()
     facts.base = _resolved(url, base) or url.partition("#")[0]
     facts.canonical = _resolved(facts.base, canonical) if canonical else ""
+    facts.license = address_of(facts.base, license) if license else ""
+    facts.policy = address_of(facts.base, facts.policy) if facts.policy else ""
+
+
+def _read_reservation(name: str, content: str, facts: Facts) -> None:
+    """Read what the TDM Reservation Protocol has in meta elements."""
+    if name == "tdm-reservation" and content == "1":
+        facts.signals.append(name)
+    elif name == "tdm-policy":
+        facts.policy = facts.policy or content
+
+
+def address_of(base: str, reference: str) -> str:
+    """Return the address of a document that people can read, empty when it would not be one."""
+    term = Base(base, MAX_LENGTH).term(reference) or "<>"
+    return term[1:-1] if term.startswith(("<http://", "<https://")) else ""
 
 
 def _resolved(base: str, reference: str) -> str:
@@ -102,3 +130,4 @@ def _read_robots(content: str, facts: Facts) -> None:
     facts.noindex = facts.noindex or not rules.isdisjoint(("noindex", "none"))
     facts.nofollow = facts.nofollow or not rules.isdisjoint(("nofollow", "none"))
     facts.noarchive = facts.noarchive or "noarchive" in rules
+    facts.signals += sorted(rules & DIRECTIVES)

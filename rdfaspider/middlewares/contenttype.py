@@ -37,6 +37,11 @@ def header_text(headers: Headers, name: str) -> str:
         return value.decode("latin-1").strip()
 
 
+def tdm_of(headers: Headers) -> tuple[str, str]:
+    """Return the headers tdm-reservation and tdm-policy."""
+    return header_text(headers, "tdm-reservation"), header_text(headers, "tdm-policy")
+
+
 def moved_to(response: Response) -> str:
     """Return the URL that an answer redirects to, "" if it does not, or to nowhere."""
     if not (300 <= response.status < 400 and "Location" in response.headers):

@@ -108,6 +108,8 @@ class RobotsMiddleware:
         if self._unheeded and service in self._unheeded:
             self._set_delay(service, record, meta_of(request)["host"])
         if record.rules.allows(request.url):
+            if not record.rules.allows_training(request.url):
+                request.meta["no_training"] = True
             return
         if record.reached:
             self._count("denied")

@@ -21,6 +21,8 @@ KEY = 10
 
 # Characters that are kept; real language tags have 35 at most.
 _TITLE, _WORD = 200, 100
+# An address is kept whole or not at all.
+_IRI = 500
 # Bytes of a row: more than any that this module packs.
 MOST = 4096
 
@@ -33,7 +35,8 @@ class Row(msgspec.Struct, array_like=True, frozen=True):
     `language` is what the page declares. `links` are those on the page, `triples` those stored; the next four
     count what was found, by format. `detected` and `certainty` (percent), `words` and `sketch` are there if
     the page was analysed during the crawl. `modified` is the Last-Modified of the answer, in seconds since
-    the epoch. `problems` counts statements that are not written as they should be.
+    the epoch. `problems` counts statements that are not written as they should be. `signals` are what the
+    page reserves (extract/rights.py), between spaces; `license` and `policy` are addresses.
     """
 
     status: int = 0
@@ -57,6 +60,9 @@ class Row(msgspec.Struct, array_like=True, frozen=True):
     sketch: bytes = b""
     modified: int = 0
     problems: int = 0
+    signals: str = ""
+    license: str = ""
+    policy: str = ""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -104,6 +110,9 @@ def row_of(page: Page) -> bytes:
         *(page.analysis or ("", 0, 0, b"")),
         page.modified,
         page.problems,
+        " ".join(page.signals),
+        page.license if len(page.license) <= _IRI else "",
+        page.policy if len(page.policy) <= _IRI else "",
     )
     try:
         return pack(row, page.digest)

@@ -66,12 +66,16 @@ class PageRecord(NamedTuple):
     similarity: float | None
     modified: int | None
     problems: int | None
+    signals: str | None
+    license: str | None
+    policy: str | None
 
 
 # The type of each field that is no whole number: a text, a time in seconds, or a real number.
 TYPES = {
     **dict.fromkeys(("url", "host", "state", "reason", "content_type", "encoding"), "text"),
     **dict.fromkeys(("sha1", "title", "language", "detected"), "text"),
+    **dict.fromkeys(("signals", "license", "policy"), "text"),
     "fetched": "time",
     "modified": "time",
     "similarity": "real",
@@ -146,6 +150,9 @@ def _record(
         near.similarity if near and cluster is not None else None,
         row.modified if 0 < row.modified < 1 << 32 else None,
         row.problems if is_page else None,
+        row.signals or None,
+        row.license or None,
+        row.policy or None,
     )
 
 

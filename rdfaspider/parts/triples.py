@@ -13,7 +13,7 @@ from scrapy.utils.misc import build_from_crawler
 
 from rdfaspider import clock
 from rdfaspider.items import Page
-from rdfaspider.middlewares.contenttype import header_text, unwanted
+from rdfaspider.middlewares.contenttype import header_text, tdm_of, unwanted
 from rdfaspider.pipelines.extract import ExtractPipeline
 from rdfaspider.pipelines.filter import FilterPipeline
 from rdfaspider.pipelines.quota import QuotaPipeline
@@ -125,6 +125,7 @@ class TriplesMiddleware:
             robots_header=[
                 value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")
             ],
+            tdm_header=tdm_of(response.headers),
             body=response.body,
             status=response.status,
             fetched=clock.now(),

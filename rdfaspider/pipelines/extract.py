@@ -11,6 +11,7 @@ from rdfaspider.extract import Limits, Options, extract
 from rdfaspider.extract.own import check_formats
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
 from rdfaspider.extract.rdfa.vocabulary import bundled
+from rdfaspider.extract.rights import rights_of
 from rdfaspider.frontier.orders import order_class
 from rdfaspider.items import BESIDE, LINKS, STATEMENTS, Page
 from rdfaspider.pages.language import check_detector
@@ -39,15 +40,23 @@ class ExtractPipeline:
     """Reads each page once, in a process of the pool or, without one, in this process.
 
     A page that says `noindex`, in its head or in the header X-Robots-Tag, gives no quads; one that
-    says `nofollow` gives no links (row R16). A page that no worker can read fails. A page for which the
+    says `nofollow` gives no links (row R16). What it reserves is kept with it; pages with a signal of
+    EXTRACT_REFUSE give no quads either. A page that no worker can read fails. A page for which the
     pool has no room is postponed. In both cases its host is left alone for a while. If no worker can be
     started, the crawl stops.
     """
 
-    def __init__(self, stats: StatsCollector, options: Options, pool: Pool | None = None) -> None:
+    def __init__(
+        self,
+        stats: StatsCollector,
+        options: Options,
+        pool: Pool | None = None,
+        refused: Iterable[str] = (),
+    ) -> None:
         self.stats = stats
         self.options = options
         self.pool = pool
+        self.refused = frozenset(refused)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -63,7 +72,7 @@ class ExtractPipeline:
                 on_crash=lambda: crawler.stats.inc_value("extract/retried/crash"),
             )
             crawler.signals.connect(pool.hurry, time_is_over)
-        return cls(crawler.stats, options, pool)
+        return cls(crawler.stats, options, pool, settings.getlist("EXTRACT_REFUSE"))
 
     async def open_spider(self) -> None:
         if self.pool is None:
@@ -88,7 +97,13 @@ class ExtractPipeline:
         if extraction.facts.errors and not _is_usable(page, extraction.facts):
             return
         header = header_directives(page.robots_header, self.options.agent)
+        rights = rights_of(
+            page.url, extraction.facts, header, page.tdm_header, no_training=page.no_training
+        )
+        page.signals, page.policy, page.license = rights
+        refused = [name for name in rights.signals if name in self.refused]
         noindex = extraction.facts.noindex or not header.isdisjoint(("noindex", "none"))
+        noindex = noindex or bool(refused)
         nofollow = extraction.facts.nofollow or not header.isdisjoint(("nofollow", "none"))
         page.take(
             extraction, (() if noindex else STATEMENTS) + (() if nofollow else LINKS) + BESIDE
@@ -106,6 +121,10 @@ class ExtractPipeline:
         page.noarchive, page.noindex = facts.noarchive, noindex
         page.problems = facts.faults
         self._count(extraction.facts, noindex, nofollow)
+        for name in rights.signals:
+            self.stats.inc_value(f"extract/signal/{name}")
+        for name in refused:
+            self.stats.inc_value(f"extract/refused/{name}")
         if facts.reference is not None:
             self._compare(page.url, *facts.reference)
 

@@ -58,7 +58,8 @@ class Reading:
             pool = Batches(processes, options, timeout=timeout, memory=memory)
         stats = tally.as_stats()
         filters = FilterPipeline(stats, *rules_of(settings))
-        return cls(ExtractPipeline(stats, options, pool), filters, pool)
+        refused = settings.getlist("EXTRACT_REFUSE")
+        return cls(ExtractPipeline(stats, options, pool, refused), filters, pool)
 
     async def read(self, pages: Sequence[Page]) -> None:
         """Give pages their statements, or the reason why they have none."""
@@ -96,6 +97,7 @@ def page_of(answer: Answer) -> Page:
         0,
         content_type=answer.content_type,
         robots_header=answer.robots,
+        tdm_header=answer.tdm,
         body=answer.body,
         status=answer.status,
         fetched=answer.fetched,

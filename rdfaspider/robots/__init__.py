@@ -28,7 +28,8 @@ class Robots:
     """The rules of one agent in one robots.txt.
 
     `crawl_delay` is in seconds as the file gives it, so the caller may want to cap it, or None.
-    `sitemaps` are the absolute URLs of the Sitemap lines of the whole file.
+    `sitemaps` are the absolute URLs of the Sitemap lines of the whole file. What it says of the training of
+    models (DisallowAITraining, Content-Signal) is a fact that is kept; it forbids no fetch.
 
     Layout: patterns are indexed by their head, which is all that precedes the first wildcard.
 
@@ -44,7 +45,7 @@ class Robots:
     nothing is ever tried again.
     """
 
-    __slots__ = ("_index", "_lengths", "_rules", "crawl_delay", "sitemaps")
+    __slots__ = ("_index", "_lengths", "_rules", "_training", "crawl_delay", "sitemaps")
 
     crawl_delay: float | None
     sitemaps: tuple[str, ...]
@@ -57,13 +58,23 @@ class Robots:
         """
         self._keep(*parse(body, user_agent, limit))
 
-    def _keep(self, rules: Rules, crawl_delay: float | None, sitemaps: tuple[str, ...]) -> None:
+    def _keep(
+        self,
+        rules: Rules,
+        crawl_delay: float | None = None,
+        sitemaps: tuple[str, ...] = (),
+        training: Rules | None = None,
+    ) -> None:
         # Where nothing is disallowed, what is allowed says nothing.
         self._rules = {} if all(rules.values()) else rules
         self._index = _index(self._rules)
         self._lengths = sorted({len(head) for head in self._index}, reverse=True)
         self.crawl_delay = crawl_delay
         self.sitemaps = sitemaps
+        self._training = None
+        if training and not all(training.values()):
+            self._training = Robots.__new__(Robots)
+            self._training._keep(training)
 
     @classmethod
     def allow_all(cls) -> Self:
@@ -87,6 +98,10 @@ class Robots:
             rank = self._rank(unescaped, rank)
         return rank % 2 == 1
 
+    def allows_training(self, url: str) -> bool:
+        """Tell whether the file leaves it open to train models with what is at a URL."""
+        return self._training is None or self._training.allows(url)
+
     def _rank(self, wanted: bytes, best: int) -> int:
         """Return the highest rank that matches, or `best` if that is higher."""
         for length in self._lengths:
@@ -105,6 +120,9 @@ class Robots:
             lines.append(b"~%r" % self.crawl_delay)
         lines.extend(b"@" + sitemap.encode() for sitemap in self.sitemaps)
         lines.extend((b"+" if allow else b"-") + rule for rule, allow in self._rules.items())
+        if self._training is not None:
+            rules = self._training._rules.items()
+            lines.extend((b"y" if allow else b"n") + rule for rule, allow in rules)
         return b"\n".join(lines)
 
     @classmethod
@@ -114,11 +132,14 @@ class Robots:
         if version != b"1":
             raise ValueError(f"stored robots rules of unknown version {version[:20]!r}")
         rules: Rules = {}
+        training: Rules = {}
         crawl_delay, sitemaps = None, []
         for line in lines:
             kind, value = line[:1], line[1:]
             if kind in (b"+", b"-"):
                 rules[value] = kind == b"+"
+            elif kind in (b"y", b"n"):
+                training[value] = kind == b"y"
             elif kind == b"@":
                 sitemaps.append(value.decode())
             elif kind == b"~":
@@ -126,7 +147,7 @@ class Robots:
             else:
                 raise ValueError(f"stored robots rules with a line of unknown kind {kind!r}")
         robots = cls.__new__(cls)
-        robots._keep(rules, crawl_delay, tuple(sitemaps))
+        robots._keep(rules, crawl_delay, tuple(sitemaps), training)
         return robots
 
 

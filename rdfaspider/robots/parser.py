@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -26,6 +26,7 @@ class Said(NamedTuple):
     rules: Rules
     crawl_delay: float | None
     sitemaps: tuple[str, ...]
+    training: Rules
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +35,7 @@ class Group:
 
     named: bool = False
     lines: list[tuple[bytes, bool]] = field(default_factory=list)
+    training: list[tuple[bytes, bool]] = field(default_factory=list)
     crawl_delay: float | None = None
 
 
@@ -43,7 +45,7 @@ def parse(body: bytes, user_agent: str, limit: int) -> Said:
     sitemaps: dict[str, None] = {}
     _gather(_text(body, limit), agent_tokens(user_agent), agent, everybody, sitemaps)
     group = agent if agent.named else everybody
-    return Said(_rules(group.lines), group.crawl_delay, tuple(sitemaps))
+    return Said(_rules(group.lines), group.crawl_delay, tuple(sitemaps), _rules(group.training))
 
 
 def _gather(
@@ -67,6 +69,10 @@ def _gather(
             ruled_open = delayed_open = False
             for group in ruled:
                 group.lines.append((value, key == "allow"))
+        elif key in _TRAINING:
+            ruled_open = delayed_open = False
+            for group in ruled:
+                group.training += _TRAINING[key](value)
         elif key == "user-agent":
             named = _named(value, tokens, agent, everybody)
             ruled = ruled | named if ruled_open else named
@@ -93,6 +99,22 @@ def _rules(lines: list[tuple[bytes, bool]]) -> Rules:
     return rules
 
 
+_USES = re.compile(rb"\b(?:ai-train|train-ai)\s*=\s*(y|n)", re.IGNORECASE)
+
+
+def _uses(value: bytes) -> list[tuple[bytes, bool]]:
+    """Return what `Content-Signal: ai-train=no` or `Content-Usage: /path train-ai=n` says of training."""
+    path = value.split(None, 1)[0] if value.startswith(b"/") else b"/"
+    return [(path, each.lower() == b"y") for each in _USES.findall(value)]
+
+
+# Lines about the training of models, which others have proposed beside RFC 9309.
+_TRAINING: dict[str, Callable[[bytes], list[tuple[bytes, bool]]]] = {
+    "disallowaitraining": lambda value: [(value, False)],
+    "allowaitraining": lambda value: [(value, True)],
+    "content-usage": _uses,
+}
+
 _NUMBER = re.compile(rb"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
 
 
@@ -112,6 +134,9 @@ _SPELLINGS = {
     "disallow": "disallow dissallow dissalow disalow diasllow disallaw desallow",
     "crawl-delay": "crawl-delay crawldelay crawl_delay",
     "sitemap": "sitemap site-map site_map",
+    "disallowaitraining": "disallowaitraining disallow-ai-training",
+    "allowaitraining": "allowaitraining allow-ai-training",
+    "content-usage": "content-usage content-signal content-signals",
 }
 _KEYS = {word.encode(): key for key, words in _SPELLINGS.items() for word in words.split()}
 _LINE = re.compile(rb"\n[^\S\n]*+([A-Za-z][^:#\n]*+)(:?)([^#\n]*+)")

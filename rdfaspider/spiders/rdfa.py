@@ -16,7 +16,7 @@ from rdfaspider.frontier import is_begun, is_shared, services_of
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
 from rdfaspider.middlewares.cacheheaders import fresh_seconds, is_conditional, validators_of
-from rdfaspider.middlewares.contenttype import header_text, unwanted
+from rdfaspider.middlewares.contenttype import header_text, tdm_of, unwanted
 from rdfaspider.middlewares.politeness import date_of
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robots import Denied
@@ -208,6 +208,8 @@ class RdfaSpider(Spider):
             page.content_type = header_text(response.headers, "Content-Type")
             tags = response.headers.getlist("X-Robots-Tag")
             page.robots_header = [tag.decode("latin-1") for tag in tags]
+            page.tdm_header = tdm_of(response.headers)
+            page.no_training = meta_of(response.request).get("no_training", False)
             page.body = response.body
             page.modified = int(date_of(response.headers.get("Last-Modified")) or 0)
         yield page

@@ -7,7 +7,9 @@ and writing the same fetch twice changes nothing:
         prov:generated <page graph> ; prov:used <urn:sha256:DIGEST OF THE BODY> ;
         prov:endedAtTime "…" ; http:statusCodeValue 200 ; dcterms:extent 2 (quads) ;
         prov:wasAssociatedWith <urn:rdfaspider:VERSION> ; dcterms:isPartOf <the crawl's graph> ;
-        dc:subject "food/baking" (each topic of the page, where there is a topics file) .
+        dc:subject "food/baking" (each topic of the page, where there is a topics file) ;
+        dcterms:license <…> ; dcterms:accessRights "noai" (each signal that the page gave) ;
+        tdm:reservation 1 ; tdm:policy <…> .
 
 If its answer was archived, the page's graph leads to the record (docs/archive.md):
 
@@ -37,7 +39,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from rdfaspider import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from rdfaspider.items import Page, Source
 
@@ -49,6 +51,7 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 _STATUS = NamedNode("http://www.w3.org/2011/http#statusCodeValue")
 _TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 _INTEGER = NamedNode(_XSD + "integer")
+_TDM = "http://www.w3.org/ns/tdmrep#"
 _ARCHIVE = "urn:rdfaspider:archive:"
 _DERIVED = PROV + "wasDerivedFrom"
 _FROM_RECORD = re.compile(rb"<([^>]*)> <" + re.escape(_DERIVED).encode() + rb"> (\S+)")
@@ -79,8 +82,22 @@ def provenance(page: Page, graph: str, crawl: str, now: float) -> list[Quad]:
     if page.status:
         facts.append((_STATUS, _integer(page.status)))
     facts += [(_SUBJECT, Literal(name)) for name in page.topics]
+    facts += _rights(page)
     quads = [Quad(fetch, predicate, value, context) for predicate, value in facts]
     return quads + _about_record(source, graph, context) if source else quads
+
+
+def _rights(page: Page) -> Iterator[tuple[NamedNode, NamedNode | Literal]]:
+    """Yield what the page reserved when it was fetched (extract/rights.py)."""
+    if page.license:
+        yield NamedNode(DCTERMS + "license"), NamedNode(page.license)
+    if page.policy:
+        yield NamedNode(_TDM + "policy"), NamedNode(page.policy)
+    for name in page.signals:
+        if name == "tdm-reservation":
+            yield NamedNode(_TDM + "reservation"), _integer(1)
+        else:
+            yield NamedNode(DCTERMS + "accessRights"), Literal(name)
 
 
 def ended(graph: str, crawl: str, now: float, replaced_by: str = "") -> list[Quad]:

@@ -108,6 +108,7 @@ def environment(*path: Path) -> dict[str, str]:
     return {**kept, "PYTHONPATH": os.pathsep.join(map(str, (*path, PROJECT)))}
 
 
+@pytest.mark.slow
 def test_requests_keep_all_that_they_have(shop: str, tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(SPIDER.format(url=shop))
     command = [sys.executable, "-m", "scrapy", "runspider", "shop.py", "-s", "JOBDIR=job"]

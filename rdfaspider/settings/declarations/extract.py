@@ -58,6 +58,15 @@ SETTINGS = (
     ),
     whole("EXTRACT_MAX_BYTES", "bytes", 5_000_000, "Parse at most this much of a page.", least=1),
     whole("EXTRACT_MAX_QUADS", "triples", 100_000, "Keep at most this many triples per page."),
+    Setting(
+        "EXTRACT_REFUSE",
+        "list",
+        [],
+        "Keep no triples of pages that reserve something: `tdm-reservation`, `noai`, `noimageai`,"
+        " `no-training` or `noarchive` ([pages.md](pages.md#what-pages-reserve)). What they reserve is kept"
+        " as a fact in any case.",
+        choices=("tdm-reservation", "noai", "noimageai", "no-training", "noarchive"),
+    ),
     # Half of all RDFa on real pages, and of little use.
     Setting("EXTRACT_ROLE", "bool", False, "Extract ARIA roles as triples."),
     Setting(
