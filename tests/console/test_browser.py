@@ -54,7 +54,9 @@ class Watched:
         self.page: Page = self.context.new_page()
         self.complaints: list[str] = []
         self.asked: list[str] = []
-        self.page.on("console", lambda said: self.complaints.append(said.text))
+        self.page.on(
+            "console", lambda said: self.complaints.append(f"{said.text} {said.location['url']}")
+        )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.home = f"http://127.0.0.1:{console.port}"

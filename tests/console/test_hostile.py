@@ -110,7 +110,9 @@ def test_no_script_of_the_web_runs(browser: Browser, site: str, tmp_path: Path) 
         page.locator("mark", has_text="hacked").first.wait_for()
         page.goto(f"{watched.home}/thing?page={quote(site)}")
         page.locator(".literal", has_text="onerror=hacked()").first.wait_for()
-        record = page.goto(f"{watched.home}/api/record?url={quote(site)}")
+        address = f"{watched.home}/api/record?url={quote(site)}"
+        console.until(lambda: page.request.get(address).ok)
+        record = page.goto(address)
         assert record and record.headers["content-type"].startswith("text/plain")
         assert record.headers["x-content-type-options"] == "nosniff"
         assert hacks == []
