@@ -173,8 +173,7 @@ def test_what_never_was_a_page_is_not_kept(answer: Page) -> None:
 def test_no_answer_says_nothing() -> None:
     keep = keep_of(page(500, before()), before())
     assert keep
-    assert not keep.is_answered
-    assert not keep.missed
+    assert (keep.is_answered, keep.missed) == (False, False)
 
 
 def test_sitemaps_tell_of_changes_since_the_last_visit() -> None:
