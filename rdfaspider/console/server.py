@@ -132,8 +132,9 @@ def as_json(value: Any, status: int = 200) -> web.Response:
 
 
 def file_routes() -> list[web.RouteDef]:
-    """Return a route for each file of the console."""
-    return [web.get(f"/static/{name}", _send_file) for name in _names()]
+    """Return a route for each file of the console, and for the icon that browsers ask for unasked."""
+    files = [web.get(f"/static/{name}", _send_file) for name in _names()]
+    return [*files, web.get("/favicon.ico", _send_icon)]
 
 
 def page(vendor: str = "") -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
@@ -147,6 +148,10 @@ def page(vendor: str = "") -> Callable[[web.Request], Awaitable[web.StreamRespon
 
 async def _send_file(request: web.Request) -> web.StreamResponse:
     return _answer(request, request.path.removeprefix("/static/"))
+
+
+async def _send_icon(request: web.Request) -> web.StreamResponse:
+    return _answer(request, "icon.svg")
 
 
 def _answer(request: web.Request, name: str, vendor: str = "") -> web.Response:
