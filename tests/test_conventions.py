@@ -24,6 +24,8 @@ from rdfaspider.stores import open_store
 if TYPE_CHECKING:
     from tests.conftest import Crawler, Scrapy
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).parent.parent
 ROBOTS = b"User-agent: *\nDisallow: /private\n"
 

@@ -32,6 +32,8 @@ from rdfaspider.stores.embedded import Embedded
 from rdfaspider.stores.embedded.journal import Journal
 from rdfaspider.stores.outbox.database import OutboxDatabase
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).parents[1]
 SITE = Parameters(seed=1, levels=2, pages=4)
 FILES = "nquads:{jobdir}/pages"
@@ -189,7 +191,6 @@ TABLES = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("pattern", "damage"), [*HEADS, *TABLES])
 @pytest.mark.parametrize("name", ["embedded", "killed"])
 def test_a_damaged_frontier(
@@ -232,7 +233,6 @@ def test_a_damaged_store(
         assert (name, pattern) == ("killed", "*.sst") or state(Path("crawl")) == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["frontier", "store"])
 def test_every_table_and_every_place_in_it(copied: Copied, run: Run, name: str) -> None:
     """A byte that has changed is either noticed or changes nothing."""

@@ -24,6 +24,8 @@ from rdfaspider.stores import open_store
 from rdfaspider.stores.stream.files import read
 from rdfaspider.stores.stream.patch import Patch
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).parent.parent
 
 HTML = {"Content-Type": "text/html"}
@@ -273,7 +275,6 @@ def is_stated(directory: Path, statement: str) -> bool:
         return bool(store.query(f"{prefixes} ASK {{ {statement} }}"))
 
 
-@pytest.mark.slow
 def test_what_robots_txt_forbids_now_stays_and_is_stale(tmp_path: Path, site: Site) -> None:
     rules = "User-agent: *\nDisallow: {}\n"
     text = {"Content-Type": "text/plain"}

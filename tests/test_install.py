@@ -13,6 +13,8 @@ import pytest
 
 from tests.environments import linked
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).parent.parent
 ABOUT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 USE = """
@@ -63,7 +65,6 @@ def run(bare: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=bare, capture_output=True, text=True, timeout=60)
 
 
-@pytest.mark.slow
 def test_a_library_without_scrapy(bare: Path) -> None:
     done = run(bare, "-c", USE)
     assert done.returncode == 0, done.stderr

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import FATES, read_fates
 from tests.hostile import MEGABYTE, addresses, crawl, huge, name_of, pages, serving, with_robots
+
+pytestmark = pytest.mark.slow
 
 MOST_READ = 300_000
 # What is on its way between two sockets, and in their libraries.

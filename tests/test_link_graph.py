@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tests.conftest import Crawler, Scrapy
     from tests.test_politeness import Serve
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["serve"]
 
 MANY_HOSTS = Parameters(
@@ -79,7 +81,6 @@ def check(crawl: CrawlGraph, expected: networkx.DiGraph) -> None:
     assert crawl.ranks().authorities == pytest.approx([authorities[url] for url in urls], abs=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("workers", "depth"),
     [
@@ -109,7 +110,6 @@ def test_the_graph_is_that_of_the_web(
         check(found, expected)
 
 
-@pytest.mark.slow
 def test_the_graph_of_a_crawl_with_shards(
     scrapy: Scrapy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -164,7 +164,6 @@ def test_links_out_of_the_scope_are_counted(
     assert " w1.site.test" in shown or " w2.site.test" in shown or " w3.site.test" in shown
 
 
-@pytest.mark.slow
 def test_the_page_of_a_server_has_links_of_all_kinds(
     crawl: Crawler, serve: Serve, scrapy: Scrapy, tmp_path: Path
 ) -> None:
@@ -197,7 +196,6 @@ def test_the_page_of_a_server_has_links_of_all_kinds(
     assert "elsewhere.test" in summary
 
 
-@pytest.mark.slow
 def test_the_setting_turns_it_off(crawl: Crawler, scrapy: Scrapy) -> None:
     with running(Parameters(levels=1, pages=2)) as origin:
         crawl(f"{origin}/", LINKGRAPH=0)

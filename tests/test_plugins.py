@@ -19,6 +19,8 @@ from rdfaspider.urls import Filters
 from tests.conftest import Scrapy
 from tests.frontier.served import ServiceProcess
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[1] / "examples" / "ownparts" / "ownparts.py"
 MINE = "examples.ownparts.ownparts"
 WEB = Parameters(seed=4, levels=2, pages=3, links_inside=4)
@@ -48,7 +50,6 @@ def titles(directory: Path) -> int:
     return int(found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"WORKERS": 2}], ids=["one process", "workers"])
 def test_a_crawl_uses_parts_of_another_package(
     scrapy: Scrapy, project: Path, more: dict[str, object]
@@ -63,7 +64,6 @@ def test_a_crawl_uses_parts_of_another_package(
     assert "set FRONTIER_ORDER=ownparts.DeepFirst to go on" in again.stderr
 
 
-@pytest.mark.slow
 def test_a_service_and_its_workers_have_the_order_of_another_package(
     scrapy: Scrapy, project: Path
 ) -> None:

@@ -20,6 +20,8 @@ from tests.manyhosts import Answer, Serve, moved, page, serve
 if TYPE_CHECKING:
     from tests.conftest import Crawler
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["serve"]
 
 
@@ -163,7 +165,6 @@ class Notes:
         return getattr(self._frontier, name)
 
 
-@pytest.mark.slow
 def test_many_seeds_that_moved_cost_one_small_note_each(tmp_path: Path) -> None:
     seeds = [f"http://site{n}.test/" for n in range(20_000)]
     path = str(tmp_path / "frontier")

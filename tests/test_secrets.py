@@ -17,6 +17,8 @@ from tests.frontier import redis_servers
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).parent.parent
 SITE = Parameters(seed=6, levels=2, pages=4)
 SECRET = "hunter2"
@@ -43,7 +45,6 @@ def hint(output: str, label: str) -> str:
     return found[1]
 
 
-@pytest.mark.slow
 def test_the_printed_commands_work_when_pasted(scrapy: Scrapy, tmp_path: Path) -> None:
     with running(SITE) as origin:
         seeds = tmp_path / "my seeds.txt"
@@ -65,7 +66,6 @@ def test_the_printed_commands_work_when_pasted(scrapy: Scrapy, tmp_path: Path) -
     assert "http://schema.org/" in answer.stdout
 
 
-@pytest.mark.slow
 def test_seeds_of_standard_input_are_not_asked_for_again(scrapy: Scrapy, tmp_path: Path) -> None:
     with running(SITE) as origin:
         arguments = ("crawl", "rdfa", "-a", "seeds=-", "-s", "CLOSESPIDER_PAGECOUNT=1")
@@ -75,7 +75,6 @@ def test_seeds_of_standard_input_are_not_asked_for_again(scrapy: Scrapy, tmp_pat
     assert rest.returncode == 0, rest.stderr
 
 
-@pytest.mark.slow
 def test_a_crawl_with_a_store_that_is_down_shows_no_secret(scrapy: Scrapy, tmp_path: Path) -> None:
     settings = {
         "STORE_URL": f"gsp+http://me:{SECRET}-url@127.0.0.1:9/store",
@@ -112,7 +111,6 @@ def test_a_crawl_with_a_store_that_is_down_shows_no_secret(scrapy: Scrapy, tmp_p
     assert "Traceback" not in shown
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("is_right", [True, False])
 def test_a_shared_crawl_shows_no_secret(scrapy: Scrapy, tmp_path: Path, is_right: bool) -> None:
     with redis_servers.server(tmp_path / "redis") as redis, running(SITE) as origin:
@@ -136,7 +134,6 @@ def test_a_shared_crawl_shows_no_secret(scrapy: Scrapy, tmp_path: Path, is_right
         assert "21 done" in rest.stderr
 
 
-@pytest.mark.slow
 def test_a_resumed_crawl_its_feed_and_refusals_show_no_secret(
     scrapy: Scrapy, tmp_path: Path
 ) -> None:

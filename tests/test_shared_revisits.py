@@ -11,6 +11,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.tables.trie import DENIED, DONE, FAILED, KEPT, POSTPONED, WAITING
 from rdfaspider.site.process import running
@@ -19,6 +21,8 @@ from tests.frontier.served import ServiceProcess
 from tests.test_changing_web import SETTINGS, Result, parameters, start
 from tests.test_crew import children, is_running
 from tests.test_workers import Workers
+
+pytestmark = pytest.mark.slow
 
 TOTAL = 2
 

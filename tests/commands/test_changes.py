@@ -25,6 +25,8 @@ from rdfaspider.stores.stream.patch import date, patches_in
 from tests.commands.conftest import AtTerminal
 from tests.stores.conftest import free_port
 
+pytestmark = pytest.mark.slow
+
 Scrapy = Callable[..., subprocess.CompletedProcess[str]]
 
 WEB = Parameters(levels=1, pages=3, changing=1.0, period=1000.0)
@@ -61,7 +63,6 @@ def crawled(scrapy: Scrapy, tmp_path: Path) -> Crawled:
     return Crawled(url, between, Oracle(Web(WEB)))
 
 
-@pytest.mark.slow
 def test_changes_are_shown_written_queried_and_undone(crawled: Crawled, scrapy: Scrapy) -> None:
     oracle, page = crawled.oracle, f"{crawled.url}/books"
     lines = scrapy("changes").stdout.splitlines()
@@ -91,7 +92,6 @@ def test_changes_are_shown_written_queried_and_undone(crawled: Crawled, scrapy: 
     assert scrapy("changes", "--sparql", query).stdout.split()[2] == "2"  # below a head
 
 
-@pytest.mark.slow
 def test_the_archive_helps_where_the_changes_do_not_reach(
     crawled: Crawled, scrapy: Scrapy, tmp_path: Path
 ) -> None:

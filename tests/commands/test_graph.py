@@ -21,6 +21,8 @@ from rdfaspider.settings.places import frontiers_of
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
 
+pytestmark = pytest.mark.slow
+
 A, B, C = "http://a.test/", "http://a.test/b", "http://c.test/"
 
 
@@ -84,7 +86,6 @@ def test_ranks_and_structure(scrapy: Scrapy) -> None:
     assert "by distance        1, 2 from the seeds, 0 not reached" in structure
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("finished")
 def test_exports(scrapy: Scrapy, tmp_path: Path) -> None:
     followed = {(A, B), (A, C), (B, A), (B, C), (C, A)}
@@ -109,7 +110,6 @@ def test_exports(scrapy: Scrapy, tmp_path: Path) -> None:
     assert (tmp_path / "g.graph-txt").read_text() == "3\n1 2\n0 2\n0 1\n"
 
 
-@pytest.mark.slow
 def test_a_running_crawl_is_read_as_of_now(
     frontier: LocalFrontier, scrapy: Scrapy, tmp_path: Path
 ) -> None:
@@ -197,7 +197,6 @@ def test_what_stands_beside_shards_is_none(tmp_path: Path) -> None:
     assert Places.in_directory(str(tmp_path)).frontiers == expected
 
 
-@pytest.mark.slow
 def test_pages_of_before_have_no_links(scrapy: Scrapy, tmp_path: Path) -> None:
     path = str(tmp_path / "crawl" / "frontier")
     with LocalFrontier(path, politeness=Politeness(delay=0.0), linkgraph=False) as frontier:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from tests.commands.conftest import AtTerminal, IntoHead
     from tests.conftest import Scrapy
 
+pytestmark = pytest.mark.slow
+
 FAST = {"POLITENESS_OFF_FOR_OWN_SERVERS": 1, "EXTRACT_PROCESSES": 0}
 COPYING = Parameters(
     seed=3, levels=3, pages=5, duplicated=0.15, similar=0.15, missing=0.05, redirected=0.05
@@ -56,7 +58,6 @@ def records(scrapy: Scrapy, tmp_path: Path, *arguments: str) -> dict[str, dict[s
     return {row["url"]: row for row in map(json.loads, lines)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.campaign), 2])
 def test_a_crawl_has_a_row_for_each_url(scrapy: Scrapy, tmp_path: Path, workers: int) -> None:
     origin, said = crawled(scrapy, COPYING, WORKERS=workers)
@@ -87,7 +88,6 @@ def test_a_crawl_has_a_row_for_each_url(scrapy: Scrapy, tmp_path: Path, workers:
     assert marked and f"{len(marked)} pages are copies of others" in said
 
 
-@pytest.mark.slow
 def test_links_of_copies_are_followed_once_if_asked_for(scrapy: Scrapy, tmp_path: Path) -> None:
     """The links of the generated web begin at the root, so that its copies lead nowhere else."""
     origin, said = crawled(scrapy, COPYING, FRONTIER_FOLLOW_COPIES=0)
@@ -96,7 +96,6 @@ def test_links_of_copies_are_followed_once_if_asked_for(scrapy: Scrapy, tmp_path
     assert "links of pages whose body another page had: FRONTIER_FOLLOW_COPIES=False" in said
 
 
-@pytest.mark.slow
 def test_near_copies_and_languages_are_found_in_the_archive(scrapy: Scrapy, tmp_path: Path) -> None:
     crawled(scrapy, COPYING, ARCHIVE=1)
     done = scrapy("pages", "--analyse", "--processes", "1")
@@ -152,7 +151,6 @@ def _compare_with_oracle(oracle: Oracle, pages: dict[str, dict[str, Any]]) -> No
     assert sum(exact[pair] >= 0.5 for pair in found) / len(found) > 0.97
 
 
-@pytest.mark.slow
 def test_what_is_found_out_during_the_crawl_needs_no_archive(
     scrapy: Scrapy, tmp_path: Path
 ) -> None:
@@ -168,7 +166,6 @@ def test_what_is_found_out_during_the_crawl_needs_no_archive(
     _compare_with_oracle(Oracle(Web(COPYING)), {url: found[url] for url in pages})
 
 
-@pytest.mark.slow
 def test_an_analysis_that_was_killed_goes_on(scrapy: Scrapy, tmp_path: Path) -> None:
     parameters = Parameters(seed=3, levels=3, pages=9)
     crawled(scrapy, parameters, ARCHIVE=1)
@@ -222,7 +219,6 @@ def frontier(tmp_path: Path) -> LocalFrontier:
     return frontier
 
 
-@pytest.mark.slow
 def test_pages_of_a_running_crawl_are_shown_in_parts(
     frontier: LocalFrontier, scrapy: Scrapy, at_terminal: AtTerminal, into_head: IntoHead
 ) -> None:
@@ -241,7 +237,6 @@ def test_pages_of_a_running_crawl_are_shown_in_parts(
         assert (head.code, head.errors) == (0, "")
 
 
-@pytest.mark.slow
 def test_a_crawl_without_rows(scrapy: Scrapy) -> None:
     crawled(scrapy, Parameters(levels=1), PAGES=0)
     assert "(0 rows)" in scrapy("pages").stdout
@@ -271,7 +266,6 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.slow
 def test_what_is_not_installed_is_said_in_a_sentence(
     frontier: LocalFrontier, tmp_path: Path
 ) -> None:
@@ -325,7 +319,6 @@ def test_a_replicated_crawl_is_read_from_the_copy_in_its_directory(
     assert "(50 rows)" in done.stdout, done.stderr
 
 
-@pytest.mark.slow
 def test_a_cluster_goes_over_all_shards_that_are_named(scrapy: Scrapy, tmp_path: Path) -> None:
     """Analyse two similar pages, each of a shard of its own."""
     sketch = bytes(range(256)) * (SIZE // 256) + bytes(SIZE % 256)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tests.commands.conftest import AtTerminal
     from tests.conftest import Scrapy
 
+pytestmark = pytest.mark.slow
+
 NAME = NamedNode("http://schema.org/name")
 A, B, OTHER = "http://site.test/a", "http://site.test/b", "http://other.test/a"
 FOREIGN = "http://foreign.test/"
@@ -61,7 +63,6 @@ def sizes(url: str) -> dict[str, int]:
         return dict(store.sizes(Selection()))
 
 
-@pytest.mark.slow
 def test_the_pages_of_a_host_are_gone_and_can_come_again(
     scrapy: Scrapy, tmp_path: Path, url: str
 ) -> None:

@@ -36,6 +36,8 @@ from rdfaspider.site.process import running
 from rdfaspider.stores import open_store
 from tests.stores.conftest import FaultyServer
 
+pytestmark = pytest.mark.slow
+
 Scrapy = Callable[..., subprocess.CompletedProcess[str]]
 
 PROJECT = Path(__file__).parents[2]
@@ -225,7 +227,6 @@ def test_what_cannot_be_read_is_said_in_a_sentence(scrapy: Scrapy, argument: str
     assert "neither a file" in done.stderr or "There is no WARC" in done.stderr
 
 
-@pytest.mark.slow
 def test_wgets_files_are_read(scrapy: Scrapy, tmp_path: Path) -> None:
     if shutil.which("wget") is None:
         pytest.skip("no wget")
@@ -242,7 +243,6 @@ def test_wgets_files_are_read(scrapy: Scrapy, tmp_path: Path) -> None:
     assert again and again == quads_in(tmp_path / "crawl" / "store")
 
 
-@pytest.mark.slow
 def test_a_replay_that_was_killed_goes_on(scrapy: Scrapy, tmp_path: Path) -> None:
     archive = Archive(tmp_path / "crawl" / "archive", about=[("software", "rdfaspider/0")])
     headers = ((b"Content-Type", b"text/html"),)

@@ -20,6 +20,8 @@ from rdfaspider.site.web import Web
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).parent.parent.parent
 SITE = Parameters(levels=1, pages=3, disallowed=0.3)
 

@@ -19,6 +19,8 @@ from tests.search.conftest import CAKE, SCHEMA, TART, A, B, changes, triples
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def index(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tests.console.crawls import Console, crawling
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 SEED = Web(WEB).url(0, 0)
 PAGES = (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.console.crawls import Console
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 SEED = Web(WEB).url(0, 0)
 
 

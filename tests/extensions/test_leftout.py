@@ -16,6 +16,8 @@ from rdfaspider.site.process import running
 if TYPE_CHECKING:
     from tests.conftest import Crawler, Scrapy
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_sentence_names_count_and_setting() -> None:
     counts = {"urls/rejected/links": 1234, "urls/rejected/extension": 2, "extract/cut/depth": 1}
@@ -42,7 +44,6 @@ def test_a_damaged_file_counts_nothing(tmp_path: Path, content: bytes) -> None:
 SITE = Parameters(seed=2, levels=2, pages=6, disallowed=0.3)
 
 
-@pytest.mark.slow
 def test_the_summary_and_the_report_name_what_was_left_out(crawl: Crawler, scrapy: Scrapy) -> None:
     with running(SITE) as origin:
         settings = {"EXTRACT_MAX_LINKS": 5, "FRONTIER_HOST_URLS": 10}
@@ -55,7 +56,6 @@ def test_the_summary_and_the_report_name_what_was_left_out(crawl: Crawler, scrap
     assert "links beyond the per-page limit: EXTRACT_MAX_LINKS=5" in report.stdout
 
 
-@pytest.mark.slow
 def test_the_report_adds_up_several_runs(crawl: Crawler, tmp_path: Path) -> None:
     with running(SITE) as origin:
         crawl(f"{origin}/", EXTRACT_MAX_LINKS=2, CLOSESPIDER_PAGECOUNT=2)
@@ -66,7 +66,6 @@ def test_the_report_adds_up_several_runs(crawl: Crawler, tmp_path: Path) -> None
     assert values["EXTRACT_MAX_LINKS"] == 2
 
 
-@pytest.mark.slow
 def test_a_resumed_crawl_blames_the_depth_it_was_begun_with(crawl: Crawler) -> None:
     with running(SITE) as origin:
         crawl(f"{origin}/", "-a", "depth=1", CLOSESPIDER_PAGECOUNT=2)

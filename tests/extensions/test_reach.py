@@ -14,6 +14,8 @@ from rdfaspider.site.process import running
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
 
+pytestmark = pytest.mark.slow
+
 
 def dead_port() -> int:
     """Return a port on which nobody listens."""
@@ -23,7 +25,6 @@ def dead_port() -> int:
         return port
 
 
-@pytest.mark.slow
 def test_a_crawl_whose_seeds_do_not_answer_says_so_and_fails_within_a_minute(
     scrapy: Scrapy,
 ) -> None:
@@ -82,7 +83,6 @@ def test_many_dead_seeds_are_counted_once_each(scrapy: Scrapy) -> None:
     assert "30 seeds could not be fetched at the first try." in result.stderr
 
 
-@pytest.mark.slow
 def test_a_seed_that_a_known_robots_txt_disallows_has_been_answered(scrapy: Scrapy) -> None:
     with running(Parameters(seed=1, levels=2, pages=4, disallowed=0.5)) as origin:
         first = scrapy("crawl", "rdfa", "-a", f"seeds={origin}/", POLITENESS_DELAY=0)

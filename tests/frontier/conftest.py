@@ -84,19 +84,19 @@ CAMPAIGN = (
 )
 
 
+# Those that differ little from one of the others.
+SLOW = (
+    *("local-leafwindow", "local-examples.ownparts.ownparts.DeepFirst", "tcp-breadth"),
+    *("unix-topics", "unix-harvest", "ahead-harvest", "replica-breadth"),
+)
+
+
 @pytest.fixture(
     params=[
-        "local-breadth",
-        "local-roundrobin",
-        "local-topwindow",
-        "local-leafwindow",
-        "local-profit",
-        "local-topics",
-        "local-harvest",
-        "local-examples.ownparts.ownparts.DeepFirst",
-        *(f"unix-{order}" for order in ("breadth", "topics", "harvest")),
-        *(f"ahead-{order}" for order in ("breadth", "harvest")),
-        *("tcp-breadth", "shards-breadth", "replica-breadth"),
+        *("local-breadth", "local-roundrobin", "local-topwindow"),
+        *("local-profit", "local-topics", "local-harvest"),
+        *("unix-breadth", "ahead-breadth", "shards-breadth"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW),
         *(pytest.param(name, marks=pytest.mark.campaign) for name in CAMPAIGN),
     ]
 )

@@ -26,6 +26,8 @@ from tests.conftest import PROJECT
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
 
+pytestmark = pytest.mark.slow
+
 WEB = Parameters(
     seed=3,
     hosts=6,
