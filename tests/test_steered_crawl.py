@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from tests.conftest import Scrapy
 
-# As many pages as two shards need to rank a thousand each.
-SITE = Parameters(seed=6, hosts=15, levels=3, pages=5, links_across=2)
+# More pages than two shards need to rank a thousand each, so that the crawl goes on meanwhile.
+SITE = Parameters(seed=6, hosts=20, levels=3, pages=5, links_across=2)
 SETTINGS = {
     "POLITENESS_DELAY": 0,
     "POLITENESS_AT_ONCE": 4,
