@@ -25,8 +25,9 @@ _NEEDS = {"pyRdfa": "pyRdfa3", "rdflib": "rdflib", "html5lib": "html5lib"}
 def check(name: str) -> None:
     """Raise ValueError if a reference processor is not installed."""
     if name != "off" and (missing := [each for each in _NEEDS if find_spec(each) is None]):
-        names = ", ".join(_NEEDS[each] for each in missing)
-        raise ValueError(f"{names} is not installed: pip install 'rdfaspider[reference]'")
+        names = " and ".join(_NEEDS[each] for each in missing)
+        are = "is" if len(missing) == 1 else "are"
+        raise ValueError(f"{names} {are} not installed: pip install 'rdfaspider[reference]'")
 
 
 def triples(body: bytes, url: str, content_type: str, version: str = "") -> Iterator[Triple]:

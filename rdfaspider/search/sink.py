@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.search.index import Index, IndexFailed, PageWords
 from rdfaspider.search.rebuild import pages_in
-from rdfaspider.stores import Sink, StoreUnavailable, open_store
+from rdfaspider.stores import StoreUnavailable, open_store
+from rdfaspider.stores.around import SinkAround
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from rdfaspider.stores import Sink
     from rdfaspider.stores.changes import Change
 
 logger = logging.getLogger(__name__)
@@ -33,13 +35,12 @@ logger = logging.getLogger(__name__)
 _COPY = "store-copy"
 
 
-class IndexingSink(Sink):
+class IndexingSink(SinkAround):
     """Indexes pages in a folder."""
 
     def __init__(self, sink: Sink, folder: Path) -> None:
-        self._sink = sink
+        super().__init__(sink)
         self._folder = folder
-        self.counters = sink.counters
         self._lock = threading.Lock()
         self._is_closing = False
         # Pages that came while the index is filled: what the copy of the store has of them is old.
@@ -118,21 +119,6 @@ class IndexingSink(Sink):
             if missing := [p for p in pages if p.url not in newer and not index.has(p.url)]:
                 self._write(missing)
             return True
-
-    def copy_store(self, path: Path) -> bool:
-        return self._sink.copy_store(path)
-
-    @property
-    def is_full(self) -> bool:
-        return self._sink.is_full
-
-    @property
-    def backlog(self) -> tuple[int, int]:
-        return self._sink.backlog
-
-    @property
-    def backlog_quads(self) -> int:
-        return self._sink.backlog_quads
 
     def close(self) -> None:
         self._is_closing = True

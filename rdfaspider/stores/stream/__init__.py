@@ -15,7 +15,7 @@ from contextlib import suppress
 from time import time as now
 from typing import TYPE_CHECKING
 
-from rdfaspider.stores import Sink
+from rdfaspider.stores.around import SinkAround
 from rdfaspider.stores.changes import statements
 from rdfaspider.stores.stream.files import PatchFiles, read_back, rewrite
 from rdfaspider.stores.stream.patch import Patch, patches_in
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from rdfaspider.stores import Sink
     from rdfaspider.stores.changes import Change
 
 
-class Recorder(Sink):
+class Recorder(SinkAround):
     """A sink that records what the changes of another sink change."""
 
     def __init__(self, sink: Sink, directory: Path, limit: int) -> None:
-        self._sink = sink
-        self.counters = sink.counters
+        super().__init__(sink)
         try:
             self._versions = Versions(directory)
             try:
@@ -46,9 +46,6 @@ class Recorder(Sink):
             with suppress(OSError):
                 sink.close()
             raise
-
-    def copy_store(self, path: Path) -> bool:
-        return self._sink.copy_store(path)
 
     def put(self, changes: Sequence[Change]) -> list[bool]:
         answers = self._sink.put(changes)
@@ -96,18 +93,6 @@ class Recorder(Sink):
 
     def _flush(self) -> None:
         self._files.append(self._versions.pending())
-
-    @property
-    def is_full(self) -> bool:
-        return self._sink.is_full
-
-    @property
-    def backlog(self) -> tuple[int, int]:
-        return self._sink.backlog
-
-    @property
-    def backlog_quads(self) -> int:
-        return self._sink.backlog_quads
 
     def close(self) -> None:
         try:
