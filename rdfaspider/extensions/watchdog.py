@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import Counter
 from logging import getLogger
 from time import monotonic
 from traceback import format_stack
@@ -33,8 +34,9 @@ _FRAMES = 12
 
 
 class Watchdog:
-    """Counts the stalls of the loop. A thread looks at its stack during a stall.
+    """Counts the stalls of the loop. A thread looks at its stack during a stall, now and again.
 
+    The stack that it saw most often is shown: a stall is seldom the fault of the line where it begins.
     The loop itself changes stats and writes lines, when it goes on. A stall in code that holds Python's lock
     is counted, but its stack is not seen.
     """
@@ -44,7 +46,7 @@ class Watchdog:
         self._stalls = 0
         self._longest = 0.0
         self._warned = -_WARNINGS
-        self._stack: list[str] = []
+        self._stacks: Counter[str] = Counter()
         self._ended = threading.Event()
         self._task = create_looping_call(self._beat)
 
@@ -78,7 +80,7 @@ class Watchdog:
         self._longest = max(self._longest, seconds)
         self.stats.set_value("loop/stalls", self._stalls)
         self.stats.set_value("loop/longest", round(self._longest, 3))
-        stack, self._stack = self._stack, []
+        stacks, self._stacks = self._stacks, Counter()
         if seconds >= _LONG and now - self._warned >= _WARNINGS:
             self._warned = now
             logger.warning(
@@ -88,14 +90,13 @@ class Watchdog:
                 self._stalls,
                 STALL,
             )
-        if stack:
-            logger.debug("The loop stood still for %.2f seconds in\n%s", seconds, "".join(stack))
+        if stacks:
+            [(stack, _)] = stacks.most_common(1)
+            logger.debug("The loop stood still for %.2f seconds in\n%s", seconds, stack)
 
     def _watch(self, loop: int) -> None:
-        """Look at the stack of the loop's thread once in each stall."""
-        seen = 0.0
+        """Look at the stack of the loop's thread while it stands still."""
         while not self._ended.wait(STALL):
-            last = self._last
-            if last != seen and monotonic() - last > _BEAT + STALL:
-                seen = last
-                self._stack = format_stack(sys._current_frames().get(loop), _FRAMES)
+            if monotonic() - self._last > _BEAT + STALL:
+                frames = format_stack(sys._current_frames().get(loop), _FRAMES)
+                self._stacks["".join(frames)] += 1
