@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import subprocess
 import sys
 import time
@@ -42,11 +43,12 @@ def machine() -> str:
 
 @dataclass
 class Crawled:
-    """The log of a crawl, its directory, and how long it took from start to end."""
+    """The log of a crawl, its directory, its seconds from start to end, and those of CPU."""
 
     log: str
     jobdir: Path
     seconds: float
+    cpu: float
 
 
 def crawl(directory: Path, seeds: str, **settings: object) -> Crawled:
@@ -54,7 +56,7 @@ def crawl(directory: Path, seeds: str, **settings: object) -> Crawled:
     directory.mkdir(parents=True)
     options = [word for k, v in {**QUICK, **settings}.items() for word in ("-s", f"{k}={v}")]
     command = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-a", f"seeds={seeds}"]
-    begin = time.monotonic()
+    begin, spent = time.monotonic(), _cpu()
     done = subprocess.run(
         [*command, *options],
         cwd=directory,
@@ -67,7 +69,13 @@ def crawl(directory: Path, seeds: str, **settings: object) -> Crawled:
     seconds = time.monotonic() - begin
     if done.returncode:
         raise RuntimeError(done.stderr)
-    return Crawled(done.stderr, directory / "crawl", seconds)
+    return Crawled(done.stderr, directory / "crawl", seconds, _cpu() - spent)
+
+
+def _cpu() -> float:
+    """Return the CPU seconds of all child processes that have ended, with theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @contextmanager
