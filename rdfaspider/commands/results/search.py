@@ -85,7 +85,9 @@ class Command(CheckedCommand):
             if not is_shared(url):
                 return FrontierReader(url, delay=0.0)
             security = security_of(self.settings)
-            return open_frontier(url, security=security, onlooks=True, read_ahead=0, now=time.time())
+            return open_frontier(
+                url, security=security, onlooks=True, read_ahead=0, now=time.time()
+            )
 
         def ranks(pages: Any) -> dict[str, float]:
             try:
