@@ -301,6 +301,9 @@ class Inspector(Protocol):
     def url(self, url: str) -> UrlView | None:
         """Return what is known of a normalised URL, None if nothing is."""
 
+    def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        """Return the PageRank of those URLs that have one, 1 for the mean."""
+
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         """Yield the URLs that ended in a state and match a regular expression."""
 
