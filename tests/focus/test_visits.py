@@ -11,12 +11,9 @@ from hypothesis import strategies as st
 
 from rdfaspider.focus.visits.planner import (
     DAY,
-    PAST_SIZE,
     Past,
     Planner,
     RevisitRules,
-    pack_past,
-    unpack_past,
 )
 from rdfaspider.focus.visits.prices import Tally, follow
 from rdfaspider.focus.visits.rates import FIRST_RATE, Rates
@@ -106,13 +103,6 @@ def test_small_additions_to_a_large_number_are_not_lost() -> None:
     for _ in range(3_000):
         number = SECONDS.numbers[SECONDS.encode(number + 1.0, rng.random())]
     assert 3_000 < number < 5_300
-
-
-@given(st.tuples(st.integers(0, 2**32 - 1), *[st.integers(0, 255)] * 3, st.integers(0, 65_535)))
-def test_a_past_survives_its_bytes(fields: tuple[int, int, int, int, int]) -> None:
-    past = Past(*fields)
-    assert len(pack_past(past)) == PAST_SIZE
-    assert unpack_past(pack_past(past)) == past
 
 
 # --- rates ---

@@ -406,6 +406,11 @@ def test_damaged_ranks_count_as_none(tmp_path: Path) -> None:
     file.write_bytes(whole)
     with opened(tmp_path) as frontier:
         assert frontier.ranks.urls == known
+    with closing(Ranks(tmp_path / "frontier")) as ranks:
+        assert ranks.of(0)
+        descriptor, ranks._file = ranks._file, 1_000_000  # reading fails
+        assert ranks.of(0) is None
+        ranks._file = descriptor
 
 
 def test_kept_pages_count_as_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ The frontier asks for each page that it keeps, and the simulator asks the same c
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
@@ -114,7 +113,8 @@ class Past(NamedTuple):
     @property
     def due(self) -> int:
         """Return the time of the next visit."""
-        return min(self.last + decode_interval(self.interval), LAST_TIME)
+        due = self.last + decode_interval(self.interval)
+        return due if due < LAST_TIME else LAST_TIME
 
     def until(self, time: float) -> Past:
         """Return the same past with the next visit at a time, or a little later."""
@@ -131,16 +131,8 @@ class Past(NamedTuple):
         return WEIGHT.numbers[self.weight] or 1.0
 
 
-_PAST = struct.Struct(">IBBBH")
-PAST_SIZE = _PAST.size
-
-
-def pack_past(past: Past) -> bytes:
-    return _PAST.pack(*past)
-
-
-def unpack_past(data: bytes, start: int = 0) -> Past:
-    return Past(*_PAST.unpack_from(data, start))
+# The fields of a past in a record of the frontier, as the module struct writes them.
+PAST_FORMAT = "IBBBH"
 
 
 class Planner:
@@ -210,13 +202,13 @@ class Planner:
         `begin` and `plan`, but many pages are alike."""
         alike = (self.rates.rate(key), weight, self.price * factor, soonest)
         codes = self._first.get(alike)
-        if codes is None or not self.price:
-            past = self.plan(key, self.begin(now, weight), factor, soonest)
-            if len(self._first) >= _ALIKE:
-                self._first.clear()
-            self._first[alike] = past.weight, past.interval
-            return past
-        return Past(ceil(now), 0, 0, *codes)
+        if codes is not None and self.price:
+            return Past(ceil(now), 0, 0, codes[0], codes[1])
+        past = self.plan(key, self.begin(now, weight), factor, soonest)
+        if len(self._first) >= _ALIKE:
+            self._first.clear()
+        self._first[alike] = past.weight, past.interval
+        return past
 
     def plan(self, key: bytes, past: Past, factor: float = 1.0, soonest: float = 0.0) -> Past:
         """Return a past with the interval to the next visit, at a multiple of the price."""

@@ -62,6 +62,8 @@ class Rates:
 
     def rate(self, key: bytes) -> float:
         """Return the rate of the pages around a key; keys of one section are mostly asked for together."""
+        if not self._table:
+            return self.of_crawl
         start = key.index(b"/") + 1
         end = key.find(b"/", start) + 1 or key.find(b"?", start) + 1
         section = key[: end or start]

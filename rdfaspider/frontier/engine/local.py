@@ -159,7 +159,6 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
             key = self._urls.end(batch, host, taken, state, hint, failure)
             if taken.visit is not None:
                 revisits.end(batch, host, taken, failure.time)
-        revisits.save(batch)
         return key
 
     @guarded

@@ -160,7 +160,7 @@ class Parts:
                 batch = self._database.batch()
                 self._order.close(batch)
                 if self._revisits is not None:
-                    self._revisits.save(batch, is_last=True)
+                    self._revisits.save(batch)
                 self._database.write(batch)
                 self._database.meta[b"clean"] = b"no" if len(self._leases) else b"yes"
         finally:

@@ -125,6 +125,7 @@ class Urls:
         self,
         batch: WriteBatch,
         host: Host,
+        key: bytes,
         taken: Taken,
         hint: int,
         attempts: int,
@@ -133,17 +134,20 @@ class Urls:
         before: Past | None,
     ) -> None:
         """Keep a page until its next visit is due, at the time that its past says."""
+        number, depth = taken.number, taken.depth
         if taken.attempts and not attempts:
-            self._failures.forget(batch, taken.number)
+            self._failures.forget(batch, number)
         taken.attempts = attempts
-        self._remove(batch, host, taken, KEPT, hint, past)
-        if before is not None:
-            self.due_pages.remove(batch, host, before.due, taken.number)
         if taken.visit is None:
-            self.counters.end(taken.depth)
+            self._waiting.remove(batch, host, key, depth, taken.hint, number)
+            self.counters.end(depth)
             self.counters.kept += 1
             host.kept += 1
-        self.due_pages.add(batch, host, due, taken.number)
+        if before is not None:
+            self.due_pages.remove(batch, host, before.due, number)
+        record = Record(KEPT, depth, attempts, number, hint, taken.hops, past)
+        self.trie.update(batch, key, record)
+        self.due_pages.add(batch, host, due, number)
 
     def keep_failure(self, batch: WriteBatch, number: int, failure: Failure) -> None:
         """Keep for people why the last visit of a kept page has failed."""
@@ -161,20 +165,12 @@ class Urls:
         self.due_pages.add(batch, host, past.due, record.number)
         self.counters.save(batch)
 
-    def _remove(
-        self,
-        batch: WriteBatch,
-        host: Host,
-        taken: Taken,
-        state: int,
-        hint: int,
-        past: Past | None = None,
-    ) -> bytes:
+    def _remove(self, batch: WriteBatch, host: Host, taken: Taken, state: int, hint: int) -> bytes:
         key = to_key(taken.url)
         depth, number = taken.depth, taken.number
         if taken.visit is None:
             self._waiting.remove(batch, host, key, depth, taken.hint, number)
-        record = Record(state, depth, taken.attempts, number, hint, taken.hops, past)
+        record = Record(state, depth, taken.attempts, number, hint, taken.hops)
         self.trie.update(batch, key, record)
         return key
 

@@ -53,7 +53,10 @@ class Ranks:
         """Return the PageRank of a URL, 1 for the mean; None if it has none yet."""
         if not 0 <= number < self.urls:
             return None
-        step = int.from_bytes(os.pread(self._file, 2, _HEAD.size + 2 * number), "little")
+        try:
+            step = int.from_bytes(os.pread(self._file, 2, _HEAD.size + 2 * number), "little")
+        except OSError:  # a crawl goes on without
+            return None
         return float(2.0 ** (step / _STEPS + _LEAST)) if step else None
 
     def of_all(self, numbers: Iterable[int]) -> list[float | None]:

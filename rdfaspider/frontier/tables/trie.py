@@ -11,9 +11,10 @@ one batch, so this survives a kill.
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdfaspider.focus.visits.planner import PAST_SIZE, Past, pack_past, unpack_past
+from rdfaspider.focus.visits.planner import PAST_FORMAT, Past
 from rdfaspider.urls.keys import CUTS, to_key, to_url
 
 if TYPE_CHECKING:
@@ -34,11 +35,15 @@ HINT = 8
 NO_DEPTH = 256  # greater than any depth
 
 _BLOCK = 64
-_NUMBER = 5  # bytes: a million million URLs
+NUMBER = 5  # bytes: a million million URLs
 _LAST = b"\xff"
 
 # The state takes three bits of its byte; the others count the redirects that led to the URL.
 _STATE, _HOPS = 7, 3
+
+# What a kept page has before its hint: state and hops, depth, attempts, the number in two parts, the past.
+_KEPT = struct.Struct(f">BBBBI{PAST_FORMAT}")
+_LOW = 0xFFFFFFFF
 
 # How the record of a new URL begins, by depth.
 _NEW = [bytes((WAITING, depth, 0)) for depth in range(256)]
@@ -63,16 +68,21 @@ class Record(NamedTuple):
 
 def pack(record: Record) -> bytes:
     state, depth, attempts, number, hint, hops, past = record
-    head = bytes((state | hops << _HOPS, depth, attempts)) + pack_number(number)
-    return head + (pack_past(past) if past is not None else b"") + pack_hint(hint)
+    first = state | hops << _HOPS
+    if past is not None:
+        head = _KEPT.pack(first, depth, attempts, number >> 32, number & _LOW, *past)
+    else:
+        head = bytes((first, depth, attempts)) + number.to_bytes(NUMBER, "big")
+    return head + pack_hint(hint) if hint else head
 
 
 def unpack(data: bytes) -> Record:
-    state, number = data[0] & _STATE, int.from_bytes(data[3:8], "big")
+    state = data[0] & _STATE
     if state == KEPT:
-        hint, past = int.from_bytes(data[8 + PAST_SIZE :], "big"), unpack_past(data, 8)
-        return Record(KEPT, data[1], data[2], number, hint, data[0] >> _HOPS, past)
-    hint = int.from_bytes(data[8:], "big")
+        first, depth, attempts, high, low, *past = _KEPT.unpack_from(data)
+        number, hint = high << 32 | low, int.from_bytes(data[_KEPT.size :], "big")
+        return Record(KEPT, depth, attempts, number, hint, first >> _HOPS, Past(*past))
+    number, hint = int.from_bytes(data[3:8], "big"), int.from_bytes(data[8:], "big")
     return Record(state, data[1], data[2], number, hint, data[0] >> _HOPS)
 
 
@@ -107,7 +117,7 @@ def pack_hint(hint: int) -> bytes:
 
 
 def pack_number(number: int) -> bytes:
-    return number.to_bytes(_NUMBER, "big")
+    return number.to_bytes(NUMBER, "big")
 
 
 def unpack_number(data: bytes) -> int:
@@ -164,7 +174,7 @@ class Trie:
         """Add new keys to a batch, as waiting, with the numbers from `first` on."""
         put, urls = batch.put, self._urls.handle
         for number, (key, found) in enumerate(zip(keys, findings, strict=True), start=first):
-            value = _NEW[found & DEPTH] + number.to_bytes(_NUMBER, "big")
+            value = _NEW[found & DEPTH] + number.to_bytes(NUMBER, "big")
             put(key, value + pack_hint(found >> HINT) if found > DEPTH else value, urls)
         for start in range(0, len(keys), _BLOCK):
             block = b"\n".join(keys[start : start + _BLOCK])

@@ -26,7 +26,7 @@ from email.utils import formatdate, mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.focus.visits.planner import LAST_TIME
-from rdfaspider.frontier.tables.trie import pack_number, unpack_number
+from rdfaspider.frontier.tables.trie import NUMBER, pack_number, unpack_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
 
+# How the key of a due time begins: host and time.
+_PLACE = struct.Struct(">II")
 _MISSES, _DATE = struct.Struct(">BI"), struct.Struct(">I")
 # What follows.
 _MISSED, _DATED = 1, 2
@@ -50,15 +52,17 @@ class Due:
         self._family = database.due
 
     def add(self, batch: WriteBatch, host: Host, time: int, number: int) -> None:
-        batch.put(_place(host, time) + pack_number(number), b"", self._family.handle)
+        place = _PLACE.pack(host.id, time) + number.to_bytes(NUMBER, "big")
+        batch.put(place, b"", self._family.handle)
 
     def remove(self, batch: WriteBatch, host: Host, time: int, number: int) -> None:
-        batch.delete(_place(host, time) + pack_number(number), self._family.handle)
+        place = _PLACE.pack(host.id, time) + number.to_bytes(NUMBER, "big")
+        batch.delete(place, self._family.handle)
 
     def of(self, host: Host, start: int) -> Iterator[tuple[int, int]]:
         """Yield the times and numbers of a host's pages, from a time on."""
         prefix, cursor = host.prefix, self._family.cursor()
-        cursor.seek(_place(host, start))
+        cursor.seek(_PLACE.pack(host.id, start))
         while cursor.valid():
             key = cursor.key()
             if not key.startswith(prefix):
@@ -66,10 +70,6 @@ class Due:
             yield int.from_bytes(key[4:8], "big"), unpack_number(key[8:])
             cursor.next()
         cursor.status()  # raises what ended it too soon, if a file is damaged
-
-
-def _place(host: Host, time: int) -> bytes:
-    return host.prefix + time.to_bytes(4, "big")
 
 
 class Alarms:
@@ -124,6 +124,9 @@ class Said(NamedTuple):
     last_modified: str = ""
 
 
+_NOTHING = Said()
+
+
 class ServerWords:
     """What servers said of kept pages, where there is anything."""
 
@@ -131,10 +134,13 @@ class ServerWords:
         self._family = database.said
 
     def keep(self, batch: WriteBatch, number: int, said: Said, before: Said) -> None:
-        said = said._replace(etag=_fit(said.etag), last_modified=_fit(said.last_modified))
         if said == before:
             return
-        if said == Said():
+        misses, since, etag, modified = said
+        said = Said(misses, since, _fit(etag), _fit(modified))
+        if said == before:
+            return
+        if said == _NOTHING:
             self.forget(batch, number)
             return
         batch.put(pack_number(number), _write(said), self._family.handle)
@@ -144,7 +150,7 @@ class ServerWords:
 
     def get_all(self, numbers: list[int]) -> list[Said]:
         return [
-            Said() if value is None else _read(value)
+            _NOTHING if value is None else _read(value)
             for value in self._family.get_all([pack_number(number) for number in numbers])
         ]
 

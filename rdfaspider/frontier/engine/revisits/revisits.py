@@ -115,7 +115,8 @@ class Revisits:
 
     def quality(self, number: int) -> float:
         """Return by what the weight of a page is multiplied."""
-        return quality(self._ranks.of(number), self.planner.rules.rank)
+        ranks = self._ranks
+        return quality(ranks.of(number), self.planner.rules.rank) if ranks.urls else 1.0
 
     def factor(self, host: Host, number: int) -> float:
         """Return by what the price is multiplied for a page of a host."""
@@ -183,7 +184,8 @@ class Revisits:
     def new_taken(self) -> None:
         """Notice that a new page was handed out: some revisits may follow."""
         self.handed_out += 1
-        self._credit = min(self._credit + self._earned, _CREDIT)
+        if self._credit < _CREDIT:
+            self._credit = min(self._credit + self._earned, _CREDIT)
 
     def compare(self) -> None:
         """Compare revisits with new pages: how many may follow one of these."""
@@ -296,21 +298,27 @@ class Revisits:
             past = self.planner.first(key, now, keep.weight, host.factor / better, keep.soonest)
             if keep.etag or keep.last_modified:
                 said = Said(0, 0, keep.etag, keep.last_modified)
-            self._weighed += 1
-            change = (keep.weight or 1.0) * better - self.weight_of_new
-            self.weight_of_new += change * max(_NEWEST, 1.0 / self._weighed)
-            if self.visits % _COMPARED == 1:
-                self.compare()
+            self._weigh((keep.weight or 1.0) * better)
         else:
             past, said, attempts = self._plan(key, host, number, now, keep, before, words)
         due = past.due
-        self.urls.keep(batch, host, taken, hint, attempts, past, due, before)
+        self.urls.keep(batch, host, key, taken, hint, attempts, past, due, before)
         if said is not words:
             self.urls.server_words.keep(batch, number, said, words)
         self._note_due(batch, host, due)
         if host.is_awake:
             self._settle(batch, host, now, number, due)
+        if self._unsaved >= _SAVED_AFTER:
+            self.save(batch)
         return key
+
+    def _weigh(self, weight: float) -> None:
+        """Notice the weight of a new page."""
+        count = self._weighed = self._weighed + 1
+        share = _NEWEST if count * _NEWEST >= 1.0 else 1.0 / count
+        self.weight_of_new += (weight - self.weight_of_new) * share
+        if self.visits % _COMPARED == 1:
+            self.compare()
 
     def _plan(
         self,
@@ -344,7 +352,7 @@ class Revisits:
         before, _ = self._pasts.pop(taken.number)
         past = before.until(now + after)
         attempts, due = min(taken.attempts + 1, 255), past.due
-        self.urls.keep(batch, host, taken, hint, attempts, past, due, before)
+        self.urls.keep(batch, host, to_key(taken.url), taken, hint, attempts, past, due, before)
         self._note_due(batch, host, due)
         self._settle(batch, host, now, taken.number, due)
 
@@ -400,9 +408,9 @@ class Revisits:
 
     # --- what is learnt ---
 
-    def save(self, batch: WriteBatch, *, is_last: bool = False) -> None:
-        """Add what was learnt to a batch, if it is much or the last time."""
-        if self._unsaved >= _SAVED_AFTER or (is_last and self._unsaved):
+    def save(self, batch: WriteBatch) -> None:
+        """Add what was learnt to a batch, if there is any."""
+        if self._unsaved:
             self._unsaved = 0
             batch.put(_RATES, self.planner.rates.dump(), self._meta.handle)
             self.save_price(batch)
