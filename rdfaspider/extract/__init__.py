@@ -83,15 +83,18 @@ class Extraction(Content):
         return self._quads
 
     def encode(self) -> bytes:
-        """Return a line of JSON, which has the ``size`` of the N-Quads, and the N-Quads."""
-        header = {name: getattr(self, name) for name in _CONTENT}
+        """Return a line of JSON, which has the ``size`` of the N-Quads, and the N-Quads.
+
+        What is empty is left out: it is most, and every word of the line is written and read.
+        """
+        header = {name: value for name in _CONTENT if (value := getattr(self, name))}
         header |= {"facts": self.facts.to_json(), "size": len(self.nquads)}
         return json.dumps(header).encode() + b"\n" + self.nquads
 
     @classmethod
     def decode(cls, header: dict[str, Any], nquads: bytes) -> Self:
         """Return what was encoded, from the parsed line of JSON and the N-Quads."""
-        content = {name: header[name] for name in _CONTENT}
+        content = {name: header[name] for name in _CONTENT if name in header}
         return cls(nquads=nquads, facts=Facts.from_json(header["facts"]), **content)
 
 
