@@ -22,6 +22,9 @@ PIP := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := -W ignore::UserWarning $(PIP) --no-deps --no-build-isolation --editable .
 
+# Where the environment forbids Python to keep what it compiled, each of a thousand processes compiles it anew.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: crawl console report test slow lint docs bench lock upgrade sbom digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.

@@ -5,8 +5,10 @@ visit                       the scheduler: what is known of the page from the vi
 verbatim_url                the scheduler: the URL is in normal form and is sent as it is
 sitemap                     the sitemap middleware: the request is for a sitemap; the pages that it lists
 sitemap_dates               the sitemap middleware: when these changed, as it says
-robots                      the robots middleware: the request is for a robots.txt
+robots                      the robots and reservations middlewares: it is for robots.txt or tdmrep.json,
+                            in the turn of a page
 no_training                 the robots middleware: robots.txt asks that no models are trained with the page
+tdm                         the reservations middleware: the service reserves the page: "1", and its policy
 exchange                    the download handler, for the archive: request and answer as they were sent
 download_latency, proxy     Scrapy
 
@@ -38,6 +40,7 @@ class FetchMeta(TypedDict, total=False):
     sitemap_dates: list[tuple[str, float]]
     robots: bool
     no_training: bool
+    tdm: tuple[str, str]
     exchange: Any
     download_latency: float
     proxy: str

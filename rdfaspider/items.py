@@ -97,6 +97,7 @@ class Page(Content):
     exchange: Any = None
     noarchive: bool = False  # whether the page asks not to be
     tdm_header: tuple[str, str] = ("", "")  # tdm-reservation and tdm-policy of the answer
+    tdm_file: tuple[str, str] = ("", "")  # the same, as the tdmrep.json of its service says
     no_training: bool = False  # whether robots.txt asks that no models are trained with it
     signals: tuple[
         str, ...

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-import sys
-import tomllib
 import zipfile
 from email.parser import Parser
 from pathlib import Path
 
 import pytest
 
-from tests.environments import linked
+from tests.environments import PROJECT, built, installed
 
 pytestmark = pytest.mark.slow
 
-PROJECT = Path(__file__).parent.parent
-ABOUT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 USE = """
 import sys
 from rdfaspider.extract import extract
@@ -39,24 +35,14 @@ print(sorted(name for name in ("scrapy", "twisted", "rocksdict", "aiohttp", "red
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel as a release does, from a copy: a build leaves files behind."""
-    source = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "rdfaspider"):
-        (source / name).symlink_to(PROJECT / name)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*command, "--wheel-dir", str(source / "dist"), str(source)], check=True)
-    (found,) = (source / "dist").glob("rdfaspider-*.whl")
-    return found
+    return built(tmp_path_factory.mktemp("source"))
 
 
 @pytest.fixture(scope="module")
 def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an environment with the wheel and what it requires, and no extra."""
     directory = tmp_path_factory.mktemp("bare")
-    linked(directory, *ABOUT["dependencies"])
-    (packages,) = directory.glob("lib/python*/site-packages")
-    with zipfile.ZipFile(wheel) as files:
-        files.extractall(packages)
+    installed(directory, wheel)
     return directory
 
 

@@ -158,6 +158,6 @@ def test_hostile_signals_are_no_iris() -> None:
     )
     facts = extract(page, "http://a.test/").facts
     assert (facts.license, facts.policy, facts.signals) == ("", "", [])
-    assert rights_of("http://a.test/", Facts(), (), ("1 ", "http://[")) == Rights(
+    assert rights_of("http://a.test/", Facts(), (), [("1 ", "http://[")]) == Rights(
         ("tdm-reservation",)
     )

@@ -84,11 +84,11 @@ class Watchdog:
         if seconds >= _LONG and now - self._warned >= _WARNINGS:
             self._warned = now
             logger.warning(
-                "The crawl stood still for %.1f seconds, all hosts at once; %d times so far for more than"
-                " %g. LOG_LEVEL=DEBUG shows where.",
+                "The crawl stood still for %.1f seconds, all hosts at once. Stalls of more than %g so far:"
+                " %d. LOG_LEVEL=DEBUG shows where.",
                 seconds,
-                self._stalls,
                 STALL,
+                self._stalls,
             )
         if stacks:
             [(stack, _)] = stacks.most_common(1)

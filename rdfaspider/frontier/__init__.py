@@ -23,7 +23,7 @@ The life of a URL. The modules are named in the order in which they meet it.
     (tables/links/outlinks.py), without another fetch.
 8.  Its links stay on record by their numbers, as the link graph (tables/links/edges.py). Now and then
     PageRank is computed from it (engine/steering.py), and waiting URLs are ranked by it where their order
-    asks for that.
+    asks for that; it weighs the visits of the next step too.
 9.  In a crawl with revisits a page is kept with a due time (tables/visits.py), by what another visit will
     bring (focus/visits/). When it is due, its host is woken, and it is handed out again
     (engine/revisits/). Prices follow the load.
@@ -300,6 +300,9 @@ class Inspector(Protocol):
 
     def url(self, url: str) -> UrlView | None:
         """Return what is known of a normalised URL, None if nothing is."""
+
+    def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        """Return the PageRank of those URLs that have one, 1 for the mean."""
 
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         """Yield the URLs that ended in a state and match a regular expression."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from rdfaspider.middlewares.kept import Kept
 from rdfaspider.middlewares.turns import noted
 from rdfaspider.robots.record import RobotsRecord
 from rdfaspider.urls import host
@@ -29,34 +29,36 @@ class Records:
 
     def __init__(self, frontier: Callable[[], Frontier]) -> None:
         self._frontier = frontier
-        # Records with the size of what is stored of them, the least recently used first.
-        self._records: OrderedDict[str, tuple[RobotsRecord, int]] = OrderedDict()
-        self._size = 0
+        self._records = Kept[RobotsRecord](_REMEMBERED)
 
     def known(self, service: str) -> RobotsRecord | None:
         """Return the record of a service; Postponed if it cannot be read now."""
-        if (record := self._at_hand(service)) is not None:
+        if (record := self._records.at_hand(service)) is not None:
             return record
         data = noted(self._frontier(), f"robots {service}")
         return (
-            None if data is None else self._keep(service, RobotsRecord.from_bytes(data), len(data))
+            None
+            if data is None
+            else self._records.keep(service, RobotsRecord.from_bytes(data), len(data))
         )
 
     def remember(self, service: str, record: RobotsRecord) -> None:
         data = record.to_bytes()
         self._frontier().set_note(f"robots {service}", data)
-        self._keep(service, record, len(data))
+        self._records.keep(service, record, len(data))
 
     def answered(self, url: str, now: float) -> RobotsRecord | None:
         """Return the latest answer of a URL to which others have moved, None if there is none."""
         service = service_of(url)
-        record = self.known(service) if url == f"{service}/robots.txt" else self._at_hand(url)
+        record = (
+            self.known(service) if url == f"{service}/robots.txt" else self._records.at_hand(url)
+        )
         if record is None or record.failures or not record.reached or record.expires <= now:
             return None
         return RobotsRecord(record.rules, record.expires)
 
     def keep_answer(self, url: str, record: RobotsRecord) -> None:
-        self._keep(url, record, len(record.to_bytes()))
+        self._records.keep(url, record, len(record.to_bytes()))
 
     def longest_delay(self, service: str, delay: float | None) -> float:
         """Store the Crawl-delay of a service, None for none; return the longest of its host."""
@@ -70,24 +72,6 @@ class Records:
         if delays != before:
             self._frontier().set_note(name, json.dumps(delays).encode())
         return max(delays.values(), default=0.0)
-
-    def _at_hand(self, name: str) -> RobotsRecord | None:
-        if name not in self._records:
-            return None
-        self._records.move_to_end(name)
-        return self._records[name][0]
-
-    def _keep(self, name: str, record: RobotsRecord, size: int) -> RobotsRecord:
-        self._forget(name)
-        self._records[name] = (record, size)
-        self._size += size
-        while self._size > _REMEMBERED:
-            self._forget(next(iter(self._records)))
-        return record
-
-    def _forget(self, name: str) -> None:
-        _, size = self._records.pop(name, (None, 0))
-        self._size -= size
 
 
 def service_of(url: str) -> str:

@@ -12,6 +12,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
 
 from rdfaspider import clock
+from rdfaspider.extensions.summary.hints import query_of
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, tdm_of, unwanted
 from rdfaspider.pipelines.extract import ExtractPipeline
@@ -144,10 +145,12 @@ class TriplesMiddleware:
             if (closed := getattr(pipeline, "close_spider", lambda: None)()) is not None:
                 await closed
         get = self.crawler.stats.get_value
+        store = store_url(completed(self.crawler.settings))
         logger.info(
-            "%d pages were read; %d triples of them are new, in %s. See docs/stores.md for how to"
-            " query them.",
+            "%d pages were read; %d triples of them are new, in %s.",
             get("triples/pages/done", 0),
             get("store/quads", 0),
-            shown(store_url(completed(self.crawler.settings))),
+            shown(store),
         )
+        if not store.startswith("nquads:"):  # these are files, for a loader
+            logger.info("Query them: %s", query_of(store))

@@ -99,7 +99,11 @@ class ExtractPipeline:
             return
         header = header_directives(page.robots_header, self.options.agent)
         rights = rights_of(
-            page.url, extraction.facts, header, page.tdm_header, no_training=page.no_training
+            page.url,
+            extraction.facts,
+            header,
+            (page.tdm_header, page.tdm_file),
+            no_training=page.no_training,
         )
         page.signals, page.policy, page.license = rights
         refused = [name for name in rights.signals if name in self.refused]

@@ -46,7 +46,7 @@ figure,.table{margin:0;min-width:0}h3{color:var(--ink)}figcaption p,.table p{mar
 .scroll{overflow-x:auto}.wide{grid-column:1/-1}
 table{border-collapse:collapse;font-size:.88rem;width:100%}
 th,td{text-align:left;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--rule);vertical-align:top}
-td{overflow-wrap:anywhere}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+td{overflow-wrap:anywhere;min-width:11rem}td.n{min-width:0}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 svg{width:100%;height:auto;display:block;font:11.5px system-ui,sans-serif}
 svg text{fill:var(--dim)}svg .grid{stroke:var(--rule);fill:none}svg .axis{stroke:var(--dim);fill:none}
 .s0{--c:var(--c0)}.s1{--c:var(--c1)}.s2{--c:var(--c2)}.s3{--c:var(--c3)}.s4{--c:var(--c4)}.s5{--c:var(--c5)}

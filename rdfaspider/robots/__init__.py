@@ -8,7 +8,8 @@ A `Robots` is what a crawler keeps of a robots.txt: the rules of its own agent a
     Robots.from_bytes(robots.to_bytes())             # the same rules, without the file
 
 `parser` reads the file, `patterns` brings rules and URLs to one form for comparison, `record` keeps what is
-known of one robots.txt and for how long, `sitemaps` reads sitemaps, `feeds` RSS and Atom.
+known of one robots.txt and for how long, `sitemaps` reads sitemaps, `feeds` RSS and Atom, `reservations`
+the file by which a service reserves text and data mining.
 `middlewares/robots.py` applies them.
 """
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 from typing import Self
 
 from rdfaspider.robots.parser import parse
-from rdfaspider.robots.patterns import Rules, target, unescape_query
+from rdfaspider.robots.patterns import Rules, in_order, target, unescape_query
 
 LIMIT = 500 * 1024  # octets, the least that RFC 9309 section 2.5 asks for
 
@@ -108,7 +109,7 @@ class Robots:
             for rank, parts in self._index.get(wanted[:length], ()):
                 if rank <= best:
                     break
-                if _in_order(parts, wanted, length):
+                if in_order(parts, wanted, length):
                     best = rank
                     break
         return best
@@ -159,13 +160,3 @@ def _index(rules: Rules) -> Index:
     for ranked in index.values():
         ranked.sort(reverse=True)
     return index
-
-
-def _in_order(parts: list[bytes], wanted: bytes, start: int) -> bool:
-    """Tell whether the parts follow each other in what is wanted, from `start` on."""
-    for part in parts:
-        found = wanted.find(part, start)
-        if found < 0:
-            return False
-        start = found + len(part)
-    return True

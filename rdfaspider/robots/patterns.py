@@ -57,6 +57,16 @@ def unescape_query(normal: bytes) -> bytes:
     return path + mark + _IN_QUERY.sub(lambda escape: b"%c" % int(escape[0][1:], 16), query)
 
 
+def in_order(parts: list[bytes], wanted: bytes, start: int) -> bool:
+    """Tell whether the parts between wildcards follow each other in a target, from `start` on."""
+    for part in parts:
+        found = wanted.find(part, start)
+        if found < 0:
+            return False
+        start = found + len(part)
+    return True
+
+
 def _normal_octet(match: re.Match[bytes]) -> bytes:
     written = match[0]
     octet = int(written[1:], 16) if len(written) == 3 else written[0]

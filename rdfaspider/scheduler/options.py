@@ -148,6 +148,7 @@ def revisit_rules(settings: BaseSettings) -> RevisitRules | None:
         longest=number("FRONTIER_REVISIT_LONGEST"),
         every=number("FRONTIER_REVISIT_EVERY"),
         missed=number("FRONTIER_REVISIT_MISSED"),
+        rank=number("FRONTIER_REVISIT_RANK"),
         policy=settings["FRONTIER_REVISIT_POLICY"],
         cycle=settings.getint("FRONTIER_REVISIT_CYCLE"),
     )

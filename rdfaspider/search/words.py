@@ -49,12 +49,14 @@ def has_several(words: str) -> bool:
 
 
 def types_of(database: sqlite3.Connection, text: str) -> list[int]:
-    """Return the numbers of the types that a text names: by IRI, as schema:Recipe, or as Recipe."""
+    """Return the numbers of the types that a text names: by IRI, as schema:Recipe, or as Recipe.
+
+    Raise ValueError if it has a prefix that is not known.
+    """
     text = text.strip().strip("<>")
     prefix, colon, last = text.partition(":")
-    if "://" in text:
-        iris = [text]
-    elif colon and prefix.lower() in PREFIXES:
+    is_iri = "://" in text
+    if colon and not is_iri and prefix.lower() in PREFIXES:
         iris = [PREFIXES[prefix.lower()] + last]
     elif colon:
         iris = [text]
@@ -67,7 +69,13 @@ def types_of(database: sqlite3.Connection, text: str) -> list[int]:
             iris.append(f"{'http' if scheme == 'https' else 'https'}://{rest}")
     marks = ", ".join("?" * len(iris))
     find = f"SELECT number FROM terms WHERE iri IN ({marks}) AND things > 0"
-    return [number for (number,) in database.execute(find, iris)]
+    found = [number for (number,) in database.execute(find, iris)]
+    if not (found or is_iri or prefix.lower() in PREFIXES):  # nor is it an IRI, such as urn:…
+        raise ValueError(
+            f"The prefix {prefix[:100]!r} is unknown, and nothing has the type {text[:200]}. Known are"
+            f" {', '.join(sorted(PREFIXES))}; others are given by their IRIs."
+        )
+    return found
 
 
 def short(iri: str) -> str:

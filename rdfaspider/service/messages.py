@@ -19,7 +19,7 @@ from rdfaspider.frontier.tables.links.outbox import Owed
 from rdfaspider.stores.changes import Change
 
 # Increases when anything in this module changes.
-VERSION = 5
+VERSION = 6
 
 # Time, level and text.
 LogLine = tuple[float, str, str]
@@ -228,6 +228,12 @@ class FindUrl(Question):
     url: str
 
 
+class ReadRanks(Question):
+    """Asks for the PageRank of those URLs that have one."""
+
+    urls: list[str]
+
+
 class ListHosts(Question):
     """Asks for the next hosts, or for the first (`begin`)."""
 
@@ -290,6 +296,7 @@ Said = (
     | ReadNote
     | Knows
     | FindUrl
+    | ReadRanks
     | ListHosts
     | ListEnded
     | ListBranches

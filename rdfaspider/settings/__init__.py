@@ -78,6 +78,7 @@ DOWNLOADER_MIDDLEWARES_BASE = {
     "rdfaspider.middlewares.archive.ArchiveMiddleware": 80,
     "rdfaspider.middlewares.sitemaps.SitemapsMiddleware": 90,
     "rdfaspider.middlewares.robots.RobotsMiddleware": 100,
+    "rdfaspider.middlewares.reservations.ReservationsMiddleware": 110,
     "rdfaspider.middlewares.compression.CompressionMiddleware": 590,
     "rdfaspider.middlewares.politeness.PolitenessMiddleware": 840,
     "rdfaspider.middlewares.contenttype.ContentTypeMiddleware": 860,

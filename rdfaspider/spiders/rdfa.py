@@ -209,6 +209,7 @@ class RdfaSpider(Spider):
             tags = response.headers.getlist("X-Robots-Tag")
             page.robots_header = [tag.decode("latin-1") for tag in tags]
             page.tdm_header = tdm_of(response.headers)
+            page.tdm_file = meta_of(response.request).get("tdm", ("", ""))
             page.no_training = meta_of(response.request).get("no_training", False)
             page.body = response.body
             page.modified = int(date_of(response.headers.get("Last-Modified")) or 0)

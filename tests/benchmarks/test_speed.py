@@ -218,7 +218,7 @@ class Race:
         _empty(redis)
         options = ("--redis", redis, "--store", store)
         self.crawl(SHARED, "rdfaspider", partial(triples.of_store, store), *options)
-        if (self.run.place / "frontier").exists():
+        if _is_empty(redis):
             self.run.failed[SHARED] = "it did not use Redis"
 
     def profile(self) -> None:
@@ -248,6 +248,13 @@ def _empty(redis: str) -> None:
 
     with Redis.from_url(redis) as client:
         client.flushall()
+
+
+def _is_empty(redis: str) -> bool:
+    from redis import Redis
+
+    with Redis.from_url(redis) as client:
+        return not client.dbsize()
 
 
 def _large(run: Run) -> None:

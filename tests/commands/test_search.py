@@ -64,6 +64,7 @@ def test_lists(scrapy: Scrapy, index: None) -> None:
     [
         (("zzz",), 1, "Nothing was found."),
         (("lemon", "--type", "Zebra"), 1, "Nothing was found."),
+        (("lemon", "--type", "nope:X"), 1, "The prefix 'nope' is unknown"),
         (("lemon", "-n", "0"), 2, "--most must be"),
         ((), 2, "give words"),
         (("lemon", "--host", "x"), 2, "--host goes with"),

@@ -61,6 +61,7 @@ def test_a_thing_has_its_pages_times_and_records(console: Console) -> None:
     [
         ("/api/search", 400, "Give words"),
         ("/api/search?words=%22%22%22(((&offset=0", 400, "Give words"),
+        ("/api/search?words=a&type=nope:X", 400, "prefix 'nope' is unknown"),
         ("/api/search?words=a&offset=-1", 400, "offset"),
         ("/api/search?words=a&offset=%C2%B2", 400, "offset"),
         ("/api/thing", 400, "Name a thing"),

@@ -195,6 +195,7 @@ def test_copies_are_removed(asked: Console) -> None:
     assert len(list(directory.iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_the_query_page(browser: Browser, asked: Console) -> None:  # noqa: F811
     watched = Watched(browser, asked)
     page = watched.page

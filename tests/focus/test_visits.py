@@ -33,6 +33,7 @@ from rdfaspider.focus.visits.value import (
     corrected,
     interval,
     profit,
+    quality,
     rate_of,
     value,
     value_of_new,
@@ -192,6 +193,19 @@ def test_impossible_rules_are_refused() -> None:
         RevisitRules(share=1.5)
     with pytest.raises(ValueError, match="longest"):
         RevisitRules(shortest=10.0, longest=5.0)
+    for rank in (0.5, 1e4):
+        with pytest.raises(ValueError, match="PageRank"):
+            RevisitRules(rank=rank)
+
+
+@pytest.mark.parametrize(
+    ("rank", "most", "expected"),
+    [(None, 4.0, 1.0), (2.0, 4.0, 2.0), (900.0, 4.0, 4.0), (0.01, 4.0, 0.25), (900.0, 1.0, 1.0)],
+)
+def test_quality_is_the_rank_within_bounds(
+    rank: float | None, most: float, expected: float
+) -> None:
+    assert quality(rank, most) == expected
 
 
 # --- prices ---

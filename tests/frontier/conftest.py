@@ -60,14 +60,20 @@ def redis_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[red
         yield servers
 
 
-def look(frontier: Frontier, url: str) -> UrlView | None:
-    """Return what people are told of a URL of a frontier that is open."""
+def engine_of(frontier: Frontier, url: str) -> LocalFrontier:
+    """Return what stores a URL, behind whatever service."""
     if isinstance(frontier, ShardedAlone):
         frontier = frontier.engine_of(url)
     elif isinstance(frontier, ServedAlone | ReplicatedAlone | AheadAlone):
         frontier = frontier.engine
     assert isinstance(frontier, LocalFrontier)
-    with FrontierReader(frontier._database._database.path(), delay=0.0) as reader:
+    return frontier
+
+
+def look(frontier: Frontier, url: str) -> UrlView | None:
+    """Return what people are told of a URL of a frontier that is open."""
+    path = engine_of(frontier, url)._database._database.path()
+    with FrontierReader(path, delay=0.0) as reader:
         return reader.url(url)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,14 @@ import pytest
 
 from rdfaspider.focus.visits.planner import RevisitRules
 from rdfaspider.frontier import Frontier, Keep, State, Taken, Visit
+from rdfaspider.frontier.engine import steering
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.tables.database import Database
 from rdfaspider.frontier.tables.trie import KEPT
 from rdfaspider.frontier.tables.visits import Said, ServerWords
 from rdfaspider.pages.row import Row, pack
+from tests.frontier.conftest import engine_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -498,6 +501,90 @@ def test_false_signals_of_a_host_are_ignored_in_the_end(tmp_path: Path) -> None:
             early.append(len(visit_all(frontier, now + 2.0, Keep(False, 5.0))))
         assert early[0] == 10
         assert sum(early[-20:]) <= 30, "one in twenty is tried"
+
+
+# --- PageRank ---
+
+
+def _link_all(frontier: Frontier, pages: list[str], now: float) -> None:
+    """Visit pages for the first time; all others link to the last."""
+    for _ in pages:
+        taken = frontier.take(now)
+        assert taken is not None
+        links = pages[-1:] if taken.url != pages[-1] else []
+        frontier.finish(taken, "done", now, links, keep=Keep(None, 5.0))
+
+
+def _revisits_from(frontier: Frontier, start: float, pages: list[str]) -> dict[str, float]:
+    """Return when pages are visited again, a few seconds late."""
+    times: dict[str, float] = {}
+    for now in range(int(start), int(start) + 100_000, 25):
+        while (taken := frontier.take(float(now))) is not None:
+            times.setdefault(taken.url, now)
+            frontier.finish(taken, "done", float(now), keep=Keep(None, 5.0))
+        if len(times) == len(pages):
+            return times
+    raise AssertionError("not all pages were visited again")
+
+
+def test_a_page_of_high_rank_is_visited_sooner(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranks are computed beside the crawl, under every order and wherever the frontier is."""
+    monkeypatch.setattr(steering, "LEAST_PAGES", 10)
+    monkeypatch.setattr(steering, "_LOOKS", 1)
+    rules = RevisitRules(mean=10_000.0, shortest=10.0, longest=90_000.0)
+    pages = urls("a", 12)
+    with opener(delay=0.0, revisits=rules, rank_every=1.0) as frontier:
+        frontier.put(pages)
+        _link_all(frontier, pages, 100.0)
+        end = time.monotonic() + 60
+        while not engine_of(frontier, pages[-1]).ranks.urls:
+            assert time.monotonic() < end, "no ranks are computed"
+            assert frontier.take(102.0) is None
+            time.sleep(0.02)
+        times = _revisits_from(frontier, 1_200.0, pages)
+    others = [times[url] - 100.0 for url in pages[:-1]]
+    assert times[pages[-1]] - 100.0 < 0.6 * min(others)
+    assert max(others) < 1.2 * min(others)
+
+
+@pytest.mark.parametrize(("most", "least_gain", "most_gain"), [(1.0, 1.0, 1.05), (4.0, 2.0, 5.0)])
+def test_how_much_ranks_count_is_bounded(
+    tmp_path: Path, most: float, least_gain: float, most_gain: float
+) -> None:
+    """The intervals follow the root of the weights, which differ by 16 times at most."""
+    rules = RevisitRules(mean=10_000.0, shortest=10.0, longest=90_000.0, rank=most)
+    pages = urls("a", 40)
+    with local(tmp_path, revisits=rules) as frontier:
+        frontier.put(pages)
+        _link_all(frontier, pages, 100.0)
+        frontier.rank_now()
+        times = _revisits_from(frontier, 1_200.0, pages)
+    gain = (times[pages[5]] - 100.0) / (times[pages[-1]] - 100.0)
+    assert least_gain <= gain <= most_gain
+
+
+def test_the_quality_in_cycles_is_the_same_number(tmp_path: Path) -> None:
+    """A cycle has one URL. All weigh the same, and the last one was visited when the others had been."""
+    rules = RevisitRules(mean=0.0, shortest=10.0, longest=100_000.0, policy="wire", cycle=1)
+    pages = urls("a", 12)
+    for name, is_ranked in (("without", False), ("with", True)):
+        with local(tmp_path / name, revisits=rules) as frontier:
+            frontier.put(pages[:-1])
+            for _ in pages[:-1]:
+                taken = frontier.take(100.0)
+                assert taken is not None
+                frontier.finish(taken, "done", 100.0, pages[-1:], keep=Keep(None, 5.0))
+            taken = frontier.take(200.0)
+            assert taken is not None and taken.url == pages[-1]
+            frontier.finish(taken, "done", 200.0, keep=Keep(None, 5.0))
+            if is_ranked:
+                frontier.rank_now()
+            visits = (_visit(frontier, float(now)) for now in range(300, 200_000, 100))
+            first = next(taken for taken in visits if taken is not None)
+            assert first.visit is not None
+            assert (first.url == pages[-1]) is is_ranked
 
 
 # --- WIRE's manager ---

@@ -835,6 +835,12 @@ def test_what_is_asked_and_told_concerns_all_shards(services: Services) -> None:
         }
         view = onlooker.url(there)
         assert view and view.state == "failed"
+        assert onlooker.ranks([here, there]) == {}
+        for engine in services.engines:
+            engine.rank_now()
+        ranks = onlooker.ranks([here, there, "http://elsewhere.test/", "urn:x"])
+        assert ranks.keys() == {here, there}
+        assert min(ranks.values()) > 0
         assert [each.name for each in onlooker.workers()] == ["one"]
         assert onlooker.workers()[0].ended == 2
         onlooker.tell("state", "pause")

@@ -334,6 +334,46 @@ def test_orders_that_use_no_ranks_compute_none(tmp_path: Path, order: str) -> No
         assert not frontier._steering._is_on
 
 
+@pytest.mark.parametrize(
+    ("rules", "is_on"),
+    [(RevisitRules(), True), (RevisitRules(rank=1.0), False), (RevisitRules(every=60.0), False)],
+)
+def test_revisits_use_them_under_every_order(
+    tmp_path: Path, rules: RevisitRules, is_on: bool
+) -> None:
+    with opened(tmp_path, "breadth", rank_every=10.0, revisits=rules) as frontier:
+        assert frontier._steering._is_on is is_on
+
+
+def test_revisits_without_the_link_graph_say_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    rules = RevisitRules()
+    with opened(tmp_path, "breadth", linkgraph=False, rank_every=10.0, revisits=rules) as frontier:
+        assert not frontier._steering._is_on
+    assert "LINKGRAPH is off: triples alone weigh revisits" in caplog.text
+
+
+def test_a_crawl_that_does_not_grow_is_ranked_again_after_revisits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steering, "LEAST_PAGES", 8)
+    with opened(tmp_path, rank_every=1.0, revisits=RevisitRules(every=10.0)) as frontier:
+        frontier.put([f"http://a.test/{page}" for page in range(8)])
+        for _ in range(8):
+            taken = frontier.take(0.0)
+            assert taken
+            frontier.finish(taken, "done", 0.0, ["http://a.test/0"], keep=Keep(None, 1.0))
+        frontier.rank_now()
+        part = frontier._steering
+        for count in range(3):
+            assert part._is_due(1e6) is (count == 2), "two of eight pages"
+            taken = frontier.take(20.0)
+            assert taken and taken.visit
+            frontier.finish(taken, "done", 20.0, status=304, keep=Keep(changed=False))
+
+
 def test_a_window_with_the_ranking_profit_uses_them(tmp_path: Path) -> None:
     with opened(tmp_path, "leafwindow", ranking="profit", rank_every=10.0) as frontier:
         assert frontier._steering._is_on

@@ -47,6 +47,23 @@ def test_words_find_things_with_names_types_and_pages(filled: Path) -> None:
     assert (answer.matches, answer.found, answer.is_cut, answer.any_of) == (2, 2, False, False)
 
 
+def test_an_unknown_prefix_is_named(filled: Path) -> None:
+    known = r"^The prefix 'nope' is unknown, and nothing has the type nope:X\. Known are .*schema, "
+    with pytest.raises(ValueError, match=known):
+        names(filled, "lemon", "nope:X")
+    assert names(filled, "lemon", "schema:Nope") == []
+    assert names(filled, "lemon", "https://nope.test/X") == []
+
+
+def test_an_iri_without_slashes_is_no_prefix(tmp_path: Path) -> None:
+    page = triples(f"{A}#cake", "Cake", name="Lemon cake").replace(
+        f"<{SCHEMA}Cake>".encode(), b"<urn:example:Cake>"
+    )
+    with Index(folder(tmp_path)) as index:
+        index.put([PageWords(A, page, "", "", 100.0)])
+    assert names(tmp_path, "", "urn:example:Cake") == ["Lemon cake"]
+
+
 @pytest.mark.parametrize("type_", ["schema:Person", "Person", "person", f"<{SCHEMA}Person>"])
 def test_a_type_narrows(filled: Path, type_: str) -> None:
     assert names(filled, "ann", type_) == ["Ann Zest"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
@@ -72,19 +73,27 @@ class Command(CheckedCommand):
         return 0 if results else 1
 
     def _ranks(self) -> Ranks:
-        """Return how to find the PageRank of pages; without a frontier on this machine they have none."""
-        from rdfaspider.frontier import FrontierUnavailable, is_shared
+        """Return how to find the PageRank of pages; without a frontier they have none."""
+        from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
         from rdfaspider.frontier.views.reader import FrontierReader
+        from rdfaspider.scheduler.options import security_of
         from rdfaspider.settings.places import frontier_url
 
         url = frontier_url(self.settings)
 
+        def looker() -> Any:
+            if not is_shared(url):
+                return FrontierReader(url, delay=0.0)
+            security = security_of(self.settings)
+            return open_frontier(
+                url, security=security, onlooks=True, read_ahead=0, now=time.time()
+            )
+
         def ranks(pages: Any) -> dict[str, float]:
-            if is_shared(url):
-                return {}
             try:
-                with FrontierReader(url, delay=0.0) as reader:
-                    return reader.ranks(pages)
+                with looker() as frontier:
+                    found: dict[str, float] = frontier.ranks(pages)
+                    return found
             except FrontierUnavailable:
                 return {}
 

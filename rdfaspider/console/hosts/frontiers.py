@@ -155,7 +155,9 @@ class ServedSource:
         return found
 
     async def ranks(self, urls: Iterable[str]) -> dict[str, float]:
-        return {}  # the service does not tell them
+        wanted = list(urls)
+        found: dict[str, float] = await self.ask(lambda frontier: frontier.ranks(wanted))
+        return found
 
     async def workers(self) -> list[WorkerView]:
         found: list[WorkerView] = await self.ask(lambda frontier: frontier.workers())

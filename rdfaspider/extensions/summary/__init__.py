@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
 
-from rdfaspider.extensions.summary.hints import CommandLine
+from rdfaspider.extensions.summary.hints import TYPES, CommandLine
 from rdfaspider.extensions.summary.reasons import (
     counts_of,
     ended,
@@ -34,7 +34,6 @@ logger = getLogger(__name__)
 
 # More reasons than this belong in a report.
 _REASONS = 12
-_QUERY = "SELECT ?type (COUNT(*) AS ?n) { ?s a ?type } GROUP BY ?type ORDER BY DESC(?n)"
 
 
 class Summary:
@@ -136,7 +135,7 @@ class Summary:
         if not jobdir:
             return []
         lines = [f"  Data in {Path(jobdir).resolve()}"]
-        if query := self.command_line.of_store("sparql", _QUERY):
+        if query := self.command_line.of_store("sparql", TYPES):
             lines.append(f"  Query it: {query}")
         if (
             self.settings.getbool("ARCHIVE")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _ASSIGNING = {"-s": "-s", "--set": "-s", "-a": "-a"}
 # The settings by which `scrapy sparql` and others find the store of a crawl.
 _OF_THE_STORE = ("JOBDIR", "STORE_")
+# A query that says something of any crawl.
+TYPES = "SELECT ?type (COUNT(*) AS ?n) { ?s a ?type } GROUP BY ?type ORDER BY DESC(?n)"
 
 
 class Hint(NamedTuple):
@@ -85,6 +87,13 @@ class CommandLine:
                 variables |= needed
                 shown += ["-s", word]
         return Hint(" ".join([*shown, *map(shlex.quote, words[1:])]), tuple(sorted(variables)))
+
+
+def query_of(store: str) -> Hint:
+    """Return the command that queries a store, for people in a project of their own."""
+    word, variables = shell_assignment("STORE_URL", store)
+    command = f"rdfaspider sparql -s {word} {shlex.quote(TYPES)}"
+    return Hint(command, tuple(sorted(variables)))
 
 
 def _another(name: str) -> str:

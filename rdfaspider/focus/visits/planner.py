@@ -46,6 +46,9 @@ _CRC = float(1 << 32)
 _ALIKE = 4_096
 
 
+# The most that PageRank may count: it has no bound of its own.
+MOST_RANK = 1_000.0
+
 POLICIES = ("value", "wire")
 
 
@@ -59,6 +62,7 @@ class RevisitRules:
     longest   time between two visits of a page; 0 for 24 times the mean, at least 90 days
     every     a fixed time between visits, for all pages; 0 to let their values decide
     missed    until a page that was not found is tried again
+    rank      the most times that PageRank multiplies or divides the weight of a page; 1 leaves it out
     policy    `value`: a page is due when a visit brings the price; `wire`: cycles of URLs by profit
     cycle     URLs in a cycle
     """
@@ -69,6 +73,7 @@ class RevisitRules:
     longest: float = 0.0
     every: float = 0.0
     missed: float = DAY
+    rank: float = 4.0
     policy: str = "value"
     cycle: int = 100_000
 
@@ -79,6 +84,10 @@ class RevisitRules:
             raise ValueError(f"the share of revisits must be between 0 and 1, not {self.share}")
         if self.policy not in POLICIES:
             raise ValueError(f"there is no policy {self.policy}: choose {' or '.join(POLICIES)}")
+        if not 1.0 <= self.rank <= MOST_RANK:
+            raise ValueError(
+                f"PageRank can multiply weights by 1 to {MOST_RANK:g} times, not {self.rank}"
+            )
         if self.cycle < 1:
             raise ValueError(f"a cycle has at least one URL, not {self.cycle}")
         if not 0.0 < self.shortest <= self.longest:

@@ -56,6 +56,12 @@ def profit(quality: float, rate: float, age: float) -> float:
     return quality * -expm1(-rate * age)
 
 
+def quality(rank: float | None, most: float) -> float:
+    """Return the factor that PageRank puts on the weight of a page: the rank, which is 1 in the mean, between
+    1 / most and most; 1 for a page without a rank."""
+    return 1.0 if rank is None else min(max(rank, 1.0 / most), most)
+
+
 def interval(weight: float, rate: float, price: float) -> float:
     """Return the seconds after which the value of a page reaches a price, infinity if it never does."""
     share = price * rate / weight

@@ -47,7 +47,7 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
     shard       its number in the crawl, and the number of shards (sharding.py)
     linkgraph   whether the links of pages are kept (tables/links/edges.py)
     follows_copies  whether links of pages are followed whose body another page had before
-    rank_every  seconds between two computations of PageRank, at least, for orders that use it; 0 for none
+    rank_every  seconds between two computations of PageRank, at least, for what uses it; 0 for none
     revisits    when pages are visited again; None to visit each once
     now         the time of opening
     """

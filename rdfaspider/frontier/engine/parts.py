@@ -110,6 +110,7 @@ class Parts:
             every=self._rank_every,
             keeps_graph=self._keeps_graph,
             now=self._now,
+            weighs_revisits=_weighs_ranks(self._revisit_rules),
         )
         self._pages = Pages(self._database)
         self._revisits: Revisits | None = None
@@ -117,7 +118,8 @@ class Parts:
             forget_upgrade(self._database)
         else:
             parts = (self._urls, self._schedule, self._queue, self._sieve.inbox, self._leases)
-            self._revisits = Revisits(self._database, self._revisit_rules, *parts)
+            ranks = self._steering.ranks
+            self._revisits = Revisits(self._database, self._revisit_rules, *parts, ranks)
         is_new = self._database.meta.get(b"clean") is None
         # Lends turns of servers to pages of other shards.
         self.lending = Lending(self._schedule, self._lease, -math.inf if is_new else self._now)
@@ -170,3 +172,8 @@ class Parts:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _weighs_ranks(rules: RevisitRules | None) -> bool:
+    """Return whether PageRank decides when pages are visited again."""
+    return rules is not None and rules.rank > 1.0 and not rules.every

@@ -101,6 +101,8 @@ def _moves(
     URLs to the front only.
     """
     known, moves = weights.tobytes(), array("Q")
+    if not order.reads_ranks:
+        return moves
     is_part = shard_begun(database).total > 1
     for count, (key, value) in enumerate(database.waiting.pairs()):
         number = unpack_number(key[-_NUMBER:])

@@ -1,9 +1,9 @@
 """The link graph steers the crawl: when PageRank is computed again, and what follows from it.
 
-A crawl knows more links with every page. When it has grown enough, the ranks of all URLs are computed beside
-it (ranker.py), and waiting URLs whose hints say something else are moved to where they belong, a few with
-each URL that is handed out. So `take` never waits for it. In between each new link adds as much as an average
-one.
+A crawl knows more links with every page. When it has grown enough, or as many pages were visited again, the
+ranks of all URLs are computed beside it (ranker.py). Waiting URLs whose hints say something else are moved to
+where they belong, a few with each URL that is handed out. So `take` never waits for it. In between each new
+link adds as much as an average one. Revisits are planned by the last ranks (revisits/).
 
 Bounds. One computation runs at a time, and the time of the processor that computations take is at most a
 share of the time that passes.
@@ -66,8 +66,9 @@ _ENDING = 5.0
 class Steering:
     """Computes ranks and moves URLs. `ranks` has what was computed last.
 
-    every        seconds between two computations, at least; 0 computes none
-    keeps_graph  whether there are links to compute from
+    every            seconds between two computations, at least; 0 computes none
+    keeps_graph      whether there are links to compute from
+    weighs_revisits  whether revisits are planned by ranks, under any order
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Steering:
         every: float,
         keeps_graph: bool,
         now: float,
+        weighs_revisits: bool = False,
     ) -> None:
         self._database = database
         self._path = path
@@ -101,7 +103,9 @@ class Steering:
         self._pause = every  # from one computation to the next
         # The pages that the last computation knew whose moves were all made.
         self._ranked = int(database.meta.get(_RANKED) or b"0") if self.ranks.urls else 0
-        self._is_on = order.reads_ranks and every > 0 and _is_possible(keeps_graph)
+        self._revisited = 0  # kept pages handed out since the last computation
+        is_asked = (order.reads_ranks or weighs_revisits) and every > 0
+        self._is_on = is_asked and _is_possible(keeps_graph, order.reads_ranks)
 
     def step(self, now: float) -> None:
         """Do a little of what is to be done; a URL is about to be handed out."""
@@ -122,12 +126,18 @@ class Steering:
         self._due = min(self._due, now + self._pause)  # the clock was set back
         counters = self._urls.counters
         pages = counters.done + counters.kept
-        return now >= self._due and pages >= max(LEAST_PAGES, GROWTH * self._ranked)
+        has_grown = pages + self._revisited >= GROWTH * self._ranked
+        return now >= self._due and pages >= LEAST_PAGES and has_grown
+
+    def count_revisit(self) -> None:
+        """Notice that a kept page is handed out: its links may be others now."""
+        self._revisited += 1
 
     # --- the process ---
 
     def _start(self, now: float) -> None:
         self._clear()
+        self._revisited = 0
         try:
             self._process = subprocess.Popen(
                 command("rdfaspider.frontier.engine.ranker"),
@@ -246,13 +256,15 @@ class Steering:
         self.ranks.close()
 
 
-def _is_possible(keeps_graph: bool) -> bool:
+def _is_possible(keeps_graph: bool, reads_ranks: bool) -> bool:
+    """Return whether ranks can be computed; if not, say what decides instead."""
+    instead = "the number of links decides" if reads_ranks else "triples alone weigh revisits"
     if not keeps_graph:
-        logger.info("LINKGRAPH is off: the number of links decides, without PageRank.")
+        logger.info("LINKGRAPH is off: %s, without PageRank.", instead)
     elif find_spec("numpy") is None:
         logger.info(
-            "numpy is not installed: the number of links decides, without PageRank; pip install"
-            " 'rdfaspider[analysis]'."
+            "numpy is not installed: %s, without PageRank; pip install 'rdfaspider[analysis]'.",
+            instead,
         )
     else:
         return True

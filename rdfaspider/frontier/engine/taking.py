@@ -56,6 +56,7 @@ class Taking(Parts):
     def _revisit(self, host: Host, now: float) -> Taken:
         assert self._revisits is not None
         taken = self._revisits.take(host, now)
+        self._steering.count_revisit()
         self._leases.grant(taken, now)
         self._schedule.depart(host, taken.number, now)
         return taken

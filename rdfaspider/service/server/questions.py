@@ -32,6 +32,8 @@ def answer(handler: Handler, worker: Worker, question: messages.Question) -> Any
             return frontier.knows(url)
         case messages.FindUrl(url=url):
             return [view] if (view := frontier.views.of(url)) is not None else []
+        case messages.ReadRanks(urls=urls):
+            return frontier.views.ranks(urls)
         case messages.ListHosts(begin=begin):
             if begin:
                 worker.views = frontier.hosts(now)

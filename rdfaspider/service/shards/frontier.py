@@ -282,6 +282,13 @@ class ShardedFrontier:
     def url(self, url: str) -> UrlView | None:
         return self._of(url).url(url)
 
+    def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        """Return the PageRank of those URLs that have one; each shard has computed its own."""
+        wanted, ranks = list(urls), dict[str, float]()
+        for shard in self._shards:
+            ranks |= shard.ranks(wanted)
+        return ranks
+
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         return chain.from_iterable(shard.ended(state, pattern) for shard in self._shards)
 

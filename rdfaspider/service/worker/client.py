@@ -333,6 +333,10 @@ class ServedFrontier:
         found = self.session.ask(messages.FindUrl(url), list[UrlView])
         return found[0] if found else None
 
+    def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        """Return the PageRank of those URLs that have one, 1 for the mean."""
+        return self.session.ask(messages.ReadRanks(list(urls)), dict[str, float])
+
     def ended(self, state: State, pattern: str = "") -> Iterator[UrlView]:
         """Yield the URLs that ended in a state and match a regular expression."""
         return self._all(messages.ListEnded(True, state, pattern), UrlView)

@@ -1,6 +1,7 @@
 """Settings of the frontier, alone or shared."""
 
 from rdfaspider.fetchmeta import MAX_DEPTH
+from rdfaspider.focus.visits.planner import MOST_RANK
 from rdfaspider.settings.setting import Setting, number, whole
 
 SETTINGS = (
@@ -60,8 +61,8 @@ SETTINGS = (
         "seconds",
         60.0,
         "Compute PageRank of all known URLs beside the crawl, for the orders `profit`, `topics` and"
-        " `harvest`, at most this often ([orders.md](orders.md)); 0 never does. It needs `LINKGRAPH` and"
-        " numpy.",
+        " `harvest` and for revisits, at most this often ([orders.md](orders.md)); 0 never does. It needs"
+        " `LINKGRAPH` and numpy.",
     ),
     Setting("FRONTIER_TOPICS", "text", "", "The topics file; the order `topics` needs one."),
     whole(
@@ -125,6 +126,17 @@ SETTINGS = (
         86_400.0,
         "Try a page again after this long that was not found.",
         above=0,
+    ),
+    # Visits follow the root of a weight, so the best pages are visited twice as often as the mean.
+    Setting(
+        "FRONTIER_REVISIT_RANK",
+        "float",
+        4.0,
+        "How much PageRank counts for revisits: it multiplies or divides the weight of a page at most this"
+        " many times. 1 leaves it out, and so does a crawl without ranks (`FRONTIER_RANK_EVERY`).",
+        unit="times",
+        least=1,
+        most=MOST_RANK,
     ),
     Setting(
         "FRONTIER_REVISIT_POLICY",

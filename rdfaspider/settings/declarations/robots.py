@@ -17,5 +17,12 @@ SETTINGS = (
         False,
         "Read the sitemaps that robots.txt names ([robots.md](robots.md)).",
     ),
+    Setting(
+        "ROBOTS_TDMREP",
+        "bool",
+        False,
+        "Ask each service once a day for `/.well-known/tdmrep.json`, and keep with its pages what it reserves"
+        " ([pages.md](pages.md#what-pages-reserve)).",
+    ),
     whole("ROBOTS_SITEMAP_URLS", "entries", 50_000, "Read at most this many entries of a sitemap."),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+from tests.frontier.redis_servers import program
 
 PROJECT = Path(__file__).parents[3]
 
@@ -31,14 +30,14 @@ def children() -> set[int]:
 @contextmanager
 def redis(directory: Path) -> Iterator[str]:
     """Run a Redis server that keeps everything in memory; the value is its URL."""
-    program = shutil.which("redis-server")
-    if program is None:
-        pytest.skip("no redis-server: install Redis")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     options = {"port": port, "bind": "127.0.0.1", "save": "", "dir": directory, "daemonize": "no"}
-    command = [program, *(word for name, value in options.items() for word in (f"--{name}", value))]
+    command = [
+        program(),
+        *(word for name, value in options.items() for word in (f"--{name}", value)),
+    ]
     null = subprocess.DEVNULL
     with subprocess.Popen([str(word) for word in command], stdout=null, stderr=null) as process:
         try:

@@ -11,8 +11,8 @@ are shared in proportion. The cycle ends when all of it was handed out; after te
 kept pages were, because some new pages may have to be tried again much later; and after a day in any case.
 Within a budget of visits, the next one does not begin before its time.
 
-Quality is the number of triples, of new pages in the mean. A page outside of the cycle is not due before the
-longest interval.
+Quality is the number of triples times PageRank within bounds, as in the default policy; of new pages it is
+the mean. A page outside of the cycle is not due before the longest interval.
 
 In memory are the profits and numbers of the K best. What survives a kill: chosen pages are due on disk, and
 the next start begins a cycle.
@@ -65,7 +65,8 @@ class Manager(Walk):
         # A page that was missed, or whose visit failed, has a time of its own.
         if record.attempts or now - past.last < planner.rules.shortest:
             return
-        found = planner.profit(key, past, now), record.number
+        quality = self._revisits.quality(record.number)
+        found = quality * planner.profit(key, past, now), record.number
         if len(self._best) < planner.rules.cycle:
             heappush(self._best, found)
         elif found > self._best[0]:

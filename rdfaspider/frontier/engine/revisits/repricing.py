@@ -51,7 +51,7 @@ class Repricing(Walk):
         # A page that was missed, or whose visit failed, has a time of its own.
         if not revisits.is_at_hand(record.number) and (is_ahead or not record.attempts):
             known = past._replace(last=int(now)) if is_ahead else past
-            better = revisits.planner.plan(key, known, host.factor)
+            better = revisits.planner.plan(key, known, revisits.factor(host, record.number))
             if is_ahead or is_other(past, better, now):
                 revisits.move(batch, host, key, record, better)
                 self._hosts[host.key] = host

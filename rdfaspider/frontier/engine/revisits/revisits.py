@@ -8,6 +8,9 @@ While new pages wait, only a share of the fetches are revisits. The two compare 
 brings what an old one brings after infinite time, and a revisit is due when it brings the price. Where
 nothing else is ready, revisits come without limit.
 
+A page of twice the quality is worth twice the triples, which is the same as half the price. Quality is
+PageRank within bounds (focus/visits/value.py). It is read when a visit is planned, and not stored.
+
 In memory are only the pages at hand, so after a crash all that were in flight are due still.
 """
 
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING
 from rdfaspider.focus.visits.planner import LAST_TIME, Past, Planner
 from rdfaspider.focus.visits.rates import Rates
 from rdfaspider.focus.visits.scale import decode_interval
+from rdfaspider.focus.visits.value import quality
 from rdfaspider.frontier import Taken, Visit
 from rdfaspider.frontier.engine.revisits.manager import Manager
 from rdfaspider.frontier.engine.revisits.repricing import Repricing
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.schedule import Schedule
     from rdfaspider.frontier.tables.database import Database
     from rdfaspider.frontier.tables.links.inbox import Inbox
+    from rdfaspider.frontier.tables.ranks import Ranks
 
 # Hosts woken at a time.
 _WOKEN = 64
@@ -72,6 +77,7 @@ class Revisits:
         queue: Queue,
         inbox: Inbox,
         leases: Leases,
+        ranks: Ranks,
     ) -> None:
         self._meta = database.meta
         self.urls = urls
@@ -80,6 +86,7 @@ class Revisits:
         self._queue = queue
         self._inbox = inbox
         self._leases = leases
+        self._ranks = ranks
         self._database = database
         stored = self._meta.get(_RATES)
         self.planner = Planner(
@@ -105,6 +112,14 @@ class Revisits:
 
     def is_at_hand(self, number: int) -> bool:
         return number in self._pasts
+
+    def quality(self, number: int) -> float:
+        """Return by what the weight of a page is multiplied."""
+        return quality(self._ranks.of(number), self.planner.rules.rank)
+
+    def factor(self, host: Host, number: int) -> float:
+        """Return by what the price is multiplied for a page of a host."""
+        return host.factor / self.quality(number)
 
     # --- out ---
 
@@ -277,11 +292,12 @@ class Revisits:
         self.visits += 1
         if before is None and not keep.missed:
             attempts, said = 0, words
-            past = self.planner.first(key, now, keep.weight, host.factor, keep.soonest)
+            better = self.quality(number)
+            past = self.planner.first(key, now, keep.weight, host.factor / better, keep.soonest)
             if keep.etag or keep.last_modified:
                 said = Said(0, 0, keep.etag, keep.last_modified)
             self._weighed += 1
-            change = (keep.weight or 1.0) - self.weight_of_new
+            change = (keep.weight or 1.0) * better - self.weight_of_new
             self.weight_of_new += change * max(_NEWEST, 1.0 / self._weighed)
             if self.visits % _COMPARED == 1:
                 self.compare()
@@ -314,11 +330,11 @@ class Revisits:
             return past.until(now + max(planner.rules.missed, keep.soonest)), said, 1
         assert before is not None
         if not keep.is_answered:
-            seconds = decode_interval(planner.interval(key, before, host.factor))
+            seconds = decode_interval(planner.interval(key, before, self.factor(host, number)))
             return before.until(now + seconds), words, 1
         past = planner.visit(key, before, now, keep.changed, keep.weight)
         self.signals.learn(host, number, keep.changed)
-        past = planner.plan(key, past, host.factor, keep.soonest)
+        past = planner.plan(key, past, self.factor(host, number), keep.soonest)
         return past, Said(0, 0, keep.etag, keep.last_modified), int(keep.changed is None)
 
     def postpone(

@@ -67,8 +67,9 @@ class Signals:
         past, planner = record.past, self._revisits.planner
         assert past is not None
         worth = _trust(host) * past.worth / planner.rate(key, past)
+        price = planner.price * self._revisits.factor(host, record.number)
         # One in twenty is tried all the same: a host may mend its ways.
-        is_doubtful = worth < planner.price * host.factor or _trust(host) < _LEAST_TRUST
+        is_doubtful = worth < price or _trust(host) < _LEAST_TRUST
         if is_doubtful and crc32(key, int(now)) % _TRIED:
             return
         better = past.until(max(now, past.last + planner.rules.shortest))

@@ -133,7 +133,7 @@ class Walk:
             host = self._find(host_of(key))
             self._hosts[host.key] = host
             past = planner.begin(min(row.fetched or now, now), row.triples)
-            past = planner.plan(key, past, host.factor)
+            past = planner.plan(key, past, self._revisits.factor(host, record.number))
             self._revisits.keep_done(batch, host, key, record, past)
 
     def _find(self, name: bytes) -> Host:
