@@ -6,6 +6,7 @@
 # make lint    format, lint, types
 # make docs    the documentation as a site, in build/docs
 # make bench   the benchmarks
+# make results the tables of the papers, measured in some minutes, in docs/results.md
 # make lock    locks/ after a change of requirements.txt or pyproject.toml
 # make upgrade locks/ with the newest versions that these allow
 # make sbom    what a crawl is made of, with hashes and licences, in build/sbom.json (CycloneDX)
@@ -25,7 +26,7 @@ ITSELF := -W ignore::UserWarning $(PIP) --no-deps --no-build-isolation --editabl
 # Where the environment forbids Python to keep what it compiled, each of a thousand processes compiles it anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: crawl console report test slow lint docs bench lock upgrade sbom digests clean
+.PHONY: crawl console report test slow lint docs bench results lock upgrade sbom digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
 $(BIN)/python:
@@ -115,6 +116,11 @@ docs: $(VENV)/test.ready
 bench: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
 	@$(BIN)/python $(LOCKED) --no-binary jstyleson --no-build-isolation -r locks/bench.txt
 	@$(BIN)/python -m pytest tests/benchmarks -s
+	@$(BIN)/python -m tests.benchmarks.results --long
+
+# What takes longer, and was measured before, stays as it is.
+results: $(VENV)/test.ready
+	@$(BIN)/python -m tests.benchmarks.results
 
 .cache/lock.ready: locks/lock.txt | $(BIN)/python
 	@mkdir -p .cache

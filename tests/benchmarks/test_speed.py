@@ -212,7 +212,7 @@ class Race:
             self.run.missing[EXTRUCT] = "pip install scrapy-redis extruct"
 
     def shared(self, redis: str, store: str) -> None:
-        if reason := _refusal(redis):
+        if reason := _refusal(redis, self.run.directory / "refused"):
             self.run.missing[SHARED] = reason
             return
         _empty(redis)
@@ -234,10 +234,10 @@ def _served(site: str, pages: list[str]) -> float:
     return len(pages) * 3 / (time.perf_counter() - start)
 
 
-def _refusal(redis: str) -> str:
+def _refusal(redis: str, directory: Path) -> str:
     """Return why the frontier cannot be shared over Redis, "" if it can."""
     try:
-        open_frontier(f"{redis}/1").close()
+        open_frontier(f"{redis}/1", path=str(directory)).close()
     except (FrontierUnavailable, ValueError, ImportError) as error:
         return str(error)
     return ""

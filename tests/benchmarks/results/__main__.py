@@ -1,0 +1,61 @@
+"""python -m tests.benchmarks.results [--long] [NAME …]: measure tables and write them down."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.benchmarks.results import others, thesis
+from tests.benchmarks.results.page import keep
+from tests.benchmarks.results.tables import Table, machine
+
+TABLES: dict[str, Callable[[Path], Table]] = {
+    "table2": thesis.table_2,
+    "table2-million": partial(thesis.table_2, wanted=slice(4, 5)),
+    "table3": thesis.table_3,
+    "table4": thesis.table_4,
+    "table5": thesis.table_5,
+    "table6": thesis.table_6,
+    "table7": thesis.table_7,
+    "table7-largest": partial(thesis.table_7, sizes=(5,)),
+    "table8": thesis.table_8,
+    "kspider": others.kspider,
+    "rates": others.rates,
+}
+LONG = ("table2-million", "table7-largest")  # these take minutes each
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.results")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(TABLES)}")
+    parser.add_argument("--long", action="store_true", help="also those that take minutes each")
+    asked = parser.parse_args()
+    if unknown := set(asked.names) - set(TABLES):
+        parser.error(
+            f"there is no table {', '.join(sorted(unknown))}: choose from {', '.join(TABLES)}"
+        )
+    failed = 0
+    quick = [name for name in TABLES if asked.long or name not in LONG]
+    for name in asked.names or quick:
+        begin = time.monotonic()
+        with TemporaryDirectory() as directory:
+            try:
+                table = TABLES[name](Path(directory))
+            except (AssertionError, RuntimeError, OSError) as error:
+                print(f"{name}: not measured: {error}", file=sys.stderr)
+                failed = 1
+                continue
+        table.command = f"python -m tests.benchmarks.results {name}"
+        table.date, table.machine = time.strftime("%Y-%m-%d", time.gmtime()), machine()
+        keep(name, table, list(TABLES))
+        print(f"{name}: {time.monotonic() - begin:.0f} s", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
