@@ -6,6 +6,9 @@ to a flat list of elements (``document``), after ``guard`` has cut what would ch
 reader walks that list: ``facts``, ``links``, ``rdfa``, ``jsonld``, ``microdata``. RDF documents go to
 ``rdf``. All statements of a page end up in one graph (``triples``), each once.
 
+``extraction`` has what to look for and what was found, ``reading`` is the function. A crawl has its
+pages read by other processes, so that is imported when it is first asked for.
+
 ``own`` calls extractors that others wrote; ``reference`` asks pyRdfa3, to compare.
 
 ``contexts`` has the prefixes that need no declaration, ``files`` reads pages from disk, and ``pool``
@@ -14,240 +17,24 @@ runs ``extract`` in other processes.
 
 from __future__ import annotations
 
-import gc
-import json
-from dataclasses import dataclass, field, fields
-from hashlib import blake2b, sha1
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
-from pyoxigraph import Quad, RdfFormat
-from pyoxigraph import parse as parse_rdf
-
-from rdfaspider.extract import facts as heads
-from rdfaspider.extract import guard, jsonld, microdata, own, rdf, rdfa, reference
-from rdfaspider.extract import links as anchors
-from rdfaspider.extract.containment import contained
-from rdfaspider.extract.document.encoding import to_utf8
 from rdfaspider.extract.document.limits import Limits
-from rdfaspider.extract.document.parse import parse
-from rdfaspider.extract.document.tree import Document
+from rdfaspider.extract.extraction import Extraction, Options
 from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.own import FORMATS
-from rdfaspider.extract.rdfa.rdfa10 import Processor10
-from rdfaspider.extract.rdfa.version import declared_version
-from rdfaspider.extract.rdfa.vocabulary import Vocabularies
-from rdfaspider.extract.triples import iris
-from rdfaspider.extract.triples.comparison import Differences, differences
-from rdfaspider.extract.triples.graph import Graph, Labels
-from rdfaspider.items import Content
-from rdfaspider.pages.language import detect
-from rdfaspider.pages.sketch import sketch_of
-from rdfaspider.urls import to_iri, without_userinfo
+
+if TYPE_CHECKING:
+    from rdfaspider.extract.reading import compare, extract
 
 __all__ = ["FORMATS", "Extraction", "Facts", "Limits", "Options", "compare", "extract"]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What to look for in a page and how far to go."""
+def __getattr__(name: str) -> Any:
+    """Return a function of `reading`, which has all readers imported."""
+    if name not in ("compare", "extract"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from rdfaspider.extract import reading
 
-    formats: frozenset[str] = FORMATS
-    limits: Limits = field(default_factory=Limits)
-    role: bool = True  # @role gives triples, as the Role Attribute specification says
-    vocabularies: Vocabularies = field(default_factory=dict)  # IRI -> quads to expand terms with
-    anchors: bool = True  # whether links come with their relations and texts
-    rdfa: str = ""  # the version to read all pages by, 1.0 or 1.1; else each by what it declares
-    agent: str = "rdfaspider"  # the name that a meta element may address us by
-    text: int = 0  # characters of the page's text to give
-    reference: str = ""  # another processor of RDFa to compare with (``reference``)
-    digest: bool = False  # whether to give a digest of the body
-    analyse: bool = False  # whether to detect the language of the text and to sketch it
-
-
-@dataclass(slots=True)
-class Extraction(Content):
-    """What one page holds: its content and facts about it.
-
-    Its statements are N-Quads, because bytes can be passed to a store or another process for free;
-    ``quads`` parses them. All IRIs in them are valid.
-    """
-
-    facts: Facts = field(default_factory=Facts)
-    _quads: list[Quad] | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def quads(self) -> list[Quad]:
-        """The statements of the page in a graph named by its URL, lexical forms as on the page."""
-        if self._quads is None:
-            self._quads = list(parse_rdf(self.nquads, RdfFormat.N_QUADS, lenient=True))
-        return self._quads
-
-    def encode(self) -> bytes:
-        """Return a line of JSON, which has the ``size`` of the N-Quads, and the N-Quads."""
-        header = {name: getattr(self, name) for name in _CONTENT}
-        header |= {"facts": self.facts.to_json(), "size": len(self.nquads)}
-        return json.dumps(header).encode() + b"\n" + self.nquads
-
-    @classmethod
-    def decode(cls, header: dict[str, Any], nquads: bytes) -> Self:
-        """Return what was encoded, from the parsed line of JSON and the N-Quads."""
-        content = {name: header[name] for name in _CONTENT}
-        return cls(nquads=nquads, facts=Facts.from_json(header["facts"]), **content)
-
-
-_CONTENT = [item.name for item in fields(Content) if item.name != "nquads"]
-
-
-_DEFAULTS = Options()
-_ATTRIBUTES = rdfa.ATTRIBUTES | heads.ATTRIBUTES | anchors.ATTRIBUTES
-
-
-def extract(
-    body: bytes, url: str, content_type: str = "text/html", options: Options = _DEFAULTS
-) -> Extraction:
-    """Return the links, the quads and the facts of the page at an absolute URL.
-
-    A failure is counted in the cuts of the facts, and does not affect what else was found.
-    """
-    # A page makes tens of thousands of small objects and no cycles: collecting garbage meanwhile
-    # would take a tenth of the time.
-    collects = gc.isenabled()
-    gc.disable()
-    extraction = Extraction()
-    is_noted = True
-    try:
-        with contained("page", extraction.facts):
-            _extract(body, url, content_type, options, extraction)
-    except MemoryError:  # not even that could be noted
-        is_noted = False
-    finally:
-        if collects:
-            gc.enable()
-    if not is_noted:  # what held the memory is gone only now
-        extraction = Extraction()
-        extraction.facts.cuts["page memory"] += 1
-    return extraction
-
-
-def _extract(
-    body: bytes, url: str, content_type: str, options: Options, extraction: Extraction
-) -> None:
-    facts, limits = extraction.facts, options.limits
-    if options.digest and body:
-        facts.digest = sha1(body, usedforsecurity=False).hexdigest()
-    if len(body) > limits.body:
-        facts.cuts["body"] += len(body) - limits.body
-        body = body[: limits.body]
-    public = without_userinfo(url)  # links keep a password, as they may need it; triples do not
-    name = iris.term(to_iri(public.partition("#")[0]), limits.iri)
-    graph = Graph(limits, facts.cuts, len(name or ""))
-    labels = Labels(blake2b(public.encode("utf-8", "replace"), digest_size=8).hexdigest())
-    media_type = content_type.partition(";")[0].strip().lower()
-    if "rdf" in options.formats and media_type in rdf.MEDIA_TYPES:
-        with contained("rdf", facts):
-            rdf.read_document(body, media_type, public, labels, graph)
-        facts.quads["rdf"] = len(graph.triples)
-    else:
-        _read_page(body, url, content_type, options, extraction, graph, labels)
-        if options.reference:
-            with contained("reference", facts):
-                found = compare(body, url, content_type, options.rdfa)
-                facts.reference = (len(found.ours), len(found.theirs))
-    for path in sorted(options.formats - FORMATS):
-        with contained(path, facts):
-            own.read(path, body, public, content_type, labels, graph)
-        facts.quads[path] = len(graph.triples) - facts.quads.total()
-    if name is None:
-        facts.cuts["url"] += 1
-    elif graph.triples:
-        with contained("output", facts):
-            extraction.longest = max(len(value) for _, _, value in graph.triples)
-            extraction.predicates = [predicate[1:-1] for predicate in graph.predicates()]
-            extraction.nquads = graph.nquads(name)
-
-
-def compare(body: bytes, url: str, content_type: str, version: str = "") -> Differences:
-    """Return where the RDFa of a page differs from what pyRdfa3 reads; ValueError if that cannot be told.
-
-    `version` is that of RDFa, "" for what the page declares.
-    """
-    public = without_userinfo(url)
-    # As pyRdfa3 reads: with roles, and as much as it finds.
-    options = Options(formats=frozenset(("rdfa",)), limits=Limits(links=0), rdfa=version)
-    own = extract(body, public, content_type, options)
-    for trace in own.facts.errors.values():
-        raise ValueError(f"{public} cannot be read ({trace.rpartition(chr(10))[2]}).")
-    theirs = reference.triples(body, public, content_type, version)
-    return differences((quad.triple for quad in own.quads), theirs)
-
-
-def _read_page(
-    body: bytes,
-    url: str,
-    content_type: str,
-    options: Options,
-    extraction: Extraction,
-    graph: Graph,
-    labels: Labels,
-) -> None:
-    facts, limits, formats = extraction.facts, options.limits, options.formats
-    body, facts.encoding = to_utf8(body, content_type)
-    if len(body) > 2 * limits.tags:  # no tag is shorter
-        size, body = len(body), guard.without_tags(body, limits.tags)
-        if len(body) < size:
-            facts.cuts["tags"] += 1
-    lowered = body.lower()  # searched before the parse
-    names = _ATTRIBUTES
-    names |= jsonld.ATTRIBUTES if "jsonld" in formats else frozenset()
-    names |= microdata.attributes(lowered) if "microdata" in formats else frozenset()
-    names |= {"role"} if options.role else frozenset()
-    media_type = content_type.partition(";")[0].strip().lower()
-    document = parse(body, lowered, media_type, names, limits, facts)
-    # Not contained: a page whose robots directives cannot be read is not read at all.
-    heads.read_head(document, url, options.agent, facts)
-    if options.text:
-        with contained("text", facts):
-            root = document.elements[0][3]
-            facts.text = " ".join(document.text(root)[: 4 * options.text].split())[: options.text]
-    if limits.links:
-        with contained("links", facts):
-            _read_links(document, url, options, extraction)
-    base = without_userinfo(facts.base)
-    if "rdfa" in formats and rdfa.is_worth(document, options.role):
-        with contained("rdfa", facts):
-            facts.rdfa = options.rdfa or declared_version(document, body)
-            reader = Processor10 if facts.rdfa == "1.0" else rdfa.Processor
-            processor = reader(document, labels, graph, facts.warnings)
-            processor.run(without_userinfo(url), base, options.role, options.vocabularies)
-    facts.quads["rdfa"] = len(graph.triples)
-    if "jsonld" in formats:
-        with contained("jsonld", facts):
-            jsonld.read_blocks(document, base, labels, graph, facts.warnings)
-        facts.quads["jsonld"] = len(graph.triples) - facts.quads.total()
-    if "microdata" in formats and microdata.is_worth(document):
-        with contained("microdata", facts):
-            microdata.read(document, base, labels, graph, facts.warnings)
-        facts.quads["microdata"] = len(graph.triples) - facts.quads.total()
-    if options.analyse:
-        with contained("analysis", facts):
-            _analyse(document, facts)
-
-
-def _analyse(document: Document, facts: Facts) -> None:
-    text = document.visible_text()
-    facts.words, sketch = sketch_of(text)
-    facts.sketch = sketch.hex()
-    facts.detected, facts.certainty = detect(text)
-
-
-def _read_links(document: Document, url: str, options: Options, extraction: Extraction) -> None:
-    base = extraction.facts.base
-    found = anchors.links(document, base, url, options.limits.links, options.anchors)
-    extraction.canonical, extraction.media = found.canonical, found.media
-    if extraction.facts.nofollow:  # it asks so for all
-        extraction.nofollow = [*found.urls, *found.nofollow]
-        return
-    extraction.links, extraction.nofollow = found.urls, found.nofollow
-    extraction.relations = found.relations
-    extraction.texts = found.texts
-    extraction.facts.cuts.update(found.cuts)
+    found = globals()[name] = getattr(reading, name)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -70,13 +71,23 @@ class Facts:
         return any(cut.endswith(" memory") for cut in self.cuts)
 
     def to_json(self) -> dict[str, Any]:
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        """Return the fields that are not empty, as all are by default."""
+        return {name: value for name in _NAMES if (value := getattr(self, name))}
 
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> Self:
-        counters = {name: Counter(given[name]) for name in ("quads", "cuts", "warnings")}
-        found = given["reference"]  # JSON knows lists only
-        return cls(**{**given, **counters, "reference": found and tuple(found)})
+        # JSON knows lists and plain objects only.
+        return cls(
+            **given | {name: make(given[name]) for name, make in _MADE.items() if name in given}
+        )
+
+
+_NAMES = tuple(item.name for item in fields(Facts))
+# The fields that JSON cannot express.
+_MADE: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("quads", "cuts", "warnings"), Counter),
+    "reference": tuple,
+}
 
 
 def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:

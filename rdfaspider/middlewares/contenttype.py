@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from scrapy import signals
 from scrapy.exceptions import StopDownload
 
-from rdfaspider.extract.rdf import MEDIA_TYPES
+from rdfaspider.extract.mediatypes import MEDIA_TYPES
 from rdfaspider.fetchmeta import is_for_page
 from rdfaspider.robots.feeds import is_feed
 from rdfaspider.urls import redirect_target

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy.exceptions import CloseSpider, UsageError
 
-from rdfaspider.extract import Limits, Options, extract
+from rdfaspider import extract as extractor
+from rdfaspider.extract import Limits, Options
 from rdfaspider.extract.own import check_formats
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
-from rdfaspider.extract.rdfa.vocabulary import bundled
 from rdfaspider.extract.rights import rights_of
 from rdfaspider.frontier.orders import order_class
 from rdfaspider.items import BESIDE, LINKS, STATEMENTS, Page
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from rdfaspider.extract import Extraction, Facts
+    from rdfaspider.extract.rdfa.vocabulary import Vocabularies
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +135,7 @@ class ExtractPipeline:
 
     async def _extract(self, page: Page) -> Extraction:
         if self.pool is None:
-            extraction = extract(page.body, page.url, page.content_type, self.options)
+            extraction = extractor.extract(page.body, page.url, page.content_type, self.options)
             if extraction.facts.is_out_of_memory:
                 raise ExtractionFailed("memory")
             return extraction
@@ -208,7 +209,7 @@ def options_from(settings: BaseSettings) -> Options:
         formats=formats,
         limits=limits,
         role=settings.getbool("EXTRACT_ROLE"),
-        vocabularies=bundled() if settings.getbool("EXTRACT_EXPAND") else {},
+        vocabularies=_vocabularies() if settings.getbool("EXTRACT_EXPAND") else {},
         anchors=bool(order_class(settings["FRONTIER_ORDER"]).advice),
         agent=settings["BOT_NAME"],
         text=max(
@@ -219,6 +220,12 @@ def options_from(settings: BaseSettings) -> Options:
         digest=settings.getbool("PAGES"),
         analyse=_analyses(settings),
     )
+
+
+def _vocabularies() -> Vocabularies:
+    from rdfaspider.extract.rdfa.vocabulary import bundled  # with all that reads RDFa
+
+    return bundled()
 
 
 def _analyses(settings: BaseSettings) -> bool:

@@ -140,6 +140,26 @@ def test_cost_and_size_stay_flat(tmp_path: Path) -> None:
     assert closed <= 40
 
 
+def test_urls_that_come_alone(tmp_path: Path) -> None:
+    """Each is on disk when `put` returns; that costs one write, and little else."""
+    cost: dict[int, list[float]] = {1: [], LINKS: []}
+    source = urls(200_000)
+    frontiers = {size: LocalFrontier(str(tmp_path / f"{size}"), limits=NO_LIMITS) for size in cost}
+    for _ in range(10):
+        for size, frontier in frontiers.items():
+            batches = [[next(source) for _ in range(size)] for _ in range(10_000 // size)]
+            start = time.process_time()
+            for batch in batches:
+                frontier.put(batch, depth=1)
+            frontier.wait(0.0)
+            cost[size].append((time.process_time() - start) / 10_000 * 1e6)
+    alone, together = (sorted(cost[size])[5] for size in (1, LINKS))
+    print(f"\nCPU of a URL: alone {alone:.1f} µs, with {LINKS - 1} others {together:.1f} µs")
+    for frontier in frontiers.values():
+        frontier.close()
+    assert alone <= 3 * together
+
+
 # --- Table 6: the seen-test of several structures ---
 
 

@@ -109,7 +109,7 @@ def test_an_analysis_of_small_pages() -> None:
 
 TIMED = """
 import sys, time
-import rdfaspider.extract as extract
+import rdfaspider.extract.reading as extract
 spent = 0.0
 analyse = extract._analyse
 def timed(*given):

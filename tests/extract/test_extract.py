@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import builtins
+import json
 import pickle
 import socket
+from collections import Counter
 from typing import NoReturn
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.extract import Limits, Options, extract
+from rdfaspider.extract import Extraction, Facts, Limits, Options, extract
 
 URL = "http://site.example/dir/page.html"
 NAME = '<p property="http://schema.org/name">Ada</p>'
@@ -152,3 +154,39 @@ def test_a_page_whose_url_is_no_iri_has_a_graph_all_the_same() -> None:
     body = b'<p property="schema:name">x</p>'
     (quad,) = extract(body, "http://a.test/100%?q={x}").quads
     assert quad.graph_name.value == "http://a.test/100%25?q=%7Bx%7D"  # type: ignore[union-attr]
+
+
+def test_what_is_encoded_is_decoded() -> None:
+    full = Extraction(
+        nquads=b"<http://e/s> <http://e/p> <http://e/o> <http://e/g> .\n",
+        links=["http://e/"],
+        relations=["next"],
+        texts=["e"],
+        predicates=["http://e/p"],
+        longest=12,
+        nofollow=["http://f/"],
+        canonical="http://e/",
+        media=1,
+        facts=Facts(
+            title="half of a pair: \ud800",
+            noindex=True,
+            signals=["noai"],
+            quads=Counter(rdfa=1, jsonld=0),
+            cuts=Counter(links=2),
+            warnings=Counter(UnresolvedTerm=1),
+            errors={"page": "why"},
+            reference=(0, 0),
+            certainty=99,
+        ),
+    )
+    for extraction in (Extraction(), full):
+        line, _, nquads = extraction.encode().partition(b"\n")
+        header = json.loads(line)
+        assert header["size"] == len(nquads)
+        decoded = Extraction.decode(header, nquads)
+        assert decoded == extraction
+        assert isinstance(decoded.facts.cuts, Counter)
+    # Every field that is not empty is sent.
+    facts = json.loads(full.encode().partition(b"\n")[0])["facts"]
+    assert facts.keys() >= {"title", "noindex", "quads", "reference", "certainty"}
+    assert Extraction().encode() == b'{"facts": {}, "size": 0}\n'

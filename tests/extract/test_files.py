@@ -6,7 +6,7 @@ import pytest
 
 from rdfaspider.extract import extract
 from rdfaspider.extract.files import FileJoiner, type_of, unpacked
-from rdfaspider.extract.rdf import MEDIA_TYPES
+from rdfaspider.extract.mediatypes import MEDIA_TYPES
 
 
 @pytest.mark.parametrize("more", ["", ".gz", ".GZ"])

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.extract import Extraction, extract, rdf
+from rdfaspider.extract import Extraction, extract
+from rdfaspider.extract.mediatypes import MEDIA_TYPES
 
 URL = "http://site.example/dir/data"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -43,7 +44,7 @@ def test_document_becomes_the_graph_of_its_url(media_type: str) -> None:
 
 
 def test_media_types_are_plain() -> None:
-    assert all(name == name.lower().strip() and ";" not in name for name in rdf.MEDIA_TYPES)
+    assert all(name == name.lower().strip() and ";" not in name for name in MEDIA_TYPES)
 
 
 def test_rdf_xml_names_its_own_encoding_and_entities() -> None:
@@ -170,7 +171,7 @@ def test_hostile_document_ends_and_says_what_was_cut(
     assert not any("root:" in str(quad) for quad in extraction.quads)
 
 
-@given(st.binary(), st.sampled_from(sorted(rdf.MEDIA_TYPES)))
+@given(st.binary(), st.sampled_from(sorted(MEDIA_TYPES)))
 def test_no_bytes_raise(body: bytes, media_type: str) -> None:
     read(body, media_type)
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.extract import _ATTRIBUTES, Limits, extract
+from rdfaspider.extract import Limits, extract
 from rdfaspider.extract.document.html import HtmlDocument, namespaces
 from rdfaspider.extract.rdfa import Processor, is_worth
 from rdfaspider.extract.rdfa.vocabulary import bundled
+from rdfaspider.extract.reading import _ATTRIBUTES
 from rdfaspider.extract.triples.graph import Graph, Labels
 
 Triples = Callable[..., set[str]]

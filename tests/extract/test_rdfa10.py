@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.extract import _ATTRIBUTES, Limits, Options, extract
+from rdfaspider.extract import Limits, Options, extract
 from rdfaspider.extract.document.html import HtmlDocument, namespaces
 from rdfaspider.extract.rdfa import is_worth
 from rdfaspider.extract.rdfa.rdfa10 import Processor10
+from rdfaspider.extract.reading import _ATTRIBUTES
 from rdfaspider.extract.triples.graph import Graph, Labels
 
 Triples = Callable[..., set[str]]

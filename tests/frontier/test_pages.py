@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.schedule.queue import MOST_OF_A_HOST, QUEUE_PAGE, Diversity, spread
@@ -82,9 +83,34 @@ def test_the_inbox_is_on_disk(tmp_path: Path) -> None:
         [],
         70_000,
     )
+    again.add(batch, 2, [b"test,d)/"])  # in the same batch, as when a better depth is passed on
     database.write(batch)
-    assert (again.size, again.floor) == (0, 256)
-    assert Inbox(database).size == 0
+    assert (again.size, again.floor) == (1, 2)
+    assert [entry.keys for entry in Inbox(database).entries] == [[b"test,d)/"]]
+    database.close()
+
+
+def test_an_entry_that_comes_alone_is_on_disk(tmp_path: Path) -> None:
+    database = Database(tmp_path / "frontier")
+    inbox = Inbox(database)
+    inbox.write(3, [b"test,a)/", b"test,b)/"], [10, 70_000], hops=2)
+    inbox.write(1, [b"test,c)/"])
+    first, second = Inbox(database).entries
+    assert (first.depth, first.keys, list(first.contexts), first.hops, first.referrer) == (
+        3,
+        [b"test,a)/", b"test,b)/"],
+        [10, 70_000],
+        2,
+        None,
+    )
+    assert (second.depth, second.keys) == (1, [b"test,c)/"])
+    assert (inbox.size, inbox.floor) == (3, 1)
+    with pytest.raises(ValueError, match="1 links have 2 contexts"):
+        inbox.write(1, [b"test,d)/"], [1, 2])
+    database.is_broken = True
+    with pytest.raises(FrontierUnavailable):
+        inbox.write(1, [b"test,d)/"])
+    assert inbox.size == Inbox(database).size == 3
     database.close()
 
 

@@ -4,6 +4,8 @@ import asyncio
 import logging
 import os
 import signal
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -134,3 +136,16 @@ def test_pages_of_suspects_beyond_the_room_for_them_are_put_off() -> None:
     # One is read, sixteen wait.
     assert [each.outcome for each in others] == ["done"] * 17 + ["postponed"]
     assert (others[-1].reason, others[-1].strikes) == ("extract-busy", 1)
+
+
+def test_readers_are_imported_by_those_who_read() -> None:
+    """With a pool, the process of the crawl reads no page: it starts without them."""
+    program = (
+        "import sys; import rdfaspider.pipelines.extract, rdfaspider.middlewares.contenttype\n"
+        "assert 'rdfaspider.extract.reading' not in sys.modules\n"
+        "assert 'rdfaspider.extract.rdfa' not in sys.modules\n"
+        "from rdfaspider.extract import extract\n"
+        "assert extract(b'<a href=/b>', 'http://a.test/').links == ['http://a.test/b']\n"
+        "assert 'rdfaspider.extract.rdfa' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -29,12 +29,12 @@ from rdfaspider.extract.jsonld.contexts import (
     TooBig,
     references,
 )
+from rdfaspider.extract.mediatypes import JSON_LD
 from rdfaspider.extract.triples import iris
 from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
 from rdfaspider.extract.triples.statements import Statements
 
 ATTRIBUTES = frozenset(("type",))
-MEDIA_TYPE = "application/ld+json"
 
 _BLOCKS = 2_000  # of a page
 _DEPTH = 64  # nested brackets; the time of the parser grows with the square of it
@@ -51,7 +51,7 @@ def blocks(document: Document) -> Iterator[tuple[str, str]]:
     for _, tag, attributes, node in document.elements:
         if tag == "script" and "type" in attributes:
             media_type = attributes["type"].partition(";")[0].strip().lower()
-            if media_type == MEDIA_TYPE:
+            if media_type == JSON_LD:
                 yield attributes.get("id", ""), document.text(node)
 
 

@@ -15,29 +15,10 @@ from pyoxigraph import RdfFormat
 
 from rdfaspider.extract import guard, jsonld
 from rdfaspider.extract.jsonld.contexts import Contexts
+from rdfaspider.extract.mediatypes import MEDIA_TYPES
 from rdfaspider.extract.rdf.rdfxml import tamed
 from rdfaspider.extract.triples.graph import Full, Graph, Labels
 from rdfaspider.extract.triples.statements import Statements
-
-MEDIA_TYPES: dict[str, RdfFormat] = {
-    "text/turtle": RdfFormat.TURTLE,
-    "application/turtle": RdfFormat.TURTLE,
-    "application/x-turtle": RdfFormat.TURTLE,
-    "text/n3": RdfFormat.TURTLE,  # what is published as N3 is nearly always Turtle
-    "text/rdf+n3": RdfFormat.TURTLE,
-    "application/n-triples": RdfFormat.N_TRIPLES,
-    "text/ntriples": RdfFormat.N_TRIPLES,
-    "application/n-quads": RdfFormat.N_QUADS,
-    "text/nquads": RdfFormat.N_QUADS,
-    "text/x-nquads": RdfFormat.N_QUADS,
-    "application/trig": RdfFormat.TRIG,
-    "application/x-trig": RdfFormat.TRIG,
-    "application/rdf+xml": RdfFormat.RDF_XML,
-    "text/rdf+xml": RdfFormat.RDF_XML,
-    jsonld.MEDIA_TYPE: RdfFormat.JSON_LD,
-    "application/activity+json": RdfFormat.JSON_LD,
-}
-"""What a response may be called, without parameters and in lower case, and how to read it."""
 
 # It matches whether an IRI follows or not, or each of many would look for one far away.
 _BASE = re.compile(rb"base(?:\s|#[^\r\n]*+)*+(?:<([^>]*+))?+", re.I)

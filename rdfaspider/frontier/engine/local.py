@@ -74,14 +74,13 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
         self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = (), hops: int = 0
     ) -> None:
         remaining, start = iter(urls), 0
-        while keys := [to_key(url) for url in islice(remaining, INBOX_PAGE)]:
-            batch = self._database.batch()
-            some = contexts[start : start + INBOX_PAGE]
-            self._sieve.inbox.add(batch, depth, keys, some, hops=hops)
-            self._database.write(batch)
+        while keys := list(map(to_key, islice(remaining, INBOX_PAGE))):
+            self._sieve.inbox.write(depth, keys, contexts[start : start + INBOX_PAGE], hops)
             start += len(keys)
             if self._sieve.is_due:
                 self._sieve.run()
+            if len(keys) < INBOX_PAGE:
+                break
 
     @guarded
     def knows(self, url: str) -> bool:

@@ -190,10 +190,17 @@ class Database:
     def write(self, batch: WriteBatch) -> None:
         """Write a batch atomically. After a failure write nothing more: memory is then ahead of the disk,
         and the disk is right."""
+        self._write(self._database.write, batch)
+
+    def put(self, family: Family, key: bytes, value: bytes) -> None:
+        """Write one pair, with the guarantees of a batch that has nothing else."""
+        self._write(family.__setitem__, key, value)
+
+    def _write(self, write: Callable[..., None], *what: Any) -> None:
         if self.is_broken:
             raise FrontierUnavailable("The frontier could not be written and takes nothing more.")
         try:
-            self._database.write(batch)
+            write(*what)
         except Exception as error:
             self.is_broken = True
             raise FrontierUnavailable(f"The frontier cannot be written: {error}") from error

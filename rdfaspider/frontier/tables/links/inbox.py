@@ -54,6 +54,7 @@ class Inbox:
     links, and what is beside them. `floor` is the smallest depth of an entry, 256 if there is none."""
 
     def __init__(self, database: Database) -> None:
+        self._database = database
         self._family = database.inbox
         self.entries: list[Entry] = []
         self.size = 0
@@ -74,8 +75,7 @@ class Inbox:
         beside: bytes | None = None,
     ) -> None:
         """Add an entry, in the batch and in memory: the batch must be written."""
-        if contexts and len(contexts) != len(keys):
-            raise ValueError(f"{len(keys)} links have {len(contexts)} contexts")
+        _check(keys, contexts)
         if keys:
             place = self._next.to_bytes(8, "big")
             if referrer is not None:
@@ -87,18 +87,40 @@ class Inbox:
             batch.put(place, value, self._family.handle)
             self._remember(Entry(place, depth, keys, contexts, hops, beside))
 
+    def write(
+        self, depth: int, keys: list[bytes], contexts: Sequence[int] = (), hops: int = 0
+    ) -> None:
+        """Write an entry that comes alone, without a page: a batch of one costs twice as much."""
+        _check(keys, contexts)
+        place = self._next.to_bytes(8, "big")
+        self._database.put(self._family, place, bytes((depth,)) + pack_links(keys, contexts, hops))
+        self._next += 1
+        self._remember(Entry(place, depth, keys, contexts, hops))
+
     def empty(self, batch: WriteBatch) -> list[Entry]:
-        """Remove all entries, in the batch and in memory, and return them."""
+        """Remove all entries, in the batch and in memory, and return them.
+
+        One deletion for all: they are what the disk has, from the first to the last.
+        """
         entries = self.entries
-        for entry in entries:
-            batch.delete(entry.place, self._family.handle)
+        if entries:
+            end = entries[-1].place + b"\0"
+            batch.delete_range(entries[0].place, end, self._family.handle)
         self.entries, self.size, self.floor = [], 0, 256
         return entries
 
     def _remember(self, entry: Entry) -> None:
         self.entries.append(entry)
-        self.size += len(entry.keys) + len(entry.beside or b"") // _BYTES
-        self.floor = min(self.floor, entry.depth)
+        self.size += len(entry.keys)
+        if entry.beside:
+            self.size += len(entry.beside) // _BYTES
+        if entry.depth < self.floor:
+            self.floor = entry.depth
+
+
+def _check(keys: list[bytes], contexts: Sequence[int]) -> None:
+    if contexts and len(contexts) != len(keys):
+        raise ValueError(f"{len(keys)} links have {len(contexts)} contexts")
 
 
 def _entry(place: bytes, value: bytes) -> Entry:
@@ -111,8 +133,10 @@ def _entry(place: bytes, value: bytes) -> Entry:
 def pack_links(keys: list[bytes], contexts: Sequence[int], hops: int) -> bytes:
     """Pack links: hops (1 byte), number of contexts (3 bytes), contexts (4 bytes each), then keys, one a
     line."""
-    numbers = array("I", contexts)
-    return (len(numbers) | hops << 24).to_bytes(4, "big") + numbers.tobytes() + b"\n".join(keys)
+    head = (len(contexts) | hops << 24).to_bytes(4, "big")
+    if contexts:
+        head += array("I", contexts).tobytes()
+    return head + b"\n".join(keys)
 
 
 def unpack_links(data: bytes) -> tuple[list[bytes], Sequence[int], int]:
