@@ -189,12 +189,19 @@ def test_the_counts_of_a_killed_crawl_are_those_of_the_next_run(tmp_path: Path, 
         assert {view.name: view.waiting for view in frontier.hosts(0.0)} == hosts
 
 
+class FullDisk:
+    """A database on a disk that is full."""
+
+    def write(self, batch: object) -> None:
+        raise OSError("No space left on device")
+
+
 def test_a_disk_that_is_full_does_not_keep_anybody_from_counting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with LocalFrontier(str(tmp_path / "frontier")) as frontier:
         frontier.put(["http://a.test/"])
-        monkeypatch.setattr(frontier._database, "_database", None)
+        monkeypatch.setattr(frontier._database, "_database", FullDisk())
         assert frontier.counts().done == 0
         monkeypatch.undo()
         assert frontier._database.is_broken
