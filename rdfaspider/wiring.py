@@ -95,6 +95,7 @@ _SWITCHES = {
         "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": "COOKIES_ENABLED",
         "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware": "HTTPCACHE_ENABLED",
         "rdfaspider.middlewares.archive.ArchiveMiddleware": "ARCHIVE",
+        "rdfaspider.middlewares.reservations.ReservationsMiddleware": "ROBOTS_TDMREP",
     },
     "ITEM_PIPELINES_BASE": {"rdfaspider.pipelines.archive.ArchivePipeline": "ARCHIVE"},
 }

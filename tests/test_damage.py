@@ -168,7 +168,8 @@ def cut(path: Path) -> None:
 
 def flipped(path: Path, place: int | None = None) -> None:
     data = bytearray(path.read_bytes())
-    data[len(data) // 3 if place is None else place] ^= 0xFF
+    if data:  # a file that a killed process had only begun is empty
+        data[len(data) // 3 if place is None else place] ^= 0xFF
     path.write_bytes(data)
 
 

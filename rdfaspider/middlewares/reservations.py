@@ -65,7 +65,7 @@ class ReservationsMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = completed(crawler.settings)
         if not settings.getbool("ROBOTS_TDMREP"):
-            raise NotConfigured("ROBOTS_TDMREP is off")
+            raise NotConfigured
         middleware = cls(crawler, obeys_robots=settings.getbool("ROBOTS_OBEY"))
         demand_frontier(crawler, middleware)
         return middleware
