@@ -52,8 +52,11 @@ def host_of(key: bytes) -> bytes:
 
 
 def host_name(host: bytes) -> str:
-    """Return the name of a host as people write it."""
-    return _turn_back(host.decode("ascii"))
+    """Return the name of a host as people write it. A table of hosts needs all of them, so this is fast."""
+    parts = host.decode("ascii").split(",")
+    parts.reverse()
+    name = ".".join(parts)
+    return _with_commas(name) if "%" in name else name
 
 
 def is_dynamic(key: bytes) -> bool:
@@ -89,8 +92,11 @@ def _turn(name: str) -> str:
 
 
 def _turn_back(name: str) -> str:
-    turned = ".".join(name.split(",")[::-1])
-    return turned.replace("%2C", ",").replace("%29", ")") if "%" in turned else turned
+    return _with_commas(".".join(name.split(",")[::-1]))
+
+
+def _with_commas(name: str) -> str:
+    return name.replace("%2C", ",").replace("%29", ")")
 
 
 def parent_of(prefix: bytes) -> bytes:

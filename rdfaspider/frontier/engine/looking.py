@@ -62,8 +62,8 @@ class Looking(Parts):
 
     def hosts(self, now: float) -> Iterator[HostView]:
         self._sieve_to_look()
-        for host in self._hosts.all():
-            yield self._hosts.view(host, now)
+        view = self._hosts.view
+        yield from (view(host, now) for host in self._hosts.all())
 
     def _sieve_to_look(self) -> None:
         """Look up the inbox, because only that shows how many of its links are new."""

@@ -269,7 +269,8 @@ class Hosts:
         """Return a host as people see it. A table of hosts needs all of them, so this is fast."""
         clock, blocked, shared = host.clock, host.blocked, host.server
         server = shared.clock if shared else 0.0
-        ready = max(clock, blocked, server)
+        own = blocked if blocked > clock else clock
+        ready = server if server > own else own
         flight = len(host.in_flight)
         if flight >= host.at_once:
             why = "is being fetched from"
@@ -279,7 +280,7 @@ class Hosts:
             why = f"shares the server {host.address}, which is being fetched from"
         elif ready <= now:
             why = "is ready"
-        elif server > max(clock, blocked):
+        elif server > own:
             why = f"shares the server {host.address}, which keeps its delay"
         else:
             why = "was told to wait" if blocked > clock else "keeps its delay"
