@@ -252,7 +252,7 @@ def test_robots_and_delays_are_kept(busy: str, plain: Plain) -> None:
     got, log = plain(*urls, ADDONS=ADDON, POLITENESS_DELAY="0")
     assert [url for url, *_ in got] == [urls[0], urls[2], urls[3], urls[4]], log
     times = [when for path, when in Busy.asked if path != "/robots.txt"]
-    assert all(later - earlier > 0.45 for earlier, later in pairwise(times)), log
+    assert all(later - earlier > 0.3 for earlier, later in pairwise(times)), log
 
 
 def test_a_server_with_too_much_to_do_is_left_alone(busy: str, plain: Plain) -> None:
