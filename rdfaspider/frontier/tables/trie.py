@@ -35,7 +35,7 @@ HINT = 8
 NO_DEPTH = 256  # greater than any depth
 
 _BLOCK = 64
-NUMBER = 5  # bytes: a million million URLs
+_NUMBER = 5  # bytes: a million million URLs
 _LAST = b"\xff"
 
 # The state takes three bits of its byte; the others count the redirects that led to the URL.
@@ -72,7 +72,7 @@ def pack(record: Record) -> bytes:
     if past is not None:
         head = _KEPT.pack(first, depth, attempts, number >> 32, number & _LOW, *past)
     else:
-        head = bytes((first, depth, attempts)) + number.to_bytes(NUMBER, "big")
+        head = bytes((first, depth, attempts)) + number.to_bytes(_NUMBER, "big")
     return head + pack_hint(hint) if hint else head
 
 
@@ -117,7 +117,7 @@ def pack_hint(hint: int) -> bytes:
 
 
 def pack_number(number: int) -> bytes:
-    return number.to_bytes(NUMBER, "big")
+    return number.to_bytes(_NUMBER, "big")
 
 
 def unpack_number(data: bytes) -> int:
@@ -174,7 +174,7 @@ class Trie:
         """Add new keys to a batch, as waiting, with the numbers from `first` on."""
         put, urls = batch.put, self._urls.handle
         for number, (key, found) in enumerate(zip(keys, findings, strict=True), start=first):
-            value = _NEW[found & DEPTH] + number.to_bytes(NUMBER, "big")
+            value = _NEW[found & DEPTH] + number.to_bytes(_NUMBER, "big")
             put(key, value + pack_hint(found >> HINT) if found > DEPTH else value, urls)
         for start in range(0, len(keys), _BLOCK):
             block = b"\n".join(keys[start : start + _BLOCK])

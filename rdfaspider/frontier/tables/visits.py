@@ -26,7 +26,7 @@ from email.utils import formatdate, mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.focus.visits.planner import LAST_TIME
-from rdfaspider.frontier.tables.trie import NUMBER, pack_number, unpack_number
+from rdfaspider.frontier.tables.trie import pack_number, unpack_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,12 +52,10 @@ class Due:
         self._family = database.due
 
     def add(self, batch: WriteBatch, host: Host, time: int, number: int) -> None:
-        place = _PLACE.pack(host.id, time) + number.to_bytes(NUMBER, "big")
-        batch.put(place, b"", self._family.handle)
+        batch.put(_key(host, time, number), b"", self._family.handle)
 
     def remove(self, batch: WriteBatch, host: Host, time: int, number: int) -> None:
-        place = _PLACE.pack(host.id, time) + number.to_bytes(NUMBER, "big")
-        batch.delete(place, self._family.handle)
+        batch.delete(_key(host, time, number), self._family.handle)
 
     def of(self, host: Host, start: int) -> Iterator[tuple[int, int]]:
         """Yield the times and numbers of a host's pages, from a time on."""
@@ -70,6 +68,10 @@ class Due:
             yield int.from_bytes(key[4:8], "big"), unpack_number(key[8:])
             cursor.next()
         cursor.status()  # raises what ended it too soon, if a file is damaged
+
+
+def _key(host: Host, time: int, number: int) -> bytes:
+    return _PLACE.pack(host.id, time) + pack_number(number)
 
 
 class Alarms:
