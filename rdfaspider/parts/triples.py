@@ -21,7 +21,8 @@ from rdfaspider.pipelines.quota import QuotaPipeline
 from rdfaspider.pipelines.store import StorePipeline
 from rdfaspider.settings.defaults import completed
 from rdfaspider.settings.places import store_url
-from rdfaspider.stores import StoreUnavailable, shown
+from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores.kinds import is_queried, shown
 from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
@@ -152,5 +153,5 @@ class TriplesMiddleware:
             get("store/quads", 0),
             shown(store),
         )
-        if not store.startswith("nquads:"):  # these are files, for a loader
+        if is_queried(store):
             logger.info("Query them: %s", query_of(store))
