@@ -11,6 +11,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider import clock, urls
 from rdfaspider.fetchmeta import meta_of
+from rdfaspider.frontier.politeness import Demand
 from rdfaspider.middlewares.contenttype import moved_to
 from rdfaspider.middlewares.politeness import retry_after
 from rdfaspider.middlewares.problems import problem_of
@@ -117,7 +118,9 @@ class RobotsMiddleware:
         if record.failures > self.retries:
             self._count("denied")
             raise Denied("unreachable")
-        frontier_of(self.crawler).slow_down(meta_of(request)["host"], until=record.expires)
+        now = clock.now()
+        demand = Demand(pause=record.expires - now)
+        frontier_of(self.crawler).slow_down(meta_of(request)["host"], now, demand)
         raise Postponed
 
     async def _check_own(self, request: Request) -> None:
@@ -162,7 +165,8 @@ class RobotsMiddleware:
         """Give a host the longest Crawl-delay of its services; it may be shorter than before."""
         self._unheeded.discard(service)
         longest = self._records.longest_delay(service, record.rules.crawl_delay)
-        frontier_of(self.crawler).slow_down(host, crawl_delay=min(longest, self.longest_delay))
+        demand = Demand(crawl_delay=min(longest, self.longest_delay))
+        frontier_of(self.crawler).slow_down(host, clock.now(), demand)
 
     async def _fetch(
         self, service: str, request: Request, previous: RobotsRecord | None
@@ -218,7 +222,7 @@ class RobotsMiddleware:
         host, address = meta_of(request).get("host"), await self._address_of(urls.host(url))
         while wait := frontier_of(self.crawler).borrow(host, url, address, now := clock.now()):
             if host is not None:
-                frontier_of(self.crawler).slow_down(host, until=now + wait)
+                frontier_of(self.crawler).slow_down(host, now, Demand(pause=wait))
                 raise Postponed
             if wait > _PATIENCE:
                 raise TimeoutError(f"the robots.txt of {service} has moved to a busy host")
