@@ -138,10 +138,10 @@ class Politeness:
             configured = self.large_delay
         if self.delays:
             configured = self.delays.get(host.key, configured)
+        longest = host.crawl_delay if host.crawl_delay > configured else configured
         if not self.latency_factor:
-            return max(configured, host.crawl_delay)
-        adaptive = min(self.latency_factor * host.latency, self.longest_adaptive)
-        return max(configured, host.crawl_delay, adaptive)
+            return longest
+        return max(longest, min(self.latency_factor * host.latency, self.longest_adaptive))
 
     def learn(self, host: Manners, now: float, fetch: Experience) -> None:
         """Update what is remembered of a host after a fetch."""
