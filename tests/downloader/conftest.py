@@ -75,15 +75,12 @@ class Client:
 
     async def until_closed(self) -> bool:
         """Return whether the handler has hung up within a moment."""
-        try:
-            async with asyncio.timeout(2):
-                while await self.reader.read(65_536):
-                    pass
-        except TimeoutError:
-            return False
-        except OSError:
-            pass
-        return True
+        for _ in range(200):
+            reader = self.reader
+            if reader.at_eof() or reader.exception() or self.writer.is_closing():
+                return True
+            await asyncio.sleep(0.01)
+        return False
 
 
 @dataclass
