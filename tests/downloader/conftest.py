@@ -9,11 +9,13 @@ import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import uvloop
 from scrapy import Request
 from scrapy.http import Response
 from scrapy.utils.misc import load_object
@@ -27,6 +29,8 @@ from rdfaspider.resolver.guard import Guard
 from rdfaspider.resolver.resolver import Resolver
 from tests.conftest import HANDLERS
 
+# The loop of a crawl.
+run = uvloop.run
 # How the addresses of names are found: each name has its answers in turn, the last one for ever.
 Names = dict[str, list[list[str]]]
 Talk = Callable[["Client"], Awaitable[None]]
@@ -119,48 +123,53 @@ async def serving(talk: Talk, host: str = "127.0.0.1", **options: Any) -> AsyncI
 Open = Callable[..., Any]
 
 
+@asynccontextmanager
+async def opened(
+    monkeypatch: pytest.MonkeyPatch,
+    handler: str,
+    *,
+    names: Names | None = None,
+    allow: tuple[str, ...] = ("127.0.0.1",),
+    **settings: Any,
+) -> AsyncIterator[Fetch]:
+    """Open a download handler behind a guard; the value fetches, and has the `handler` and its `crawler`."""
+
+    def look_up(name: str) -> list[str]:
+        answers = (names or {}).get(name)
+        if not answers:
+            raise OSError(name)
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    directory = Directory(
+        Guard(allow),
+        Cache(100, hit_seconds=0, miss_seconds=0),
+        threads=4,
+        look_up=look_up,
+        clock=monotonic,
+        call_from_thread=asyncio.get_running_loop().call_soon_threadsafe,
+    )
+    resolver = Resolver(None, directory)
+    for module in (guarded, aiohttp, pool):
+        monkeypatch.setattr(module, "installed_resolver", lambda: resolver)
+    crawler = get_crawler(settings_dict={"EXTRACT_MAX_BYTES": 5_000_000, **settings})
+    crawler.engine = cast("Any", SimpleNamespace(downloader=None))
+    downloads = load_object(HANDLERS[handler])(crawler)
+
+    async def fetch(url: str, seconds: float = 10.0, **arguments: Any) -> Response:
+        meta = {"verbatim_url": True, "download_timeout": seconds, **arguments.pop("meta", {})}
+        request = Request(url, meta=meta, **arguments)
+        response: Response = await downloads.download_request(request)
+        return response.replace(request=request)
+
+    fetch.crawler = crawler  # type: ignore[attr-defined]
+    fetch.handler = downloads  # type: ignore[attr-defined]
+    try:
+        yield fetch
+    finally:
+        await downloads.close()
+
+
 @pytest.fixture
 def fetching(monkeypatch: pytest.MonkeyPatch, handler: str) -> Open:
-    """Return what opens each download handler in turn: `async with fetching(...) as fetch`."""
-
-    @asynccontextmanager
-    async def fetching(
-        *, names: Names | None = None, allow: tuple[str, ...] = ("127.0.0.1",), **settings: Any
-    ) -> AsyncIterator[Fetch]:
-        loop = asyncio.get_running_loop()
-
-        def look_up(name: str) -> list[str]:
-            answers = (names or {}).get(name)
-            if not answers:
-                raise OSError(name)
-            return answers.pop(0) if len(answers) > 1 else answers[0]
-
-        directory = Directory(
-            Guard(allow),
-            Cache(100, hit_seconds=0, miss_seconds=0),
-            threads=4,
-            look_up=look_up,
-            clock=monotonic,
-            call_from_thread=loop.call_soon_threadsafe,
-        )
-        resolver = Resolver(None, directory)
-        for module in (guarded, aiohttp, pool):
-            monkeypatch.setattr(module, "installed_resolver", lambda: resolver)
-        crawler = get_crawler(settings_dict={"EXTRACT_MAX_BYTES": 5_000_000, **settings})
-        crawler.engine = cast("Any", SimpleNamespace(downloader=None))
-        opened = load_object(HANDLERS[handler])(crawler)
-
-        async def fetch(url: str, seconds: float = 10.0, **arguments: Any) -> Response:
-            meta = {"verbatim_url": True, "download_timeout": seconds, **arguments.pop("meta", {})}
-            request = Request(url, meta=meta, **arguments)
-            response: Response = await opened.download_request(request)
-            return response.replace(request=request)
-
-        fetch.crawler = crawler  # type: ignore[attr-defined]
-        fetch.handler = opened  # type: ignore[attr-defined]
-        try:
-            yield fetch
-        finally:
-            await opened.close()
-
-    return fetching
+    """Return what opens each download handler in turn: `async with fetching() as fetch`."""
+    return partial(opened, monkeypatch, handler)

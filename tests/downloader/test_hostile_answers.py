@@ -20,7 +20,7 @@ from scrapy.exceptions import (
 )
 
 from rdfaspider.downloader.failures import FirstByteTimeoutError
-from tests.downloader.conftest import Client, serving
+from tests.downloader.conftest import Client, run, serving
 
 if TYPE_CHECKING:
     from tests.downloader.conftest import Open
@@ -128,7 +128,7 @@ def test_each_answer_is_a_page_or_fails(fetching: Open, handler: str, name: str)
 
     if isinstance(expected, tuple):
         expected = expected[handler == "aiohttp"]
-    assert asyncio.run(main()) == expected
+    assert run(main()) == expected
 
 
 @pytest.mark.parametrize("handler", ["http1"])  # what aiohttp says depends on the pieces
@@ -146,7 +146,7 @@ def test_an_answer_may_come_a_byte_at_a_time(fetching: Open, name: str) -> None:
         async with serving(talk) as server, fetching() as fetch:
             return await outcome(fetch, f"{server.origin}/")
 
-    assert asyncio.run(main()) == (expected[0] if isinstance(expected, tuple) else expected)
+    assert run(main()) == (expected[0] if isinstance(expected, tuple) else expected)
 
 
 ENDLESS = {
@@ -181,7 +181,7 @@ def test_what_has_no_end_fails_early(fetching: Open, handler: str, name: str) ->
             return await outcome(fetch, f"{server.origin}/", seconds=20)
 
     began = monotonic()
-    assert asyncio.run(main()) in (BROKEN, CUT)
+    assert run(main()) in (BROKEN, CUT)
     assert monotonic() - began < 15
     assert sent < 32 << 20, "what the system keeps on the way"
 
@@ -210,7 +210,7 @@ def test_a_head_has_its_time(fetching: Open, name: str) -> None:
         ):
             return await outcome(fetch, f"{server.origin}/")
 
-    assert asyncio.run(main()) == FirstByteTimeoutError.__name__
+    assert run(main()) == FirstByteTimeoutError.__name__
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_a_body_has_its_time(fetching: Open, head: bytes) -> None:
         async with serving(talk) as server, fetching() as fetch:
             return await outcome(fetch, f"{server.origin}/", seconds=0.5)
 
-    assert asyncio.run(main()) == DownloadTimeoutError.__name__
+    assert run(main()) == DownloadTimeoutError.__name__
 
 
 @pytest.mark.parametrize("when", ["before", "in the head", "in the body"])
@@ -246,7 +246,7 @@ def test_a_reset_fails(fetching: Open, when: str) -> None:
         async with serving(talk) as server, fetching() as fetch:
             return await outcome(fetch, f"{server.origin}/")
 
-    assert asyncio.run(main()) == (CUT if when == "in the body" else BROKEN)
+    assert run(main()) == (CUT if when == "in the body" else BROKEN)
 
 
 def test_what_came_of_a_cut_body_is_kept_where_that_is_wanted(fetching: Open) -> None:
@@ -262,7 +262,7 @@ def test_what_came_of_a_cut_body_is_kept_where_that_is_wanted(fetching: Open) ->
         ):
             return await fetch(f"{server.origin}/")
 
-    response = asyncio.run(main())
+    response = run(main())
     assert response.body == b"hello"
     assert response.flags == ["dataloss"]
 
@@ -289,7 +289,7 @@ def test_more_than_an_answer_is_never_the_next_one(fetching: Open, first: bytes)
             assert await outcome(fetch, f"{server.origin}/second") == READ
             assert len(server.clients) == 2, "the first connection is not used again"
 
-    asyncio.run(main())
+    run(main())
 
 
 @pytest.mark.parametrize("last", ["close", "HTTP/1.0", "no length"])
@@ -312,7 +312,7 @@ def test_a_connection_that_ends_is_not_used_again(fetching: Open, last: str) -> 
             assert [await outcome(fetch, f"{server.origin}/") for _ in range(2)] == [READ] * 2
             assert len(server.clients) == 2
 
-    asyncio.run(main())
+    run(main())
 
 
 @pytest.mark.filterwarnings("ignore:Sending a large body")  # as aiohttp says
@@ -331,7 +331,7 @@ def test_an_answer_may_come_before_the_request_was_sent(fetching: Open) -> None:
                 assert (response.status, response.body) == (413, b"hello")
             assert len(server.clients) == 2
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_a_server_that_hangs_up_is_not_asked_again(fetching: Open) -> None:
@@ -348,7 +348,7 @@ def test_a_server_that_hangs_up_is_not_asked_again(fetching: Open) -> None:
             assert await outcome(fetch, f"{server.origin}/2") == BROKEN
             assert len(server.requests) == 2
 
-    asyncio.run(main())
+    run(main())
 
 
 @pytest.mark.parametrize("head", [OK + b"\r\n", CHUNKED, OK + b"Content-Length: 99999999\r\n\r\n"])
@@ -364,7 +364,7 @@ def test_the_size_is_limited(fetching: Open, head: bytes) -> None:
                 await fetch(f"{server.origin}/")
             assert await server.clients[0].until_closed()
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_no_more_of_a_page_is_read_than_is_wanted(fetching: Open) -> None:
@@ -378,7 +378,7 @@ def test_no_more_of_a_page_is_read_than_is_wanted(fetching: Open) -> None:
             response = await fetch(f"{server.origin}/", meta={"depth": 0})
             assert len(response.body) == 200_001
 
-    asyncio.run(main())
+    run(main())
 
 
 @pytest.mark.parametrize("signal", [signals.headers_received, signals.bytes_received])
@@ -398,4 +398,29 @@ def test_a_signal_can_stop_a_download(fetching: Open, signal: object) -> None:
             assert response.flags == ["download_stopped"]
             assert response.body == (b"" if signal is signals.headers_received else b"hello")
 
-    asyncio.run(main())
+    run(main())
+
+
+def test_a_body_that_nobody_reads_is_held_back_until_its_time_is_over(fetching: Open) -> None:
+    """A download that waits for memory does not read, and may be late by then."""
+    taken = 0
+
+    async def talk(client: Client) -> None:
+        nonlocal taken
+        await client.read_request()
+        await client.send(OK + b"\r\n")
+        while True:
+            await client.send(b"x" * 65_536)
+            taken += 65_536
+
+    class Memory:
+        async def hold(self, request: object, size: int) -> None:
+            await asyncio.sleep(1)
+
+    async def main() -> str:
+        async with serving(talk) as server, fetching() as fetch:
+            fetch.handler._memory = Memory()
+            return await outcome(fetch, f"{server.origin}/", seconds=0.5)
+
+    assert run(main()) == DownloadTimeoutError.__name__
+    assert taken < 32 << 20

@@ -19,7 +19,7 @@ from rdfaspider.downloader.http1 import handler as http1
 from rdfaspider.downloader.http1 import pool
 from rdfaspider.middlewares.problems import is_shortage, problem_of
 from rdfaspider.resolver import ForbiddenAddressError
-from tests.downloader.conftest import Client, serving
+from tests.downloader.conftest import Client, run, serving
 from tests.resolver.test_fetch import self_signed
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def test_a_connection_is_used_again(fetching: Open) -> None:
                 assert response.protocol == "HTTP/1.1"
             assert len(server.clients) == 1
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_only_the_connections_used_last_are_kept(
@@ -65,7 +65,7 @@ def test_only_the_connections_used_last_are_kept(
             await fetch(f"http://127.0.0.1:{port}/")
             assert len(server.clients) == 7
 
-    asyncio.run(main())
+    run(main())
 
 
 @OWN
@@ -79,7 +79,7 @@ def test_few_connections_to_one_host_are_kept(fetching: Open) -> None:
             assert len(server.clients) == 8
             assert len(fetch.handler._pool) == 2
 
-    asyncio.run(main())
+    run(main())
 
 
 @OWN
@@ -98,7 +98,7 @@ def test_idle_connections_are_closed_in_time(
                     await asyncio.sleep(0.05)
             assert await server.clients[0].until_closed()
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_a_handler_that_is_closed_leaves_no_connection(fetching: Open) -> None:
@@ -108,7 +108,7 @@ def test_a_handler_that_is_closed_leaves_no_connection(fetching: Open) -> None:
                 await fetch(f"{server.origin}/")
             assert await server.clients[0].until_closed()
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_a_download_that_is_given_up_closes_its_connection(fetching: Open) -> None:
@@ -126,7 +126,7 @@ def test_a_download_that_is_given_up_closes_its_connection(fetching: Open) -> No
                 await download
             assert await server.clients[0].until_closed()
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_forbidden_addresses_are_not_connected_to(fetching: Open) -> None:
@@ -158,7 +158,7 @@ def test_forbidden_addresses_are_not_connected_to(fetching: Open) -> None:
                 await fetch(f"http://rebind.example:{port}/")
             assert len(server.clients) == 2
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_the_next_address_is_tried_if_one_is_deaf_or_refuses(fetching: Open) -> None:
@@ -179,7 +179,7 @@ def test_the_next_address_is_tried_if_one_is_deaf_or_refuses(fetching: Open) -> 
                     response = await fetch(f"http://{host}:{port}/", seconds=5)
                     assert str(response.ip_address) == "127.0.0.1"
 
-    asyncio.run(main())
+    run(main())
 
 
 def deafen(stack: ExitStack, host: str, port: int = 0) -> int:
@@ -202,7 +202,7 @@ def test_a_connection_has_its_time(fetching: Open) -> None:
                 with pytest.raises(ConnectTimeoutError):
                     await fetch(f"http://127.0.0.1:{port}/")
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_why_there_is_no_connection_is_told(fetching: Open) -> None:
@@ -217,7 +217,7 @@ def test_why_there_is_no_connection_is_told(fetching: Open) -> None:
             with pytest.raises(CannotResolveHostError):
                 await fetch("http://nowhere.example/")
 
-    asyncio.run(main())
+    run(main())
 
 
 @pytest.fixture(scope="module")
@@ -241,7 +241,7 @@ def test_pages_by_tls(fetching: Open, tls: ssl.SSLContext) -> None:
                 assert response.certificate
             assert len(server.clients) == 1
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_a_certificate_is_valid_or_its_fault_is_told(fetching: Open, tls: ssl.SSLContext) -> None:
@@ -254,7 +254,7 @@ def test_a_certificate_is_valid_or_its_fault_is_told(fetching: Open, tls: ssl.SS
                 await fetch(f"{server.origin}/")
             assert not server.requests
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_what_is_no_tls_is_told(fetching: Open) -> None:
@@ -267,7 +267,7 @@ def test_what_is_no_tls_is_told(fetching: Open) -> None:
                 await fetch(server.origin.replace("http:", "https:"))
             assert problem_of(failed.value).startswith("TLS fails: ")
 
-    asyncio.run(main())
+    run(main())
 
 
 def test_requests_go_through_a_proxy(fetching: Open) -> None:
@@ -283,4 +283,4 @@ def test_requests_go_through_a_proxy(fetching: Open) -> None:
             with pytest.raises(ForbiddenAddressError):
                 await fetch("http://127.0.0.1/", meta={"proxy": proxy.origin})
 
-    asyncio.run(main())
+    run(main())

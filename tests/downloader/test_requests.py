@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import pytest
 from scrapy import Request
 
 from rdfaspider.downloader.http1.request import wanted
-from tests.downloader.conftest import Client, serving
+from tests.downloader.conftest import Client, run, serving
 
 if TYPE_CHECKING:
     from tests.downloader.conftest import Open
@@ -100,7 +99,7 @@ def test_both_handlers_send_the_same(fetching: Open, handler: str) -> None:
             return [each.replace(place.encode(), b"PLACE") for each in server.requests]
 
     length = b"Content-Length: 0\r\n" if handler == "aiohttp" else b""
-    assert asyncio.run(main()) == [
+    assert run(main()) == [
         b"GET /x?y=%7E HTTP/1.1\r\nHost: PLACE\r\nUser-Agent: bot\r\nX: 1\r\n"
         b"Authorization: Basic YTpi\r\n" + length + b"\r\n",
         b"POST /form HTTP/1.1\r\nHost: PLACE\r\nContent-Length: 3\r\n\r\na=b",

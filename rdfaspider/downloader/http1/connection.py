@@ -96,7 +96,7 @@ class Connection(asyncio.Protocol):
                 return b""
             await self._change()
         pieces, self._pieces, self._size = self._pieces, [], 0
-        if self._is_paused:
+        if self._is_paused and not self._transport.is_closing():
             self._is_paused = False
             self._transport.resume_reading()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -109,7 +109,7 @@ class Connection(asyncio.Protocol):
         self._pieces, self._size = [], 0
         if answer is None or not answer.is_complete or self._failure is not None:
             self.abort()
-        elif not self._is_lost:
+        elif not self._transport.is_closing():
             # A server may answer before all of a request was sent.
             if not (self._is_last or answer.is_last or self._transport.get_write_buffer_size()):
                 return True
@@ -153,7 +153,8 @@ class Connection(asyncio.Protocol):
         if piece:
             self._pieces.append(piece)
             self._size += len(piece)
-            if self._size > _ENOUGH and not self._is_paused and not answer.is_complete:
+            has_more = not (self._is_paused or answer.is_complete)
+            if self._size > _ENOUGH and has_more and not self._transport.is_closing():
                 self._is_paused = True
                 self._transport.pause_reading()
         if answer.fault:
