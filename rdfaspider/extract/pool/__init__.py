@@ -7,7 +7,8 @@ the page fails. When workers cannot start, no page is to blame: that raises Work
 
 How long a page takes cannot be known in advance. So each is tried for a moment. One that is not done by then
 waits for the worker that all suspects share, which runs at low priority. Such pages and large ones always
-leave one worker to the others.
+leave one worker to the others. The moment is CPU time of the worker: on a machine that is overloaded no page
+is to blame for what others do.
 
 Only bytes travel: a line of JSON with the sizes, then the body one way and the quads as N-Quads the other.
 Nothing that comes back is executed.
@@ -174,7 +175,7 @@ class Pool:
             if idle is self._lowered:
                 worker.lower()
             self._reading.add(worker)
-            answer = await worker.ask(header, body, seconds)
+            answer = await worker.ask(header, body, seconds, self._timeout)
             if "memory" in answer[0]:
                 raise ExtractionFailed("memory")
         except BaseException as error:
