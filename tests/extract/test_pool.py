@@ -17,8 +17,13 @@ from typing import Any
 import pytest
 
 from rdfaspider.extract import Limits, Options, extract
-from rdfaspider.extract.pool import _MOMENT as MOMENT
-from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable, options_to_json
+from rdfaspider.extract.pool import (
+    MOMENT,
+    ExtractionFailed,
+    Pool,
+    WorkersUnavailable,
+    options_to_json,
+)
 from rdfaspider.extract.pool.process import WorkerProcess
 from rdfaspider.extract.pool.worker import options_from_json
 
@@ -176,7 +181,7 @@ COSTLY: dict[str, tuple[bytes, str, str]] = {
 def test_what_hostile_pages_cost_fits_into_half_the_memory_of_a_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("rdfaspider.extract.pool._MOMENT", 60.0)  # none is slow
+    monkeypatch.setattr("rdfaspider.extract.pool.MOMENT", 60.0)  # none is slow
 
     async def scenario() -> None:
         async with opened(memory=1024) as pool:
@@ -356,8 +361,8 @@ def test_pages_that_take_long_leave_a_worker_to_others_though_nobody_knew_of_the
 
 
 def test_a_page_that_takes_long_is_read_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rdfaspider.extract.pool._MOMENT", 0.0)
-    monkeypatch.setattr("rdfaspider.extract.pool._PER_MEGABYTE", 0.0)
+    monkeypatch.setattr("rdfaspider.extract.pool.MOMENT", 0.0)
+    monkeypatch.setattr("rdfaspider.extract.pool.PER_MEGABYTE", 0.0)
 
     async def scenario() -> None:
         async with opened() as pool:
