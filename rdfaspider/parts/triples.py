@@ -15,6 +15,7 @@ from rdfaspider import clock
 from rdfaspider.extensions.summary.hints import query_of
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, tdm_of, unwanted
+from rdfaspider.parts.rights import Rights
 from rdfaspider.pipelines.extract import ExtractPipeline
 from rdfaspider.pipelines.filter import FilterPipeline
 from rdfaspider.pipelines.quota import QuotaPipeline
@@ -49,9 +50,10 @@ class TriplesMiddleware:
     A page that cannot be read reaches the spider all the same. If triples cannot be stored, the crawl stops.
     """
 
-    def __init__(self, crawler: Crawler, pipelines: Sequence[Any]) -> None:
+    def __init__(self, crawler: Crawler, pipelines: Sequence[Any], rights: Rights) -> None:
         self.crawler = crawler
         self.pipelines = pipelines
+        self.rights = rights
         self._closing: asyncio.Task[None] | None = None
 
     @classmethod
@@ -64,7 +66,7 @@ class TriplesMiddleware:
                 continue
             except StoreUnavailable as error:
                 raise UsageError(str(error)) from error
-        middleware = cls(crawler, pipelines)
+        middleware = cls(crawler, pipelines, Rights.from_crawler(crawler))
         crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
         crawler.signals.connect(middleware.request_scheduled, signals.request_scheduled)
         crawler.signals.connect(middleware.spider_closed, signals.spider_closed)
@@ -87,6 +89,8 @@ class TriplesMiddleware:
         page = self._page(request, response)
         if page is None:
             return response
+        page.no_training = self.rights.forbids_training(page.url)
+        page.tdm_file = await self.rights.reserved(page.url)
         try:
             for pipeline in self.pipelines:
                 done = pipeline.process_item(page)
