@@ -1,12 +1,12 @@
 """The links of all pages in one direction, in a compact file: for each page the pages at the other ends.
 
-Layout. Blocks, each a zstd frame of consecutive pages: the number of pages, of links and of own links, and
-the lengths of the coded degrees, of the coded numbers of own links, of the ends and of the gaps (8 bytes
-each); these four as varints (varints.py); a bit for each link, whether the next page has it too; and a byte
-for the kind of each link, unless all are followed. A link that the page before has as well is one such bit;
-the others are the page's own. The ends are all pages that own links of the block lead to, in order; a link
-is the place of its page among them, coded as a gap. The index has for each block its first page, its place
-in the file and the number of links before it (8 bytes each), and ends with the totals.
+Layout. Blocks, each a zstd frame with a checksum, of consecutive pages: the number of pages, of links and of
+own links, and the lengths of the coded degrees, of the coded numbers of own links, of the ends and of the
+gaps (8 bytes each); these four as varints (varints.py); a bit for each link, whether the next page has it
+too; and a byte for the kind of each link, unless all are followed. A link that the page before has as well is
+one such bit; the others are the page's own. The ends are all pages that own links of the block lead to, in
+order; a link is the place of its page among them, coded as a gap. The index has for each block its first
+page, its place in the file and the number of links before it (8 bytes each), and ends with the totals.
 
 Pages are in the order of their keys. So neighbours have many links in common, and links within a site are
 small gaps (as in WebGraph's BVGraph, Boldi and Vigna, 2004). The pages of a block lead to the same popular
@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 _HEAD = struct.Struct("<7Q")
 _LINKS = 1 << 18  # in a block, unless one page has more
 _PAGES = 1 << 16
-_LEVEL = 6
+_OPTIONS: dict[int, int] = {
+    zstd.CompressionParameter.compression_level: 6,
+    zstd.CompressionParameter.checksum_flag: 1,
+}
 _PAGE = 31  # bits of a page
 _LEAST_SHARED = 0.125  # share of links that pages must have in common: less is not worth the bits
 
@@ -85,7 +88,7 @@ class AdjacencyWriter:
         bits = np.packbits(is_copied).tobytes()
         said = b"" if (kinds == FOLLOW).all() else kinds.astype(np.uint8).tobytes()
         data = b"".join([_HEAD.pack(*sizes), *coded, bits, said])
-        self._file.write(zstd.compress(data, _LEVEL))
+        self._file.write(zstd.compress(data, options=_OPTIONS))
         self.pages += len(degrees)
         self.links += len(targets)
 
@@ -100,11 +103,14 @@ class Adjacency:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        index = np.fromfile(path.with_suffix(".index"), "<u8")
-        if len(index) % 3 or not len(index):
-            raise _damaged(path.with_suffix(".index"))
+        try:
+            index = np.fromfile(path.with_suffix(".index"), "<u8")
+            if len(index) % 3 or not len(index):
+                raise _damaged(path.with_suffix(".index"))
+            self._file: BinaryIO = path.open("rb")
+        except FileNotFoundError as error:
+            raise _damaged(path) from error
         self._index = index.reshape(-1, 3).astype(np.int64)
-        self._file: BinaryIO = path.open("rb")
         self.pages, self.size, self.links = (int(each) for each in self._index[-1])
 
     def blocks(self) -> Iterator[Block]:
@@ -122,17 +128,16 @@ class Adjacency:
         return block.targets[part], block.kinds[part]
 
     def _block(self, number: int) -> Block:
-        (first, start, _), (_, end, _) = self._index[number], self._index[number + 1]
-        self._file.seek(int(start))
+        (first, start, before), (next_, end, total) = self._index[number], self._index[number + 1]
         try:
+            self._file.seek(int(start))
             data = zstd.decompress(self._file.read(int(end - start)))
             sizes = _HEAD.unpack_from(data)
-        except (zstd.ZstdError, struct.error) as error:
+            if sizes[:2] == (next_ - first, total - before):
+                return _decoded(int(first), sizes, data[_HEAD.size :])
+        except (OSError, ValueError, IndexError, zstd.ZstdError, struct.error) as error:
             raise _damaged(self._path) from error
-        block = _decoded(int(first), sizes, data[_HEAD.size :])
-        if block is None:
-            raise _damaged(self._path)
-        return block
+        raise _damaged(self._path)
 
     def close(self) -> None:
         self._file.close()
@@ -167,8 +172,8 @@ def _steps(ends: Array) -> Array:
     return np.diff(ends.astype(np.int64), prepend=0)
 
 
-def _decoded(first: int, sizes: tuple[int, ...], data: bytes) -> Block | None:
-    """Return a block, None if its parts do not fit together."""
+def _decoded(first: int, sizes: tuple[int, ...], data: bytes) -> Block:
+    """Return a block; ValueError if its parts do not fit together."""
     pages, links, owned, *lengths = sizes
     cuts = np.cumsum([*lengths, (links + 7) // 8]).tolist()
     *coded, bits = (data[start:end] for start, end in zip([0, *cuts], cuts, strict=False))
@@ -177,17 +182,15 @@ def _decoded(first: int, sizes: tuple[int, ...], data: bytes) -> Block | None:
     kinds = np.frombuffer(data, np.uint8, offset=min(cuts[-1], len(data)))
     kinds = kinds if len(kinds) else np.full(links, FOLLOW, np.uint8)
     is_whole = len(degrees) == len(own_degrees) == pages and len(kinds) == links
-    if not is_whole or (degrees.sum(), own_degrees.sum()) != (links, owned):
-        return None
+    if not is_whole or (degrees.sum(), own_degrees.sum(), len(gaps)) != (links, owned, owned):
+        raise ValueError("the numbers of links differ")
     ends = np.cumsum(steps)
     own = np.searchsorted(ends, np.arange(first, first + pages))
     places = gaps_to_rows(own, own_degrees, gaps)
-    if len(places) and not 0 <= places.min() <= places.max() < len(ends):
-        return None
     targets = ends[places]
     is_copied = np.unpackbits(np.frombuffer(bits, np.uint8), count=links).astype(bool)
     if int(is_copied.sum()) != links - owned:
-        return None
+        raise ValueError("the numbers of copied links differ")
     return Block(first, degrees, _merged(degrees, own_degrees, targets, is_copied), kinds)
 
 
