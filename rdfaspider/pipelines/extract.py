@@ -104,7 +104,7 @@ class ExtractPipeline:
             page.url,
             extraction.facts,
             header,
-            (page.tdm_header, page.tdm_file),
+            (page.tdm_file, page.tdm_header),
             no_training=page.no_training,
         )
         page.signals, page.policy, page.license = rights

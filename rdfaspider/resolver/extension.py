@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # Seconds between two checks for names that wait behind slow ones.
 _LOOK_AGAIN = 0.2
 
+# What to use instead of a handler that is not behind the guard.
+_GUARDED = "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler"
+
 # They name no host.
 _HARMLESS = frozenset(("data",))
 
@@ -111,10 +114,10 @@ def check_wiring(settings: BaseSettings) -> None:
         except (ImportError, NameError, ValueError) as error:
             raise UsageError(
                 f"DOWNLOAD_HANDLERS has {path} for {scheme}, which is not there ({error}): use"
-                " rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler, or None."
+                f" {_GUARDED}, or None."
             ) from error
         if not getattr(handler, "is_guarded", False):
             raise UsageError(
                 f"DOWNLOAD_HANDLERS has {handler.__name__} for {scheme}, which bypasses the"
-                " address guard: use rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler, or None."
+                f" address guard: use {_GUARDED}, or None."
             )

@@ -55,11 +55,12 @@ DEFAULT_REQUEST_HEADERS = {
 
 # --- connections ---
 
-# Only through the address guard; another handler is refused at the start.
+# Only through the address guard; a handler that is not behind it is refused at the start. The one of
+# downloader/aiohttp.py takes more time (docs/resolver.md).
 TWISTED_DNS_RESOLVER = "rdfaspider.resolver.Resolver"
 DOWNLOAD_HANDLERS_BASE = {
-    "http": "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler",
-    "https": "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler",
+    "http": "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler",
+    "https": "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler",
     "file": None,
     "ftp": None,
     "s3": None,

@@ -16,10 +16,12 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import HANDLERS as GUARDED
+
 PROJECT = Path(__file__).parent.parent.parent
 
 HANDLERS = {
-    "aiohttp": "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler",
+    **GUARDED,
     "unguarded": "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler",
 }
 
@@ -39,9 +41,9 @@ def guard_settings(handler: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def guarded() -> dict[str, Any]:
-    """Return the settings that put a crawl by the default handler behind the guard."""
-    return guard_settings("aiohttp")
+def guarded(handler: str) -> dict[str, Any]:
+    """Return the settings that put a crawl by each handler behind the guard."""
+    return guard_settings(handler)
 
 
 @dataclass
@@ -184,12 +186,12 @@ Fetch = Callable[..., Fetched]
 
 
 @pytest.fixture
-def fetch(tmp_path: Path) -> Fetch:
-    """Fetch URLs in a Scrapy process of its own."""
+def fetch(tmp_path: Path, handler: str) -> Fetch:
+    """Fetch URLs in a Scrapy process of its own, by each handler in turn."""
 
     def run(
         urls: list[str],
-        handler: str = "aiohttp",
+        handler: str = handler,
         *,
         names: dict[str, list[list[str]]] | None = None,
         seeds: tuple[str, ...] = (),

@@ -19,7 +19,7 @@ def test_guarded_handlers_are_good(guarded: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "handler"),
+    ("scheme", "other"),
     [
         ("http", "http11.HTTP11DownloadHandler"),
         ("https", "_aiohttp.AiohttpDownloadHandler"),
@@ -27,8 +27,8 @@ def test_guarded_handlers_are_good(guarded: dict[str, Any]) -> None:
         ("file", "file.FileDownloadHandler"),
     ],
 )
-def test_others_are_not(guarded: dict[str, Any], scheme: str, handler: str) -> None:
-    guarded["DOWNLOAD_HANDLERS"][scheme] = f"scrapy.core.downloader.handlers.{handler}"
+def test_others_are_not(guarded: dict[str, Any], scheme: str, other: str) -> None:
+    guarded["DOWNLOAD_HANDLERS"][scheme] = f"scrapy.core.downloader.handlers.{other}"
     with pytest.raises(UsageError, match=scheme):
         check_wiring(Settings(guarded))
 

@@ -1,0 +1,147 @@
+"""The download handler over our own client of HTTP/1."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadTimeoutError,
+)
+from scrapy.utils.ssl import _log_sslobj_debug_info, _make_ssl_context
+
+from rdfaspider.downloader.aiohttp import GuardedAiohttpDownloadHandler
+from rdfaspider.downloader.capture import Line
+from rdfaspider.downloader.failures import ConnectTimeoutError, FirstByteTimeoutError
+from rdfaspider.downloader.guarded import MOST_KEPT, GuardedDownloadHandler
+from rdfaspider.downloader.http1.connection import CutShort
+from rdfaspider.downloader.http1.pool import NoAddress, Pool, Unreachable
+from rdfaspider.downloader.http1.request import wanted
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Headers, Response
+
+    from rdfaspider.downloader.http1.answer import Answer, Head
+    from rdfaspider.downloader.http1.connection import Connection
+    from rdfaspider.downloader.http1.request import Place, Wanted
+
+
+class Reception:
+    """An answer whose head is there, and the connection over which its body comes."""
+
+    __slots__ = ("asked_by", "connection", "content_length", "head", "is_cut", "wanted")
+
+    asked_by: Request
+    is_cut: bool
+
+    def __init__(self, wanted: Wanted, connection: Connection, answer: Answer) -> None:
+        assert answer.head is not None
+        self.wanted = wanted
+        self.connection = connection
+        self.head: Head = answer.head
+        self.content_length = answer.length
+
+    @property
+    def raw_headers(self) -> list[tuple[bytes, bytes]]:
+        return self.head.headers
+
+
+class GuardedHttpDownloadHandler(GuardedDownloadHandler[Reception]):
+    """Downloads over connections of our own, to addresses of our resolver; through a proxy by aiohttp."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        settings = crawler.settings
+        address = settings.get("DOWNLOAD_BIND_ADDRESS")
+        self._loop = asyncio.get_running_loop()
+        self._pool = Pool(
+            _make_ssl_context(settings),
+            most=MOST_KEPT,
+            most_by_place=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
+            local_address=(address, 0) if isinstance(address, str) else address,
+        )
+        self._by_proxy: GuardedAiohttpDownloadHandler | None = None
+
+    async def download_request(self, request: Request) -> Response:
+        if request.meta.get("proxy"):
+            if self._by_proxy is None:
+                self._by_proxy = GuardedAiohttpDownloadHandler(self.crawler)
+            return await self._by_proxy.download_request(request)
+        return await super().download_request(request)
+
+    @asynccontextmanager
+    async def _make_request(self, request: Request, timeout: float) -> AsyncIterator[Reception]:
+        asked = wanted(request)
+        deadline = self._loop.time() + timeout
+        connection = self._pool.take(asked.place)
+        if connection is None:
+            connection = await self._connect(asked.place, request, timeout)
+        try:
+            connection.ask(asked, self._head_seconds, deadline)
+            answer = await connection.receive_head()
+            yield Reception(asked, connection, answer)
+        except FirstByteTimeoutError:
+            raise FirstByteTimeoutError(f"No answer to {request.url} in time.") from None
+        except DownloadTimeoutError:
+            raise DownloadTimeoutError(
+                f"Getting {request.url} took longer than {timeout} seconds."
+            ) from None
+        finally:
+            if connection.finish():
+                self._pool.keep(connection)
+
+    async def _connect(self, place: Place, request: Request, timeout: float) -> Connection:
+        """Find a host and connect to it in time."""
+        try:
+            async with asyncio.timeout(min(timeout, self._connect_seconds)):
+                return await self._pool.connect(place)
+        except TimeoutError:
+            if timeout < self._connect_seconds:
+                raise DownloadTimeoutError(
+                    f"Getting {request.url} took longer than {timeout} seconds."
+                ) from None
+            raise ConnectTimeoutError(f"No connection for {request.url} in time.") from None
+        except NoAddress as error:
+            raise CannotResolveHostError(str(error)) from error
+        except Unreachable as error:
+            raise DownloadConnectionRefusedError(str(error)) from error
+
+    @staticmethod
+    def _build_base_response_args(response: Reception, request: Request, headers: Headers) -> Any:
+        return {
+            "status": response.head.status,
+            "url": request.url,
+            "headers": headers,
+            "certificate": response.connection.certificate,
+            "ip_address": response.connection.address,
+            "protocol": f"HTTP/{response.head.version}",
+        }
+
+    def _log_tls_info(self, response: Reception, request: Request) -> None:
+        if (tls := response.connection.info("ssl_object")) is not None:
+            _log_sslobj_debug_info(tls)
+
+    async def _pieces(self, response: Reception) -> AsyncIterator[bytes]:
+        receive = response.connection.receive
+        while piece := await receive():
+            yield piece
+
+    def _line(self, response: Reception) -> Line:
+        head = response.head
+        return Line(response.wanted.headers, head.version, head.reason, tuple(head.headers))
+
+    @staticmethod
+    def _is_dataloss_exception(exc: Exception) -> bool:
+        return isinstance(exc, CutShort)
+
+    async def close(self) -> None:
+        self._pool.close()
+        if self._by_proxy is not None:
+            await self._by_proxy.close()

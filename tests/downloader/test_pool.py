@@ -1,0 +1,286 @@
+"""Connections: to which addresses they are made, how many are kept and how long, and by TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from contextlib import ExitStack
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError
+
+from rdfaspider.downloader import aiohttp
+from rdfaspider.downloader.failures import CertificateError, ConnectTimeoutError
+from rdfaspider.downloader.http1 import handler as http1
+from rdfaspider.downloader.http1 import pool
+from rdfaspider.middlewares.problems import is_shortage, problem_of
+from rdfaspider.resolver import ForbiddenAddressError
+from tests.downloader.conftest import Client, run, serving
+from tests.resolver.test_fetch import self_signed
+
+if TYPE_CHECKING:
+    from tests.downloader.conftest import Open
+
+PAGE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+OWN = pytest.mark.parametrize("handler", ["http1"])
+
+
+async def plainly(client: Client) -> None:
+    while await client.read_request():
+        await client.send(PAGE)
+
+
+def test_a_connection_is_used_again(fetching: Open) -> None:
+    async def main() -> None:
+        async with serving(plainly) as server, fetching() as fetch:
+            for number in range(5):
+                response = await fetch(f"{server.origin}/{number}")
+                assert response.body == b"hello"
+                assert str(response.ip_address) == "127.0.0.1"
+                assert response.protocol == "HTTP/1.1"
+            assert len(server.clients) == 1
+
+    run(main())
+
+
+def test_only_the_connections_used_last_are_kept(
+    fetching: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (aiohttp, http1):
+        monkeypatch.setattr(module, "MOST_KEPT", 3)
+
+    async def main() -> None:
+        async with fetching(allow=("127.0.0.0/8",)) as fetch, serving(plainly, "0.0.0.0") as server:
+            port = server.origin.rpartition(":")[2]
+            for host in range(1, 7):
+                await fetch(f"http://127.0.0.{host}:{port}/")
+            for host in (6, 5, 4):
+                await fetch(f"http://127.0.0.{host}:{port}/")
+            assert len(server.clients) == 6, "the last three are used again"
+            assert [await client.until_closed() for client in server.clients[:3]] == [True] * 3
+            await fetch(f"http://127.0.0.1:{port}/")
+            assert len(server.clients) == 7
+
+    run(main())
+
+
+@OWN
+def test_few_connections_to_one_host_are_kept(fetching: Open) -> None:
+    async def main() -> None:
+        async with (
+            serving(plainly) as server,
+            fetching(CONCURRENT_REQUESTS_PER_DOMAIN=2) as fetch,
+        ):
+            await asyncio.gather(*(fetch(f"{server.origin}/{number}") for number in range(8)))
+            assert len(server.clients) == 8
+            assert len(fetch.handler._pool) == 2
+
+    run(main())
+
+
+@OWN
+def test_idle_connections_are_closed_in_time(
+    fetching: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "_IDLE", 0.2)
+    monkeypatch.setattr(pool, "_LOOK", 0.1)
+
+    async def main() -> None:
+        async with serving(plainly) as server, fetching() as fetch:
+            await fetch(f"{server.origin}/")
+            assert len(fetch.handler._pool) == 1
+            async with asyncio.timeout(5):
+                while len(fetch.handler._pool):
+                    await asyncio.sleep(0.05)
+            assert await server.clients[0].until_closed()
+
+    run(main())
+
+
+def test_a_handler_that_is_closed_leaves_no_connection(fetching: Open) -> None:
+    async def main() -> None:
+        async with serving(plainly) as server:
+            async with fetching() as fetch:
+                await fetch(f"{server.origin}/")
+            assert await server.clients[0].until_closed()
+
+    run(main())
+
+
+def test_a_download_that_is_given_up_closes_its_connection(fetching: Open) -> None:
+    async def talk(client: Client) -> None:
+        await client.read_request()
+        await client.send(PAGE[:-1])
+        await asyncio.sleep(5)
+
+    async def main() -> None:
+        async with serving(talk) as server, fetching() as fetch:
+            download = asyncio.ensure_future(fetch(f"{server.origin}/"))
+            await asyncio.sleep(0.2)
+            download.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await download
+            assert await server.clients[0].until_closed()
+
+    run(main())
+
+
+def test_forbidden_addresses_are_not_connected_to(fetching: Open) -> None:
+    names = {
+        "bad.example": [["127.0.0.1"]],
+        "mixed.example": [["127.0.0.1", "::1", "127.0.0.2"]],
+        "rebind.example": [["127.0.0.2"], ["127.0.0.1"]],
+    }
+
+    async def close(client: Client) -> None:
+        await client.read_request()
+        await client.send(PAGE.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
+
+    async def main() -> None:
+        async with (
+            serving(close, "0.0.0.0") as server,
+            fetching(names=names, allow=("127.0.0.2",)) as fetch,
+        ):
+            port = server.origin.rpartition(":")[2]
+            for host in ("127.0.0.1", "localhost", "2130706433", "bad.example"):
+                with pytest.raises(ForbiddenAddressError):
+                    await fetch(f"http://{host}:{port}/")
+            assert not server.clients
+            assert (await fetch(f"http://mixed.example:{port}/")).ip_address == ip_address(
+                "127.0.0.2"
+            )
+            await fetch(f"http://rebind.example:{port}/")
+            with pytest.raises(ForbiddenAddressError):
+                await fetch(f"http://rebind.example:{port}/")
+            assert len(server.clients) == 2
+
+    run(main())
+
+
+def test_the_next_address_is_tried_if_one_is_deaf_or_refuses(fetching: Open) -> None:
+    names = {
+        "two.example": [["127.0.0.3", "127.0.0.1"]],
+        "deaf.example": [["127.0.0.4", "127.0.0.1"]],
+    }
+
+    async def main() -> None:
+        async with (
+            serving(plainly) as server,
+            fetching(names=names, allow=("127.0.0.0/8",)) as fetch,
+        ):
+            port = int(server.origin.rpartition(":")[2])
+            with ExitStack() as stack:
+                deafen(stack, "127.0.0.4", port)
+                for host in names:
+                    response = await fetch(f"http://{host}:{port}/", seconds=5)
+                    assert str(response.ip_address) == "127.0.0.1"
+
+    run(main())
+
+
+def deafen(stack: ExitStack, host: str, port: int = 0) -> int:
+    """Listen where nobody can connect, as too many wait to be accepted; return the port."""
+    listener = stack.enter_context(socket.socket())
+    listener.bind((host, port))
+    listener.listen(0)
+    for _ in range(4):
+        client = stack.enter_context(socket.socket())
+        client.setblocking(False)
+        client.connect_ex(listener.getsockname())
+    return int(listener.getsockname()[1])
+
+
+def test_a_connection_has_its_time(fetching: Open) -> None:
+    async def main() -> None:
+        with ExitStack() as stack:
+            port = deafen(stack, "127.0.0.1")
+            async with fetching(FETCH_CONNECT_TIMEOUT=0.3) as fetch:
+                with pytest.raises(ConnectTimeoutError):
+                    await fetch(f"http://127.0.0.1:{port}/")
+
+    run(main())
+
+
+def test_why_there_is_no_connection_is_told(fetching: Open) -> None:
+    async def main() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        async with fetching() as fetch:
+            with pytest.raises(DownloadConnectionRefusedError) as refused:
+                await fetch(f"http://127.0.0.1:{port}/")
+            assert problem_of(refused.value) == "the connection is refused"
+            assert not is_shortage(refused.value)
+            with pytest.raises(CannotResolveHostError):
+                await fetch("http://nowhere.example/")
+
+    run(main())
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return self_signed(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def tls(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+def test_pages_by_tls(fetching: Open, tls: ssl.SSLContext) -> None:
+    async def main() -> None:
+        async with serving(plainly, ssl=tls) as server, fetching() as fetch:
+            for _ in range(3):
+                response = await fetch(f"{server.origin}/")
+                assert response.body == b"hello"
+                assert response.certificate
+            assert len(server.clients) == 1
+
+    run(main())
+
+
+def test_a_certificate_is_valid_or_its_fault_is_told(fetching: Open, tls: ssl.SSLContext) -> None:
+    async def main() -> None:
+        async with (
+            serving(plainly, ssl=tls) as server,
+            fetching(DOWNLOAD_VERIFY_CERTIFICATES=True) as fetch,
+        ):
+            with pytest.raises(CertificateError, match="self-signed certificate"):
+                await fetch(f"{server.origin}/")
+            assert not server.requests
+
+    run(main())
+
+
+def test_what_is_no_tls_is_told(fetching: Open) -> None:
+    async def talk(client: Client) -> None:
+        await client.send(PAGE)
+
+    async def main() -> None:
+        async with serving(talk) as server, fetching() as fetch:
+            with pytest.raises(DownloadConnectionRefusedError) as failed:
+                await fetch(server.origin.replace("http:", "https:"))
+            assert problem_of(failed.value).startswith("TLS fails: ")
+
+    run(main())
+
+
+def test_requests_go_through_a_proxy(fetching: Open) -> None:
+    async def main() -> None:
+        async with serving(plainly) as proxy, fetching(allow=()) as fetch:
+            await fetch("http://example.org/a", meta={"proxy": proxy.origin})
+            headers = {"Proxy-Authorization": "Basic YTpi"}
+            await fetch("http://example.org/b", meta={"proxy": proxy.origin}, headers=headers)
+            first, second = proxy.requests
+            assert first.startswith(b"GET http://example.org/a HTTP/1.1\r\nHost: example.org\r\n")
+            assert b"\r\nProxy-Authorization: Basic YTpi\r\n" in second
+            assert b"Proxy-Authorization" not in first
+            with pytest.raises(ForbiddenAddressError):
+                await fetch("http://127.0.0.1/", meta={"proxy": proxy.origin})
+
+    run(main())

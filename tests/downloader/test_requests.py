@@ -1,0 +1,108 @@
+"""What is sent for a request, byte by byte, by each handler."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+
+from rdfaspider.downloader.http1.request import wanted
+from tests.downloader.conftest import Client, run, serving
+
+if TYPE_CHECKING:
+    from tests.downloader.conftest import Open
+
+
+def sent(url: str, **arguments: Any) -> bytes:
+    asked = wanted(Request(url, **arguments))
+    return asked.head + asked.body
+
+
+def test_the_host_comes_first_and_headers_as_given() -> None:
+    headers = {"User-Agent": "bot", "Accept": "*/*", "X-Two": ["1", "2"]}
+    assert sent("http://example.org/a?b=c#d", headers=headers) == (
+        b"GET /a?b=c HTTP/1.1\r\nHost: example.org\r\nUser-Agent: bot\r\nAccept: */*\r\n"
+        b"X-Two: 1\r\nX-Two: 2\r\n\r\n"
+    )
+
+
+def test_a_body_has_a_length() -> None:
+    assert sent("http://example.org/", method="POST", body=b"a=b") == (
+        b"POST / HTTP/1.1\r\nHost: example.org\r\nContent-Length: 3\r\n\r\na=b"
+    )
+    assert sent("http://example.org/", method="POST").endswith(b"\r\nContent-Length: 0\r\n\r\n")
+    framing = {"Content-Length": "99", "Transfer-Encoding": "chunked", "Expect": "100-continue"}
+    assert sent("http://example.org/", method="PUT", body=b"x", headers=framing) == (
+        b"PUT / HTTP/1.1\r\nHost: example.org\r\nContent-Length: 1\r\n\r\nx"
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "line", "host"),
+    [
+        ("http://example.org", "/", "example.org"),
+        ("http://example.org?q", "/?q", "example.org"),
+        ("http://example.org:80/", "/", "example.org"),
+        ("https://example.org:443/", "/", "example.org"),
+        ("https://example.org:80/", "/", "example.org:80"),
+        ("http://example.org.:8080/x", "/x", "example.org:8080"),
+        ("http://[::1]:8080/", "/", "[::1]:8080"),
+        ("http://[::1]/", "/", "[::1]"),
+        ("http://example.org/%7Ea//b/../c", "/%7Ea//b/../c", "example.org"),
+    ],
+)
+def test_urls_are_sent_as_they_are(url: str, line: str, host: str) -> None:
+    head = sent(url, meta={"verbatim_url": True})
+    assert head == f"GET {line} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+
+
+def test_a_password_is_sent_as_a_header_alone() -> None:
+    head = sent("http://ann:p%40ss@example.org/", headers={"Authorization": "mine"})
+    pair = b64encode(b"ann:p@ss")
+    assert head == (
+        b"GET / HTTP/1.1\r\nHost: example.org\r\nAuthorization: Basic " + pair + b"\r\n\r\n"
+    )
+
+
+def test_another_host_may_be_named() -> None:
+    head = sent("http://example.org/", headers={"Host": "other.example"})
+    assert head == b"GET / HTTP/1.1\r\nHost: other.example\r\n\r\n"
+
+
+@pytest.mark.parametrize("value", ["a\r\nX: y", "a\nX: y", "a\rX: y", "a\0b"])
+def test_nobody_can_add_a_line(value: str) -> None:
+    with pytest.raises(ValueError, match="line end"):
+        sent("http://example.org/", headers={"X": value})
+    with pytest.raises(ValueError):
+        sent("http://example.org/", headers={value: "x"})
+    with pytest.raises(ValueError):
+        sent(f"http://example.org/{value}", meta={"verbatim_url": True})
+
+
+def test_both_handlers_send_the_same(fetching: Open, handler: str) -> None:
+    """But a request without a body needs no length, which aiohttp says is 0."""
+
+    async def talk(client: Client) -> None:
+        while await client.read_request():
+            await client.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    async def main() -> list[bytes]:
+        async with serving(talk) as server, fetching() as fetch:
+            place = server.origin.removeprefix("http://")
+            await fetch(f"http://a:b@{place}/x?y=%7E#z", headers={"User-Agent": "bot", "X": "1"})
+            await fetch(f"http://{place}/form", method="POST", body=b"a=b")
+            await fetch(f"http://{place}/", method="HEAD")
+            await fetch(f"http://{place}/", headers={"Connection": "close"})
+            assert len(server.clients) == 1
+            return [each.replace(place.encode(), b"PLACE") for each in server.requests]
+
+    length = b"Content-Length: 0\r\n" if handler == "aiohttp" else b""
+    assert run(main()) == [
+        b"GET /x?y=%7E HTTP/1.1\r\nHost: PLACE\r\nUser-Agent: bot\r\nX: 1\r\n"
+        b"Authorization: Basic YTpi\r\n" + length + b"\r\n",
+        b"POST /form HTTP/1.1\r\nHost: PLACE\r\nContent-Length: 3\r\n\r\na=b",
+        b"HEAD / HTTP/1.1\r\nHost: PLACE\r\n" + length + b"\r\n",
+        b"GET / HTTP/1.1\r\nHost: PLACE\r\nConnection: close\r\n" + length + b"\r\n",
+    ]
