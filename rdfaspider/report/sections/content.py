@@ -36,8 +36,8 @@ def sites(crawls: Sequence[Found]) -> Section:
     return Section(
         "sites",
         "Sites",
-        "Sums by host: a site is everything under one name. Faults are those in its markup. Seconds between are"
-        " those from one fetch to the next of the same host, in the mean: how polite the crawl was.",
+        "Sums by host: a site is everything under one name. Faults are those in its markup. Seconds between"
+        " are those from one fetch to the next of the same host, in the mean: how polite the crawl was.",
         [
             points(
                 "host-pages",
