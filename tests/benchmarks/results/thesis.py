@@ -334,9 +334,10 @@ def table_8(directory: Path) -> Table:
         ["", "depth", "pages", "triples", "seconds", "pages/s", "pages a CPU second"],
         rows,
         "The thesis crawled the web from the site of a university on. Ours is a generated web of small"
-        " pages, whose server is on the same machine, from the start of the command to its end. A second"
-        " worker starts two more processes, and each page passes through the process that has the frontier."
-        " A single host gains nothing from it, because all workers together keep to its limit, here of 16"
-        " pages at once, each of which is held until it is stored. Crawls by workers and depth are"
+        " pages, whose server is on the same machine, from the start of the command to its end. So short a"
+        " crawl gains nothing from a second worker on two cores: one worker, its extraction and the server"
+        " use them up, the processes of a second one cost seconds of CPU to start, and each page passes"
+        " through the process that has the frontier. All workers together keep to the limit of a host, here"
+        " 16 pages at once, each of which is held until it is stored. Crawls by workers and depth are"
         " [below](#service-workers-and-depth), a long one is in [speed.md](speed.md).",
     )

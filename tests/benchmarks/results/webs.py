@@ -51,14 +51,20 @@ def served(pages: Mapping[str, str], seconds: float = 0.0) -> Iterator[Served]:
     """Serve pages by their URLs while the block runs; the value has the URL of the proxy."""
     web, loop, ready = Served(pages, seconds), asyncio.new_event_loop(), threading.Event()
 
-    async def serve() -> None:
+    async def serve() -> asyncio.Server:
         server = await asyncio.start_server(web.answer, "127.0.0.1", 0, backlog=4096)
         web.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         ready.set()
+        return server
 
     def run() -> None:
-        loop.run_until_complete(serve())
+        server = loop.run_until_complete(serve())
         loop.run_forever()
+        server.close()
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
 
     thread = threading.Thread(target=run)
     thread.start()
