@@ -173,7 +173,9 @@ def test_a_full_disk_stops_the_crawl_before_it_begins(scrapy: Scrapy) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kilobytes", "words"), [(300, "The crawl stops: "), (600, "cannot be written: ")]
+    # How much is in the journal at the end depends on how fast it was loaded.
+    ("kilobytes", "words"),
+    [(300, "The crawl stops: "), (600, "cannot be written: |The crawl stops: ")],
 )
 def test_a_store_that_cannot_write_costs_no_page(
     crawl: Crawler, tmp_path: Path, kilobytes: int, words: str
@@ -192,7 +194,7 @@ def test_a_store_that_cannot_write_costs_no_page(
             check=False,
         )
         assert stopped.returncode == 1, stopped.stderr
-        assert stopped.stderr.count(words) == 1
+        assert len(re.findall(words, stopped.stderr)) == 1, stopped.stderr
         assert "Traceback" not in stopped.stderr
         rest = crawl(f"{origin}/")
     oracle = Oracle(Web(parameters))

@@ -72,6 +72,12 @@ def crawling(
             crawl.kill()
 
 
+def cpu_seconds(process: int) -> float:
+    """Return the CPU time that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def workers(crawl: subprocess.Popen[str]) -> list[int]:
     """Return the processes that a crawl has started, as the system knows them."""
     found = []
@@ -286,10 +292,14 @@ def test_a_large_page_that_stalls_does_not_hold_up_other_hosts(tmp_path: Path) -
         with crawling(tmp_path, "", seeds=seeds, **settings) as crawl:
             while not (first := workers(crawl)):
                 time.sleep(0.001)
-            while "/slow" not in pages.times:
+            # A large page has a worker of its own.
+            while not (others := set(workers(crawl)) - set(first)):
                 assert crawl.poll() is None, crawl.communicate()
                 time.sleep(0.001)
-            os.kill(first[0], signal.SIGSTOP)
+            stalled = others.pop()
+            while cpu_seconds(stalled) < 1.0:  # more than it takes to start
+                time.sleep(0.001)
+            os.kill(stalled, signal.SIGSTOP)
             output = crawl.communicate(timeout=60)[1]
     assert "1 extract-timeout" in output
     assert "12 page" in output

@@ -18,7 +18,7 @@ LAYERS = (
     ("crew",),
     ("__main__", "commands", "spiders"),
     ("report", "console"),
-    ("scheduler", "downloader", "middlewares", "pipelines", "extensions", "feeds"),
+    ("scheduler", "downloader", "scraper", "middlewares", "pipelines", "extensions", "feeds"),
     ("resolver",),
     ("settings",),
     ("simulator", "service"),

@@ -192,7 +192,8 @@ def test_the_page_of_a_server_has_links_of_all_kinds(
         ("/back", "/next", "follow"),
     }
     summary = scrapy("graph").stdout
-    assert "1 link out of the crawl, 1 to URLs beyond its limits, 2 embedded media" in summary
+    assert "1 link out of the crawl, 0 to URLs beyond its limits, 2 embedded media" in summary
+    assert "1 nofollow link to URLs that the crawl does not have" in summary
     assert "elsewhere.test" in summary
 
 

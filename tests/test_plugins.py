@@ -14,7 +14,8 @@ from rdfaspider.scheduler.control.exclusions import check_rule
 from rdfaspider.settings.declarations import DECLARED
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
-from rdfaspider.stores import StoreUnavailable, open_store, shown
+from rdfaspider.stores import StoreUnavailable, open_store
+from rdfaspider.stores.kinds import shown
 from rdfaspider.urls import Filters
 from tests.conftest import Scrapy
 from tests.frontier.served import ServiceProcess

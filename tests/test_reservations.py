@@ -15,10 +15,11 @@ from rdfaspider.robots.reservations import LIMIT, PLACE, Reservations
 from tests.conftest import Scrapy
 
 FILE = [
-    {"location": "/", "tdm-reservation": 0},
+    {"location": "/closed/open$", "tdm-reservation": 0, "tdm-policy": "http://a.test/p"},
     {"location": "/closed/", "tdm-reservation": 1, "tdm-policy": "http://a.test/p"},
-    {"location": "/closed/open$", "tdm-reservation": 0},
+    {"location": "/closed/hidden/by/the/rule/before", "tdm-reservation": 0},
     {"location": "*.pdf$", "tdm-reservation": 1},
+    {"location": "/price-%24%7e", "tdm-reservation": True},
 ]
 
 
@@ -30,11 +31,14 @@ FILE = [
         ("/closed/a?b=%2F", ("1", "http://a.test/p")),
         ("/closed/open", ("", "")),
         ("/closed/open/x", ("1", "http://a.test/p")),
+        ("/closed/hidden/by/the/rule/before", ("1", "http://a.test/p")),
+        ("/Closed/a", ("", "")),
+        ("/price-$~", ("1", "")),
         ("/x/a.pdf", ("1", "")),
         ("/x/a.pdf?x", ("", "")),
     ],
 )
-def test_the_longest_location_decides(path: str, reserved: tuple[str, str]) -> None:
+def test_the_first_location_that_matches_decides(path: str, reserved: tuple[str, str]) -> None:
     rules = Reservations.read(json.dumps(FILE).encode())
     for each in (rules, Reservations.from_bytes(rules.to_bytes())):
         assert each.of(f"http://a.test{path}") == reserved
@@ -52,6 +56,8 @@ def test_rules_that_are_not_well_formed_are_passed_over() -> None:
         {"location": "/", "tdm-reservation": [1]},
         {"location": "/" + "x" * 3_000, "tdm-reservation": 1},
         {"location": "", "tdm-reservation": 1},
+        {"location": "/", "tdm-reservation": "1"},
+        {"location": "/"},
     ]
     good = {"location": "/ü*\ud800", "tdm-reservation": 1, "tdm-policy": {"a": 1}}
     rules = Reservations.read(json.dumps([*bad, good]).encode())
@@ -71,6 +77,7 @@ class Service(ThreadingHTTPServer):
         self.robots = b""
         self.file = json.dumps(FILE).encode()
         self.status = 200
+        self.target = "/elsewhere.json"
 
     @property
     def url(self) -> str:
@@ -87,11 +94,13 @@ class Handler(BaseHTTPRequestHandler):
             kind, body = "text/plain", self.server.robots
         elif self.path == PLACE:
             status, kind, body = self.server.status, "application/json", self.server.file
+        elif self.path == "/elsewhere.json":
+            kind, body = "application/json", json.dumps(FILE).encode()
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         if status == 302:
-            self.send_header("Location", "/elsewhere.json")
+            self.send_header("Location", self.server.target)
         self.end_headers()
         self.wfile.write(body)
 
@@ -141,6 +150,25 @@ def test_it_is_asked_once_and_kept_with_pages(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_redirects_are_followed(
+    scrapy: Scrapy, service: Service, tmp_path: Path, where: str
+) -> None:
+    service.status = 302
+    with Service() as other:
+        threading.Thread(target=other.serve_forever, args=(0.05,), daemon=True).start()
+        if where == "elsewhere":
+            service.target = f"http://localhost:{other.server_port}/elsewhere.json"
+        crawl(scrapy, service, RESOLVER_ALLOW="localhost")
+        other.shutdown()
+    assert service.asked.count(PLACE) == 1
+    asked = service if where == "here" else other
+    assert asked.asked.count("/elsewhere.json") == 1
+    found = signals(scrapy, tmp_path, service)
+    assert found == {"/closed/a": ("tdm-reservation", "http://a.test/p")}
+
+
+@pytest.mark.slow
 def test_it_is_kept_with_the_frontier(scrapy: Scrapy, service: Service, tmp_path: Path) -> None:
     first = scrapy(
         *("crawl", "rdfa", "-a", f"seeds={service.url}/"),
@@ -161,10 +189,16 @@ def test_it_is_kept_with_the_frontier(scrapy: Scrapy, service: Service, tmp_path
         ({}, {"file": b"<html>"}, 1, "'robots/tdmrep/bad': 1"),
         ({}, {"file": b" " * LIMIT + b"[]"}, 1, "'robots/tdmrep/failed/"),
         ({}, {"status": 404}, 1, "'robots/tdmrep/fetched/404': 1"),
-        ({}, {"status": 302}, 1, "'robots/tdmrep/fetched/302': 1"),
+        ({}, {"status": 302, "target": PLACE}, 6, "'robots/tdmrep/fetched/302': 1"),
+        (
+            {},
+            {"status": 302, "robots": b"User-agent: *\nDisallow: /elsewhere.json"},
+            1,
+            "",
+        ),
         ({}, {"status": 500}, 1, "'robots/tdmrep/fetched/500': 1"),
     ],
-    ids=["off", "forbidden", "bad", "large", "missing", "moved", "failing"],
+    ids=["off", "forbidden", "bad", "large", "missing", "endless", "moved", "failing"],
 )
 def test_pages_are_fetched_whatever_becomes_of_it(
     scrapy: Scrapy,

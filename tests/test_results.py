@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.results import page, thesis
+from tests.benchmarks.results import crawls, page, thesis, webs
 from tests.benchmarks.results.__main__ import LONG, TABLES
 from tests.benchmarks.results.tables import Table, machine
 
@@ -29,7 +32,7 @@ def test_every_table_says_how_when_and_where_it_was_measured() -> None:
         assert all(len(row) == len(table.head) for row in table.rows)
 
 
-@pytest.mark.parametrize("name", ["table3", "table5"])
+@pytest.mark.parametrize("name", ["figures9-11", "table3", "table5"])
 def test_what_does_not_depend_on_the_machine_is_as_it_was(name: str, tmp_path: Path) -> None:
     assert TABLES[name](tmp_path).rows == KEPT[name].rows
 
@@ -40,6 +43,36 @@ def test_the_queue_spreads_hosts_without_a_delay(tmp_path: Path) -> None:
     assert measured.rows == KEPT["table2"].rows[1:2]
     *_, alone, neither = measured.rows[0]
     assert float(neither) > float(alone), "the threshold does the work"
+
+
+def test_the_pace_is_that_of_the_last_seconds() -> None:
+    lines = [(57, 1_000), (58, 1_010), (59, 1_020), (60, 1_100), (62, 1_300)]
+    log = "\n".join(
+        f"23:{59 if s < 60 else 0:02}:{s % 60:02} INFO {n:,} pages  1.0/s  0 triples"
+        for s, n in lines
+    )
+    log = log.replace("23:00:", "00:00:")
+    assert crawls.steady_pace(log, 3) == (1_300 - 1_020) / 3
+    with pytest.raises(RuntimeError, match="no progress"):
+        crawls.steady_pace("")
+
+
+def test_a_web_counts_what_it_is_asked() -> None:
+    with webs.served({"http://a.test/": "page"}, 0.2) as web:
+        proxied = urllib.request.build_opener(urllib.request.ProxyHandler({"http": web.url}))
+
+        def ask(url: str) -> int:
+            try:
+                return int(proxied.open(url, timeout=30).status)
+            except urllib.error.HTTPError as error:
+                return error.code
+
+        with ThreadPoolExecutor() as pool:
+            found = list(
+                pool.map(ask, ("http://a.test/", "http://b.test/", "http://c.test/robots.txt"))
+            )
+    assert found == [200, 404, 404]
+    assert (web.asked, web.missed, web.most) == (2, 1, 3)
 
 
 def test_a_table_replaces_its_predecessor_and_no_other(tmp_path: Path) -> None:

@@ -152,6 +152,44 @@ def test_robots_speaks_of_training(lines: str, open_: list[str], closed: list[st
         assert all(robots.allows(f"http://a.test{path}") for path in closed)  # it may be fetched
 
 
+@pytest.mark.parametrize(
+    ("file", "header", "meta", "reserved", "policy"),
+    [
+        ("1 /f", "", "", True, "/f"),
+        ("1 /f", "1", "", True, "/f"),
+        ("1 /f", "1 /h", "", True, "/h"),
+        ("1 /f", "0", "", False, ""),
+        ("1 /f", "0 /h", "1", True, "/f"),
+        ("1 /f", "1 /h", "0 /m", False, ""),
+        ("1 /f", "1 /h", "1 /m", True, "/m"),
+        ("", "0", "1 /m", True, "/m"),
+        ("1 /f", "yes", "2", True, "/f"),
+        ("", "", "- /m", False, ""),
+    ],
+)
+def test_the_page_overrides_its_answer_which_overrides_its_service(
+    file: str, header: str, meta: str, reserved: bool, policy: str
+) -> None:
+    (file_, file_policy), (header_, header_policy), (meta_, meta_policy) = (
+        each.replace("-", "").partition(" ")[::2] for each in (file, header, meta)
+    )
+    page = f"<meta name=TDM-reservation content='{meta_}'><meta name=tdm-policy content='{meta_policy}'>"
+    rights = rights_of(
+        "http://a.test/x/",
+        extract(page.encode(), "http://a.test/x/").facts,
+        (),
+        [(file_, file_policy), (header_, header_policy)],
+    )
+    assert rights == Rights(
+        ("tdm-reservation",) if reserved else (), policy and f"http://a.test{policy}"
+    )
+
+
+def test_of_two_meta_elements_the_one_that_reserves_counts() -> None:
+    both = b"<meta name=tdm-reservation content=1><meta name=tdm-reservation content=0>"
+    assert extract(both, "http://a.test/").facts.reservation == "1"
+
+
 def test_hostile_signals_are_no_iris() -> None:
     page = (
         b'<a rel=license href="javascript:alert(1)">x</a><meta name=tdm-policy content="http://[">'

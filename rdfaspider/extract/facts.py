@@ -45,7 +45,8 @@ class Facts:
     signals: list[str] = field(
         default_factory=list
     )  # what it reserves (rdfaspider/extract/rights.py)
-    policy: str = ""  # where the terms of text and data mining are
+    reservation: str = ""  # of text and data mining: "1" or "0"
+    policy: str = ""  # where the terms of that are
     license: str = ""
     quads: Counter[str] = field(default_factory=Counter)  # by format
     cuts: Counter[str] = field(default_factory=Counter)
@@ -118,8 +119,10 @@ def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:
 
 def _read_reservation(name: str, content: str, facts: Facts) -> None:
     """Read what the TDM Reservation Protocol has in meta elements."""
-    if name == "tdm-reservation" and content == "1":
-        facts.signals.append(name)
+    if name == "tdm-reservation" and content in ("0", "1"):
+        facts.reservation = max(
+            facts.reservation, content
+        )  # of two that differ, the one that reserves
     elif name == "tdm-policy":
         facts.policy = facts.policy or content
 

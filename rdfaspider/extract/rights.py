@@ -1,12 +1,12 @@
 """What a page and its server reserve, as facts that are kept with the page.
 
-tdm-reservation  rights of text and data mining are reserved (TDMRep: a header, a meta element, or a file of
-                 the service)
+tdm-reservation  rights of text and data mining are reserved (TDMRep: a file of the service, which a header of
+                 the answer overrides, which a meta element of the page overrides)
 noai, noimageai  no training with the page, or with its images (robots directives, in a header or in meta)
 no-training      the same, in robots.txt (DisallowAITraining, Content-Signal, Content-Usage)
 noarchive        no copies (a robots directive)
 
-A signal counts wherever it is given. Its licence is the first link with rel=license.
+The other signals count wherever they are given. The licence of a page is the first link with rel=license.
 """
 
 from __future__ import annotations
@@ -39,18 +39,22 @@ def rights_of(
 ) -> Rights:
     """Return what a page reserves, by its facts and the robots directives of its answer.
 
-    `tdm` are reservations and policies from elsewhere: the headers of the answer, the file of its service.
+    `tdm` are reservations and policies given outside the page, the strongest last: those of the file of its
+    service, then those of the headers of its answer.
     """
     found = {*facts.signals, *DIRECTIVES.intersection(directives)}
-    policies = []
-    for reservation, policy in tdm:
-        if reservation.strip() == "1":
-            found.add("tdm-reservation")
-        policies.append(policy.strip())
+    reservation = policy = ""
+    for given, terms in (*tdm, (facts.reservation, facts.policy)):
+        if given.strip() in ("0", "1"):  # what is absent, or anything else, changes nothing
+            reservation = given.strip()
+        if terms.strip() and given.strip() != "0":
+            policy = address_of(url, terms.strip()) or policy
+    if reservation == "1":
+        found.add("tdm-reservation")
+    else:
+        policy = ""  # there is nothing that it could give terms for
     if no_training:
         found.add("no-training")
     if facts.noarchive or "noarchive" in directives:
         found.add("noarchive")
-    policy = next(filter(None, policies), "")  # that of the answer before that of the service
-    address = address_of(url, policy) if policy else facts.policy
-    return Rights(tuple(name for name in SIGNALS if name in found), address, facts.license)
+    return Rights(tuple(name for name in SIGNALS if name in found), policy, facts.license)

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from rdfaspider.frontier.limits import FrontierLimits
-    from rdfaspider.frontier.politeness import Experience
+    from rdfaspider.frontier.politeness import Demand, Experience
 
 __all__ = [
     "Beside",
@@ -419,10 +419,8 @@ class Frontier(Protocol):
     def report(self, host: int, now: float, fetch: Experience) -> None:
         """Record how a fetch of a host went; it counts from the next `finish`."""
 
-    def slow_down(
-        self, host: int, *, crawl_delay: float | None = None, until: float | None = None
-    ) -> None:
-        """Set the delay in a host's robots.txt (0 for none), or block the host until a time."""
+    def slow_down(self, host: int, now: float, demand: Demand) -> None:
+        """Do what is asked for a host; it counts at once."""
 
     def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
         """Take the turn of another host, known or not, for a page of `host` in flight, if any.

@@ -1,8 +1,10 @@
 """How long a host is left alone: between two fetches, at its own request, and when it is in trouble.
 
-`Manners` is what is remembered of one host, `Experience` what one fetch adds, `Politeness` the rules. A new
-number to remember needs a field in `Manners`, a place in `pack`, a rule, and a new VERSION of the database
-(tables/database.py), because older records lack it.
+`Manners` is what is remembered of one host, `Experience` what one fetch adds, `Demand` what is asked for
+beside the fetches, `Politeness` the rules. A new number to remember is a field of `Manners` in `pack`, one of
+`Experience` or `Demand`, which all frontiers pass on as they are, and a rule, all here; who learns it, mostly
+middlewares/politeness.py; and a new VERSION of the database (tables/database.py) and of the messages
+(service/messages.py), because those of before lack it.
 """
 
 from __future__ import annotations
@@ -31,6 +33,13 @@ class Experience(NamedTuple):
     refused: bool = False
     wanted: float | None = None
     strikes: int = 0
+
+
+class Demand(NamedTuple):
+    """What is asked for a host: the delay in its robots.txt (0 for none), or a pause from now on."""
+
+    crawl_delay: float | None = None
+    pause: float | None = None
 
 
 class Manners:
@@ -129,10 +138,10 @@ class Politeness:
             configured = self.large_delay
         if self.delays:
             configured = self.delays.get(host.key, configured)
+        longest = host.crawl_delay if host.crawl_delay > configured else configured
         if not self.latency_factor:
-            return max(configured, host.crawl_delay)
-        adaptive = min(self.latency_factor * host.latency, self.longest_adaptive)
-        return max(configured, host.crawl_delay, adaptive)
+            return longest
+        return max(longest, min(self.latency_factor * host.latency, self.longest_adaptive))
 
     def learn(self, host: Manners, now: float, fetch: Experience) -> None:
         """Update what is remembered of a host after a fetch."""
@@ -147,6 +156,15 @@ class Politeness:
             host.failures = 0
             before = host.latency or fetch.latency
             host.latency = 0.8 * before + 0.2 * fetch.latency
+
+    def heed(self, host: Manners, now: float, demand: Demand) -> bool:
+        """Remember what is asked for a host; return False if that changes nothing."""
+        before = host.crawl_delay, host.blocked
+        if demand.crawl_delay is not None:
+            host.crawl_delay = demand.crawl_delay
+        if demand.pause is not None:
+            host.blocked = max(host.blocked, now + demand.pause)
+        return (host.crawl_delay, host.blocked) != before
 
     def _back_off(self, host: Manners, now: float, times: int) -> None:
         """Leave a host alone, twice as long each time."""

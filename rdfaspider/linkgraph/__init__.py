@@ -15,6 +15,8 @@ keys, links in both directions (WIRE keeps such a graph for its link analysis; r
     measures/   ranks (PageRank, HITS), components (bow tie), degrees (power laws), reach, structure
     export      edge lists, WebGraph's ASCII form, Parquet, GraphML, N-Quads
 
+`scrapy graph` (commands/results/graph.py) and the report show the results.
+
 Memory holds a few vectors with a place for each page. Links are read from disk in pieces, so a graph may
 be larger than memory. All results are the same in each run. Everything but edges and weights needs numpy
 (`pip install rdfaspider[analysis]`).

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.linkgraph.pages import Source
 
-VERSION = 1
+VERSION = 2
 
 _LINKS = 1 << 20  # handled at once
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rdfaspider.linkgraph.edges import lines_of, read_varint, split
+from rdfaspider.linkgraph.edges import NOFOLLOW, lines_of, read_varint, split
 from rdfaspider.linkgraph.files.sorting import join
 from rdfaspider.linkgraph.files.varints import Array, decode, gaps_to_rows
 from rdfaspider.linkgraph.pages import NOBODY, PAGES_AT_ONCE, batched
@@ -31,7 +31,8 @@ class LinkStream:
     """Yields links as numbers (files/sorting.py), in arrays of some thousands; a link may come twice.
 
     `nodes` has for each source the node of each of its numbers (pages.py). `counts` and `domains` have what
-    is only counted: pages, media, and links out of the crawl.
+    is only counted: pages, media, and links to URLs that the crawl does not have: out of it, beyond its
+    limits, or not to be followed.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class LinkStream:
         for node, kind, key in pending:
             target = found.get(key)
             if target is None:
-                self.counts["beyond"] += 1
+                self.counts["unfollowed" if kind == NOFOLLOW else "beyond"] += 1
             elif target != node:
                 links.append((node, target, kind))
         pending.clear()

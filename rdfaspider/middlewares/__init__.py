@@ -2,6 +2,8 @@
 
 sitemaps        reads the sitemaps that robots.txt names
 robots          obeys robots.txt; its records are kept by `robotsrecords`
+reservations    asks services for their tdmrep.json
+servicefiles    downloads such files in turn, also where they have moved to
 compression     unpacks bodies
 politeness      tells the frontier how a host answers (429, 503, Retry-After); what that costs
                 is decided by frontier/politeness.py

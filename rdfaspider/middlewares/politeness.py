@@ -10,7 +10,7 @@ from scrapy.exceptions import DownloadCancelledError, IgnoreRequest
 
 from rdfaspider import clock
 from rdfaspider.fetchmeta import meta_of
-from rdfaspider.frontier.politeness import Experience
+from rdfaspider.frontier.politeness import Demand, Experience
 from rdfaspider.middlewares.problems import is_shortage
 from rdfaspider.middlewares.turns import Postponed, demand_frontier, frontier_of
 from rdfaspider.urls.own import server_of
@@ -50,13 +50,8 @@ class PolitenessMiddleware:
             if response.ip_address is not None and "proxy" not in request.meta:
                 frontier.set_address(host, server_of(response.ip_address))  # it may have moved
             if response.status in REFUSALS:
-                wanted = retry_after(response.headers.get("Retry-After"), now)
                 self.crawler.stats.inc_value(f"politeness/refused/{response.status}")
-                frontier.report(host, now, Experience(refused=True, wanted=wanted))
-            elif response.status >= 500:
-                frontier.report(host, now, Experience())
-            else:
-                frontier.report(host, now, _answered(request))
+            frontier.report(host, now, experience_of(request, response, now))
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
@@ -80,8 +75,16 @@ class PolitenessMiddleware:
             )
         if host is not None:
             self.crawler.stats.inc_value("politeness/shortages")
-            frontier_of(self.crawler).slow_down(host, until=clock.now() + _PAUSE)
+            frontier_of(self.crawler).slow_down(host, clock.now(), Demand(pause=_PAUSE))
         raise Postponed from exception
+
+
+def experience_of(request: Request, response: Response, now: float) -> Experience:
+    """Return what an answer tells about its host."""
+    if response.status in REFUSALS:
+        wanted = retry_after(response.headers.get("Retry-After"), now)
+        return Experience(refused=True, wanted=wanted)
+    return Experience() if response.status >= 500 else _answered(request)
 
 
 def _answered(request: Request) -> Experience:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import struct
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from scrapy import Request
 from scrapy.exceptions import NotConfigured
-from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider import clock
 from rdfaspider.fetchmeta import is_for_page, meta_of
@@ -16,12 +13,14 @@ from rdfaspider.frontier.politeness import Experience
 from rdfaspider.middlewares.kept import Kept
 from rdfaspider.middlewares.politeness import REFUSALS, retry_after
 from rdfaspider.middlewares.robotsrecords import Records, service_of
+from rdfaspider.middlewares.servicefiles import ServiceFiles
 from rdfaspider.middlewares.turns import Postponed, demand_frontier, frontier_of, noted
 from rdfaspider.robots.record import DAY
 from rdfaspider.robots.reservations import LIMIT, PLACE, Reservations
 from rdfaspider.settings.defaults import completed
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -49,17 +48,17 @@ class Known(NamedTuple):
 class ReservationsMiddleware:
     """Sets `tdm` in the meta of a page that its service reserves by a tdmrep.json.
 
-    The request takes the turn of the page that needed it, and the page is postponed; it is made only if
-    robots.txt allows it. Redirects are not followed. Whatever goes wrong is counted, the service counts as
-    one that reserves nothing until it is asked again, and its pages are fetched. What was answered is kept
-    with the frontier, so neither a restart nor another worker asks again.
+    The request takes the turn of the page that needed it (servicefiles.py), and the page is postponed. It is
+    made only if robots.txt allows it, as far as that is known where a redirect leads. Whatever goes wrong is
+    counted, the service counts as one that reserves nothing until it is asked again, and its pages are
+    fetched. What was answered is kept with the frontier, so neither a restart nor another worker asks again.
     """
 
     def __init__(self, crawler: Crawler, *, obeys_robots: bool) -> None:
         self.crawler = crawler
         self._robots = Records(lambda: frontier_of(crawler)) if obeys_robots else None
         self._kept = Kept[Known](_REMEMBERED)
-        self._asking: dict[str, asyncio.Event] = {}
+        self._files = ServiceFiles(crawler, PLACE, download_maxsize=LIMIT)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -79,42 +78,38 @@ class ReservationsMiddleware:
             if self._may_ask(service):
                 await self._ask(service, request)
                 raise Postponed
+            self._files.stop_following(service)
             known = self._remember(service, Reservations([]), DAY)
         reserved = known.rules.of(request.url)
         if reserved[0]:
             request.meta["tdm"] = reserved
 
     def _may_ask(self, service: str) -> bool:
-        record = None if self._robots is None else self._robots.known(service)
-        return record is None or record.rules.allows(service + PLACE)
+        if self._robots is None:
+            return True
+        url, _ = self._files.where(service)
+        record = self._robots.known(service_of(url))
+        return record is None or record.rules.allows(url)
 
     async def _ask(self, service: str, request: Request) -> None:
         """Fetch the file of a service, or wait for the request that does."""
-        if asked := self._asking.get(service):
-            await asked.wait()
-            return
-        self._asking[service] = asyncio.Event()
-        try:
-            self._remember(service, *await self._fetch(service, meta_of(request)["host"]))
-        finally:
-            self._asking.pop(service).set()
 
-    async def _fetch(self, service: str, host: int) -> tuple[Reservations, float]:
-        """Return what a service reserves, and for how many seconds that holds."""
-        meta = {"robots": True, "dont_redirect": True, "dont_retry": True, "verbatim_url": True}
-        request = Request(
-            service + PLACE, callback=NO_CALLBACK, meta={**meta, "download_maxsize": LIMIT}
-        )
-        try:
-            response = await self.crawler.engine.download_async(request)
-        except Exception as error:
-            if getattr(error, "postpones", False):
-                raise
-            self._count(f"failed/{type(error).__name__}")
-            return Reservations([]), _SOON
-        return self._read(response, host)
+        async def fetch() -> None:
+            try:
+                response = await self._files.download(service, request)
+            except Exception as error:
+                if getattr(error, "postpones", False):
+                    raise
+                self._count(f"failed/{type(error).__name__}")
+                self._remember(service, Reservations([]), _SOON)
+                return
+            if response is not None:
+                self._remember(service, *self._read(response, meta_of(request)["host"]))
+
+        await self._files.once(service, fetch)
 
     def _read(self, response: Response, host: int) -> tuple[Reservations, float]:
+        """Return what a service reserves, and for how many seconds that holds."""
         self._count(f"fetched/{min(response.status, 600)}")
         if response.status in REFUSALS:
             now = clock.now()

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Self
 
 from scrapy import Request
 from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
-from rdfaspider import clock, urls
+from rdfaspider import clock
 from rdfaspider.fetchmeta import meta_of
-from rdfaspider.middlewares.contenttype import moved_to
+from rdfaspider.frontier.politeness import Demand
 from rdfaspider.middlewares.politeness import retry_after
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robotsrecords import Records, service_of
+from rdfaspider.middlewares.servicefiles import ServiceFiles
 from rdfaspider.middlewares.sitemaps import announce
 from rdfaspider.middlewares.turns import Postponed, demand_frontier, frontier_of
 from rdfaspider.robots import record as robots
 from rdfaspider.robots.record import RobotsRecord
 from rdfaspider.settings.defaults import completed
-from rdfaspider.signals import hosts_unplaced, scope_grown, seed_failed
+from rdfaspider.signals import scope_grown, seed_failed
 from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-
-
-# Seconds that the spider's own request waits for the turn of another host.
-_PATIENCE = 60.0
-
-# Redirects in a row that RFC 9309 asks to be followed.
-_MAX_REDIRECTS = 5
 
 
 class Denied(IgnoreRequest):
@@ -42,10 +35,8 @@ class Denied(IgnoreRequest):
 class RobotsMiddleware:
     """Lets a request pass if the robots.txt of its service (scheme, host, port) does.
 
-    A request for robots.txt is a request to the host, so it takes the turn of the page that needed it;
-    the page is postponed. Each redirect takes another turn, and a redirect to another host takes the
-    turn of that host too. However many requests wait, robots.txt is fetched once.
-    The rules are kept with the frontier, so a restart does not fetch them again. A service whose
+    A request for robots.txt takes the turn of the page that needed it (servicefiles.py); the page is
+    postponed. The rules are kept with the frontier, so a restart does not fetch them again. A service whose
     robots.txt cannot be fetched is left alone for a while, longer each time; after `retries` times its
     pages are denied.
     With `sitemaps`, those of the services in the spider's scope are read.
@@ -66,9 +57,7 @@ class RobotsMiddleware:
         self.longest_delay = longest_delay
         self.sitemaps = sitemaps
         self._records = Records(lambda: frontier_of(self.crawler))
-        self._asking: dict[str, asyncio.Event] = {}
-        # Where to look next for the robots.txt of a service, and after how many redirects.
-        self._moved: dict[str, tuple[str, int]] = {}
+        self._files = ServiceFiles(crawler, "/robots.txt")
         # Services whose Crawl-delay was read while no page of theirs was requested.
         self._unheeded: set[str] = set()
 
@@ -117,7 +106,9 @@ class RobotsMiddleware:
         if record.failures > self.retries:
             self._count("denied")
             raise Denied("unreachable")
-        frontier_of(self.crawler).slow_down(meta_of(request)["host"], until=record.expires)
+        now = clock.now()
+        demand = Demand(pause=record.expires - now)
+        frontier_of(self.crawler).slow_down(meta_of(request)["host"], now, demand)
         raise Postponed
 
     async def _check_own(self, request: Request) -> None:
@@ -132,17 +123,14 @@ class RobotsMiddleware:
 
     async def _ask(self, service: str, request: Request) -> None:
         """Fetch the robots.txt of a service, or wait for the request that does."""
-        if asked := self._asking.get(service):
-            await asked.wait()
-            return
-        self._asking[service] = asyncio.Event()
-        try:
+
+        async def fetch() -> None:
             previous = self._records.known(service)
             record = await self._fetch(service, request, previous)
             if record is not None:
                 self._heed(service, record, previous, meta_of(request).get("host"))
-        finally:
-            self._asking.pop(service).set()
+
+        await self._files.once(service, fetch)
 
     def _heed(
         self, service: str, record: RobotsRecord, previous: RobotsRecord | None, host: int | None
@@ -162,7 +150,8 @@ class RobotsMiddleware:
         """Give a host the longest Crawl-delay of its services; it may be shorter than before."""
         self._unheeded.discard(service)
         longest = self._records.longest_delay(service, record.rules.crawl_delay)
-        frontier_of(self.crawler).slow_down(host, crawl_delay=min(longest, self.longest_delay))
+        demand = Demand(crawl_delay=min(longest, self.longest_delay))
+        frontier_of(self.crawler).slow_down(host, clock.now(), demand)
 
     async def _fetch(
         self, service: str, request: Request, previous: RobotsRecord | None
@@ -171,24 +160,19 @@ class RobotsMiddleware:
 
         Raise if the service cannot or may not be asked.
         """
-        url, hops = self._moved.get(service, (f"{service}/robots.txt", 0))
+        url, hops = self._files.where(service)
         if hops and (answer := self._records.answered(url, clock.now())) is not None:
-            del self._moved[service]
+            self._files.stop_following(service)
             return answer
         try:
-            response = await self._download_in_turn(service, url, request)
+            response = await self._files.download(service, request)
         except Exception as error:
-            if isinstance(error, Postponed) or getattr(error, "postpones", False):
-                raise
-            self._moved.pop(service, None)
-            if hops == 0 and _concerns_the_server(error):
+            if getattr(error, "postpones", False) or (hops == 0 and _concerns_the_server(error)):
                 raise
             self._count(f"failed/{type(error).__name__}")
             self._warn(request, problem_of(error))
             return robots.unreachable(clock.now(), previous)
-        self._moved.pop(service, None)
-        if hops < _MAX_REDIRECTS and (target := moved_to(response)):
-            self._moved[service] = (target, hops + 1)
+        if response is None:
             return None
         record = self._read(response, request, previous)
         if hops and record.reached and not record.failures:
@@ -210,40 +194,6 @@ class RobotsMiddleware:
         now = clock.now()
         wanted = retry_after(response.headers.get("Retry-After"), now)
         return robots.answered(status, body, self.agent, now, previous, wanted=wanted)
-
-    async def _download_in_turn(self, service: str, url: str, request: Request) -> Response:
-        """Download a robots.txt in the turn of the page, or of the host to which it has moved."""
-        if urls.host(url) == urls.host(f"{service}/"):
-            return await self._download(url)
-        host, address = meta_of(request).get("host"), await self._address_of(urls.host(url))
-        while wait := frontier_of(self.crawler).borrow(host, url, address, now := clock.now()):
-            if host is not None:
-                frontier_of(self.crawler).slow_down(host, until=now + wait)
-                raise Postponed
-            if wait > _PATIENCE:
-                raise TimeoutError(f"the robots.txt of {service} has moved to a busy host")
-            await asyncio.sleep(wait)
-        try:
-            return await self._download(url)
-        finally:
-            frontier_of(self.crawler).repay(url, clock.now())
-
-    async def _address_of(self, name: str) -> str:
-        """Return the address of a host, "" if it has none or nobody answers."""
-        found: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-        def place(_: int, address: str) -> None:
-            if not found.done():
-                found.set_result(address)
-
-        send = self.crawler.signals.send_catch_log
-        heard = send(hosts_unplaced, hosts=[(-1, name)], place=place)
-        return await found if heard else ""
-
-    async def _download(self, url: str) -> Response:
-        meta = {"robots": True, "dont_redirect": True, "dont_retry": True, "verbatim_url": True}
-        request = Request(url, callback=NO_CALLBACK, meta=meta, priority=1000)
-        return await self.crawler.engine.download_async(request)
 
     def _warn(self, request: Request, problem: str) -> None:
         """Report at once a seed that has to wait because its robots.txt cannot be fetched."""

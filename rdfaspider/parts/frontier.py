@@ -23,8 +23,8 @@ from scrapy.exceptions import UsageError
 
 from rdfaspider import clock
 from rdfaspider.frontier import is_shared, open_frontier
-from rdfaspider.frontier.politeness import Experience
-from rdfaspider.parts.manners import experience_of
+from rdfaspider.frontier.politeness import Demand, Experience
+from rdfaspider.middlewares.politeness import experience_of
 from rdfaspider.parts.requests import Requests, again, first, key_of, written
 from rdfaspider.scheduler.alarm import Alarm
 from rdfaspider.scheduler.options import frontier_order, politeness_of
@@ -237,8 +237,8 @@ class FrontierScheduler(BaseScheduler):
         asked = getattr(robotparser, "crawl_delay", lambda agent: None)(self._agent)
         for flight in self._flights.values():
             if asked is not None and host(flight.taken.url) == host(request.url):
-                delay = min(asked, self._longest_delay)
-                self.frontier.slow_down(flight.taken.host, crawl_delay=delay)
+                demand = Demand(crawl_delay=min(asked, self._longest_delay))
+                self.frontier.slow_down(flight.taken.host, clock.now(), demand)
                 return
 
     def _land_all(self) -> None:

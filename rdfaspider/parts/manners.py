@@ -15,7 +15,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider import clock
 from rdfaspider.frontier.politeness import Experience, Manners
-from rdfaspider.middlewares.politeness import REFUSALS, retry_after
+from rdfaspider.middlewares.politeness import REFUSALS, experience_of
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.scheduler.options import politeness_of
 from rdfaspider.settings.defaults import completed
@@ -107,13 +107,3 @@ class MannersMiddleware:
             "delay": slot.delay,
             "jitter": 0.0,
         }
-
-
-def experience_of(request: Request, response: Response, now: float) -> Experience:
-    """Return what an answer means for the politeness towards its host."""
-    if response.status in REFUSALS:
-        wanted = retry_after(response.headers.get("Retry-After"), now)
-        return Experience(refused=True, wanted=wanted)
-    if response.status >= 500:
-        return Experience()
-    return Experience(request.meta.get("download_latency", 0.0))

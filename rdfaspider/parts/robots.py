@@ -32,6 +32,10 @@ class RobotsParser(RobotParser):
             return True
         return self._rules(to_unicode(user_agent)).allows(wanted)
 
+    def allows_training(self, url: str, user_agent: str | bytes) -> bool:
+        """Return whether the file allows an agent to train with a page; `url` is in normal form."""
+        return self._rules(to_unicode(user_agent)).allows_training(url)
+
     def crawl_delay(self, user_agent: str | bytes) -> float | None:
         """Return the seconds that the file asks an agent to wait between requests, None for nothing."""
         return self._rules(to_unicode(user_agent)).crawl_delay

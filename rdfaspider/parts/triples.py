@@ -15,13 +15,15 @@ from rdfaspider import clock
 from rdfaspider.extensions.summary.hints import query_of
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, tdm_of, unwanted
+from rdfaspider.parts.rights import Rights
 from rdfaspider.pipelines.extract import ExtractPipeline
 from rdfaspider.pipelines.filter import FilterPipeline
 from rdfaspider.pipelines.quota import QuotaPipeline
 from rdfaspider.pipelines.store import StorePipeline
 from rdfaspider.settings.defaults import completed
 from rdfaspider.settings.places import store_url
-from rdfaspider.stores import StoreUnavailable, shown
+from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores.kinds import is_queried, shown
 from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
@@ -48,9 +50,10 @@ class TriplesMiddleware:
     A page that cannot be read reaches the spider all the same. If triples cannot be stored, the crawl stops.
     """
 
-    def __init__(self, crawler: Crawler, pipelines: Sequence[Any]) -> None:
+    def __init__(self, crawler: Crawler, pipelines: Sequence[Any], rights: Rights) -> None:
         self.crawler = crawler
         self.pipelines = pipelines
+        self.rights = rights
         self._closing: asyncio.Task[None] | None = None
 
     @classmethod
@@ -63,7 +66,7 @@ class TriplesMiddleware:
                 continue
             except StoreUnavailable as error:
                 raise UsageError(str(error)) from error
-        middleware = cls(crawler, pipelines)
+        middleware = cls(crawler, pipelines, Rights.from_crawler(crawler))
         crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
         crawler.signals.connect(middleware.request_scheduled, signals.request_scheduled)
         crawler.signals.connect(middleware.spider_closed, signals.spider_closed)
@@ -86,6 +89,8 @@ class TriplesMiddleware:
         page = self._page(request, response)
         if page is None:
             return response
+        page.no_training = self.rights.forbids_training(page.url)
+        page.tdm_file = await self.rights.reserved(page.url)
         try:
             for pipeline in self.pipelines:
                 done = pipeline.process_item(page)
@@ -152,5 +157,5 @@ class TriplesMiddleware:
             get("store/quads", 0),
             shown(store),
         )
-        if not store.startswith("nquads:"):  # these are files, for a loader
+        if is_queried(store):
             logger.info("Query them: %s", query_of(store))

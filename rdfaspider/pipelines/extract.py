@@ -11,6 +11,7 @@ from rdfaspider import extract as extractor
 from rdfaspider.extract import Limits, Options
 from rdfaspider.extract.own import check_formats
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
+from rdfaspider.extract.pool.batches import Batches
 from rdfaspider.extract.rights import rights_of
 from rdfaspider.frontier.orders import order_class
 from rdfaspider.items import BESIDE, LINKS, STATEMENTS, Page
@@ -65,9 +66,10 @@ class ExtractPipeline:
         options = options_from(settings)
         pool = None
         if processes := settings.getint("EXTRACT_PROCESSES"):
-            pool = Pool(
+            pool = Batches(
                 processes,
                 options,
+                alone=max(2, processes // 2),
                 timeout=settings.getfloat("EXTRACT_TIMEOUT"),
                 memory=settings.getint("EXTRACT_MEMORY_MB"),
                 on_crash=lambda: crawler.stats.inc_value("extract/retried/crash"),
@@ -102,7 +104,7 @@ class ExtractPipeline:
             page.url,
             extraction.facts,
             header,
-            (page.tdm_header, page.tdm_file),
+            (page.tdm_file, page.tdm_header),
             no_training=page.no_training,
         )
         page.signals, page.policy, page.license = rights

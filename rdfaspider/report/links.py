@@ -31,6 +31,7 @@ def findings_of(crawl: CrawlGraph, most: int) -> dict[str, Any]:
         "media": about.get("media", 0),
         "outside": about.get("outside", 0),
         "beyond": about.get("beyond", 0),
+        "unfollowed": about.get("unfollowed", 0),
         "domains": dict([*about.get("domains", {}).items()][:most]),
         "in_degrees": _distribution(inward.degrees),
         "out_degrees": _distribution(outward.degrees),

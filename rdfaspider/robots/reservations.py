@@ -1,8 +1,9 @@
 """What a service reserves of text and data mining: its /.well-known/tdmrep.json (TDMRep, a W3C report).
 
 The file is an array of rules, each with a `location`, a pattern as in robots.txt, with `tdm-reservation`, 1
-or 0, and perhaps with a `tdm-policy`. The longest location that matches decides, as in RFC 9309; of two
-equal ones, the first. Rules that are not well formed are passed over.
+or 0, and perhaps with a `tdm-policy`. The first location that matches decides, however long the others are:
+the report says that the most specific match is the first in sequence. Where none matches, nothing is said.
+Rules that are not well formed are passed over.
 """
 
 from __future__ import annotations
@@ -27,17 +28,13 @@ class Rule(NamedTuple):
 
 
 class Reservations:
-    """The rules of one service, longest location first."""
+    """The rules of one service, in the order of its file."""
 
     __slots__ = ("_rules",)
 
     def __init__(self, rules: list[Rule]) -> None:
         # Where nothing is reserved, nothing needs to be looked up.
-        self._rules = (
-            sorted(rules, key=lambda rule: -len(rule.location))
-            if any(rule.is_reserved for rule in rules)
-            else []
-        )
+        self._rules = rules if any(rule.is_reserved for rule in rules) else []
 
     @classmethod
     def read(cls, body: bytes) -> Self:

@@ -20,6 +20,7 @@ from scrapy.utils.defer import deferred_from_coro
 from rdfaspider import clock
 from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier import FrontierUnavailable, Hooks, open_frontier
+from rdfaspider.frontier.politeness import Demand
 from rdfaspider.items import Page
 from rdfaspider.scheduler.alarm import Alarm
 from rdfaspider.scheduler.answers.advice import advice_for
@@ -418,7 +419,7 @@ class Scheduler(BaseScheduler):
             if lanes.admits(taken.host, now):
                 return taken
             if not lanes.keep(taken, now):
-                self.frontier.slow_down(taken.host, until=lanes.return_time(now))
+                self.frontier.slow_down(taken.host, now, Demand(pause=lanes.return_time(now) - now))
                 self.frontier.release(taken, now)
         self._alarm.ring_in(_BREATH)
         return None

@@ -4,7 +4,8 @@ A worker and the service exchange frames (wire.py) over a unix socket or TCP, on
 The worker first sends who it is and what it holds. Then each message has what the worker did, in order, and
 how many URLs it wants; the reply has the URLs. Everything in a message is done when the reply arrives.
 
-messages.py    the messages, one class each; a new field is filled in worker/client.py and read in server/
+messages.py    the messages, one class each; a new one joins a union there, VERSION rises, worker/client.py
+               sends it, and server/handler.py does it
 address.py     where a service is, and whom it trusts
 server/        the side that has the frontier
 worker/        `ServedFrontier`, the frontier that a worker sees, and its connection

@@ -13,13 +13,13 @@ from typing import Any, Literal
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from rdfaspider.frontier import Counts, Ending, State, Visit
-from rdfaspider.frontier.politeness import Experience
+from rdfaspider.frontier.politeness import Demand, Experience
 from rdfaspider.frontier.sharding import Shard
 from rdfaspider.frontier.tables.links.outbox import Owed
 from rdfaspider.stores.changes import Change
 
 # Increases when anything in this module changes.
-VERSION = 6
+VERSION = 7
 
 # Time, level and text.
 LogLine = tuple[float, str, str]
@@ -77,8 +77,7 @@ class Report(Operation):
 
 class SlowDown(Operation):
     host: int
-    crawl_delay: float | None
-    seconds: float | None
+    demand: Demand
 
 
 class SetAddress(Operation):

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from rdfaspider.focus.topics import read_topics
 from rdfaspider.frontier import is_replicated, is_shared
 from rdfaspider.frontier.orders import order_class
-from rdfaspider.stores import server_of
+from rdfaspider.stores.kinds import directory_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,9 +77,8 @@ def find_missing(settings: BaseSettings) -> Iterator[str]:
     else:
         for name in ("FRONTIER_URL", "STORE_URL"):
             place = _in_jobdir(settings, name)
-            path = place.removeprefix("nquads:")
-            is_path = not (is_shared(place) or server_of(place) or place.startswith("python:"))
-            if path and is_path and (fault := _unwritable(path)):
+            path = "" if is_shared(place) else directory_of(place)
+            if path and (fault := _unwritable(path)):
                 yield f"{name}={place} is wrong: {fault}."
     yield from _topics(settings["FRONTIER_ORDER"], settings["FRONTIER_TOPICS"])
 

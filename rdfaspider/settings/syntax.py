@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from rdfaspider.frontier import is_replicated, is_shared, services_of
 from rdfaspider.service.address import Address
-from rdfaspider.stores import FORMS, own_store, server_of
+from rdfaspider.stores.kinds import check, server_of
 from rdfaspider.urls import Filters, Traps
 
 if TYPE_CHECKING:
@@ -79,12 +79,10 @@ def store_url(url: str) -> None:
     """Accept the URL of a store of a known kind."""
     if is_shared(url):  # the crawl that started this worker serves it
         Address.parse(url)
-    elif url.startswith("python:"):
-        own_store(url.removeprefix("python:"))
     elif server := server_of(url):
         _address(server)
-    elif not url.removeprefix("nquads:") or "://" in url:
-        raise ValueError(f"it must be {FORMS}")
+    else:
+        check(url)
 
 
 def _redis() -> None:

@@ -9,26 +9,22 @@ take them:
   batches: the journal of the embedded store (`embedded/`), or the outbox of any other (`outbox/`). The
   store pipeline opens one with `open_sink`.
 
-Both take a `Change` (`changes.py`): the triples that replace a graph, or are added to it. `log.py` is the
-log on disk beneath the journal and the N-Quads files, `provenance.py` records fetches, `selection.py` picks
-pages and triples, `queries.py` reads SPARQL text, `dump.py` writes RDF files, `removal.py` removes pages.
-`stream/` records what changes.
+Both take a `Change` (`changes.py`): the triples that replace a graph, or are added to it. `kinds.py` lists
+the kinds of stores, and is where another one is added. `log.py` is the log on disk beneath the journal and
+the N-Quads files, `provenance.py` records fetches, `selection.py` picks pages and triples, `queries.py` reads
+SPARQL text, `dump.py` writes RDF files, `removal.py` removes pages. `stream/` records what changes.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from itertools import chain
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from rdfaspider.plugins import load
-from rdfaspider.secrets import without_secrets
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyoxigraph import Quad
 
@@ -45,39 +41,10 @@ __all__ = [
     "Store",
     "StoreDown",
     "StoreUnavailable",
-    "is_embedded",
     "open_outbox",
     "open_sink",
     "open_store",
-    "server_of",
-    "shown",
-    "target_of",
 ]
-
-
-# The kinds of stores on servers, and what the URL of a store may be.
-SERVERS = ("rdf4j", "gsp", "update")
-FORMS = (
-    f"the path of a directory, {', '.join(f'{kind}+http://…' for kind in SERVERS)}, nquads:DIRECTORY or"
-    " python:package.module.Name:PLACE"
-)
-
-
-# Kinds whose place is not that of a server of ours, and the one of other packages.
-_PYTHON = "python"
-_LOCAL = ("nquads", _PYTHON)
-_NEEDS = (
-    "write",
-    "query",
-    "quads",
-    "count",
-    "select",
-    "sizes",
-    "remove",
-    "close",
-    "create",
-    "hint",
-)
 
 
 class StoreUnavailable(OSError):
@@ -234,7 +201,9 @@ class Sink(Closable, Protocol):
         """Pass on what is left, as far as possible, and close the store."""
 
 
-def open_store(url: str, *, read_only: bool = False, access: Access | None = None) -> PageStore:
+def open_store(
+    url: str, *, read_only: bool = False, access: Access | None = None, owner: str = ""
+) -> PageStore:
     """Open the store that `url` names.
 
         DIRECTORY                                        an embedded Oxigraph store
@@ -245,41 +214,13 @@ def open_store(url: str, *, read_only: bool = False, access: Access | None = Non
         python:package.module.Name:PLACE                 a store of another package, Name(PLACE)
 
     A missing repository is created: a NativeStore, or with ?sail=lmdb an LmdbStore. `access` holds the
-    credentials for a server. What a killed crawl left in a journal is loaded first.
+    credentials for a server, and `owner` marks a repository that is created. What a killed crawl left in a
+    journal is loaded first.
     """
-    kind, place = _parts(url)
-    if kind == "nquads":
-        from rdfaspider.stores.nquads import NQuadsStore
+    from rdfaspider.stores.kinds import KINDS, Opening, parts_of
 
-        return NQuadsStore(place, read_only=read_only)
-    if kind == _PYTHON:
-        return _own_store(place, read_only=read_only)
-    if kind:
-        from rdfaspider.stores.server import open_server
-
-        return open_server(kind, place, access)
-    from rdfaspider.stores.embedded import Embedded
-    from rdfaspider.stores.embedded.journal import Journal
-    from rdfaspider.stores.embedded.oxigraph import OxigraphStore
-
-    if Journal.waits_in(Path(place) / "journal"):
-        Embedded(OxigraphStore(place)).close()
-    return OxigraphStore(place, read_only=read_only)
-
-
-def own_store(place: str) -> Callable[..., PageStore]:
-    """Return the class of `package.module.Name:PLACE`; ValueError in a sentence if it is no store."""
-    name = f"{PageStore.__module__}.PageStore"
-    opened: Callable[..., PageStore] = load(place.partition(":")[0], "a store", _NEEDS, name)
-    return opened
-
-
-def _own_store(place: str, *, read_only: bool) -> PageStore:
-    try:
-        opened = own_store(place)
-    except ValueError as error:
-        raise StoreUnavailable(str(error)) from error
-    return opened(place.partition(":")[2], read_only=read_only)
+    kind, place = parts_of(url)
+    return KINDS[kind].opened(Opening(place, access, owner, read_only))
 
 
 def open_sink(url: str, outbox: str, **options: Any) -> Sink:
@@ -288,69 +229,25 @@ def open_sink(url: str, outbox: str, **options: Any) -> Sink:
     The embedded store has a journal, all others an outbox: `outbox` is its directory, `options` are those
     of `open_outbox`.
     """
-    if not is_embedded(url):
-        return open_outbox(url, outbox, **options)
     from rdfaspider.stores.embedded import Embedded
     from rdfaspider.stores.embedded.oxigraph import OxigraphStore
+    from rdfaspider.stores.kinds import is_embedded
 
+    if not is_embedded(url):
+        return open_outbox(url, outbox, **options)
     return Embedded(OxigraphStore(url))
 
 
 def open_outbox(
     url: str, outbox: str, *, access: Access | None = None, rebuild: bool = False, **options: Any
 ) -> Outbox:
-    """Open the outbox of a store with the `options` of `Outbox`; only RDF4J's can rebuild the store."""
-    from rdfaspider.stores.outbox import Outbox
+    """Open the outbox of a store with the `options` of `Outbox`. Only some stores can be rebuilt."""
+    from rdfaspider.stores.kinds import target_of
+    from rdfaspider.stores.outbox import Outbox, Rebuildable
 
-    kind, place = _parts(url)
-    options["target"] = target_of(url)
-    if kind != "rdf4j":
-        return Outbox(open_store(url, access=access), outbox, **options)
-    from rdfaspider.stores.server import open_repository
-
-    repository = open_repository(place, access, _owner(outbox))
-    return Outbox(repository, outbox, rebuilt=repository if rebuild else None, **options)
-
-
-def is_embedded(url: str) -> bool:
-    """Tell whether the store runs in this process, with a journal instead of an outbox."""
-    return not _parts(url)[0]
-
-
-def target_of(url: str) -> str:
-    """Return the name of a store in its outbox: its URL without user, password and options."""
-    kind, place = _parts(url)
-    return f"{kind}:{place if kind in _LOCAL else place.rpartition('@')[2].partition('?')[0]}"
-
-
-def shown(url: str) -> str:
-    """Return the URL of a store without user and password."""
-    kind, place = _parts(url)
-    if kind in ("", "nquads"):
-        return place
-    if kind == _PYTHON:
-        return without_secrets(url)
-    scheme, _, rest = place.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
-
-
-def _parts(url: str) -> tuple[str, str]:
-    """Return the kind of a store, "" for an embedded one, and its place."""
-    mark = ":" if url.startswith(tuple(f"{kind}:" for kind in _LOCAL)) else "+"
-    kind, _, place = url.partition(mark)
-    if kind in (*SERVERS, *_LOCAL):
-        return kind, place
-    if "://" in url:
-        shown = url.rpartition("@")[2]
-        raise StoreUnavailable(f"The store URL {shown} is of no known kind: give {FORMS}.")
-    return "", url
-
-
-def server_of(url: str) -> str:
-    """Return the URL of a store's server, "" if the store is on none."""
-    kind, _, place = url.partition("+")
-    is_server = kind in SERVERS and re.match("https?://.", place, re.DOTALL)
-    return place if is_server else ""
+    store = open_store(url, access=access, owner=_owner(outbox))
+    rebuilt = store if rebuild and isinstance(store, Rebuildable) else None
+    return Outbox(store, outbox, rebuilt=rebuilt, target=target_of(url), **options)
 
 
 def _owner(outbox: str) -> str:

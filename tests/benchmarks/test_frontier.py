@@ -25,7 +25,7 @@ from scrapy.utils.test import get_crawler
 
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
-from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.politeness import Demand, Politeness
 
 URLS = int(os.environ.get("FRONTIER_URLS", "2_000_000"))
 NO_LIMITS = FrontierLimits(host_urls=1 << 31, host_waiting=1 << 31)
@@ -267,7 +267,7 @@ def test_politeness_in_simulated_time(tmp_path: Path, takes: int) -> None:
                 if host in last:
                     assert now - last[host] >= delay[host] - 1e-9, "closer than the host's delay"
                 else:
-                    frontier.slow_down(taken.host, crawl_delay=delay[host])
+                    frontier.slow_down(taken.host, now, Demand(crawl_delay=delay[host]))
                 last[host] = float("inf")  # two at once would show as a negative gap
                 heapq.heappush(flying, (now + chance.expovariate(20), fetched, taken))
                 fetched += 1

@@ -265,7 +265,7 @@ def test_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         )
         print(f"which takes {spent:.0f} s")
     assert crawling <= BYTES_CRAWLING
-    assert sum(compact.values()) / 2 <= BYTES_COMPACT
+    assert max(compact.values()) <= BYTES_COMPACT
 
 
 def share_inside(web: Web, rows: Rows) -> float:

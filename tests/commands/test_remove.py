@@ -8,10 +8,11 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
 from rdfaspider.items import Page
-from rdfaspider.stores import Refused, open_sink, open_store, shown, target_of
+from rdfaspider.stores import Refused, open_sink, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.embedded import Embedded
 from rdfaspider.stores.embedded.oxigraph import OxigraphStore
+from rdfaspider.stores.kinds import shown, target_of
 from rdfaspider.stores.outbox.database import OutboxDatabase
 from rdfaspider.stores.provenance import crawl_graph, provenance
 from rdfaspider.stores.selection import Selection

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
+import time
 
 import pytest
 
-from rdfaspider.extract import Extraction, Options, extract
-from rdfaspider.extract.pool import ExtractionFailed, WorkersUnavailable
+from rdfaspider.extract import Extraction, Limits, Options, extract
+from rdfaspider.extract.pool import LARGE, ExtractionFailed, WorkersUnavailable
 from rdfaspider.extract.pool import batches as module
 from rdfaspider.extract.pool.batches import Batches, Request
 
@@ -48,7 +50,7 @@ def test_all_pages_are_answered_as_by_extract() -> None:
 def test_pages_of_a_worker_that_fails_are_read_by_others(
     monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
 ) -> None:
-    monkeypatch.setattr(module, "_MOMENT", 1.0)
+    monkeypatch.setattr(module, "_SILENCE", 1.0)
 
     async def run() -> tuple[list[bytes], list[bytes]]:
         pool = Batches(1, OPTIONS)
@@ -76,13 +78,12 @@ def test_a_worker_that_dies_is_replaced_while_the_other_has_enough_to_do() -> No
         pool = Batches(2, OPTIONS)
         await pool.open()
         try:
-            while len(pool._workers) < 2:
-                await asyncio.sleep(0.01)
             asked = asyncio.create_task(
                 all_of(pool, *(batch(first, 500) for first in range(0, 10_000, 500)))
             )
-            while not pool._waiting:
-                await asyncio.sleep(0)
+            while len(pool._workers) < 2:
+                await asyncio.sleep(0.01)
+            assert pool._waiting
             os.kill(pool._workers[0].process.pid, signal.SIGKILL)
             assert len(await asked) == 10_000
             return len(pool._workers)
@@ -108,9 +109,160 @@ def test_a_page_that_kills_costs_no_other() -> None:
     assert isinstance(large, ExtractionFailed) or not large.nquads
 
 
+def test_workers_that_cannot_start_any_more_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> list[Extraction | BaseException]:
+        pool = Batches(3, OPTIONS)
+        await pool.open()
+        try:
+            os.kill(pool._workers[0].process.pid, signal.SIGSTOP)
+            pages = [asyncio.create_task(pool.extract(*page(number))) for number in range(100)]
+            while not pool._workers[0].batches:
+                await asyncio.sleep(0)
+            monkeypatch.setattr(sys, "executable", "/nowhere/python")
+            os.kill(pool._workers[0].process.pid, signal.SIGKILL)
+            return await asyncio.wait_for(asyncio.gather(*pages, return_exceptions=True), 60)
+        finally:
+            await pool.close()
+
+    assert {type(each) for each in asyncio.run(run())} == {WorkersUnavailable}
+
+
 def test_workers_that_cannot_start_are_told_of() -> None:
     async def run() -> None:
         await Batches(1, OPTIONS, memory=1).open()
 
     with pytest.raises(WorkersUnavailable, match="No process can be started"):
         asyncio.run(run())
+
+
+def test_single_pages_of_one_moment_are_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+    message = module._Batch.message
+
+    def counted(batch: module._Batch) -> bytes:
+        sent.append(len(batch.requests))
+        return message(batch)
+
+    monkeypatch.setattr(module._Batch, "message", counted)
+
+    async def run() -> list[Extraction]:
+        pool = Batches(2, OPTIONS)
+        await pool.open()
+        try:
+            return await asyncio.gather(*(pool.extract(*page(number)) for number in range(40)))
+        finally:
+            await pool.close()
+
+    found = asyncio.run(run())
+    assert found == [extract(*page(number), OPTIONS) for number in range(40)]
+    assert sent == [16, 16, 8]
+
+
+def test_single_pages_of_a_worker_that_dies_are_read_alone() -> None:
+    crashes: list[str] = []
+
+    async def run() -> list[Extraction]:
+        pool = Batches(1, OPTIONS, on_crash=lambda: crashes.append("crash"))
+        await pool.open()
+        try:
+            os.kill(pool._workers[0].process.pid, signal.SIGSTOP)
+            pages = [asyncio.create_task(pool.extract(*page(number))) for number in range(5)]
+            while not pool._workers[0].batches:
+                await asyncio.sleep(0)
+            pages.pop().cancel()
+            os.kill(pool._workers[0].process.pid, signal.SIGKILL)
+            return await asyncio.gather(*pages)
+        finally:
+            await pool.close()
+
+    assert asyncio.run(run()) == [extract(*page(number), OPTIONS) for number in range(4)]
+    assert crashes == ["crash"] * 5
+
+
+# Some seconds of work: the text is copied once for each of its elements.
+SLOW = b'<b property="dc:x" datatype="rdf:XMLLiteral">' * 900 + b"x" * 400_000
+
+
+def test_a_slow_page_costs_no_other_of_its_batch_and_makes_its_domain_a_suspect() -> None:
+    options = Options(limits=Limits(output=1_000_000_000))
+    slow = Request(SLOW, "http://slow.org/", "text/html")
+
+    async def run() -> None:
+        pool = Batches(1, options, timeout=1.5)
+        await pool.open()
+        try:
+            pages = [page(1), slow, page(2)]
+            found = await asyncio.gather(
+                *(pool.extract(*each) for each in pages), return_exceptions=True
+            )
+            one, failure, two = found
+            assert isinstance(one, Extraction) and isinstance(two, Extraction)
+            assert one.nquads and two.nquads
+            assert isinstance(failure, ExtractionFailed)
+            assert (failure.reason, failure.strikes) == ("timeout", 1)
+            assert slow.url in pool._suspects
+            # Its next page has no batch, so that it cannot hold up others.
+            suspect = asyncio.create_task(pool.extract(b"<p>", f"{slow.url}next", "text/html"))
+            await asyncio.sleep(0)
+            assert not pool._single
+            await suspect
+        finally:
+            await pool.close()
+
+    asyncio.run(run())
+
+
+def test_a_page_that_needs_too_much_memory_fails_alone() -> None:
+    elements = b'<b property="dc:x" datatype="rdf:XMLLiteral">' * 250  # each copies the text
+    rich = Request(elements + b"x" * 900_000, "http://rich.org/", "text/html")
+    options = Options(limits=Limits(output=1_000_000_000))
+
+    async def run() -> None:
+        pool = Batches(1, options, memory=150)
+        await pool.open()
+        try:
+            pages = [pool.extract(*each) for each in (page(1), rich, page(2))]
+            one, failure, two = await asyncio.gather(*pages, return_exceptions=True)
+            assert isinstance(one, Extraction) and isinstance(two, Extraction)
+            assert isinstance(failure, ExtractionFailed)
+            assert (failure.reason, failure.strikes) == ("memory", 1)
+        finally:
+            await pool.close()
+
+    asyncio.run(run())
+
+
+def test_a_large_page_has_no_batch() -> None:
+    async def run() -> None:
+        pool = Batches(1, OPTIONS)
+        await pool.open()
+        try:
+            large = Request(page(1).body + b" " * LARGE, "http://site.test/", "text/html")
+            task = asyncio.create_task(pool.extract(*large))
+            await asyncio.sleep(0)
+            assert not pool._single
+            assert (await task).nquads
+        finally:
+            await pool.close()
+
+    asyncio.run(run())
+
+
+def test_in_a_hurry_a_worker_that_stands_still_is_not_waited_for() -> None:
+    async def run() -> float:
+        pool = Batches(1, OPTIONS, timeout=100.0)
+        await pool.open()
+        try:
+            pool._workers[0].patience = 100.0
+            os.kill(pool._workers[0].process.pid, signal.SIGSTOP)
+            task = asyncio.create_task(pool.extract(*page(1)))
+            while not pool._workers[0].batches:
+                await asyncio.sleep(0)
+            start = time.monotonic()
+            pool.hurry()
+            assert (await task).nquads
+            return time.monotonic() - start
+        finally:
+            await pool.close()
+
+    assert asyncio.run(run()) < 60

@@ -17,7 +17,13 @@ from typing import Any
 import pytest
 
 from rdfaspider.extract import Limits, Options, extract
-from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable, options_to_json
+from rdfaspider.extract.pool import (
+    MOMENT,
+    ExtractionFailed,
+    Pool,
+    WorkersUnavailable,
+    options_to_json,
+)
 from rdfaspider.extract.pool.process import WorkerProcess
 from rdfaspider.extract.pool.worker import options_from_json
 
@@ -175,7 +181,7 @@ COSTLY: dict[str, tuple[bytes, str, str]] = {
 def test_what_hostile_pages_cost_fits_into_half_the_memory_of_a_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("rdfaspider.extract.pool._MOMENT", 60.0)  # none is slow
+    monkeypatch.setattr("rdfaspider.extract.pool.MOMENT", 60.0)  # none is slow
 
     async def scenario() -> None:
         async with opened(memory=1024) as pool:
@@ -355,8 +361,8 @@ def test_pages_that_take_long_leave_a_worker_to_others_though_nobody_knew_of_the
 
 
 def test_a_page_that_takes_long_is_read_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rdfaspider.extract.pool._MOMENT", 0.0)
-    monkeypatch.setattr("rdfaspider.extract.pool._PER_MEGABYTE", 0.0)
+    monkeypatch.setattr("rdfaspider.extract.pool.MOMENT", 0.0)
+    monkeypatch.setattr("rdfaspider.extract.pool.PER_MEGABYTE", 0.0)
 
     async def scenario() -> None:
         async with opened() as pool:
@@ -367,6 +373,37 @@ def test_a_page_that_takes_long_is_read_all_the_same(monkeypatch: pytest.MonkeyP
             assert os.getpriority(os.PRIO_PROCESS, worker.process.pid) > 0
 
     asyncio.run(scenario())
+
+
+def test_a_page_whose_worker_gets_no_processor_is_not_to_blame() -> None:
+    async def scenario() -> None:
+        async with opened(timeout=60.0) as pool:
+            await pool.open()
+            (worker,) = pool._idle
+            os.kill(worker.process.pid, signal.SIGSTOP)
+            page = asyncio.create_task(pool.extract(PAGE, URL, "text/html"))
+            await asyncio.sleep(2 * MOMENT)
+            assert not page.done()
+            os.kill(worker.process.pid, signal.SIGCONT)
+            assert (await page).links == ["http://a.test/b"]
+            assert pool._idle == [worker]
+            assert not pool._suspects
+
+    asyncio.run(scenario())
+
+
+def test_a_worker_for_slow_pages_is_nicer_than_the_crawl(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getpriority", lambda which, who: 7)
+    lowered: list[int] = []
+    monkeypatch.setattr(os, "setpriority", lambda which, who, priority: lowered.append(priority))
+
+    async def scenario() -> None:
+        async with opened() as pool:
+            await pool.open()
+            pool._idle[0].lower()
+
+    asyncio.run(scenario())
+    assert lowered == [12]
 
 
 def test_in_a_hurry_pages_that_take_long_are_put_off() -> None:

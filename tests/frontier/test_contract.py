@@ -10,6 +10,7 @@ import pytest
 
 from rdfaspider.frontier import Frontier, FrontierUnavailable, Taken
 from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.politeness import Demand
 from tests.frontier.conftest import look
 
 if TYPE_CHECKING:
@@ -132,10 +133,10 @@ def test_a_host_can_be_slowed_down(opener: Opener) -> None:
         frontier.put(urls("a", 5))
         taken = frontier.take(0.0)
         assert taken
-        frontier.slow_down(taken.host, crawl_delay=7.0)
+        frontier.slow_down(taken.host, 0.0, Demand(crawl_delay=7.0))
         frontier.finish(taken, "done", 0.0)
         assert frontier.wait(0.0) == 7.0
-        frontier.slow_down(taken.host, until=100.0)
+        frontier.slow_down(taken.host, 0.0, Demand(pause=100.0))
         assert frontier.wait(0.0) == 100.0
         assert frontier.take(99.0) is None
         assert frontier.take(100.0)
@@ -197,7 +198,7 @@ def test_politeness_survives_a_restart(opener: Opener) -> None:
         frontier.put(urls("a", 3))
         taken = frontier.take(100.0)
         assert taken
-        frontier.slow_down(taken.host, crawl_delay=50.0)
+        frontier.slow_down(taken.host, 100.0, Demand(crawl_delay=50.0))
         frontier.finish(taken, "done", 100.0)
     with opener(delay=5.0, now=120.0) as frontier:
         assert frontier.take(149.0) is None

@@ -113,11 +113,11 @@ def test_kinds(tmp_path: Path) -> None:
     }
     with CrawlGraph([str(tmp_path / "frontier")], tmp_path / "graph", is_kept=True) as crawl:
         about = crawl.graph.about
-        assert {name: about[name] for name in ("pages", "media", "outside", "beyond")} == {
+        assert {name: about[name] for name in ("pages", "media", "outside", "unfollowed")} == {
             "pages": 3,
             "media": 300,
             "outside": 3,
-            "beyond": 1,
+            "unfollowed": 1,
         }
         assert about["domains"] == {"elsewhere.test": 2, "b.test": 1}
         links = crawl.find("http://a.test/0")[1]

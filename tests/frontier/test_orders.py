@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -47,19 +46,14 @@ def test_round_robin_takes_the_branches_in_turn(tmp_path: Path) -> None:
 
 
 def test_figures_9_to_11(tmp_path: Path) -> None:
-    """The XTrie of the RDFa Web Spider: abc/1, edc/2, edc/3, xyz/4; no branch twice in a row."""
-    with LocalFrontier(
-        str(tmp_path / "frontier"), order="roundrobin", politeness=Politeness(delay=0.0)
-    ) as order:
+    """The XTrie of the RDFa Web Spider, which has abc/1, xyz/4, edc/2, edc/3 (docs/results.md)."""
+    with frontier(tmp_path, "roundrobin") as order:
         order.put(["http://abc/1", "http://edc/2", "http://edc/3", "http://xyz/4"])
         taken = []
         while (url := order.take(0.0)) is not None:
             order.finish(url, "done", 0.0)
             taken.append(url.url)
-        assert sorted(taken) == ["http://abc/1", "http://edc/2", "http://edc/3", "http://xyz/4"]
-        hosts = [url[7:10] for url in taken]
-        assert all(first != second for first, second in pairwise(hosts))
-        assert len(set(hosts[:3])) == 3, "three requests, three different ways down the trie"
+    assert taken == ["http://edc/2", "http://abc/1", "http://xyz/4", "http://edc/3"]
 
 
 def test_a_page_comes_before_those_below_it(tmp_path: Path) -> None:

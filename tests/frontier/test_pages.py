@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.schedule.queue import MOST_OF_A_HOST, QUEUE_PAGE, Diversity, spread
+from rdfaspider.frontier.schedule.queue import (
+    FED_AT_ONCE,
+    MOST_OF_A_HOST,
+    QUEUE_PAGE,
+    Diversity,
+    spread,
+)
 from rdfaspider.frontier.tables.database import Database
 from rdfaspider.frontier.tables.links.inbox import Inbox
 
@@ -57,6 +63,33 @@ def test_a_quota_is_at_least_one_and_at_most_twenty() -> None:
     for _ in range(10 * QUEUE_PAGE):
         diversity.taken()
     assert diversity.quota(1.0) == 1
+
+
+def test_a_page_is_soon_over_until_the_rate_is_known() -> None:
+    diversity = Diversity()
+    diversity.quota(0.0)
+    assert diversity.is_soon_over(10_000)
+    for _ in range(500):
+        diversity.taken()
+    diversity.quota(1.0)
+    assert diversity.is_soon_over(499)
+    assert not diversity.is_soon_over(500)
+
+
+@pytest.mark.parametrize("delay", [0.0, 1.0])
+def test_no_host_comes_twice_before_all_others_had_their_turn(tmp_path: Path, delay: float) -> None:
+    """Table 2 with more hosts than a queue page has, from the first second on."""
+    hosts = FED_AT_ONCE + 100
+    with LocalFrontier(str(tmp_path / "frontier"), politeness=Politeness(delay=delay)) as frontier:
+        frontier.put([f"http://h{n % hosts}.test/{n // hosts}" for n in range(4 * hosts)])
+        for second in range(4):
+            taken = []
+            for turn in range(hosts):
+                now = second + (0.0 if delay else turn / hosts)
+                if (each := frontier.take(now)) is not None:
+                    frontier.finish(each, "done", now)
+                    taken.append(each.host)
+            assert len(set(taken)) == len(taken) == hosts
 
 
 def test_the_inbox_is_on_disk(tmp_path: Path) -> None:

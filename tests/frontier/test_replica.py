@@ -13,7 +13,7 @@ import pytest
 
 from rdfaspider.frontier import FrontierUnavailable, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
-from rdfaspider.frontier.politeness import Experience
+from rdfaspider.frontier.politeness import Demand, Experience
 from rdfaspider.service.messages import (
     Exchange,
     Greeting,
@@ -271,7 +271,7 @@ def test_a_copy_does_what_was_done_and_twice_does_no_harm(pair: Pair) -> None:
             one.finish(taken, state, now, links if state == "done" else [], reason="why", status=9)  # type: ignore[arg-type]
         now += 1.0
     taken = take(one, now)
-    one.slow_down(taken.host, crawl_delay=9.0)
+    one.slow_down(taken.host, now, Demand(crawl_delay=9.0))
     one.set_note("scope", bytes(range(256)))
     one.requeue("h1.test")
     one.release(taken, now)
@@ -327,8 +327,8 @@ def test_hosts_have_other_numbers_in_each_copy_and_workers_need_not_know(tmp_pat
         handler = Handler(other, None, 2)
         worker, told = handler.greet(greeting("worker", [Hold(grant, url, host)]))
         assert told.kept == [grant]
-        unknown = (SlowDown((1 << 32) + 77, 99.0, None), SetAddress(5, "192.0.2.1"))
-        did: list[Operations] = [SlowDown(host, 7.0, None), *unknown]
+        unknown = (SlowDown((1 << 32) + 77, Demand(99.0)), SetAddress(5, "192.0.2.1"))
+        did: list[Operations] = [SlowDown(host, Demand(7.0)), *unknown]
         handler.exchange(worker, Exchange(number=2, now=2.0, did=did))
         delays = {view.name: view.delay for view in other.hosts(2.0)}
         name = url.split("/")[2]

@@ -13,7 +13,7 @@ from rdfaspider.focus.visits.planner import RevisitRules
 from rdfaspider.frontier import Frontier, Keep, State, Taken, Visit
 from rdfaspider.frontier.engine import steering
 from rdfaspider.frontier.engine.local import LocalFrontier
-from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.politeness import Demand, Politeness
 from rdfaspider.frontier.tables.database import Database
 from rdfaspider.frontier.tables.trie import KEPT
 from rdfaspider.frontier.tables.visits import Said, ServerWords
@@ -667,7 +667,7 @@ def test_a_host_that_is_away_does_not_hold_up_the_next_cycle_for_ever(tmp_path: 
             taken = frontier.take(0.0)
             assert taken is not None
             if "//a." in taken.url:
-                frontier.slow_down(taken.host, until=1e9)
+                frontier.slow_down(taken.host, 0.0, Demand(pause=1e9))
             frontier.finish(taken, "done", 0.0, keep=Keep(None, 5.0))
         visits = [_visit(frontier, float(now)) for now in range(0, 400_000, 1_000)]
         visited = Counter(taken.url for taken in visits if taken is not None)

@@ -13,6 +13,7 @@ from hypothesis import strategies as some
 from rdfaspider.linkgraph.edges import (
     FOLLOW,
     KINDS,
+    NOFOLLOW,
     Links,
     pack,
     pack_numbers,
@@ -154,9 +155,36 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
         pytest.raises(ValueError, match=r"is damaged: remove .*, and the graph is built again"),
     ):
         links.row(0)
+    (tmp_path / "out.links").unlink()
+    with pytest.raises(ValueError, match="is damaged"):
+        Adjacency(tmp_path / "out.links")
+    (tmp_path / "out.links").touch()
     (tmp_path / "out.index").write_bytes(b"x" * 11)
     with pytest.raises(ValueError, match="is damaged"):
         Adjacency(tmp_path / "out.links")
+
+
+def test_no_flipped_bit_goes_unnoticed(tmp_path: Path) -> None:
+    chance = np.random.default_rng(1)
+    rows = [np.unique(chance.choice(200, 9)) for _ in range(60)]
+    targets = np.concatenate(rows).astype(np.uint32)
+    writer = AdjacencyWriter(tmp_path / "out.links")
+    kinds = np.resize([FOLLOW, NOFOLLOW], len(targets))
+    writer.add(np.array([len(row) for row in rows]), targets, kinds)
+    writer.close()
+    whole = (tmp_path / "out.links").read_bytes()
+    for place in range(4, len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        (tmp_path / "out.links").write_bytes(damaged)
+        with Adjacency(tmp_path / "out.links") as links:
+            try:
+                (block,) = links.blocks()
+            except ValueError as error:
+                assert "is damaged" in str(error)
+            else:
+                assert block.targets.tolist() == targets.tolist()
+                assert block.kinds.tolist() == kinds.tolist()
 
 
 @pytest.mark.parametrize("size", (1 << 22, 16))

@@ -18,6 +18,8 @@ GRAPH = {
     "kinds": {"follow": 120},
     "media": 0,
     "outside": 0,
+    "beyond": 0,
+    "unfollowed": 0,
     "domains": {"example.org": 3},
     "in_degrees": {1: 100, 2: 10},
     "out_degrees": {1: 100, 2: 10},

@@ -136,8 +136,8 @@ class Command(CheckedCommand):
     def _refusals(self) -> Iterator[bytes]:
         """Yield each page that the embedded store or the server of the outbox refused, and why."""
         from rdfaspider.settings.places import store_url
-        from rdfaspider.stores import is_embedded
         from rdfaspider.stores.embedded.journal import refused_in
+        from rdfaspider.stores.kinds import is_embedded
 
         url = store_url(self.settings)
         is_store = is_embedded(url) and (Path(url) / "LOCK").exists()
@@ -151,7 +151,8 @@ class Command(CheckedCommand):
     def _send(self) -> int:
         from rdfaspider.pipelines.store import outbox_options
         from rdfaspider.settings.places import store_url
-        from rdfaspider.stores import is_embedded, open_outbox
+        from rdfaspider.stores import open_outbox
+        from rdfaspider.stores.kinds import is_embedded
 
         url = store_url(self.settings)
         if is_embedded(url):

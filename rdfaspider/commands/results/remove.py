@@ -46,7 +46,7 @@ class Command(CheckedCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> int:
         from rdfaspider.settings.places import store_url
-        from rdfaspider.stores import shown
+        from rdfaspider.stores.kinds import shown
         from rdfaspider.stores.selection import Selection
 
         if opts.all == bool(opts.page or opts.host):
@@ -75,7 +75,8 @@ class Command(CheckedCommand):
         """Open everything that holds triples of the crawl, and keep other writers out."""
         from rdfaspider.pipelines.store import store_access
         from rdfaspider.settings.places import jobdir_of
-        from rdfaspider.stores import is_embedded, open_store
+        from rdfaspider.stores import open_store
+        from rdfaspider.stores.kinds import is_embedded
         from rdfaspider.stores.outbox.database import OutboxDatabase
         from rdfaspider.stores.removal import Removal
         from rdfaspider.stores.stream import is_there
@@ -117,10 +118,10 @@ class Command(CheckedCommand):
     def _is_own(self, url: str, database: OutboxDatabase | None) -> Callable[[str], bool]:
         """Return a test for graphs of this crawl; a server may hold others."""
         from rdfaspider.settings.places import jobdir_of
-        from rdfaspider.stores import is_embedded, shown, target_of
+        from rdfaspider.stores.kinds import directory_of, shown, target_of
         from rdfaspider.stores.provenance import crawl_graph
 
-        if is_embedded(url) or url.startswith("nquads:"):
+        if directory_of(url):
             return lambda graph: True
         jobdir = jobdir_of(self.settings)
         if database is None or database.target != target_of(url):

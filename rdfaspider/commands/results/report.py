@@ -66,6 +66,8 @@ class Command(CheckedCommand):
         if opts.full:
             if opts.output and opts.output.suffix not in ("", ".html"):
                 raise UsageError("--full -o wants a file that ends in .html, or a directory")
+        elif opts.store or opts.frontier:
+            raise UsageError("--store and --frontier are for --full")
         elif opts.output and opts.output.suffix not in _KINDS:
             raise UsageError(f"-o wants a file that ends in {', '.join(_KINDS)}")
 
@@ -96,7 +98,9 @@ class Command(CheckedCommand):
         for crawl in found:
             for reason in crawl["missing"].values():
                 print(f"{crawl['name']}: {reason}", file=sys.stderr)
-        if opts.store and found[0]["triples"] is not None:
+        if opts.store:
+            if found[0]["triples"] is None:
+                raise ValueError("The store cannot be read, so its report is not put there.")
             _put(places[0], found[0])
 
 

@@ -31,7 +31,7 @@ from rdfaspider.pages.row import unpack
 from rdfaspider.pipelines.store import store_access
 from rdfaspider.scheduler.options import security_of
 from rdfaspider.settings.places import frontier_url, store_url
-from rdfaspider.stores import is_embedded
+from rdfaspider.stores.kinds import is_embedded
 from rdfaspider.urls.iris import without_userinfo
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ _ROWS, _PAGE, _ORDERS = 5_000, 50, 8
 _KEPT, _SLICE = 50_000, 2_000
 # Seconds for which a scan is kept: at least, and for each second that it took.
 _FRESH, _PATIENCE = 5.0, 200.0
-_WHY = attrgetter("why")
+_WHY, _WAITING, _DELAY = attrgetter("why"), attrgetter("waiting"), attrgetter("delay")
 _ADDRESS = re.compile(r"the server \S+,")
 
 
@@ -141,10 +141,12 @@ def _add(table: HostTable, hosts: list[HostView], search: str) -> None:
     table.total += len(hosts)
     for why, count in Counter(map(_WHY, hosts)).items():
         table.reasons[_ADDRESS.sub("a server", why) if why.startswith("shares") else why] += count
-    longest = max((host.waiting * host.delay for host in hosts), default=0.0)
-    if longest > table.slowest[1]:
-        slowest = next(host for host in hosts if host.waiting * host.delay == longest)
-        table.slowest = slowest.name, longest
+    # Mostly none of them can be the slowest, which is soon seen.
+    most = max(map(_WAITING, hosts), default=0) * max(map(_DELAY, hosts), default=0.0)
+    if most > table.slowest[1]:
+        slowest = max(hosts, key=lambda host: host.waiting * host.delay)
+        if (longest := slowest.waiting * slowest.delay) > table.slowest[1]:
+            table.slowest = slowest.name, longest
     found = [host for host in hosts if search in host.name] if search else hosts
     table.found += len(found)
     table.rows += found

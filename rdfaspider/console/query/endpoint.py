@@ -19,7 +19,8 @@ from aiohttp import web
 
 from rdfaspider.children import command
 from rdfaspider.console.server import as_json
-from rdfaspider.stores import StoreUnavailable, is_embedded, shown
+from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores.kinds import is_embedded, shown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

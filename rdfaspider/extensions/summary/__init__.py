@@ -3,7 +3,8 @@
 reasons   why the crawl and its URLs ended, and what was left out, in words
 hints     commands to paste: how to resume the crawl, and how to query it
 
-It reads the stats only, since frontier and store are closed by then.
+It reads the stats only, since frontier and store are closed by then: a number to be shown here is first a
+stat, counted where it happens (docs/stats.md).
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 An item is described once for each namespace that its names may come from: its type's, or when it
 has no type those of the items that have it as a value. An item that contains itself through @itemref
 is wrong in Microdata but valid in RDF: it is described, and counted as a warning.
+
+scopes     which properties belong to which item
+values     the values of properties: links, numbers, times and texts
+registry   where vocabularies begin, and which properties imply others
 """
 
 from __future__ import annotations

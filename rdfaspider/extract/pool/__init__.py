@@ -7,12 +7,14 @@ the page fails. When workers cannot start, no page is to blame: that raises Work
 
 How long a page takes cannot be known in advance. So each is tried for a moment. One that is not done by then
 waits for the worker that all suspects share, which runs at low priority. Such pages and large ones always
-leave one worker to the others.
+leave one worker to the others. The moment is CPU time of the worker: on a machine that is overloaded no page
+is to blame for what others do.
 
 Only bytes travel: a line of JSON with the sizes, then the body one way and the quads as N-Quads the other.
 Nothing that comes back is executed.
 
 process    a worker as the crawl sees it
+batches    a pool whose workers get several pages at a time, which crawls and replays use
 worker     what runs in the child process
 suspects   domains whose pages have taken down a worker
 """
@@ -45,10 +47,12 @@ _FAILURES = 3
 _KILLS = 20
 _PAUSE = 0.05
 # A page with more bytes is large: small pages should not have to wait for many of them.
-_LARGE = 1_000_000
+LARGE = 1_000_000
 # Seconds that a page is tried for, and more for each megabyte: far more than honest pages take.
-_MOMENT = 0.5
-_PER_MEGABYTE = 2.0
+MOMENT = 0.5
+PER_MEGABYTE = 2.0
+# How many times as long a page may take by the clock, since its worker may have to wait for a processor.
+_STRETCHED = 10
 
 
 class WorkersUnavailable(OSError):
@@ -116,7 +120,7 @@ class Pool:
         """Return a worker's answer if it comes within a moment, else why the page must wait."""
         if url in self._suspects:
             return "suspect"
-        if len(body) < _LARGE:
+        if len(body) < LARGE:
             async with self._free:
                 return await self._try_now(url, header, body)
         async with self._slow, self._free:
@@ -125,11 +129,12 @@ class Pool:
     async def _try_now(self, url: str, header: bytes, body: bytes) -> Answer | _Verdict:
         if url in self._suspects:
             return "suspect"  # it became one while the page waited
-        if self._is_in_a_hurry and len(body) >= _LARGE:
+        if self._is_in_a_hurry and len(body) >= LARGE:
             raise ExtractionFailed("busy")
-        seconds = min(self._timeout, _MOMENT + _PER_MEGABYTE * len(body) / 1e6)
+        seconds = min(self._timeout, MOMENT + PER_MEGABYTE * len(body) / 1e6)
+        longest = min(self._timeout, seconds if self._is_in_a_hurry else _STRETCHED * seconds)
         try:
-            return await self._read_twice(self._idle, header, body, seconds)
+            return await self._read_twice(self._idle, header, body, seconds, longest)
         except ExtractionFailed as failure:
             if failure.reason == "busy":
                 raise
@@ -142,7 +147,8 @@ class Pool:
         """Return a worker's answer to a page of a suspect, or to a slow page, when its turn has come."""
         try:
             async with self._suspects.turn(len(body)), self._slow, self._free:
-                return await self._read_twice(self._lowered, header, body, self._timeout)
+                longest = self._timeout
+                return await self._read_twice(self._lowered, header, body, longest, longest)
         except ExtractionFailed as failure:
             if not is_struck and failure.reason != "busy":
                 self._suspects.strike(url)
@@ -150,16 +156,22 @@ class Pool:
             raise
 
     async def _read_twice(
-        self, idle: list[WorkerProcess], header: bytes, body: bytes, seconds: float
+        self,
+        idle: list[WorkerProcess],
+        header: bytes,
+        body: bytes,
+        seconds: float,
+        longest: float,
     ) -> Answer:
         """Ask one of these idle workers, or a new one; once more if it dies."""
         try:
-            return await self._ask(await self._living(idle), idle, header, body, seconds)
+            worker = await self._living(idle)
+            return await self._ask(worker, idle, header, body, seconds, longest)
         except ExtractionFailed as failure:
             if failure.reason != "crash":
                 raise
         self._on_crash()
-        return await self._ask(await self._start(), idle, header, body, seconds)
+        return await self._ask(await self._start(), idle, header, body, seconds, longest)
 
     async def _ask(
         self,
@@ -168,13 +180,14 @@ class Pool:
         header: bytes,
         body: bytes,
         seconds: float,
+        longest: float,
     ) -> Answer:
         """Return a worker's answer; a worker that fails, or whose caller is cancelled, is ended."""
         try:
             if idle is self._lowered:
                 worker.lower()
             self._reading.add(worker)
-            answer = await worker.ask(header, body, seconds)
+            answer = await worker.ask(header, body, seconds, longest)
             if "memory" in answer[0]:
                 raise ExtractionFailed("memory")
         except BaseException as error:

@@ -1,9 +1,12 @@
-"""Extraction in processes that get several pages at a time, for whoever has many to read at once.
+"""Extraction in processes that get several pages at a time.
 
-A crawl gives a worker one page and waits. A replay has the next ones at hand: they are sent in batches, of
-which a worker has two at a time, so that it never waits for its next page. Where a worker dies or takes too
-long, the pages that it has not answered are read by the pool, one by one, which finds out to which of them
-that is due.
+To hand over a page costs a third of reading it, if the worker sleeps before and the crawl is woken after each
+one. So pages are sent in batches: those that came in the same turn of the loop, and those that came while all
+workers had enough to do. A replay makes its own, larger ones. A worker has two batches at a time, or more
+small ones, so that it does not wait for its next page; the next worker is woken only when it has.
+
+Where a worker dies or takes too long, the pages that it has not answered are read by the pool, one by one,
+which finds out to which of them that is due. Large pages and those of suspects are never in a batch.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rdfaspider.extract import Extraction
-from rdfaspider.extract.pool import Pool, options_to_json
+from rdfaspider.extract.pool import LARGE, MOMENT, PER_MEGABYTE, Pool, options_to_json
 from rdfaspider.extract.pool.process import ExtractionFailed, WorkerProcess
 
 if TYPE_CHECKING:
@@ -23,10 +26,15 @@ if TYPE_CHECKING:
     from rdfaspider.extract import Options
     from rdfaspider.extract.pool.process import Answer
 
-# Batches that a worker has at a time: one that it reads, and the next one.
+# Batches that a worker has at a time: one that it reads, and the next one. It may have more with this many
+# bytes in all, some pages of usual size.
 _AT_A_TIME = 2
-# Seconds that a worker may be silent, many times what a batch takes that means well.
-_MOMENT = 2.0
+_FEW_BYTES = 64 * 1024
+# Pages and bytes of a batch that is made of single pages.
+_PAGES = 16
+_BYTES = 256 * 1024
+# Seconds by the clock that a worker may be silent. The CPU time that it may use meanwhile is that of a page.
+_SILENCE = 3.0
 
 
 class Request(NamedTuple):
@@ -38,12 +46,19 @@ class Request(NamedTuple):
 
 
 class _Batch:
-    """Pages, and the answers to the first of them; it is done when no more answers will come."""
+    """Pages, and the answers to the first of them; it is done when no more answers will come.
 
-    def __init__(self, requests: Sequence[Request]) -> None:
+    Who waits for a single page of it gets its answer at once, or None if there will be none.
+    """
+
+    def __init__(
+        self, requests: Sequence[Request], waiting: Sequence[asyncio.Future[Answer | None]] = ()
+    ) -> None:
         self.requests = requests
+        self.size = sum(len(request.body) for request in requests)
         self.answers: list[Answer] = []
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting = waiting
 
     def message(self) -> bytes:
         parts: list[bytes] = []
@@ -55,42 +70,79 @@ class _Batch:
             parts += (json.dumps(header).encode(), b"\n", body)
         return b"".join(parts)
 
+    def answer(self, answer: Answer) -> None:
+        if self._waiting:
+            _give(self._waiting[len(self.answers)], answer)
+        self.answers.append(answer)
+
     def end(self) -> None:
-        if not self.done.done():  # else whoever waited for it was cancelled
-            self.done.set_result(None)
+        _give(self.done, None)
+        for each in self._waiting[len(self.answers) :]:
+            _give(each, None)
+
+
+def _give(waiting: asyncio.Future[Any], result: Any) -> None:
+    if not waiting.done():  # else whoever waited was cancelled
+        waiting.set_result(result)
 
 
 class _BatchProcess(WorkerProcess):
-    """A worker that has several pages to read; `on_free` is called when it has room for more, or is lost."""
+    """A worker that has several pages to read.
+
+    `on_free` is called when it has room for more, or is lost. If it dies, `on_death` is called before, with
+    the number of pages that it leaves unread.
+    """
 
     on_free: Callable[[], None] = staticmethod(lambda: None)
+    on_death: Callable[[int], None] = staticmethod(lambda pages: None)
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.batches: deque[_Batch] = deque()
+        self.size = 0  # bytes of the batches
+        self.patience = _SILENCE
         self._silence: asyncio.TimerHandle | None = None
+        self._heard = self._used = 0.0
+
+    @property
+    def has_room(self) -> bool:
+        return len(self.batches) < _AT_A_TIME or self.size < _FEW_BYTES
 
     def read(self, batch: _Batch) -> None:
         """Have pages read."""
         self.batches.append(batch)
+        self.size += batch.size
         self._transport.write(batch.message())
         if len(self.batches) == 1:
-            self._wait()
+            self._hear()
 
-    def _wait(self) -> None:
-        if self._silence is not None:
-            self._silence.cancel()
-            self._silence = None
-        if self.batches:
-            loop = asyncio.get_running_loop()
-            self._silence = loop.call_later(_MOMENT, self._give_up)
+    def _hear(self) -> None:
+        """Note that it has said something, or begins now."""
+        self._heard = asyncio.get_running_loop().time()
+        self._used = self.cpu_seconds()
+        if self.batches and self._silence is None:
+            self._silence = asyncio.get_running_loop().call_later(MOMENT, self._check_silence)
+
+    def _check_silence(self) -> None:
+        """Look now and then, which costs less than a timer for each answer."""
+        self._silence = None
+        if not self.batches:
+            return
+        loop = asyncio.get_running_loop()
+        most = MOMENT + PER_MEGABYTE * self.batches[0].size / 1e6
+        if self.cpu_seconds() - self._used >= most or loop.time() - self._heard >= self.patience:
+            self._give_up()
+        else:
+            self._silence = loop.call_later(MOMENT / 2, self._check_silence)
 
     def _give_up(self) -> None:
         """Answer nothing more."""
         self.is_lost = True
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
         while self.batches:
             self.batches.popleft().end()
-        self._wait()
         self.on_free()
 
     def data_received(self, data: bytes) -> None:
@@ -101,11 +153,12 @@ class _BatchProcess(WorkerProcess):
         is_free = False
         while self.batches and (answer := self._next_answer()):
             batch = self.batches[0]
-            batch.answers.append(answer)
+            batch.answer(answer)
             if len(batch.answers) == len(batch.requests):
                 self.batches.popleft().end()
+                self.size -= batch.size
                 is_free = True
-        self._wait()
+        self._hear()
         if is_free:
             self.on_free()
 
@@ -126,32 +179,66 @@ class _BatchProcess(WorkerProcess):
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
+        if self.batches:
+            self.on_death(sum(len(batch.requests) - len(batch.answers) for batch in self.batches))
         self._give_up()
 
 
 class Batches(Pool):
-    """A pool whose processes get several pages at a time."""
+    """A pool whose processes get several pages at a time.
+
+    Up to `alone` more read pages that have no batch; with two, those that take long leave one to the others.
+    """
 
     def __init__(
-        self, processes: int, options: Options, *, timeout: float = 30.0, memory: int = 2048
+        self,
+        processes: int,
+        options: Options,
+        *,
+        alone: int = 2,
+        timeout: float = 30.0,
+        memory: int = 2048,
+        on_crash: Callable[[], None] = lambda: None,
     ) -> None:
-        # One process for pages that have cost a worker.
-        super().__init__(1, options, timeout=timeout, memory=memory)
+        super().__init__(alone, options, timeout=timeout, memory=memory, on_crash=on_crash)
         self._batch_arguments = (options_to_json(options), str(memory), str(timeout))
         self._processes = processes
         self._waiting: deque[_Batch] = deque()
+        # Single pages, with who waits for them.
+        self._single: deque[tuple[Request, asyncio.Future[Answer | None]]] = deque()
+        self._is_called = False
         self._workers: list[_BatchProcess] = []
         self._starts: set[asyncio.Task[None]] = set()
         self._starting = 0
 
     async def open(self) -> None:
-        """Start the workers; the first one now, to find out if none can start."""
+        """Start the first worker, to find out if none can start; the others start when they are needed."""
         self._starting += 1
         await self._start_one()
         if not self._workers:
             await super().open()  # which tries more than once, and says why
-        for _ in range(self._processes - 1):
-            self._start_meanwhile()
+
+    async def extract(self, body: bytes, url: str, content_type: str) -> Extraction:
+        """Return the result of `extract`, or raise ExtractionFailed or WorkersUnavailable."""
+        if len(body) >= LARGE or url in self._suspects:
+            return await super().extract(body, url, content_type)
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[Answer | None] = loop.create_future()
+        self._single.append((Request(body, url, content_type), answered))
+        if not self._is_called:  # others may come in this turn of the loop
+            self._is_called = True
+            loop.call_soon(self._hand_out)
+        answer = await answered
+        if answer is None or "memory" in answer[0]:
+            return await super().extract(body, url, content_type)
+        if self._suspects:
+            self._suspects.forgive(url)
+        return Extraction.decode(*answer)
+
+    def hurry(self) -> None:
+        super().hurry()
+        for worker in self._workers:
+            worker.patience = MOMENT
 
     async def extract_all(self, requests: Sequence[Request]) -> list[Extraction | ExtractionFailed]:
         """Return what each page holds, or why it cannot be read."""
@@ -162,23 +249,37 @@ class Batches(Pool):
         found: list[Extraction | ExtractionFailed] = [*map(_decoded, batch.answers)]
         for request in requests[len(found) :]:
             try:
-                found.append(await self.extract(*request))
+                found.append(await super().extract(*request))
             except ExtractionFailed as failure:
                 found.append(failure)
         return found
 
     def _hand_out(self) -> None:
-        """Give batches to the workers that have fewest."""
+        """Give pages to the first worker that has room."""
+        self._is_called = False
         for worker in [worker for worker in self._workers if worker.is_lost]:
             self._workers.remove(worker)
             self._end_meanwhile(worker)
-        while self._waiting and self._workers:
-            worker = min(self._workers, key=lambda worker: len(worker.batches))
-            if len(worker.batches) >= _AT_A_TIME:
-                break
-            worker.read(self._waiting.popleft())
-        while self._waiting and len(self._workers) + self._starting < self._processes:
-            self._start_meanwhile()
+        for worker in self._workers:
+            while worker.has_room and (batch := self._next_batch()) is not None:
+                worker.read(batch)
+        if self._waiting or self._single:
+            while len(self._workers) + self._starting < self._processes:
+                self._start_meanwhile()
+
+    def _next_batch(self) -> _Batch | None:
+        if self._waiting:
+            return self._waiting.popleft()
+        requests: list[Request] = []
+        waiting: list[asyncio.Future[Answer | None]] = []
+        size = 0
+        while self._single and len(requests) < _PAGES and size < _BYTES:
+            request, answered = self._single.popleft()
+            if not answered.done():  # else who waited was cancelled
+                requests.append(request)
+                waiting.append(answered)
+                size += len(request.body)
+        return _Batch(requests, waiting) if requests else None
 
     def _start_meanwhile(self) -> None:
         self._starting += 1
@@ -189,15 +290,19 @@ class Batches(Pool):
     async def _start_one(self) -> None:
         try:
             worker = await _BatchProcess.start(self._batch_arguments)
-            worker.on_free = self._hand_out
+            worker.on_free, worker.on_death = self._hand_out, self._lost
             self._workers.append(worker)
         except OSError:
-            # If it was the only one, the pool reads the pages one by one, or says why none can start.
-            while self._waiting and not self._workers and self._starting == 1:
-                self._waiting.popleft().end()
+            # If there is no other, the pool reads the pages one by one, or says why none can start.
+            while not self._workers and (batch := self._next_batch()) is not None:
+                batch.end()
         finally:
             self._starting -= 1
         self._hand_out()
+
+    def _lost(self, pages: int) -> None:
+        for _ in range(pages):
+            self._on_crash()
 
     async def close(self) -> None:
         for task in self._starts:

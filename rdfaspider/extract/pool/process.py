@@ -11,10 +11,13 @@ import asyncio
 import contextlib
 import json
 import logging
+import math
 import os
 import signal
 import socket
 import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from rdfaspider.children import command
@@ -29,10 +32,12 @@ Answer = tuple[dict[str, Any], bytes]
 
 # Seconds until a worker must be ready. It takes a fraction of one, but the machine may be overloaded.
 _START_SECONDS = 60.0
-# The niceness of a worker for slow pages: it gets a third of the processor time of others.
+# How much nicer a worker for slow pages is: it gets a third of the processor time of others.
 _LOWERED = 5
 # Below this size copying a page is cheaper than writing twice.
 _SMALL = 64 * 1024
+# Seconds between two looks at the CPU time of a worker, at least.
+_LEAST_WAIT = 0.05
 # Bytes of output to keep for each worker, and lines of it to show in an error message.
 _TAIL = 4096
 _SHOWN = 3
@@ -118,12 +123,28 @@ class WorkerProcess(asyncio.Protocol):
         return kind(f"{_status(code)}: {words}")
 
     def lower(self) -> None:
-        """Give the process a lower priority; it can still be killed in time."""
+        """Give the process a lower priority than ours; it can still be killed in time."""
+        lowered = os.getpriority(os.PRIO_PROCESS, 0) + _LOWERED
         with contextlib.suppress(OSError):  # it has died, or its user has lowered it further
-            os.setpriority(os.PRIO_PROCESS, self.process.pid, _LOWERED)
+            os.setpriority(os.PRIO_PROCESS, self.process.pid, lowered)
 
-    async def ask(self, header: bytes, body: bytes, seconds: float) -> Answer:
-        """Return the answer to a page; raise ExtractionFailed if none comes within `seconds`."""
+    def cpu_seconds(self) -> float:
+        """Return the CPU time that the process has used; infinity where that cannot be told."""
+        if sys.platform != "linux":
+            return math.inf
+        try:
+            # What clock_getcpuclockid(3) returns for a process.
+            return time.clock_gettime(~self.process.pid << 3 | 2)
+        except OSError:  # it has died
+            return math.inf
+
+    async def ask(
+        self, header: bytes, body: bytes, seconds: float, longest: float | None = None
+    ) -> Answer:
+        """Return the answer to a page; raise ExtractionFailed if none comes in time.
+
+        That is `seconds` of the process, which may have to wait for a processor, and `longest` by the clock.
+        """
         if self.is_lost:
             raise ExtractionFailed("crash")
         self._answer = asyncio.get_running_loop().create_future()
@@ -132,21 +153,37 @@ class WorkerProcess(asyncio.Protocol):
             self._transport.write(body)
         else:
             self._transport.write(header + body)
-        return await self._answered(seconds)
+        return await self._answered(seconds, longest)
 
     def put_off(self) -> None:
         """Give up the page that it reads; `ask` then raises ExtractionFailed with the reason busy."""
         self._fail("busy")
 
-    async def _answered(self, seconds: float) -> Answer:
+    async def _answered(self, seconds: float, longest: float | None = None) -> Answer:
         assert self._answer is not None
-        timer = asyncio.get_running_loop().call_later(seconds, self._fail, "timeout")
+        loop = asyncio.get_running_loop()
+        # The clock first, since it costs less to ask.
+        if longest is not None and longest > seconds:
+            deadline = loop.time() + longest
+            enough = self.cpu_seconds() + seconds
+            self._timer = loop.call_later(seconds, self._check, enough, deadline)
+        else:
+            self._timer = loop.call_later(seconds, self._fail, "timeout")
         try:
             return await self._answer
         finally:
-            timer.cancel()
+            self._timer.cancel()
             self._answer = self._header = None
             self._pieces.clear()
+
+    def _check(self, enough: float, deadline: float) -> None:
+        """Give up the page if the process has had its CPU time, or when the deadline has come."""
+        loop = asyncio.get_running_loop()
+        missing = min(enough - self.cpu_seconds(), deadline - loop.time())
+        if missing <= 0:
+            self._fail("timeout")
+        else:
+            self._timer = loop.call_later(max(missing, _LEAST_WAIT), self._check, enough, deadline)
 
     def _fail(self, reason: str) -> None:
         if self._answer is not None and not self._answer.done():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import faulthandler
 import json
 import resource
+import select
 import signal
 import sys
 from time import monotonic
@@ -78,16 +79,19 @@ def _read_sample(options: Options, memory: str) -> None:
 def serve(pages: BinaryIO, answers: BinaryIO, options: Options, seconds: float) -> None:
     """Answer each page in turn; the system kills the process when a page takes more CPU seconds.
 
-    A page that says that there is more is one of several: their answers may be sent together.
+    The answers to several pages are sent together: while a page says that there is more, or the next one is
+    already there.
     """
     sent = monotonic()
+    coming = select.poll()
+    coming.register(pages, select.POLLIN)
     while line := pages.readline():
         page = json.loads(line)
         body = pages.read(page["size"])
         # It counts CPU time, so it stands still while the worker waits for the next page.
         signal.setitimer(signal.ITIMER_PROF, seconds)
         answers.write(_answer(body, page["url"], page["content_type"], options))
-        if "more" not in page or monotonic() > sent + _SOON:
+        if monotonic() > sent + _SOON or not ("more" in page or coming.poll(0)):
             answers.flush()
             sent = monotonic()
 

@@ -62,8 +62,8 @@ class Looking(Parts):
 
     def hosts(self, now: float) -> Iterator[HostView]:
         self._sieve_to_look()
-        view = self._hosts.view
-        yield from (view(host, now) for host in self._hosts.all())
+        view, total = self._hosts.view, self._urls.counters.next_host
+        yield from (view(host, now) for host in self._hosts.all(total))
 
     def _sieve_to_look(self) -> None:
         """Look up the inbox, because only that shows how many of its links are new."""

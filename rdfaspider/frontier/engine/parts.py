@@ -85,7 +85,8 @@ class Parts:
         self._order = order_class(self.order)(self._database)
         self._hosts = Hosts(self._database, politeness)
         self._schedule = Schedule(self._hosts, self._order)
-        self._queue = Queue(self._database.waiting, self._order)
+        rests = politeness.delay >= 1.0
+        self._queue = Queue(self._database.waiting, self._order, rests=rests)
         self._leases = Leases(self._lease)
         self._urls = Urls(self._database, self._order)
         self.trie = self._urls.trie

@@ -10,7 +10,7 @@ from rdfaspider.frontier.tables.database import guarded
 from rdfaspider.urls.keys import host_of, to_key
 
 if TYPE_CHECKING:
-    from rdfaspider.frontier.politeness import Experience
+    from rdfaspider.frontier.politeness import Demand, Experience
     from rdfaspider.frontier.schedule.hosts import Host
 
 
@@ -22,19 +22,10 @@ class Turns(Parts):
             self._hosts.politeness.learn(known, now, fetch)
 
     @guarded
-    def slow_down(
-        self, host: int, *, crawl_delay: float | None = None, until: float | None = None
-    ) -> None:
+    def slow_down(self, host: int, now: float, demand: Demand) -> None:
         known = self._hosts.by_id(host)
-        if known is None:
-            return
-        if crawl_delay == known.crawl_delay and until is None:
-            return
-        if crawl_delay is not None:
-            known.crawl_delay = crawl_delay
-        if until is not None:
-            known.blocked = max(known.blocked, until)
-        self._write(self._database.batch(), known)
+        if known is not None and self._hosts.politeness.heed(known, now, demand):
+            self._write(self._database.batch(), known)
 
     def hosts_to_resolve(self, most: int) -> list[tuple[int, str]]:
         numbers = self._schedule.unresolved.take(most, self._now, self._lease)

@@ -199,8 +199,11 @@ class Hosts:
         self.by_id: Callable[[int], Host | None] = self._by_id.get
         self.in_memory: Callable[[bytes], Host | None] = self._by_key.get
 
-    def all(self) -> Iterator[Host]:
-        """Yield every host that was ever known."""
+    def all(self, total: int | None = None) -> Iterator[Host]:
+        """Yield every host that was ever known, by key; if all of the `total` are in memory, from there."""
+        if len(self._by_key) == total:
+            yield from [self._by_key[key] for key in sorted(self._by_key)]
+            return
         for key, data in self._family.pairs():
             yield self._by_key.get(key) or self._read(key, data)
 

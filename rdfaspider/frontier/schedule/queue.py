@@ -5,7 +5,10 @@ diversity threshold allows, and the page is spread so that the URLs of one host 
 possible. The page decides in which order ready hosts are served.
 
 The threshold is the RDFa Web Spider's: the reciprocal of the URLs taken per second, so that at a steady
-rate no host is asked more often than once a second, whatever its share.
+rate no host is asked more often than once a second, whatever its share. It is a share of a page of 2,000
+URLs. A page of fewer may be used up within a second, and while other hosts wait for their turn it has one
+URL of each. Where a host rests for a second after each fetch anyway, a page may have more of it: that
+saves reads.
 
 What survives a kill. A queue page is not written: its URLs count as waiting until they are finished, so the
 next page finds them again.
@@ -50,9 +53,10 @@ class Queue:
     until they are taken. When there are too many, a host that goes to sleep drops its own.
     """
 
-    def __init__(self, waiting: Family, order: Order) -> None:
+    def __init__(self, waiting: Family, order: Order, *, rests: bool = False) -> None:
         self._waiting = waiting
         self._order = order
+        self._rests = rests  # whether each host rests for a second after a fetch
         self._loaded: dict[int, Taken] = {}
         self._diversity = Diversity()
         self._places = 0
@@ -71,12 +75,15 @@ class Queue:
         """
         room = (MOST_AT_HAND - len(self._loaded)) // len(hosts)
         quota = max(1, min(self._diversity.quota(now), self._order.most_at_hand, room))
+        are_all = len(hosts) < self._order.fed_at_once
+        if not are_all and not self._rests and self._diversity.is_soon_over(len(hosts)):
+            quota = 1
         cursor = WaitingCursor(self._waiting)
-        picked = [
-            (host, number, value)
+        found = {
+            host.id: self._order.pick(cursor, host, quota)
             for host in sorted(hosts, key=lambda host: host.id)  # neighbours share blocks on disk
-            for number, value in self._order.pick(cursor, host, quota)
-        ]
+        }
+        picked = [(host, number, value) for host in hosts for number, value in found[host.id]]
         page = spread([host.id for host, _, _ in picked])
         for place in reversed(range(len(page))):
             host, number, value = picked[page[place]]
@@ -130,6 +137,7 @@ class Diversity:
     def __init__(self) -> None:
         self._takes = 0
         self._since: float | None = None
+        self._is_known = False
         self.threshold = 1.0
 
     def taken(self) -> None:
@@ -145,8 +153,13 @@ class Diversity:
         elif now - self._since >= 1.0:
             if self._takes:
                 self.threshold = min(1.0, (now - self._since) / self._takes)
+                self._is_known = True
             self._takes, self._since = 0, now
         return max(1, min(MOST_OF_A_HOST, int(QUEUE_PAGE * self.threshold)))
+
+    def is_soon_over(self, urls: int) -> bool:
+        """Return whether so few URLs are taken within a second, as far as is known."""
+        return not self._is_known or urls * self.threshold < 1.0
 
 
 def spread(hosts: Sequence[Kind]) -> list[int]:

@@ -11,5 +11,6 @@ ranks.py      the PageRank of URLs, as it was last computed
 pages.py      what is known of the pages of ended URLs
 copies.py     pages whose body another page had before
 
-The record of a host is packed by schedule/hosts.py, its part for politeness by politeness.py.
+The record of a host is packed by schedule/hosts.py, its part for politeness by politeness.py. If the bytes of
+a record change, VERSION in database.py must rise, or older crawls are misread.
 """

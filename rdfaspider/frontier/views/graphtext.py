@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdfaspider.frontier.views.urls import COUNTED
-from rdfaspider.linkgraph.edges import KINDS, NOFOLLOW
+from rdfaspider.linkgraph.edges import KINDS
 from rdfaspider.terminal import escaped, plural
 from rdfaspider.urls.iris import without_userinfo
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rdfaspider.frontier.views.graph import CrawlGraph
-    from rdfaspider.linkgraph.files.adjacency import Adjacency
     from rdfaspider.linkgraph.measures.structure import Degrees
 
 
@@ -33,6 +32,8 @@ def summary_lines(crawl: CrawlGraph, most: int) -> Iterator[str]:
         f"{plural(about.get('outside', 0), 'link')} out of the crawl,"
         f" {about.get('beyond', 0):,} to URLs beyond its limits, {about.get('media', 0):,} embedded media"
     )
+    if unfollowed := about.get("unfollowed", 0):
+        yield f"{plural(unfollowed, 'nofollow link')} to URLs that the crawl does not have"
     size = crawl.graph.outward.size + crawl.graph.inward.size
     if about["links"]:
         yield f"{size:,} bytes in both directions, {size / about['links'] / 2:.2f} a link and direction"
@@ -87,20 +88,15 @@ def rank_lines(crawl: CrawlGraph, most: int) -> Iterator[str]:
     """Yield the pages of highest PageRank."""
 
     ranks = crawl.ranks()
-    graph = crawl.graph
+    outward, inward = crawl.rows
     best = np.argsort(-ranks.pagerank, kind="stable")[:most]
     yield f"{'PageRank':>10} {'hub':>10} {'authority':>10} {'in':>7} {'out':>7}  URL"
     for node, url in zip(best.tolist(), crawl.names(best), strict=True):
         yield (
             f"{ranks.pagerank[node]:>10.3e} {ranks.hubs[node]:>10.3e}"
-            f" {ranks.authorities[node]:>10.3e} {_degree(graph.inward, node):>7,}"
-            f" {_degree(graph.outward, node):>7,}  {without_userinfo(url)}"
+            f" {ranks.authorities[node]:>10.3e} {inward.degrees[node]:>7,}"
+            f" {outward.degrees[node]:>7,}  {without_userinfo(url)}"
         )
-
-
-def _degree(adjacency: Adjacency, node: int) -> int:
-    """Return how many links count for ranks."""
-    return int((adjacency.row(node)[1] != NOFOLLOW).sum())
 
 
 def host_lines(crawl: CrawlGraph, most: int) -> Iterator[str]:

@@ -1,14 +1,16 @@
 """The links of all pages in one direction, in a compact file: for each page the pages at the other ends.
 
-Layout. Blocks, each a zstd frame of consecutive pages: the number of pages, of links and of own links, and
-the lengths of the coded degrees, of the coded numbers of own links and of their gaps (8 bytes each); these
-three as varints (varints.py); a bit for each link, whether the next page has it too; and a byte for the kind
-of each link, unless all are followed. A link that the page before has as well is one such bit; the others
-are the page's own, coded as gaps. The index has for each block its first page, its place in the file and the
-number of links before it (8 bytes each), and ends with the totals.
+Layout. Blocks, each a zstd frame with a checksum, of consecutive pages: the number of pages, of links and of
+own links, and the lengths of the coded degrees, of the coded numbers of own links, of the ends and of the
+gaps (8 bytes each); these four as varints (varints.py); a bit for each link, whether the next page has it
+too; and a byte for the kind of each link, unless all are followed. A link that the page before has as well is
+one such bit; the others are the page's own. The ends are all pages that own links of the block lead to, in
+order; a link is the place of its page among them, coded as a gap. The index has for each block its first
+page, its place in the file and the number of links before it (8 bytes each), and ends with the totals.
 
 Pages are in the order of their keys. So neighbours have many links in common, and links within a site are
-small gaps (as in WebGraph's BVGraph, Boldi and Vigna, 2004).
+small gaps (as in WebGraph's BVGraph, Boldi and Vigna, 2004). The pages of a block lead to the same popular
+sites again and again: the way there is long in the graph, but short among the ends.
 """
 
 from __future__ import annotations
@@ -32,10 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_HEAD = struct.Struct("<6Q")
+_HEAD = struct.Struct("<7Q")
 _LINKS = 1 << 18  # in a block, unless one page has more
 _PAGES = 1 << 16
-_LEVEL = 6
+_OPTIONS: dict[int, int] = {
+    zstd.CompressionParameter.compression_level: 6,
+    zstd.CompressionParameter.checksum_flag: 1,
+}
 _PAGE = 31  # bits of a page
 _LEAST_SHARED = 0.125  # share of links that pages must have in common: less is not worth the bits
 
@@ -76,13 +81,14 @@ class AdjacencyWriter:
         is_copied, is_own = _shared(degrees, targets)
         sums = np.concatenate(([0], np.cumsum(is_own)))
         own_degrees = np.diff(sums[np.concatenate(([0], np.cumsum(degrees)))])
-        gaps = encode(rows_to_gaps(own, own_degrees, targets[is_own]))
-        coded, fewer = encode(degrees), encode(own_degrees)
-        sizes = (len(degrees), len(targets), int(is_own.sum()), len(coded), len(fewer), len(gaps))
+        ends, places = np.unique(targets[is_own], return_inverse=True)
+        gaps = rows_to_gaps(np.searchsorted(ends, own), own_degrees, places)
+        coded = [encode(each) for each in (degrees, own_degrees, _steps(ends), gaps)]
+        sizes = (len(degrees), len(targets), int(is_own.sum()), *map(len, coded))
         bits = np.packbits(is_copied).tobytes()
         said = b"" if (kinds == FOLLOW).all() else kinds.astype(np.uint8).tobytes()
-        data = _HEAD.pack(*sizes) + coded + fewer + gaps + bits + said
-        self._file.write(zstd.compress(data, _LEVEL))
+        data = b"".join([_HEAD.pack(*sizes), *coded, bits, said])
+        self._file.write(zstd.compress(data, options=_OPTIONS))
         self.pages += len(degrees)
         self.links += len(targets)
 
@@ -97,11 +103,14 @@ class Adjacency:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        index = np.fromfile(path.with_suffix(".index"), "<u8")
-        if len(index) % 3 or not len(index):
-            raise _damaged(path.with_suffix(".index"))
+        try:
+            index = np.fromfile(path.with_suffix(".index"), "<u8")
+            if len(index) % 3 or not len(index):
+                raise _damaged(path.with_suffix(".index"))
+            self._file: BinaryIO = path.open("rb")
+        except FileNotFoundError as error:
+            raise _damaged(path) from error
         self._index = index.reshape(-1, 3).astype(np.int64)
-        self._file: BinaryIO = path.open("rb")
         self.pages, self.size, self.links = (int(each) for each in self._index[-1])
 
     def blocks(self) -> Iterator[Block]:
@@ -119,17 +128,16 @@ class Adjacency:
         return block.targets[part], block.kinds[part]
 
     def _block(self, number: int) -> Block:
-        (first, start, _), (_, end, _) = self._index[number], self._index[number + 1]
-        self._file.seek(int(start))
+        (first, start, before), (next_, end, total) = self._index[number], self._index[number + 1]
         try:
+            self._file.seek(int(start))
             data = zstd.decompress(self._file.read(int(end - start)))
             sizes = _HEAD.unpack_from(data)
-        except (zstd.ZstdError, struct.error) as error:
+            if sizes[:2] == (next_ - first, total - before):
+                return _decoded(int(first), sizes, data[_HEAD.size :])
+        except (OSError, ValueError, IndexError, zstd.ZstdError, struct.error) as error:
             raise _damaged(self._path) from error
-        block = _decoded(int(first), sizes, data[_HEAD.size :])
-        if block is None:
-            raise _damaged(self._path)
-        return block
+        raise _damaged(self._path)
 
     def close(self) -> None:
         self._file.close()
@@ -159,23 +167,30 @@ def _shared(degrees: Array, targets: Array) -> tuple[Array, Array]:
     return is_copied, is_own
 
 
-def _decoded(first: int, sizes: tuple[int, ...], data: bytes) -> Block | None:
-    """Return a block, None if its parts do not fit together."""
+def _steps(ends: Array) -> Array:
+    """Return sorted numbers as the steps from each to the next."""
+    return np.diff(ends.astype(np.int64), prepend=0)
+
+
+def _decoded(first: int, sizes: tuple[int, ...], data: bytes) -> Block:
+    """Return a block; ValueError if its parts do not fit together."""
     pages, links, owned, *lengths = sizes
-    ends = np.cumsum([*lengths, (links + 7) // 8]).tolist()
-    coded, fewer, gaps, bits = (
-        data[start:end] for start, end in zip([0, *ends], ends, strict=False)
-    )
-    degrees, own_degrees = decode(coded).astype(np.int64), decode(fewer).astype(np.int64)
-    kinds = np.frombuffer(data, np.uint8, offset=min(ends[-1], len(data)))
+    cuts = np.cumsum([*lengths, (links + 7) // 8]).tolist()
+    *coded, bits = (data[start:end] for start, end in zip([0, *cuts], cuts, strict=False))
+    *small, gaps = map(decode, coded)
+    degrees, own_degrees, steps = (each.astype(np.int64) for each in small)
+    kinds = np.frombuffer(data, np.uint8, offset=min(cuts[-1], len(data)))
     kinds = kinds if len(kinds) else np.full(links, FOLLOW, np.uint8)
     is_whole = len(degrees) == len(own_degrees) == pages and len(kinds) == links
-    if not is_whole or (degrees.sum(), own_degrees.sum()) != (links, owned):
-        return None
-    targets = gaps_to_rows(np.arange(first, first + pages), own_degrees, decode(gaps))
+    if not is_whole or (degrees.sum(), own_degrees.sum(), len(gaps)) != (links, owned, owned):
+        raise ValueError("the numbers of links differ")
+    ends = np.cumsum(steps)
+    own = np.searchsorted(ends, np.arange(first, first + pages))
+    places = gaps_to_rows(own, own_degrees, gaps)
+    targets = ends[places]
     is_copied = np.unpackbits(np.frombuffer(bits, np.uint8), count=links).astype(bool)
     if int(is_copied.sum()) != links - owned:
-        return None
+        raise ValueError("the numbers of copied links differ")
     return Block(first, degrees, _merged(degrees, own_degrees, targets, is_copied), kinds)
 
 

@@ -44,13 +44,15 @@ def distribution(degrees: Array) -> tuple[Array, Array]:
 
 
 def power_law(values: Array, counts: Array) -> PowerLaw | None:
-    """Return the power law that fits a distribution best, None if there are too few values."""
+    """Return the power law that fits a distribution best, None if it has too few values or no exponent."""
     positive = values > 0
     values, counts = values[positive].astype(np.float64), counts[positive].astype(np.float64)
     above = np.cumsum(counts[::-1])[::-1]
     starts = np.flatnonzero(above >= _LEAST_VALUES)[:_MOST_STARTS]
     fits = [_fit(values[place:], counts[place:]) for place in starts if len(values) - place > 1]
-    return min(fits, key=lambda fit: fit.distance, default=None)
+    lowest, highest = _EXPONENTS
+    found = [fit for fit in fits if lowest + 0.01 < fit.exponent < highest - 0.01]  # else at an end
+    return min(found, key=lambda fit: fit.distance, default=None)
 
 
 def _fit(values: Array, counts: Array) -> PowerLaw:

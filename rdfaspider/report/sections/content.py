@@ -17,12 +17,16 @@ from rdfaspider.report.sections.figures import (
 
 
 def sites(crawls: Sequence[Found]) -> Section:
-    columns = ("host", "pages", "rich", "triples", "bytes", "copies", "failed", "denied", "pause")
+    columns = (
+        *("host", "pages", "rich", "triples", "problems", "bytes", "copies", "failed", "denied"),
+        "pause",
+    )
     heads = (
         "host",
         "pages",
         "with data",
         "triples",
+        "faults",
         "bytes",
         "copies",
         "failed",
@@ -32,8 +36,8 @@ def sites(crawls: Sequence[Found]) -> Section:
     return Section(
         "sites",
         "Sites",
-        "Sums by host: a site is everything under one name. Seconds between are those from one fetch to the"
-        " next of the same host, in the mean: how polite the crawl was.",
+        "Sums by host: a site is everything under one name. Faults are those in its markup. Seconds between"
+        " are those from one fetch to the next of the same host, in the mean: how polite the crawl was.",
         [
             points(
                 "host-pages",

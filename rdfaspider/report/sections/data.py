@@ -16,14 +16,15 @@ from rdfaspider.report.sections.figures import (
     why_missing,
 )
 from rdfaspider.report.triples import compact
+from rdfaspider.terminal import plural
 
 
 def data(crawls: Sequence[Found]) -> Section:
     names = names_of(crawls)
     shares = ("0", *(f"{10 * step - 9}-{10 * step}" for step in range(1, 11)))
     facts = [
-        f"{called(crawls, crawl)}{pages['pages_with_problems']:,} pages have faults in their markup,"
-        f" {pages['problems']:,} in all: statements that are not written as they should be."
+        f"{called(crawls, crawl)}{plural(pages['problems'], 'fault')} in the markup of"
+        f" {plural(pages['pages_with_problems'], 'page')}: statements that are not written as they should be."
         for crawl in crawls
         if (pages := crawl["pages"])["problems"]
     ]
@@ -143,8 +144,8 @@ def terms(crawls: Sequence[Found]) -> Section:
         ],
         note=why_missing(crawls, "triples"),
         facts=[
-            f"{called(crawls, crawl)}{each['predicate_count']:,} predicates and"
-            f" {each['type_count']:,} types in {each['graphs']:,} graphs."
+            f"{called(crawls, crawl)}{plural(each['predicate_count'], 'predicate')} and"
+            f" {plural(each['type_count'], 'type')} in {plural(each['graphs'], 'graph')}."
             for crawl in crawls
             if (each := crawl["triples"])
         ],

@@ -129,7 +129,8 @@ def graph(crawls: Sequence[Found]) -> Section:
 def _graph_facts(graph: Found) -> Iterable[str]:
     yield (
         f"{graph['nodes']:,} URLs, {graph['links']:,} links between them, {graph['outside']:,} to"
-        f" URLs outside the crawl, {graph['media']:,} embedded media."
+        f" URLs outside the crawl, {graph['beyond']:,} beyond its limits, {graph['unfollowed']:,} nofollow to"
+        f" URLs that it does not have, {graph['media']:,} embedded media."
     )
     strong = (
         f", {plural(graph['strong'], 'strongly connected component')}"
@@ -143,11 +144,15 @@ def _graph_facts(graph: Found) -> Iterable[str]:
     )
     for key, word in (("inward", "to"), ("outward", "from")):
         degrees = graph[key]
-        if law := _good(degrees["law"]):
-            yield (
-                f"Links {word} a page: {degrees['mean']:.2f} in the mean, {degrees['most']:,} at most; from"
-                f" {law['start']:,} on they follow a power law with exponent {law['exponent']:.2f}."
-            )
+        law = _good(degrees["law"])
+        by_law = (
+            f"; from {law['start']:,} on they follow a power law with exponent {law['exponent']:.2f}"
+            if law
+            else ""
+        )
+        yield (
+            f"Links {word} a page: {degrees['mean']:.2f} in the mean, {degrees['most']:,} at most{by_law}."
+        )
 
 
 def _degrees(

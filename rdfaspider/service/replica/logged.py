@@ -8,7 +8,7 @@ Layout of operations. URLs and hosts (`org,example`) are named in full, times ar
     expect   URLs, each with the time since which its page is another
     retry    URL, time, seconds after, reason, status
     report   host, time, Experience
-    slow     host, crawl delay, time until which it is blocked
+    demand   host, time, Demand
     place    host, address
     note     name, value
     requeue  regular expression, reason if one is given
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier import Keep
 from rdfaspider.frontier.engine.local import LocalFrontier
-from rdfaspider.frontier.politeness import Experience
+from rdfaspider.frontier.politeness import Demand, Experience
 from rdfaspider.frontier.tables.database import Database
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ _STANDING = "replica"
 
 # The method that repeats each operation.
 _OPERATIONS = {
-    **{name: f"_do_{name}" for name in ("end", "retry", "report", "slow", "note")},
+    **{name: f"_do_{name}" for name in ("end", "retry", "report", "demand", "slow", "note")},
     **{name: name for name in ("put", "expect", "requeue", "forwarded")},
     "place": "set_address",
     "floor": "set_floor_elsewhere",
 }
 # The operations on a host, which the log has by its name.
-_ON_HOSTS = frozenset(("report", "slow", "place"))
+_ON_HOSTS = frozenset(("report", "demand", "slow", "place"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +108,9 @@ class LoggedFrontier(LocalFrontier):
         super().report(host, now, fetch)
         self._record_of_host("report", host, now, fetch._asdict())
 
-    def slow_down(
-        self, host: int, *, crawl_delay: float | None = None, until: float | None = None
-    ) -> None:
-        super().slow_down(host, crawl_delay=crawl_delay, until=until)
-        self._record_of_host("slow", host, crawl_delay, until)
+    def slow_down(self, host: int, now: float, demand: Demand) -> None:
+        super().slow_down(host, now, demand)
+        self._record_of_host("demand", host, now, demand._asdict())
 
     def set_address(self, host: int, address: str) -> None:
         super().set_address(host, address)
@@ -189,8 +187,12 @@ class LoggedFrontier(LocalFrontier):
     def _do_report(self, host: int, now: float, said: dict[str, Any]) -> None:
         self.report(host, now, Experience(**said))
 
+    def _do_demand(self, host: int, now: float, said: dict[str, Any]) -> None:
+        self.slow_down(host, now, Demand(**said))
+
     def _do_slow(self, host: int, crawl_delay: float | None, until: float | None) -> None:
-        self.slow_down(host, crawl_delay=crawl_delay, until=until)
+        """A demand as earlier versions have it, with a time until which the host is blocked."""
+        self.slow_down(host, 0.0, Demand(crawl_delay, until))
 
     def _do_note(self, name: str, value: str) -> None:
         self.set_note(name, value.encode("latin-1"))

@@ -284,9 +284,7 @@ class Handler:
         self.frontier.report(self._host(worker, did.host), now, did.fetch)
 
     def _slow_down(self, worker: Worker, now: float, did: messages.SlowDown) -> None:
-        until = None if did.seconds is None else now + did.seconds
-        host = self._host(worker, did.host)
-        self.frontier.slow_down(host, crawl_delay=did.crawl_delay, until=until)
+        self.frontier.slow_down(self._host(worker, did.host), now, did.demand)
 
     def _set_address(self, worker: Worker, now: float, did: messages.SetAddress) -> None:
         self.frontier.set_address(self._host(worker, did.host), did.address)

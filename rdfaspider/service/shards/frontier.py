@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import BranchView, Ending, HostView, State, Taken, UrlView
     from rdfaspider.frontier.limits import FrontierLimits
-    from rdfaspider.frontier.politeness import Experience
+    from rdfaspider.frontier.politeness import Demand, Experience
     from rdfaspider.service.messages import WorkerView
     from rdfaspider.service.worker.client import ServedFrontier
 
@@ -218,10 +218,8 @@ class ShardedFrontier:
     def report(self, host: int, now: float, fetch: Experience) -> None:
         self._home(host).report(host, now, fetch)
 
-    def slow_down(
-        self, host: int, *, crawl_delay: float | None = None, until: float | None = None
-    ) -> None:
-        self._home(host).slow_down(host, crawl_delay=crawl_delay, until=until)
+    def slow_down(self, host: int, now: float, demand: Demand) -> None:
+        self._home(host).slow_down(host, now, demand)
 
     def borrow(self, host: int | None, url: str, address: str, now: float) -> float:
         return self._borrowed.borrow(host, url, address, now)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from rdfaspider.frontier.politeness import Demand
 from rdfaspider.frontier.sharding import keeper_of
 from rdfaspider.service import BEAT
 from rdfaspider.service.messages import ServerTurn, SlowDown
@@ -103,7 +104,7 @@ class ServerTurns:
 
     def _put_back(self, taken: Taken, seconds: float, now: float) -> None:
         home = self._shards[taken.host % len(self._shards)]
-        home.session.do(SlowDown(taken.host, None, seconds))
+        home.session.do(SlowDown(taken.host, Demand(pause=seconds)))
         home.release(taken, now)
 
     def next(self) -> Taken | None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rdfaspider.frontier import Counts, Ending, State, Taken
-    from rdfaspider.frontier.politeness import Experience
+    from rdfaspider.frontier.politeness import Demand, Experience
 
 logger = logging.getLogger(__name__)
 
@@ -264,13 +264,9 @@ class ServedFrontier:
     def report(self, host: int, now: float, fetch: Experience) -> None:
         self.session.do(messages.Report(host, fetch))  # sent with the next message
 
-    def slow_down(
-        self, host: int, *, crawl_delay: float | None = None, until: float | None = None
-    ) -> None:
-        here = self.session.now if self.is_at_once else clock.now()
-        seconds = None if until is None else until - here
-        self.session.do(messages.SlowDown(host, crawl_delay, seconds))
-        self.flush()
+    def slow_down(self, host: int, now: float, demand: Demand) -> None:
+        self.session.do(messages.SlowDown(host, demand))
+        self.flush(now)
 
     def borrow(
         self, host: int | None, url: str, address: str, now: float, *, alone: bool = False

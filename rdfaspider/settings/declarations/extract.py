@@ -31,7 +31,8 @@ SETTINGS = (
         "EXTRACT_PROCESSES",
         "processes",
         max(2, (os.cpu_count() or 2) - 1),
-        "Processes that parse pages; 0 parses them in the process that fetches.",
+        "Processes that parse pages, beside half as many, at least two, for large pages and those that have cost a process,"
+        " which start when they are needed; 0 parses pages in the process that fetches.",
         most=1024,
         shown_default="cores - 1, at least 2",
     ),

@@ -20,7 +20,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from rdfaspider.stores import Refused, Sink, Store, StoreDown, StoreUnavailable
 from rdfaspider.stores.outbox.database import OutboxDatabase
@@ -41,6 +41,7 @@ _LONGEST_PAUSE = 60.0
 _DEATHS = ("interrupted", "502")
 
 
+@runtime_checkable
 class Rebuildable(Store, Protocol):
     """A store that the outbox may drop and fill again."""
 

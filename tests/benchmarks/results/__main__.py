@@ -10,13 +10,14 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.benchmarks.results import others, thesis
+from tests.benchmarks.results import crawls, others, thesis
 from tests.benchmarks.results.page import keep
 from tests.benchmarks.results.tables import Table, machine
 
 TABLES: dict[str, Callable[[Path], Table]] = {
     "table2": thesis.table_2,
     "table2-million": partial(thesis.table_2, wanted=slice(4, 5)),
+    "figures9-11": thesis.figures_9_to_11,
     "table3": thesis.table_3,
     "table4": thesis.table_4,
     "table5": thesis.table_5,
@@ -25,6 +26,9 @@ TABLES: dict[str, Callable[[Path], Table]] = {
     "table7-largest": partial(thesis.table_7, sizes=(5,)),
     "table8": thesis.table_8,
     "kspider": others.kspider,
+    "figure11": crawls.figure_11,
+    "mining": crawls.mining,
+    "wire": crawls.wire,
     "rates": others.rates,
 }
 LONG = ("table2-million", "table7-largest")  # these take minutes each

@@ -51,16 +51,19 @@ class Crawled:
     cpu: float
 
 
-def crawl(directory: Path, seeds: str, **settings: object) -> Crawled:
+def crawl(
+    directory: Path, seeds: str, *, proxy: str = "", scope: str = "", **settings: object
+) -> Crawled:
     """Crawl as a user does, in a process, into an empty directory."""
     directory.mkdir(parents=True)
     options = [word for k, v in {**QUICK, **settings}.items() for word in ("-s", f"{k}={v}")]
     command = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-a", f"seeds={seeds}"]
+    command += ["-a", f"scope={scope}"] if scope else []
     begin, spent = time.monotonic(), _cpu()
     done = subprocess.run(
         [*command, *options],
         cwd=directory,
-        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        env={**os.environ, "PYTHONPATH": str(PROJECT), "http_proxy": proxy},
         capture_output=True,
         text=True,
         check=False,

@@ -1,0 +1,117 @@
+"""Scrapy's scraper, with a shorter way for the pages of a crawl.
+
+Scrapy passes an answer through spider middlewares, a queue and a pool of tasks to the callback and the item
+pipelines, and starts a task for each receiver of `item_scraped`. A crawl of ours has no spider middleware,
+its callback yields one Page, and the receivers only count. So one task does it all.
+
+What is not like that goes Scrapy's way: a failed download, a request of the spider's own, a crawl with spider
+middlewares or CONCURRENT_ITEMS, a callback that is no plain generator. Errors and signals are Scrapy's in any
+case. Scrapy has no setting for its scraper, so an extension puts ours in its place. The methods of Scrapy
+that ours was written after are pinned in `tests/test_scraper.py`.
+"""
+
+from __future__ import annotations
+
+import logging
+from inspect import isawaitable
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any, Self
+
+from pydispatch.dispatcher import getAllReceivers, liveReceivers  # type: ignore[import-untyped]
+from pydispatch.robustapply import robustApply  # type: ignore[import-untyped]
+from scrapy import signals
+from scrapy.core.scraper import Scraper as ScrapyScraper
+from scrapy.http import Response
+from scrapy.signalmanager import SignalManager
+from scrapy.utils.defer import deferred_from_coro, ensure_awaitable
+from scrapy.utils.spider import iterate_spider_output
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+
+class Scraper(ScrapyScraper):
+    """Calls the spider and the pipelines for a page of the frontier in one task."""
+
+    @classmethod
+    def instead_of(cls, scraper: ScrapyScraper) -> Self:
+        """Return a scraper with all that another one has; that one must not be used any more."""
+        new = cls.__new__(cls)
+        vars(new).update(vars(scraper))
+        new.signals = Signals(scraper.signals.sender)
+        return new
+
+    def enqueue_scrape(self, result: Response | Failure, request: Request) -> Deferred[None]:
+        if "number" not in request.meta or not isinstance(result, Response):
+            return super().enqueue_scrape(result, request)
+        assert self.slot is not None
+        self.slot.add_response_request(result, request)
+        self.slot.next_response_request_deferred()
+        return deferred_from_coro(self._scrape_page(result, request))
+
+    async def _scrape_page(self, response: Response, request: Request) -> None:
+        assert self.slot is not None
+        try:
+            output = request.callback(response, **request.cb_kwargs)  # type: ignore[misc]
+            if isinstance(output, GeneratorType):
+                for each in output:
+                    await self._process_spidermw_output_async(each, response)
+            else:
+                given = await ensure_awaitable(iterate_spider_output(output))
+                await self.handle_spider_output_async(given, request, response)
+        except Exception:
+            self.handle_spider_error(Failure(), request, response)  # type: ignore[no-untyped-call]
+        finally:
+            self.slot.finish_response(response, request)
+            self._check_if_closing()
+
+
+class Signals(SignalManager):
+    """Sends a signal to one receiver after the other, and starts no task for those that are no coroutines."""
+
+    async def send_catch_log_async(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
+        answers: list[tuple[Any, Any]] = []
+        for receiver in liveReceivers(getAllReceivers(self.sender, signal)):
+            try:
+                answer = robustApply(receiver, signal=signal, sender=self.sender, **named)
+                if isinstance(answer, Deferred) or isawaitable(answer):
+                    answer = await ensure_awaitable(answer)
+            except Exception as error:
+                logger.error(
+                    "Error caught on signal handler: %(receiver)s",
+                    {"receiver": receiver},
+                    exc_info=True,
+                    extra={"spider": named.get("spider")},
+                )
+                answer = error
+            answers.append((receiver, answer))
+        return answers
+
+
+class ShortWay:
+    """Gives a crawl our scraper, before its first request, unless something in it needs Scrapy's."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        way = cls(crawler)
+        crawler.signals.connect(way.spider_opened, signals.spider_opened)
+        return way
+
+    def spider_opened(self) -> None:
+        engine, settings = self.crawler.engine, self.crawler.settings
+        scraper = engine.scraper
+        if (
+            type(scraper) is ScrapyScraper
+            and not scraper.spidermw.middlewares
+            and scraper.concurrent_items == 1
+            and not settings.getbool("WARN_ON_GENERATOR_RETURN_VALUE")
+        ):
+            engine.scraper = Scraper.instead_of(scraper)

@@ -1,0 +1,259 @@
+"""The shorter way of a page through spider and pipelines does what Scrapy's own does."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from hashlib import sha256
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy import Request, Spider, signals
+from scrapy.core import scraper as scrapys
+from scrapy.core.spidermw import SpiderMiddlewareManager
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DropItem
+from scrapy.http import Response
+from scrapy.utils import asyncio as scrapys_asyncio
+from scrapy.utils import signal as scrapys_signal
+from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.test import get_crawler
+from twisted.python.failure import Failure
+
+from rdfaspider.scraper import Scraper, ShortWay
+
+URL = "http://a.test/"
+
+# What `rdfaspider/scraper.py` was written after, as Scrapy 2.19 has it. If one has changed, compare the two,
+# see that ours still does the same, and pin the new digest.
+PINNED = {
+    scrapys.Slot: "42cec85cae3e9d74",
+    scrapys.Scraper.enqueue_scrape: "13797600d476b240",
+    scrapys.Scraper._scrape_next: "054e33b47d7b6f5b",
+    scrapys.Scraper._wait_for_processing: "8e937afcd76d255c",
+    scrapys.Scraper._scrape: "72f0901d7c0dbe07",
+    scrapys.Scraper._check_if_closing: "9fa8043bc26ddd44",
+    scrapys.Scraper.call_spider_async: "eed6f753b240d1a9",
+    scrapys.Scraper.handle_spider_output_async: "194d54885f022012",
+    scrapys.Scraper._process_spidermw_output_async: "94488bf929eb2348",
+    scrapys.Scraper.start_itemproc_async: "7c63d9dcc74a8f5a",
+    SpiderMiddlewareManager.scrape_response_async: "aef51d7ee01ec592",
+    scrapys_asyncio._parallel_asyncio: "d05a3a6213124208",
+    scrapys_signal._send_catch_log_asyncio: "f43b04889cb91ae6",
+}
+
+
+def digest_of(part: Any) -> str:
+    return sha256(inspect.getsource(part).encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("part", PINNED, ids=lambda part: part.__qualname__)
+def test_the_parts_of_scrapy_that_ours_replaces_are_as_they_were(part: Any) -> None:
+    assert digest_of(part) == PINNED[part], (
+        f"{part.__module__}.{part.__qualname__} has changed: see whether rdfaspider/scraper.py still does"
+        f" the same, then pin {digest_of(part)}."
+    )
+
+
+class Pipeline:
+    """Drops one item, fails with another, and adds to the rest."""
+
+    async def process_item(self, item: Any) -> Any:
+        await asyncio.sleep(0)
+        if item["name"] == "drop":
+            raise DropItem("unwanted")
+        if item["name"] == "fail":
+            raise KeyError("broken")
+        return item | {"seen": True}
+
+
+class Example(Spider):
+    name = "example"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        yield {"name": "one", **kwargs}
+        yield {"name": "drop"}
+        yield None
+        yield {"name": "fail"}
+        yield {"name": "two"}
+
+    def broken(self, response: Response) -> Iterator[Any]:
+        yield {"name": "before"}
+        raise ZeroDivisionError
+
+    def refuse(self, response: Response) -> Iterator[Any]:
+        raise ZeroDivisionError
+
+    def listed(self, response: Response) -> list[Any]:
+        return [{"name": "one"}]
+
+    async def later(self, response: Response) -> AsyncIterator[Any]:
+        await asyncio.sleep(0)
+        yield {"name": "one"}
+
+    async def awaited(self, response: Response) -> list[Any]:
+        await asyncio.sleep(0)
+        return [{"name": "one"}]
+
+    def asks(self, response: Response) -> Iterator[Any]:
+        yield Request(f"{URL}next")
+
+    def failed(self, failure: Failure) -> Iterator[Any]:
+        yield {"name": "failure"}
+
+
+class Heard:
+    """Notes the signals of a crawl, in their order."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.told: list[Any] = []
+        crawler.signals.connect(self.scraped, signals.item_scraped)
+        crawler.signals.connect(self.scraped_later, signals.item_scraped)
+        crawler.signals.connect(self.raises, signals.item_scraped)
+        crawler.signals.connect(self.dropped, signals.item_dropped)
+        crawler.signals.connect(self.error, signals.item_error)
+        crawler.signals.connect(self.spider_error, signals.spider_error)
+
+    def scraped(self, item: Any) -> None:
+        self.told.append(("scraped", item))
+
+    async def scraped_later(self, item: Any, response: Any) -> None:
+        await asyncio.sleep(0)
+        self.told.append(("later", item["name"]))
+
+    def raises(self, item: Any) -> None:
+        raise ValueError("a receiver that is broken")
+
+    def dropped(self, item: Any, exception: Any) -> None:
+        self.told.append(("dropped", item["name"], str(exception)))
+
+    def error(self, item: Any, failure: Failure) -> None:
+        self.told.append(("error", item["name"], type(failure.value).__name__))
+
+    def spider_error(self, failure: Failure, response: Any) -> None:
+        self.told.append(("spider", type(failure.value).__name__))
+
+
+def crawler_with(**settings: Any) -> Crawler:
+    given = {
+        "SPIDER_MIDDLEWARES_BASE": {},
+        "ITEM_PIPELINES": {Pipeline: 1},
+        "CONCURRENT_ITEMS": 1,
+        "WARN_ON_GENERATOR_RETURN_VALUE": False,
+    }
+    crawler = get_crawler(Example, given | settings)
+    crawler.spider = crawler._create_spider()
+    return crawler
+
+
+def scrape(
+    way: Callable[[scrapys.Scraper], scrapys.Scraper],
+    callback: str,
+    *,
+    is_page: bool = True,
+    fails: bool = False,
+) -> tuple[list[Any], list[str]]:
+    """Return the signals that a page has caused, and the URLs of requests."""
+    asked: list[str] = []
+
+    async def run() -> list[Any]:
+        crawler = crawler_with()
+        crawler.engine = SimpleNamespace(crawl=lambda request: asked.append(request.url))  # type: ignore[assignment]
+        heard = Heard(crawler)
+        scraper = way(scrapys.Scraper(crawler))
+        await scraper.open_spider_async()
+        request = Request(
+            URL,
+            callback=getattr(crawler.spider, callback),
+            errback=crawler.spider.failed,  # type: ignore[union-attr]
+            meta={"number": 1} if is_page else {},
+        )
+        failure = Failure(OSError())  # type: ignore[no-untyped-call]
+        result = failure if fails else Response(URL, request=request)
+        done = scraper.enqueue_scrape(result, request)
+        assert scraper.slot is not None
+        assert scraper.slot.active_size == scrapys.Slot.MIN_RESPONSE_SIZE
+        closing = asyncio.ensure_future(scraper.close_spider_async())
+        await maybe_deferred_to_future(done)
+        assert scraper.slot.is_idle()
+        assert scraper.slot.active_size == 0
+        await asyncio.wait_for(closing, 10)  # it waits for the page, and for nothing else
+        return heard.told
+
+    return asyncio.run(run()), asked
+
+
+def scrapys_way(scraper: scrapys.Scraper) -> scrapys.Scraper:
+    return scraper
+
+
+@pytest.mark.parametrize(
+    "callback", ["parse", "broken", "refuse", "listed", "later", "awaited", "asks"]
+)
+def test_it_does_what_scrapy_does(callback: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    theirs = scrape(scrapys_way, callback)
+    said = sorted(record.getMessage().partition(" at 0x")[0] for record in caplog.records)
+    caplog.clear()
+    told, asked = scrape(Scraper.instead_of, callback)
+    # Scrapy runs ahead: it may meet an error before the items that came before it are through.
+    assert (sorted(told, key=repr), asked) == (sorted(theirs[0], key=repr), theirs[1])
+    assert told or asked
+    ours = sorted(record.getMessage().partition(" at 0x")[0] for record in caplog.records)
+    assert ours == said
+
+
+def test_an_error_of_a_receiver_is_logged_and_keeps_no_other_from_hearing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told, _ = scrape(Scraper.instead_of, "listed")
+    assert told == [("scraped", {"name": "one", "seen": True}), ("later", "one")]
+    (record,) = [each for each in caplog.records if "signal handler" in each.getMessage()]
+    assert record.exc_info and record.exc_info[0] is ValueError
+
+
+@pytest.mark.parametrize(("is_page", "fails"), [(True, True), (False, False), (False, True)])
+def test_all_else_goes_scrapys_way(
+    is_page: bool, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(Scraper, "_scrape_page")
+    told, _ = scrape(Scraper.instead_of, "listed", is_page=is_page, fails=fails)
+    assert ("later", "failure" if fails else "one") in told
+
+
+class Middleware:
+    """Looks on."""
+
+    def process_spider_input(self, response: Response) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind"),
+    [
+        ({}, Scraper),
+        ({"SPIDER_MIDDLEWARES": {Middleware: 1}}, scrapys.Scraper),
+        ({"CONCURRENT_ITEMS": 2}, scrapys.Scraper),
+        ({"WARN_ON_GENERATOR_RETURN_VALUE": True}, scrapys.Scraper),
+    ],
+    ids=["ours", "a middleware", "items side by side", "generators are checked"],
+)
+def test_a_crawl_that_needs_scrapys_scraper_keeps_it(
+    settings: dict[str, Any], kind: type[scrapys.Scraper]
+) -> None:
+    async def run() -> None:
+        crawler = crawler_with(**settings)
+        crawler.engine = SimpleNamespace(scraper=scrapys.Scraper(crawler))  # type: ignore[assignment]
+        ShortWay.from_crawler(crawler)
+        await crawler.signals.send_catch_log_async(signals.spider_opened, spider=crawler.spider)
+        assert type(crawler.engine.scraper) is scrapys.Scraper  # the extension is gone
+
+        extension = ShortWay.from_crawler(crawler)
+        await crawler.signals.send_catch_log_async(signals.spider_opened, spider=crawler.spider)
+        assert type(crawler.engine.scraper) is kind
+        del extension
+
+    asyncio.run(run())
