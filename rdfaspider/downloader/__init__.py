@@ -8,7 +8,7 @@ for example, have no turn: they wait in Scrapy's queues, with the frontier's del
 guarded      what the download handlers share: targets are checked, sizes and memory limited
 aiohttp      the download handler over aiohttp: every address comes from our resolver
 connection   a connection of aiohttp that takes answers only to what was asked
-http1        the download handler over our own client of HTTP/1, at a fraction of aiohttp's cost
+http1        the download handler over our own client of HTTP/1, at about half of aiohttp's CPU
 capture      the exchange as it went over the line, for the archive
 failures     downloads that are late, or whose server has no valid certificate
 memory       bounds the memory of large downloads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 import ssl
 from contextlib import ExitStack
@@ -11,7 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+)
 
 from rdfaspider.downloader import aiohttp
 from rdfaspider.downloader.failures import CertificateError, ConnectTimeoutError
@@ -216,6 +220,22 @@ def test_why_there_is_no_connection_is_told(fetching: Open) -> None:
             assert not is_shortage(refused.value)
             with pytest.raises(CannotResolveHostError):
                 await fetch("http://nowhere.example/")
+
+    run(main())
+
+
+def test_a_shortage_of_files_is_told_from_a_host_that_is_down(fetching: Open) -> None:
+    async def main() -> None:
+        async with serving(plainly) as server, fetching() as fetch:
+            before = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+            try:
+                with pytest.raises(DownloadConnectionRefusedError) as failed:
+                    await fetch(f"{server.origin}/")
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, before)
+            assert is_shortage(failed.value)
+            assert (await fetch(f"{server.origin}/")).body == b"hello"
 
     run(main())
 

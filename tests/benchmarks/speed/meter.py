@@ -38,7 +38,16 @@ COMPONENTS = (
     ("stats", ("scrapy/statscollectors", "scrapy/extensions/", "rdfaspider/extensions/")),
     ("signals", ("scrapy/signalmanager", "scrapy/utils/signal", "pydispatch/")),
     ("requests, responses", ("scrapy/http/", "scrapy/responsetypes", "w3lib/")),
-    ("download", ("scrapy/core/downloader/handlers", "twisted/web/", "aiohttp/", "yarl/")),
+    (
+        "download",
+        (
+            "rdfaspider/downloader/",
+            "scrapy/core/downloader/handlers",
+            "twisted/web/",
+            "aiohttp/",
+            "yarl/",
+        ),
+    ),
     ("download", ("scrapy/core/downloader/contextfactory", "scrapy/utils/url", "hyperlink/")),
     ("download", ("twisted/internet/tcp", "twisted/internet/abstract", "twisted/protocols/")),
     ("download", ("twisted/internet/endpoints", "twisted/internet/_newtls", "multidict/")),
