@@ -13,7 +13,6 @@ from scrapy.exceptions import (
 )
 from scrapy.utils.ssl import _log_sslobj_debug_info, _make_ssl_context
 
-from rdfaspider.downloader.aiohttp import GuardedAiohttpDownloadHandler
 from rdfaspider.downloader.capture import Line
 from rdfaspider.downloader.failures import ConnectTimeoutError, FirstByteTimeoutError
 from rdfaspider.downloader.guarded import MOST_KEPT, GuardedDownloadHandler
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
 
+    from rdfaspider.downloader.aiohttp import GuardedAiohttpDownloadHandler
     from rdfaspider.downloader.http1.answer import Answer, Head
     from rdfaspider.downloader.http1.connection import Connection
     from rdfaspider.downloader.http1.request import Place, Wanted
@@ -72,6 +72,9 @@ class GuardedHttpDownloadHandler(GuardedDownloadHandler[Reception]):
     async def download_request(self, request: Request) -> Response:
         if request.meta.get("proxy"):
             if self._by_proxy is None:
+                # A crawl without a proxy starts sooner without it.
+                from rdfaspider.downloader.aiohttp import GuardedAiohttpDownloadHandler
+
                 self._by_proxy = GuardedAiohttpDownloadHandler(self.crawler)
             return await self._by_proxy.download_request(request)
         return await super().download_request(request)
