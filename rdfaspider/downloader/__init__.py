@@ -12,6 +12,7 @@ http1        the download handler over our own client of HTTP/1, at about half o
 capture      the exchange as it went over the line, for the archive
 failures     downloads that are late, or whose server has no valid certificate
 memory       bounds the memory of large downloads
+pace         fewer fetches at a time while the loop cannot keep up
 traffic      counts what is sent and received
 fetch        fetches one page without a crawl, for `scrapy extract URL`
 """
@@ -34,6 +35,7 @@ from twisted.python.failure import Failure
 
 from rdfaspider import clock
 from rdfaspider.downloader.memory import DownloadMemory
+from rdfaspider.downloader.pace import Pace
 from rdfaspider.downloader.traffic import Traffic
 from rdfaspider.fetchmeta import meta_of
 from rdfaspider.urls.own import OwnServers
@@ -70,6 +72,7 @@ class Downloader(ScrapyDownloader):
         self._is_abandoning = False
         # Requests that hold a slot but do not come from the frontier.
         self._others = 0
+        self._pace = Pace(self.total_concurrency)
         self.memory = DownloadMemory(
             int(settings.getfloat("FETCH_MEMORY_MB") * (1 << 20)), self._unread
         )
@@ -85,10 +88,11 @@ class Downloader(ScrapyDownloader):
         return getattr(self.crawler.engine.scheduler, "lanes", None)
 
     def needs_backout(self) -> bool:
-        """Tell whether all slots are held."""
+        """Tell whether all slots are held, or as many as the loop keeps up with."""
         if self._lanes is None:
             return super().needs_backout()
-        return bool(self._others + self._lanes.young(clock.now()) >= self._lanes.slots)
+        self._pace.most = self._lanes.slots
+        return bool(self._others + self._lanes.young(clock.now()) >= self._pace.allowed())
 
     def abandon(self) -> None:
         """Give up all downloads, also later ones; each raises Abandoned."""
