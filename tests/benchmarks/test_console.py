@@ -14,6 +14,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from itertools import count
 from pathlib import Path
@@ -155,10 +156,14 @@ def _watch(console: Console, second: int) -> None:
         for name, every in (("crawl", 1), ("curves", 3), ("log", 2), ("hosts", 5))
         if second % every == 0
     ]
-    connection = HTTPConnection("127.0.0.1", console.port)
-    for _ in range(BROWSERS):
+
+    def look(_: int) -> None:
+        connection = HTTPConnection("127.0.0.1", console.port)
         for name in asked:
             headers = {"Authorization": f"Bearer {console.token}"}
             connection.request("GET", f"/api/{name}", headers=headers)
             assert connection.getresponse().read()
-    connection.close()
+        connection.close()
+
+    with ThreadPoolExecutor(BROWSERS) as browsers:  # none waits for another
+        list(browsers.map(look, range(BROWSERS)))
