@@ -24,9 +24,14 @@ def write(
         for item in section.shown:
             _replace(output / "csv" / f"{item.key}.csv", csv_of(item.rows()))
     _replace(output / "report.nq", "".join(f"{quad} .\n" for quad in quads_of(found[0])))
-    _replace(output / "report.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    _replace(output / "report.json", json_of(found))
     _replace(output / "report.html", page)
     return output / "report.html"
+
+
+def json_of(found: Sequence[dict[str, Any]]) -> str:
+    """Return what was found as JSON."""
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
 def _replace(path: Path, text: str) -> None:

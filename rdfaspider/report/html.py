@@ -60,9 +60,13 @@ ul{margin:.2rem 0 .8rem;padding-left:1.2rem}
 
 
 def page(
-    title: str, lead: str, cards: Sequence[tuple[str, str]], sections: Sequence[Section]
+    title: str,
+    lead: str,
+    cards: Sequence[tuple[str, str]],
+    sections: Sequence[Section],
+    numbers: str = "",
 ) -> str:
-    """Return the report as HTML; `cards` are numbers with a word each."""
+    """Return the report as HTML; `cards` are numbers with a word each, `numbers` is JSON to be saved."""
     shown = "".join(
         f'<div class="card"><b>{escape(number)}</b><span>{escape(word)}</span></div>'
         for number, word in cards
@@ -73,7 +77,7 @@ def page(
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<header><h1>{escape(title)}</h1><p class=dim>{escape(lead)}</p></header>\n"
+        f"<header><h1>{escape(title)}</h1><p class=dim>{escape(lead)}</p>{_json_link(numbers)}</header>\n"
         f'<div class="cards">{shown}</div>\n<nav aria-label="Sections">{links}</nav>\n'
         + "\n".join(map(_section, sections))
         + "\n</main>\n</body>\n</html>\n"
@@ -150,6 +154,14 @@ def csv_of(rows: Sequence[Sequence[Cell]]) -> str:
 def _safe(cell: Cell) -> Cell:
     # A spreadsheet would run a text from the web that begins like a formula.
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULAS else cell
+
+
+def _json_link(numbers: str) -> str:
+    if not numbers:
+        return ""
+    data = b64encode(numbers.encode("utf-8", "replace")).decode()
+    address = f"data:application/json;base64,{data}"
+    return f'<p><a class="csv" download="report.json" href="{address}">All numbers as JSON</a></p>'
 
 
 def _csv_link(item: Figure | Table) -> str:

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from base64 import b64decode
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -236,6 +237,9 @@ def test_crawls_stand_beside_each_other(crawled: Path, scrapy: Scrapy) -> None:
     text = (crawled / "both.html").read_text()
     assert "2 crawls are compared." in text
     assert 'class="bar s1"' in text
+    numbers = re.search(r'href="data:application/json;base64,([^"]+)"', text)
+    assert numbers
+    assert [each["name"] for each in json.loads(b64decode(numbers[1]))] == ["crawl", "other"]
 
 
 def test_there_must_be_a_crawl(scrapy: Scrapy) -> None:

@@ -81,7 +81,7 @@ class Command(CheckedCommand):
         _show([_crawl(name) for name in names], opts.output)
 
     def _write_full(self, opts: argparse.Namespace) -> None:
-        from rdfaspider.report.files import write
+        from rdfaspider.report.files import json_of, write
         from rdfaspider.report.gather import Places, gather, places_of
         from rdfaspider.report.html import page
         from rdfaspider.report.sections import cards_of, lead_of, sections_of, title_of
@@ -92,7 +92,8 @@ class Command(CheckedCommand):
             found = [gather(place, line.show) for place in places]
             line.show("Drawing …")
             sections = sections_of(found)
-            text = page(title_of(found), lead_of(found), cards_of(found), sections)
+            about = title_of(found), lead_of(found), cards_of(found)
+            text = page(*about, sections, json_of(found))
             path = write(opts.output or Path("report"), text, found, sections)
         print(f"The report is in {path}.")
         for crawl in found:
