@@ -120,9 +120,8 @@ def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:
 def _read_reservation(name: str, content: str, facts: Facts) -> None:
     """Read what the TDM Reservation Protocol has in meta elements."""
     if name == "tdm-reservation" and content in ("0", "1"):
-        facts.reservation = max(
-            facts.reservation, content
-        )  # of two that differ, the one that reserves
+        # Of two that differ, the one that reserves.
+        facts.reservation = max(facts.reservation, content)
     elif name == "tdm-policy":
         facts.policy = facts.policy or content
 

@@ -162,10 +162,11 @@ class WorkerProcess(asyncio.Protocol):
     async def _answered(self, seconds: float, longest: float | None = None) -> Answer:
         assert self._answer is not None
         loop = asyncio.get_running_loop()
-        # The clock first, since it costs less to ask.
-        if longest is not None and longest > seconds:
+        used = self.cpu_seconds()
+        if longest is not None and longest > seconds and used < math.inf:
             deadline = loop.time() + longest
-            enough = self.cpu_seconds() + seconds
+            enough = used + seconds
+            # The clock first, since it costs less to ask.
             self._timer = loop.call_later(seconds, self._check, enough, deadline)
         else:
             self._timer = loop.call_later(seconds, self._fail, "timeout")
