@@ -24,8 +24,8 @@ def test_a_goal_that_was_not_reached_holds_nowhere() -> None:
     assert pins.least(1.0, 0.6, is_same_machine=False) == 0.0
 
 
-def test_a_goal_that_was_never_measured_holds() -> None:
-    assert pins.least(1.0, None, is_same_machine=False) == 1.0
+def test_a_goal_that_was_never_measured_holds_nowhere() -> None:
+    assert pins.least(1.0, None, is_same_machine=True) == 0.0
 
 
 def test_pins_know_their_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

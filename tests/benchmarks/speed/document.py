@@ -52,13 +52,15 @@ program; what Redis takes is in the last column.
 * (g) colly keeps everything in memory. Links lose their fragments, since colly takes each for a page of
   its own. (h) is colly with its queue and its seen-test in Redis, through a storage that is written
   here for colly's interfaces: its own module for Redis could not be had.
-* (i) spider keeps everything in memory.
+* (i) spider keeps everything in memory. Where the web's server is busy most of the time, its pages/s are
+  the server's.
 * (j) crawler4j keeps its frontier in Berkeley DB, and Any23 reads the RDFa of each page into files of
   N-Quads. It waits some seconds at its end to be sure that it is done, which its pages/s include.
   Berkeley DB is 5.0.73 instead of 5.0.84, which Maven Central lacks, and Any23 is 2.4, because 2.7
-  needs another Tika than crawler4j.
+  needs another Tika than crawler4j. Any23 gives dates the language of the page and no type.
 
-Nobody else here has a durable store. Only (j) and (e) extract triples.
+Only (e) and (j) extract triples, and only (e) puts them into a durable store. Where "strangers" differ
+between two contenders, so does what a page costs them, and their ratio is rough.
 
 """
 

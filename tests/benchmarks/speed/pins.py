@@ -2,8 +2,8 @@
 
 A ratio depends on the machine as well as on the code: one core more, or a processor with another cache,
 moves it by more than a mistake does. So the file says which machine it was measured on, and only there
-is a ratio held to 15 % below its value. Everywhere a goal holds that was reached when it was pinned; one that
-was not is printed and holds nowhere.
+is a ratio held to 15 % below its value. A goal that was reached when it was pinned holds everywhere; one
+that was not, or was never measured, is told and holds nowhere.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def machine() -> str:
 
 
 def least(goal: float, pinned: float | None, is_same_machine: bool) -> float:
-    """Return what a ratio must reach; 0 if its goal was out of reach and this machine is another."""
+    """Return what a ratio must reach; 0 if nothing is known that it could be held to."""
     if pinned is None:
-        return goal
+        return 0.0
     floor = KEPT * pinned if is_same_machine else 0.0
     return max(goal, floor) if pinned >= goal else floor
 
