@@ -6,8 +6,8 @@ colly, spider and crawler4j with Any23 crawl the web of test_speed.py under the 
 Scrapy and rdfaspider. Each is built when it is first used (speed/programs.py), and left out with a
 reason where it cannot be. Only ratios within the run are asserted: a goal once it is reached, and on the
 machine that docs/speed.json was measured on that none is 15 % below what it has. A goal that is not
-reached is told, as a skipped test. A ratio by the clock is skipped when strangers took part of a core meanwhile.
-SPEED_PIN=1 writes the part `peers` of that file, and docs/speed.md.
+reached is told, as a skipped test. A ratio by the clock is skipped when strangers took part of a core
+meanwhile. SPEED_PIN=1 writes the part `peers` of that file, and docs/speed.md.
 """
 
 from __future__ import annotations
