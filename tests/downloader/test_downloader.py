@@ -3,12 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
 from scrapy.settings import Settings
+from scrapy.utils._download_handlers import make_response
 
 from rdfaspider import settings as defaults
 from rdfaspider.scheduler.options import politeness_of
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
+from tests.test_scraper import digest_of
 
 if TYPE_CHECKING:
     from tests.conftest import Crawler
@@ -64,3 +67,10 @@ def test_scrapys_delay_is_kept_if_it_is_the_longer_one() -> None:
     assert politeness_of(settings).delay == politeness_of(settings).server_delay == 7.5
     settings.set("POLITENESS_DELAY", 9, "cmdline")
     assert politeness_of(settings).delay == 9
+
+
+def test_what_scrapy_does_with_an_answer_is_as_it_was() -> None:
+    """`GuardedHttpDownloadHandler._read_response` does the same for an answer that has come at once. If
+    Scrapy's has changed, compare the two, and pin the new digests."""
+    parts = (BaseStreamingDownloadHandler._read_response, make_response)
+    assert [*map(digest_of, parts)] == ["26b6c853abb3ed6e", "67a818d8b688ddab"]
