@@ -36,17 +36,20 @@ URLS = 100 * STEP
 # Steps of which the median is compared: RocksDB compacts more in some than in others.
 SPAN = 5
 
+COSTS = ("own", "cpu")
+
 Point = dict[str, float]
 
 
 def insert(frontier: LocalFrontier, start: int, count: int) -> Point:
     """Insert new URLs, as the links of pages; return what one of them has cost.
 
-    CPU time is that of all threads of the process, because RocksDB compacts in its own. It is also told by
-    the pace of the machine meanwhile: on a shared one it changes by a factor of two.
+    ``clock`` is what the crawl waits, ``own`` the CPU time of that, and ``cpu`` has what RocksDB does
+    meanwhile in threads of its own too. ``pace`` is the CPU time of a fixed piece of work, in ms, for the
+    speed of a shared machine changes by a factor of two.
     """
     source = urls(count, seed=start, start=start)
-    waited, aside, paces = 0.0, 0.0, []
+    waited, own, aside, paces = 0.0, 0.0, 0.0, []
     gc.collect()
     spent = time.process_time()
     for _ in range(0, count, LINKS * STRETCH):
@@ -55,17 +58,20 @@ def insert(frontier: LocalFrontier, start: int, count: int) -> Point:
         made = time.thread_time()
         pace()
         paces.append(time.thread_time() - made)
-        aside += time.thread_time() - before
-        begin = time.perf_counter()
+        begin, ended = time.perf_counter(), time.thread_time()
+        aside += ended - before
         for batch in batches:
             frontier.put(batch, depth=1)
         waited += time.perf_counter() - begin
-    begin = time.perf_counter()
+        own += time.thread_time() - ended
+    begin, ended = time.perf_counter(), time.thread_time()
     frontier.wait(0.0)
     waited += time.perf_counter() - begin
+    own += time.thread_time() - ended
     spent = time.process_time() - spent - aside
-    cost, machine = spent / count * 1e6, statistics.mean(paces) * 1e3
-    return {"clock": waited / count * 1e6, "cpu": cost, "paced": cost / machine}
+    each = {"clock": waited, "own": own, "cpu": spent}
+    point = {name: seconds / count * 1e6 for name, seconds in each.items()}
+    return point | {"pace": statistics.mean(paces) * 1e3}
 
 
 def grow(directory: Path, count: int) -> None:
@@ -107,31 +113,35 @@ def told(points: list[Point]) -> str:
     if not measured:
         return f"{points[-1]['urls']:,.0f} URLs"
     last = measured[-1]
-    words = f"{last['urls']:>12,.0f} URLs: {last['clock']:.1f} µs, {last['cpu']:.1f} µs of CPU"
-    words += f", {last['paced']:.2f} by pace, {last['megabytes']:.0f} MB, {last['bytes']:.1f} bytes"
-    first, now = (
-        {name: statistics.median(point[name] for point in span) for name in ("cpu", "paced")}
-        for span in (measured[:SPAN], measured[-SPAN:])
+    words = (
+        f"{last['urls']:>12,.0f} URLs: {last['clock']:.1f} µs, {last['own']:.1f} µs of CPU, with"
     )
-    ratios = (now[name] / first[name] for name in ("cpu", "paced"))
-    return words + "; of the beginning: {:.2f} by CPU, {:.2f} by pace".format(*ratios)
+    words += f" RocksDB's threads {last['cpu']:.1f}; {last['megabytes']:.0f} MB, {last['bytes']:.1f} bytes;"
+    ratios = {name: paced(measured[-SPAN:], name) / paced(measured[:SPAN], name) for name in COSTS}
+    return words + " of the beginning: {own:.2f}, with RocksDB's threads {cpu:.2f}".format(**ratios)
+
+
+def paced(points: list[Point], name: str) -> float:
+    """Return the median of a cost by the pace of the machine."""
+    return statistics.median(point[name] / point["pace"] for point in points)
 
 
 def drawn(points: list[Point]) -> str:
     measured = [point for point in points if "cpu" in point]
-    panels = {
-        "µs of CPU for a new URL": "cpu",
-        "the same by the pace of the machine": "paced",
-        "memory, MB": "megabytes",
-        "bytes on disk for a URL": "bytes",
-    }
+
+    def curve(name: str, by: str = "") -> list[tuple[float, float]]:
+        return [(point["urls"], point[name] / point.get(by, 1.0)) for point in measured]
+
+    panels = [
+        Panel("µs of CPU for a new URL", "URLs", [curve(name) for name in COSTS]),
+        Panel(
+            "the same by the pace of the machine", "URLs", [curve(name, "pace") for name in COSTS]
+        ),
+        Panel("memory, MB", "URLs", [curve("megabytes")]),
+        Panel("bytes on disk for a URL", "URLs", [curve("bytes")]),
+    ]
     return draw(
-        [
-            Panel(title, "URLs", [[(point["urls"], point[name]) for point in measured]])
-            for title, name in panels.items()
-        ],
-        ["local frontier"],
-        "A frontier that grows",
+        panels, ["what the crawl waits for", "with RocksDB's threads"], "A growing frontier"
     )
 
 
