@@ -83,7 +83,7 @@ def _time_of_a_page(crawl: Crawl, links: int) -> float:
 
 
 # Without links, the two writes that a kept page has more are seen best.
-@pytest.mark.parametrize(("links", "most"), [(40, 1.2), (0, 1.4)])
+@pytest.mark.parametrize(("links", "most"), [(40, 1.2), (5, 1.2), (0, 1.4)])
 def test_a_page_costs_little_more_with_revisits(tmp_path: Path, links: int, most: float) -> None:
     without, with_them = (
         Crawl(tmp_path / name, rules, links) for name, rules in (("a", None), ("b", RULES))

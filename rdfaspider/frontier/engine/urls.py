@@ -145,8 +145,7 @@ class Urls:
             host.kept += 1
         if before is not None:
             self.due_pages.remove(batch, host, before.due, number)
-        record = Record(KEPT, depth, attempts, number, hint, taken.hops, past)
-        self.trie.update(batch, key, record)
+        self.trie.update(batch, key, Record(KEPT, depth, attempts, number, hint, taken.hops, past))
         self.due_pages.add(batch, host, due, number)
 
     def keep_failure(self, batch: WriteBatch, number: int, failure: Failure) -> None:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _COUNTS = struct.Struct(">IIIIII")
 # The highest factor of a price that is written: no page is worth as much.
 _HIGHEST = 1e30
-# kept pages, its alarm, the factor of its price, right and wrong signals of change
-_REVISITS = struct.Struct(">IIfBB")
+# a plus, kept pages, its alarm, the factor of its price, right and wrong signals of change
+_REVISITS = struct.Struct(">cIIfBB")
 _PLUS = b"+"
 
 # The number of a host that the frontier does not know.
@@ -143,9 +143,9 @@ class Host(Manners):
         counts = (self.id, self.taken_in, self.waiting, self.postponed, self.done, self.failed)
         end = b"" if self.address is None else b" " + self.address.encode()
         if self.kept or self.alarm:
-            factor = min(self.factor, _HIGHEST)
-            revisits = (self.kept, self.alarm, factor, self.right, self.wrong)
-            end = _PLUS + _REVISITS.pack(*revisits) + end
+            factor = self.factor if self.factor < _HIGHEST else _HIGHEST
+            revisits = _REVISITS.pack(_PLUS, self.kept, self.alarm, factor, self.right, self.wrong)
+            end = revisits + end if end else revisits
         return _COUNTS.pack(*counts) + super().pack() + end
 
     @classmethod
@@ -157,9 +157,9 @@ class Host(Manners):
         host.unpack(data, _COUNTS.size)
         end = data[_COUNTS.size + cls.SIZE :]
         if end.startswith(_PLUS):
-            revisits = _REVISITS.unpack_from(end, 1)
+            _, *revisits = _REVISITS.unpack_from(end)
             host.kept, host.alarm, host.factor, host.right, host.wrong = revisits
-            end = end[1 + _REVISITS.size :]
+            end = end[_REVISITS.size :]
         if end:
             host.address = end[1:].decode()
         return host

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
 
-# How the key of a due time begins: host and time.
-_PLACE = struct.Struct(">II")
+# The key of a due time, with its number in two parts, and how it begins: host and time.
+_ENTRY, _PLACE = struct.Struct(">IIBI"), struct.Struct(">II")
+_LOW = 0xFFFFFFFF
 _MISSES, _DATE = struct.Struct(">BI"), struct.Struct(">I")
 # What follows.
 _MISSED, _DATED = 1, 2
@@ -71,7 +72,7 @@ class Due:
 
 
 def _key(host: Host, time: int, number: int) -> bytes:
-    return _PLACE.pack(host.id, time) + pack_number(number)
+    return _ENTRY.pack(host.id, time, number >> 32, number & _LOW)
 
 
 class Alarms:

@@ -59,7 +59,7 @@ def crawl(
     options = [word for k, v in {**QUICK, **settings}.items() for word in ("-s", f"{k}={v}")]
     command = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-a", f"seeds={seeds}"]
     command += ["-a", f"scope={scope}"] if scope else []
-    begin, spent = time.monotonic(), _cpu()
+    begin, spent = time.monotonic(), cpu_of_children()
     done = subprocess.run(
         [*command, *options],
         cwd=directory,
@@ -72,10 +72,10 @@ def crawl(
     seconds = time.monotonic() - begin
     if done.returncode:
         raise RuntimeError(done.stderr)
-    return Crawled(done.stderr, directory / "crawl", seconds, _cpu() - spent)
+    return Crawled(done.stderr, directory / "crawl", seconds, cpu_of_children() - spent)
 
 
-def _cpu() -> float:
+def cpu_of_children() -> float:
     """Return the CPU seconds of all child processes that have ended, with theirs."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
