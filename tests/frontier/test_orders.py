@@ -7,11 +7,13 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import example, given, settings, strategies
 
+from rdfaspider.focus.contexts import lift_of
+from rdfaspider.focus.harvest import Harvest
 from rdfaspider.focus.topics import hint_of, topic_of
 from rdfaspider.focus.topics.ranker import judgement, requests_of, score_of
 from rdfaspider.frontier import Frontier, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
-from rdfaspider.frontier.orders.harvest import HarvestOrder
+from rdfaspider.frontier.orders.harvest import HarvestOrder, Sections
 from rdfaspider.frontier.orders.profit import best, profit
 from rdfaspider.frontier.politeness import Politeness
 
@@ -549,3 +551,29 @@ def test_what_is_read_ahead_is_what_waits(steps: list[tuple[str, int, int]]) -> 
             rest.append(last.url)
         assert sorted(rest) == sorted(known - done)
         assert not list(order._database.waiting.pairs())
+
+
+_STEPS = strategies.tuples(
+    strategies.sampled_from(["set", "drop", "learn", "ask"]),
+    strategies.sampled_from([b"test,h)/a/", b"test,h)/b/", b"test,h)/c/", b"test,h)/d?"]),
+    strategies.integers(0, 255),
+)
+
+
+@given(strategies.lists(_STEPS, max_size=40))
+def test_the_best_section_is_the_same_as_if_all_were_compared(
+    steps: list[tuple[str, bytes, int]],
+) -> None:
+    harvest, sections = Harvest(), Sections({b"test,h)/": 128})
+    for step, section, number in steps:
+        if step == "set":
+            sections.set_promise(section, number)
+        elif step == "drop":
+            sections.drop(section)
+        elif step == "learn":
+            harvest.learn(section + b"page", float(number % 3))
+            sections.forget_scores()
+        else:
+            promises = sections.promises
+            scores = {each: harvest.score(each, lift_of(promises[each])) for each in promises}
+            assert sections.find_best(harvest) == max((scores[each], each) for each in scores)
