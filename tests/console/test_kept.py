@@ -9,41 +9,51 @@ from pathlib import Path
 
 import pytest
 
-from rdfaspider.console.crawls.kept import KeptPages, kept_log
+from rdfaspider.console.crawls.kept import kept_log, kept_problems, read_endings
 from rdfaspider.console.hosts.frontiers import LocalSource, StoredSource
-from rdfaspider.frontier import Counts
 from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.frontier.views.pages import Outcome
 from rdfaspider.pages.row import Row, pack
-from rdfaspider.pages.table import Ended
 from rdfaspider.service.notes import check_instruction, numbers_of
 from rdfaspider.service.server.workerlog import WorkerLog
+from rdfaspider.urls.keys import to_key
 
 
-def ended(number: int, reason: str = "page") -> Ended:
+def ended(number: int, reason: str = "page") -> Outcome:
     row = pack(Row(200, reason, 1_000 + number, title=f"Page {number}", triples=number))
     state = "failed" if reason == "404" else "done"
-    return Ended(f"http://me:secret@a.test/{number}", state, 0, number, row, None)
-
-
-def counts(done: int) -> Counts:
-    return Counts(0, 0, done, 1, 0, {})
+    key = to_key(f"http://me:secret@a.test/{number}")
+    return Outcome(key, state, row, reason if state == "failed" else "")
 
 
 def test_the_latest_pages_come_from_the_rows() -> None:
     parts = [[ended(7), ended(3, "404")], [*map(ended, range(20, 40)), ended(5, "redirect")]]
-    broken = Ended("http://a.test/x", "done", 0, 99, b"?", None)
+    broken = Outcome(b"test,a)/x", "done", b"?", "")
+    denied = Outcome(b"test,a)/y", "denied", None, "robots")
 
-    async def rows() -> AsyncIterator[list[Ended]]:
+    async def rows() -> AsyncIterator[list[Outcome]]:
         for part in parts:
-            yield [*part, broken]
+            yield [*part, broken, denied]
 
-    kept = KeptPages()
-    asyncio.run(kept.read(counts(22), rows()))
-    assert [row["triples"] for row in kept.latest] == list(range(39, 27, -1))
-    assert kept.latest[0]["url"] == "http://a.test/39", "without the password"
-    assert kept.reasons == {"page": 21, "redirect": 1}
-    assert kept.is_of(counts(22))
-    assert not kept.is_of(counts(23))
+    found = asyncio.run(read_endings(rows()))
+    assert [row["triples"] for row in found.latest] == list(range(39, 27, -1))
+    assert found.latest[0]["url"] == "http://a.test/39", "without the password"
+    assert found.counts == {
+        ("done", "page"): 21,
+        ("done", "redirect"): 1,
+        ("failed", "404"): 1,
+        ("denied", "robots"): 2,
+        ("done", "unknown"): 2,
+    }
+
+
+def test_problems_are_counted_in_a_file_that_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.log"
+    assert kept_problems(str(path)) == kept_problems("") == (None, None)
+    path.write_text("13:00:00 WARNING one\n13:00:01 ERROR two\n13:00:02 INFO no\n" * 3, "utf-8")
+    assert kept_problems(str(path)) == (3, 3)
+    path.write_text("13:00:00 WARNING one\n" * 100_000, "utf-8")
+    assert kept_problems(str(path)) == (None, None), "0 would be wrong"
 
 
 def test_the_log_of_a_file_is_read_from_its_end(tmp_path: Path) -> None:

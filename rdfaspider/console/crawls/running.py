@@ -111,6 +111,10 @@ class RunningCrawl:
         self._ticking = create_looping_call(self.course.tick)
         self._overview: tuple[float, dict[str, Any]] = (0.0, {})
 
+    async def current(self) -> RunningCrawl:
+        """Return what shows the crawl now."""
+        return self
+
     def _source(self) -> FrontierSource:
         settings = self.crawler.settings
         if is_shared(url := frontier_url(settings)):
@@ -225,6 +229,7 @@ class RunningCrawl:
             "directory": self.directory,
             "version": __version__,
             "state": self._state,
+            "runs": True,
             "time": time(),
             "seconds": monotonic() - self._started,
             "total_seconds": sample.seconds,
@@ -238,6 +243,7 @@ class RunningCrawl:
             "rates": self.course.rates()._asdict(),
             "forecast": self._forecast(),
             "outcomes": self._outcomes(),
+            "outcomes_of": "this run",
             "left_out": [] if self._left_out is None else self._left_out.sentences,
             "latest": [each._asdict() for each in reversed(self.latest.pages)][:_SHOWN],
             "told": dict(self.scheduler.told),
@@ -246,6 +252,7 @@ class RunningCrawl:
             "process": os.getpid(),
             "errors": self._stat("log_count/ERROR"),
             "warnings": self._stat("log_count/WARNING"),
+            "has_log": True,
             "controls": True,
         }
 
