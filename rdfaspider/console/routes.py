@@ -22,7 +22,8 @@ from rdfaspider.console.server import as_json, file_routes, page
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rdfaspider.console.crawls.outside import DirectoryCrawl, ServedCrawl, StoredCrawl
+    from rdfaspider.console.crawls.directories import DirectoryCrawl
+    from rdfaspider.console.crawls.outside import ServedCrawl, StoredCrawl
     from rdfaspider.console.crawls.running import RunningCrawl
 
     Crawl = RunningCrawl | ServedCrawl | StoredCrawl

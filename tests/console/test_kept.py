@@ -6,11 +6,17 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+from scrapy.settings import Settings
 
+from rdfaspider.console.crawls.controls import Controls
 from rdfaspider.console.crawls.kept import kept_log, kept_problems, read_endings
-from rdfaspider.console.hosts.frontiers import LocalSource, StoredSource
+from rdfaspider.console.crawls.refreshed import Refreshed
+from rdfaspider.console.hosts.frontiers import LocalSource, StoredSource, knows_host
+from rdfaspider.console.hosts.host import look
+from rdfaspider.console.hosts.readers import Readers
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.views.pages import Outcome
 from rdfaspider.pages.row import Row, pack
@@ -148,3 +154,115 @@ def test_failed_urls_wait_again_by_reason(failed: str) -> None:
         left = frontier.counts().failed
         assert frontier.requeue("") == left
         assert frontier.counts().failed == 0
+
+
+def crawl_in(path: Path) -> None:
+    with LocalFrontier(str(path / "frontier"), now=0.0) as frontier:
+        frontier.put(["http://a.test/"])
+
+
+def test_crawls_are_found_at_any_depth_and_none_hides_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("c1/crawl", "taken/crawl", "multi/one", "multi/sub/three", "multi/deep/er/two"):
+        crawl_in(tmp_path / name)
+    crawl_in(tmp_path / "multi/one/inner")
+    crawl_in(tmp_path / "multi/1/2/3/4/5/6/7/8/9")
+    (tmp_path / "multi" / "link").symlink_to(tmp_path / "c1")
+    settings = Settings({"JOBDIR": ".", "FRONTIER_URL": "{jobdir}/frontier", "STORE_URL": "s"})
+    names = {name: each.directory for name, each in found(settings, "c1", "taken").items()}
+    assert names == {name: str(tmp_path / name) for name in ("c1/crawl", "taken/crawl")}
+    assert list(found(settings, "multi")) == ["deep/er/two", "one", "sub/three"]
+    assert list(found(settings, "c1", "c1/crawl", "c1/../c1")) == ["crawl"], "it is one"
+    assert list(found(settings, "multi/one", "c1")) == ["one", "crawl"]
+    assert found(settings, "nowhere") == {}
+
+
+def found(settings: Settings, *names: str) -> dict[str, Any]:
+    from rdfaspider.console.crawls.directories import crawls_in
+
+    return crawls_in(settings, [Path(name) for name in names])
+
+
+def test_a_frontier_on_disk_is_opened_once_until_it_changes(failed: str) -> None:
+    readers = Readers(failed, 1.0)
+    with readers.lend() as first, readers.lend() as second:
+        assert first is second
+        with LocalFrontier(failed, now=0.0) as frontier:
+            frontier.put(["http://new.test/"])
+        readers._latest.made -= 1_000  # type: ignore[union-attr]
+        with readers.lend() as third:
+            assert third is not first
+            assert third.counts().seen == first.counts().seen + 1, "the first is still open"
+    with readers.lend() as fourth:
+        assert fourth is third
+
+
+def test_what_takes_long_is_found_in_the_background() -> None:
+    async def check() -> None:
+        going, found = asyncio.Event(), iter(range(9))
+
+        async def find() -> tuple[int, float]:
+            await going.wait()
+            return next(found), 0.0
+
+        kept = Refreshed(find)
+        assert await kept.get("a") is None
+        going.set()
+        assert await kept.get("a") == 0
+        assert await kept.get("a") == await kept.get("b") == 0, "too early to look again"
+        kept._next = 0.0
+        assert await kept.get("a") == 0, "nothing has changed"
+        assert await kept.get("b") == 1
+
+    asyncio.run(check())
+
+
+def test_only_a_host_with_urls_is_known(failed: str) -> None:
+    async def check() -> None:
+        source = StoredSource(failed, 1.0)
+        assert await knows_host(source, "h1.test")
+        assert not await knows_host(source, "h.test")
+        assert not await knows_host(source, "test")
+        with pytest.raises(ValueError, match="not the name of a host"):
+            await look(source, "\x00\udcff")
+        with pytest.raises(ValueError, match="not the name of a host"):
+            await look(source, "h1.test)/x")
+
+    asyncio.run(check())
+
+
+class Steerable:
+    """A crawl that knows some hosts, and takes no seeds on this machine."""
+
+    def __init__(self, path: str) -> None:
+        self.frontier = StoredSource(path, 1.0)
+        self.told: dict[str, str] = {}
+
+    async def tell(self, name: str, value: str) -> None:
+        self.told[name] = value
+
+    async def exclude(self, rule: str) -> None: ...
+
+    async def add_seeds(self, urls: list[str]) -> list[str]:
+        return ["It is private."] * sum("127.0" in url for url in urls)
+
+
+def test_controls_say_what_was_not_done_and_why(failed: str) -> None:
+    crawl = Steerable(failed)
+    controls = Controls(crawl)
+
+    async def use(name: str, **said: Any) -> str:
+        return await controls.use(name, said)
+
+    async def check() -> None:
+        urls = "http://127.0.0.1:22/\nhttp://a.test/\nhttp://127.0.0.2/"
+        assert await use("seeds", urls=urls) == "1 seed added. 2 not taken: It is private."
+        with pytest.raises(ValueError, match="knows no URL of nonexistent"):
+            await use("delay", seconds=2, host="nonexistent.example")
+        assert crawl.told == {}
+        await use("delay", seconds=2, host="h1.test")
+        assert crawl.told == {"delay@h1.test": "2"}
+
+    asyncio.run(check())

@@ -114,6 +114,9 @@ def test_several_crawls(scrapy: Scrapy, tmp_path: Path) -> None:
         assert [each["name"] for each in console.get("crawls")] == ["one", "two"]
         for name in ("one", "two"):
             assert console.get("crawl", crawl=name)["counts"]["done"] == 4
+        second = scrapy("console", "all", CONSOLE_PORT=console.port)
+        assert f"cannot listen at CONSOLE_PORT={console.port}: " in second.stderr
+        assert "Errno" not in second.stderr
     assert "There is no crawl in elsewhere" in scrapy("console", "elsewhere").stderr
 
 
@@ -141,7 +144,8 @@ def test_a_crawl_with_workers_is_steered_from_outside(tmp_path: Path) -> None:
             assert console.get("hosts")["rows"][0]["waiting"] == before["waiting"]
             console.use("resume")
             inside.until(lambda: inside.counts()["done"] > before["done"])
-            console.use("seeds", urls=Web(WEB).url(4, 0))
+            said = console.use("seeds", urls=f"{Web(WEB).url(4, 0)}\nhttp://127.0.0.1:22/")
+            assert said.startswith("1 seed added. 1 not taken: 127.0.0.1 has a loopback address.")
             inside.until(lambda: len(inside.get("hosts")["rows"]) == 2)
             console.use("exclude", rule="keyword:/books")
             inside.until(lambda: inside.get("crawl")["excluded"] == ["keyword:/books"])
@@ -266,10 +270,16 @@ def test_a_worker_of_a_shared_crawl_shows_and_steers_all(tmp_path: Path) -> None
         ):
             console.until(lambda: console.counts()["failed"] > 0)
             console.use("pause")
-            before = console.settle()
+            console.settle()
             assert console.get("crawl")["state"] == "paused"
+
+            def waiting() -> int:
+                (host,) = console.get("hosts")["rows"]
+                return int(host["waiting"])
+
+            console.until(lambda: waiting() == console.counts()["waiting"])
+            before = console.counts()
             (host,) = console.get("hosts")["rows"]
-            assert host["waiting"] == before["waiting"]
             assert len(console.get("workers")) == 1
             details = console.get("host", name=host["name"])
             assert len(details["errors"]) == before["failed"]

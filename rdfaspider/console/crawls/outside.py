@@ -2,8 +2,7 @@
 
 `ServedCrawl` is one whose frontier a service serves, with its workers on any machine. `StoredCrawl` is one in
 a directory, which does not run, or runs without a service; then it is shown as far as it is on disk.
-`DirectoryCrawl` is one in a directory that is the one or the other, as it begins and ends. What nobody here
-can know is None, never 0.
+What nobody here can know is None, never 0.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -30,13 +28,17 @@ from rdfaspider.extensions.history.samples import Sample
 from rdfaspider.extensions.summary.reasons import in_words, sentences
 from rdfaspider.frontier import State, is_shared
 from rdfaspider.pipelines.store import store_access
+from rdfaspider.resolver import ForbiddenAddressError
+from rdfaspider.resolver.addresses import literal
+from rdfaspider.resolver.guard import Guard
 from rdfaspider.scheduler.control.exclusions import NOTE as EXCLUDED
 from rdfaspider.scheduler.control.exclusions import check_rule
 from rdfaspider.scheduler.options import politeness_of, security_of
-from rdfaspider.settings.places import frontier_url, jobdir_of, store_url
+from rdfaspider.settings.places import jobdir_of, store_url
 from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.kinds import is_embedded, is_queried
 from rdfaspider.urls import host, registered_domain
+from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -292,19 +294,24 @@ class ServedCrawl(_OutsideCrawl):
         check_rule(rule)
         await self._add_to_note(EXCLUDED, [rule])
 
-    async def add_seeds(self, urls: list[str]) -> int:
-        """Take in seeds, and let the scope of all workers grow by them."""
+    async def add_seeds(self, urls: list[str]) -> list[str]:
+        """Take in seeds, and let the scope of all workers grow by them; return for each one that all of them
+        would deny why."""
         memory = json.loads(await self.frontier.note("spider") or b"{}")
-        kind = memory["kind"][0] if isinstance(memory, dict) and memory.get("kind") else "all"
-        if kind in _MEMBERS:
-            members = sorted(set(map(_MEMBERS[kind], urls)))
+        memory = memory if isinstance(memory, dict) else {}  # a list in earlier versions
+        guard = Guard([*self.settings.getlist("RESOLVER_ALLOW"), *memory.get("servers", [])])
+        why = {url: sentence for url in urls if (sentence := _forbidden(guard, url))}
+        taken = [url for url in urls if url not in why]
+        kind = memory["kind"][0] if memory.get("kind") else "all"
+        if taken and kind in _MEMBERS:
+            members = sorted(set(map(_MEMBERS[kind], taken)))
             await self._add_to_note("spider", {"kind": [kind], "scope": members})
 
         def put(frontier: Any) -> None:
-            frontier.put(urls, 0)
+            frontier.put(taken, 0)
 
         await self.frontier.ask(put)
-        return len(urls)
+        return [why[url] for url in urls if url in why]
 
     async def _add_to_note(self, name: str, value: Any) -> None:
         def add(frontier: Any) -> None:
@@ -314,51 +321,16 @@ class ServedCrawl(_OutsideCrawl):
         await self.frontier.ask(add)
 
 
+def _forbidden(guard: Guard, url: str) -> str:
+    """Return why no worker may connect to the host of a URL, "" if it may, or only its address tells."""
+    name, port = host_and_port(url)
+    reasons = [guard.refuses(address, port, name) for address in literal(name)]
+    return str(ForbiddenAddressError(name, reasons[0])) if reasons and all(reasons) else ""
+
+
 def _outcome(state: str, reason: str, count: int) -> dict[str, Any]:
     words = in_words(state, reason, count).partition(" ")[2]
     return {"state": state, "reason": reason, "count": count, "words": words}
-
-
-class DirectoryCrawl:
-    """A crawl in a directory, shown by its service while it has one, else by what is on disk."""
-
-    def __init__(self, settings: BaseSettings) -> None:
-        self._settings = settings
-        self._disk = Disk(settings)
-        self._socket = f"{frontier_url(settings)}.sock"
-        self._stored = StoredCrawl(settings, self._disk)
-        self._served: ServedCrawl | None = None
-        self.name, self.directory = self._stored.name, self._stored.directory
-
-    async def current(self) -> StoredCrawl | ServedCrawl:
-        """Return what shows the crawl now. A kill leaves the socket, but not the lock of the frontier."""
-        runs = await self._disk.look_whether_it_runs()
-        if not (runs and Path(self._socket).is_socket()):
-            self._served = None
-            return self._stored
-        if self._served is None:
-            self._served = ServedCrawl(self._settings, f"unix:{self._socket}", self._disk)
-        return self._served
-
-
-def crawls_in(settings: BaseSettings, directories: list[Path]) -> dict[str, Any]:
-    """Return the crawls of directories, by name; a directory may be that of a crawl, or have some below."""
-    found: dict[str, Any] = {}
-    for directory in directories:
-        for each in [directory, *sorted(path for path in directory.glob("*") if path.is_dir())]:
-            own = settings.copy()
-            own.set("JOBDIR", str(each), "cmdline")
-            if Path(frontier_url(own)).is_dir():
-                found[str(each.relative_to(directory)) if each != directory else each.name] = (
-                    crawl_of(own)
-                )
-    return found
-
-
-def crawl_of(settings: BaseSettings) -> DirectoryCrawl | ServedCrawl:
-    """Return the crawl that settings name: by its service if there is one, else by its directory."""
-    url = frontier_url(settings)
-    return ServedCrawl(settings, url) if is_shared(url) else DirectoryCrawl(settings)
 
 
 def no_answers() -> StoreUnavailable:

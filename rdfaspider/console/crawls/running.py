@@ -29,9 +29,11 @@ from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
 from rdfaspider.pages.row import unpack
 from rdfaspider.pipelines.store import store_access
+from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.scheduler.options import security_of
 from rdfaspider.settings.places import frontier_url, store_url
 from rdfaspider.stores.kinds import is_embedded
+from rdfaspider.urls.hosts import host_and_port
 from rdfaspider.urls.iris import without_userinfo
 
 if TYPE_CHECKING:
@@ -203,13 +205,23 @@ class RunningCrawl:
         """Exclude URLs by a rule."""
         self.scheduler.exclusions.add(rule)
 
-    async def add_seeds(self, urls: list[str]) -> int:
-        """Take in seeds that the spider accepts; return how many."""
-        welcome = [url for url in urls if self.spider.welcome(url)]
-        if welcome and not await self.scheduler.add_pushed(welcome, 0):
+    async def add_seeds(self, urls: list[str]) -> list[str]:
+        """Take in seeds that the crawl may fetch; return for each other one why not."""
+        taken, refused = [], []
+        for url in urls:
+            try:
+                installed_resolver().check_target(*host_and_port(url))
+            except ForbiddenAddressError as error:
+                refused.append(str(error))
+                continue
+            if self.spider.welcome(url):
+                taken.append(url)
+            else:
+                refused.append("The log says why.")
+        if taken and not await self.scheduler.add_pushed(taken, 0):
             raise ValueError("The frontier does not take them: the log says why.")
-        self.stats.inc_value("seeds/added", len(welcome))
-        return len(welcome)
+        self.stats.inc_value("seeds/added", len(taken))
+        return refused
 
     # --- what is shown ---
 

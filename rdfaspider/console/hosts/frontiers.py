@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from rdfaspider.console.hosts.readers import Readers
 from rdfaspider.console.hosts.scans import Scan
 from rdfaspider.frontier import open_frontier
-from rdfaspider.urls.keys import host_name
+from rdfaspider.urls.keys import host_name, prefix_of
 
 if TYPE_CHECKING:
     from rdfaspider.frontier import BranchView, HostView, State, UrlView
@@ -223,6 +223,19 @@ class StoredSource:
 
     async def workers(self) -> list[WorkerView]:
         return []
+
+
+async def knows_host(frontier: FrontierSource, name: str) -> bool:
+    """Tell whether a frontier has URLs of a host."""
+    key = prefix_of(name)
+    for end in HOST_ENDS:
+        scan = frontier.branches(key + end)
+        async for part in scan:
+            if part:
+                return True
+        if not scan.is_whole:  # there was no time to come to the end of all these
+            return True
+    return False
 
 
 def _after_number(after: int, shown: list[UrlView]) -> int:

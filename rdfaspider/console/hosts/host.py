@@ -99,4 +99,8 @@ def _prefix(text: str) -> bytes:
     """Return the prefix of the keys of a host or of a folder; ValueError if it is neither."""
     if not text or len(text) > 4_000:
         raise ValueError("Give a host, or the URL of a folder.")
-    return prefix_of(normalise(text) if "://" in text else text)
+    if "://" in text:
+        return prefix_of(normalise(text))
+    if not text.isascii() or not text.isprintable() or set(text) & set(" /()?#@"):
+        raise ValueError("This is not the name of a host, as the table of hosts has it.")
+    return prefix_of(text)
