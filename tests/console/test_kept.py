@@ -15,9 +15,10 @@ from rdfaspider.console.crawls.controls import Controls
 from rdfaspider.console.crawls.kept import kept_log, kept_problems, read_endings
 from rdfaspider.console.crawls.refreshed import Refreshed
 from rdfaspider.console.hosts.frontiers import LocalSource, StoredSource, knows_host
-from rdfaspider.console.hosts.host import look
+from rdfaspider.console.hosts.host import branches, look
 from rdfaspider.console.hosts.readers import Readers
 from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.views.pages import Outcome
 from rdfaspider.pages.row import Row, pack
 from rdfaspider.service.notes import check_instruction, numbers_of
@@ -231,6 +232,44 @@ def test_only_a_host_with_urls_is_known(failed: str) -> None:
             await look(source, "h1.test)/x")
 
     asyncio.run(check())
+
+
+def test_folders_have_what_their_pages_yield(tmp_path: Path) -> None:
+    path = str(tmp_path / "frontier")
+    rows = {
+        "http://a.test/rich/1": pack(Row(200, "page", triples=30)),
+        "http://a.test/rich/2": pack(Row(200, "page", triples=10)),
+        "http://a.test/rich/moved": pack(Row(301, "redirect")),
+        "http://a.test/poor/1": pack(Row(200, "page")),
+        "http://a.test/unread/1": b"",
+    }
+    with LocalFrontier(path, now=0.0, politeness=Politeness(delay=0.0)) as frontier:
+        frontier.put([*rows, "http://a.test/rich/failed", "http://a.test/poor/waits"])
+        now = 0.0
+        for _ in range(7):
+            while (taken := frontier.take(now)) is None:
+                now += 10
+            if taken.url in rows:
+                frontier.finish(taken, "done", now, row=rows[taken.url])
+            elif "failed" in taken.url:
+                frontier.finish(taken, "failed", now, row=pack(Row(404, "404", triples=99)))
+            else:
+                frontier.retry(taken, now, 1e6)
+        local = LocalSource(frontier, lambda: True)
+        asyncio.run(check_yields(local))
+    asyncio.run(check_yields(StoredSource(path, 1.0)))
+
+
+async def check_yields(source: LocalSource | StoredSource) -> None:
+    found = await branches(source, "http://a.test/")
+    yields = {row["name"]: row["triples_a_page"] for row in found["rows"]}
+    assert yields == {
+        "http://a.test/rich/": 20.0,
+        "http://a.test/poor/": 0.0,
+        "http://a.test/unread/": None,
+    }
+    ((service,),) = [(await look(source, "a.test"))["tree"]["rows"]]
+    assert (service["done"], service["triples_a_page"]) == (5, 40 / 3)
 
 
 class Steerable:
