@@ -59,6 +59,23 @@ def names_its_graphs(sparql: str) -> bool:
     return "FROM" in keywords(sparql)
 
 
+# How SERVICE must be written, wherever in the text: with space and comments between its parts. A name that
+# only ends so is none.
+_GAP = r"(?:\s|\#[^\n\r]*[\n\r])*"
+_SERVICE = re.compile(
+    rf"(?P<name>[?$:][^\s{{}}<>()]*)?SERVICE{_GAP}(?:SILENT{_GAP})?(?:<[^<>]*>|[?$]\w+|[\w.-]*:[^\s{{}}]*){_GAP}\{{",
+    re.IGNORECASE,
+)
+_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+
+
+def calls_service(sparql: str) -> bool:
+    """Tell whether a query may ask another server. One that only speaks of it in a string may count too:
+    what is a string is for the store to say, and a mistake here would let it out."""
+    plain = _ESCAPE.sub(lambda code: chr(min(int(code[1] or code[2], 16), sys.maxunicode)), sparql)
+    return any(not match["name"] for match in _SERVICE.finditer(plain))
+
+
 def in_order_of_query(sparql: str, names: list[str]) -> list[str]:
     """Return variables in the order of SELECT, or, for SELECT *, in the order they first appear.
 
@@ -69,6 +86,16 @@ def in_order_of_query(sparql: str, names: list[str]) -> list[str]:
         return names
     first = {word[1:]: place for word, place in reversed([*_words(sparql)]) if word[0] in "?$"}
     return sorted(names, key=lambda name: first.get(name, len(sparql)))
+
+
+def with_columns(sparql: str, names: list[str]) -> str:
+    """Return a query of SELECT * with its variables named, in the order they first appear."""
+    selects = (place for word, place in _words(sparql) if word.upper() == "SELECT")
+    star = _STAR.match(sparql, next(selects, 0))
+    if star is None or not names:
+        return sparql
+    columns = " ".join(f"?{name}" for name in in_order_of_query(sparql, names))
+    return f"{sparql[: star.end() - 1]} {columns} {sparql[star.end() :]}"
 
 
 def within(sparql: str, graph: str) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 
 from rdfaspider.plugins import load
 from rdfaspider.urls.defaults import NO_PAGES, TRACKING
+from rdfaspider.urls.expressions import Expression, linear
 from rdfaspider.urls.hosts import host
 from rdfaspider.urls.normalise import normalise
 from rdfaspider.urls.sessions import path_without_sessions, query_without_sessions
@@ -97,10 +98,11 @@ class Rules:
     """Rules by kind, each kind in the form that is cheapest to look up.
 
     Only those of the settings are `open` to functions: whoever may add rules to a running crawl must not
-    choose what is imported.
+    choose what is imported. Nor may he stop it: regular expressions that come `late` are matched in linear
+    time.
     """
 
-    def __init__(self, rules: Iterable[str], *, open: bool = False) -> None:
+    def __init__(self, rules: Iterable[str], *, open: bool = False, late: bool = False) -> None:
         kinds = ("suffix", "extension", "keyword", "regex", *(("python",) if open else ()))
         values: dict[str, list[str]] = {kind: [] for kind in kinds}
         for rule in rules:
@@ -113,7 +115,8 @@ class Rules:
         self._suffixes = tuple(_suffix(value) for value in values["suffix"])
         self._extensions = frozenset(_checked_extension(value) for value in values["extension"])
         self._keywords = tuple(value.lower() for value in values["keyword"])
-        self._patterns = tuple(_pattern(value) for value in values["regex"])
+        compiled = linear if late else _pattern
+        self._patterns: tuple[Expression, ...] = tuple(map(compiled, values["regex"]))
         self._functions = tuple(load(path, "a rule") for path in values.get("python", ()))
         self._has_any = any(values.values())
 

@@ -77,6 +77,7 @@ def test_all_controls(steered: Console) -> None:
     assert said.endswith(("failed URL waits again.", "failed URLs wait again."))
     assert int(said.split()[0]) > 0
     assert "is not a regular expression" in console.use("requeue", pattern="(")
+    assert console.use("requeue", pattern="^(([a-z:/.0-9])+)+[!]$") == "0 failed URLs wait again."
     assert console.use("requeue", reason="500") == "0 failed URLs wait again."
     console.until(lambda: not console.use("requeue", reason="404").startswith("0 "))
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.console.crawls import crawling
+from tests.console.crawls import Console, crawling
 from tests.console.test_browser import Watched, browser  # noqa: F401
 
 if TYPE_CHECKING:
@@ -28,6 +28,13 @@ LINKS = [
 ]
 
 
+# Answers beyond what pages can say: entities, which make tables parse a cell, and IRIs with quotes.
+HOSTILE_ROWS = """SELECT ?g ?o ?i { GRAPH ?g { ?s ?p ?o }
+  BIND(IRI(CONCAT("http://a.test/'onmouseover='hacked()'&amp;", STR(?p))) AS ?i)
+  FILTER(CONTAINS(?o, "hacked"))
+} LIMIT 20"""
+
+
 class Hostile(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path == "/robots.txt":
@@ -39,7 +46,7 @@ class Hostile(BaseHTTPRequestHandler):
             links = "".join(
                 f'<a href="{link.replace(chr(34), "%22")}">x</a>' for link in [*LINKS, further]
             )
-            literal = SCRIPT.replace("<", "&lt;").replace('"', "&quot;")
+            literal = f"{SCRIPT}&amp;".replace("<", "&lt;").replace('"', "&quot;")
             title = TITLE.replace("<", "&lt;")
             self._send(
                 200,
@@ -116,5 +123,21 @@ def test_no_script_of_the_web_runs(browser: Browser, site: str, tmp_path: Path) 
         assert record and record.headers["content-type"].startswith("text/plain")
         assert record.headers["x-content-type-options"] == "nosniff"
         assert hacks == []
+        _query_without_guard(browser, console, hacks)
         watched.complaints = [each for each in watched.complaints if "400" not in each]
         watched.check()
+
+
+def _query_without_guard(browser: Browser, console: Console, hacks: list[str]) -> None:  # noqa: F811
+    """Look at hostile literals and IRIs in the table of answers, in a browser that ignores the CSP."""
+    watched = Watched(browser, console, bypass_csp=True)
+    page = watched.page
+    page.expose_function("hacked", lambda *_: hacks.append("on the page of queries"))
+    page.goto(f"{watched.home}/query?query={quote(HOSTILE_ROWS)}")
+    page.locator(".yasr td", has_text="onerror=hacked()").first.wait_for(timeout=30_000)
+    page.locator(".tableFilter").fill("hacked")
+    for link in page.locator(".yasr td a").all():
+        link.hover(force=True)
+    page.wait_for_timeout(1000)
+    watched.context.close()
+    assert hacks == []

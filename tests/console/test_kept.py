@@ -12,6 +12,7 @@ import pytest
 from scrapy.settings import Settings
 
 from rdfaspider.console.crawls.controls import Controls
+from rdfaspider.console.crawls.directories import crawl_of, crawls_in
 from rdfaspider.console.crawls.kept import kept_log, kept_problems, read_endings
 from rdfaspider.console.crawls.refreshed import Refreshed
 from rdfaspider.console.hosts.frontiers import LocalSource, StoredSource, knows_host
@@ -23,6 +24,7 @@ from rdfaspider.frontier.views.pages import Outcome
 from rdfaspider.pages.row import Row, pack
 from rdfaspider.service.notes import check_instruction, numbers_of
 from rdfaspider.service.server.workerlog import WorkerLog
+from rdfaspider.stores import StoreUnavailable
 from rdfaspider.urls.keys import to_key
 
 
@@ -180,9 +182,24 @@ def test_crawls_are_found_at_any_depth_and_none_hides_another(
     assert found(settings, "nowhere") == {}
 
 
-def found(settings: Settings, *names: str) -> dict[str, Any]:
-    from rdfaspider.console.crawls.directories import crawls_in
+def test_files_of_triples_answer_no_queries(tmp_path: Path) -> None:
+    crawl_in(tmp_path)
+    settings = Settings({"JOBDIR": str(tmp_path), "FRONTIER_URL": "{jobdir}/frontier"})
+    settings.set("STORE_URL", f"nquads:{tmp_path}/triples")
+    settings.set("CONSOLE_QUERY_TIMEOUT", 5)
 
+    async def ask() -> None:
+        crawl = await crawl_of(settings).current()
+        shown = await crawl.overview()
+        assert (shown["state"], shown["pages"], shown["triples"]) == ("not running", None, None)
+        assert shown["counts"]["waiting"] == 1
+        crawl.endpoint.about()
+
+    with pytest.raises(StoreUnavailable, match="N-Quads files"):
+        asyncio.run(ask())
+
+
+def found(settings: Settings, *names: str) -> dict[str, Any]:
     return crawls_in(settings, [Path(name) for name in names])
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +17,7 @@ from rdflib import Graph, URIRef
 from rdflib.plugins.stores.sparqlstore import SPARQLStore
 from SPARQLWrapper import CSV, JSON, POST, TURTLE, SPARQLWrapper
 
-from rdfaspider.console.query.process import ROWS, TRIPLES, chosen
+from rdfaspider.console.query.process import ROWS, TRIPLES, Body, chosen
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
 from rdfaspider.stores.queries import over
@@ -164,10 +166,46 @@ def test_nonsense_gets_a_sentence(asked: Console) -> None:
     assert response.status == 400
 
 
+def test_the_store_asks_no_other_server(asked: Console) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.5)
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        status, _, body = ask(asked, f"SELECT * {{ SERVICE <{address}> {{ ?s ?p ?o }} }}")
+        assert status == 400 and b"SERVICE" in body
+        with pytest.raises(TimeoutError):
+            listener.accept()
+
+
+def test_a_query_that_fails_soon_gets_a_sentence() -> None:
+    output = io.BytesIO()
+    body = Body(output)
+    body.kind = "text/csv"
+    body.write(b"a,b\n")
+    assert body.refuse(503, "It has failed.")
+    assert json.loads(output.getvalue()) == {"status": 503, "error": "It has failed."}
+
+
+def test_a_query_that_fails_late_is_cut_off() -> None:
+    output = io.BytesIO()
+    body = Body(output)
+    body.kind = "text/csv"
+    for _ in range(10):
+        body.write(bytes(10_000))
+    assert not body.refuse(503, "It has failed.")
+    head, _, rest = output.getvalue().partition(b"\n")
+    assert json.loads(head) == {"status": 200, "type": "text/csv"}
+    assert len(rest) == 100_000
+
+
+def test_columns_come_as_they_appear(asked: Console) -> None:
+    _, _, body = ask(asked, "SELECT * { ?s ?p ?o } LIMIT 1", "text/csv")
+    assert body.split(b"\r\n")[0] == b"s,p,o"
+
+
 def queries_running(console: Console) -> int:
     process = Path(f"/proc/{console.process.pid}/task/{console.process.pid}/children")
     commands = [Path(f"/proc/{child}/cmdline") for child in process.read_text().split()]
-    return sum(b"console.querying" in each.read_bytes() for each in commands if each.exists())
+    return sum(b"console.query." in each.read_bytes() for each in commands if each.exists())
 
 
 @pytest.mark.slow

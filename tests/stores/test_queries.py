@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from rdfaspider.stores.queries import in_order_of_query, names_its_graphs, read_query, within
+from rdfaspider.stores.queries import (
+    calls_service,
+    in_order_of_query,
+    names_its_graphs,
+    read_query,
+    with_columns,
+    within,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +70,51 @@ def test_a_query_without_braces_is_none_the_less_one() -> None:
         read_query("nonsense")
     with pytest.raises(ValueError, match="neither a query nor a file"):
         read_query("x" * 5000)
+
+
+@pytest.mark.parametrize(
+    "sparql",
+    [
+        "SELECT * { SERVICE <http://a.test/> { ?s ?p ?o } }",
+        "SELECT * { ?a ?b 1 .service silent ?x{ ?s ?p ?o } }",
+        "PREFIX a: <http://a.test/> SELECT * {SERVICE a:b{ ?s ?p ?o } }",
+        "SELECT * { SERVICE#>\n?x#'\n{ ?s ?p ?o } FILTER(?a<?b)}",
+        "SELECT * { FILTER(?a<?b)SERVICE#>\n?x { ?s ?p ?o } }",
+        r"SELECT * { \u0053ERVICE <http://a.test/> { ?s ?p ?o } }",
+        r"SELECT * { \U00000053ERVICE <http://a.test/> { ?s ?p ?o } }",
+        "SELECT * { # '''\nSERVICE <http://a.test/> { } # '''\n}",
+        "SELECT * { ?s ?p true SERVICE <> { ?s ?p ?o } }",
+    ],
+)
+def test_a_call_of_another_server_is_seen(sparql: str) -> None:
+    assert calls_service(sparql)
+
+
+@pytest.mark.parametrize(
+    "sparql",
+    [
+        "SELECT * { ?s ?service ?o { ?o ?p ?q } }",
+        "SELECT * { ?s schema:service ?o { ?o ?p ?q } }",
+        "SELECT * { ?s ?p 'service' }",
+        "SELECT ?service { GRAPH ?service { ?s ?p ?o } }",
+        "PREFIX service: <http://a.test/service/> SELECT * { ?s service:x ?o }",
+    ],
+)
+def test_a_name_is_no_call(sparql: str) -> None:
+    assert not calls_service(sparql)
+
+
+@pytest.mark.parametrize(
+    ("sparql", "expected"),
+    [
+        ("SELECT * { ?s ?p ?o }", "SELECT  ?s ?p ?o  { ?s ?p ?o }"),
+        ("select distinct *{ ?s ?p ?o }", "select distinct  ?s ?p ?o { ?s ?p ?o }"),
+        ("SELECT ?o { ?s ?p ?o }", "SELECT ?o { ?s ?p ?o }"),
+        (
+            "SELECT (COUNT(*) AS ?o) { SELECT * { ?s ?p ?o } }",
+            "SELECT (COUNT(*) AS ?o) { SELECT * { ?s ?p ?o } }",
+        ),
+    ],
+)
+def test_a_star_becomes_columns_as_they_appear(sparql: str, expected: str) -> None:
+    assert with_columns(sparql, ["o", "p", "s"]) == expected

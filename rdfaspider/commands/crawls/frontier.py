@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.settings.command import CheckedCommand
+from rdfaspider.urls.expressions import linear
 
 if TYPE_CHECKING:
     import argparse
@@ -247,12 +247,7 @@ def _check(args: list[str], opts: argparse.Namespace) -> None:
     if len(asked) > 1 or (asked and told) or len(states) > 1:
         raise ValueError(f"{' and '.join(asked + told)} cannot be combined.")
     for name in ("failed", "denied", "requeue"):
-        try:
-            re.compile(getattr(opts, name) or "")
-        except re.error as error:
-            raise ValueError(
-                f"{getattr(opts, name)[:200]!r} is not a regular expression: {error}."
-            ) from error
+        linear(getattr(opts, name) or "")  # says what is wrong before anything is opened
 
 
 def _show(lines: Iterable[str]) -> None:

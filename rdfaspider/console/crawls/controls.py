@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rdfaspider.console.hosts.frontiers import knows_host
 from rdfaspider.service.notes import DELAY_OF, check_host, told_number
 from rdfaspider.terminal import plural
 from rdfaspider.urls import normalise
+from rdfaspider.urls.expressions import linear
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -92,10 +92,7 @@ class Controls:
     async def _requeue(self, said: dict[str, Any]) -> str:
         reason = _text(said, "reason") if said.get("reason") else ""
         pattern = _text(said, "pattern") if "pattern" in said or not reason else ""
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ValueError(f"This is not a regular expression: {error}.") from error
+        linear(pattern)
         async with self._requeuing:
             count = sum(await self._crawl.frontier.requeue(pattern, reason).all())
         if count == 1:

@@ -18,7 +18,7 @@ from rdfaspider.console.crawls.controls import Controls
 from rdfaspider.console.crawls.course import Course
 from rdfaspider.console.crawls.disk import Disk
 from rdfaspider.console.crawls.kept import line_of
-from rdfaspider.console.crawls.running import shown_workers, urls_behind
+from rdfaspider.console.crawls.running import no_answers, shown_workers, urls_behind
 from rdfaspider.console.hosts.frontiers import ServedSource, StoredSource
 from rdfaspider.console.hosts.table import HostTables
 from rdfaspider.console.query.endpoint import Endpoint, no_store
@@ -331,9 +331,3 @@ def _forbidden(guard: Guard, url: str) -> str:
 def _outcome(state: str, reason: str, count: int) -> dict[str, Any]:
     words = in_words(state, reason, count).partition(" ")[2]
     return {"state": state, "reason": reason, "count": count, "words": words}
-
-
-def no_answers() -> StoreUnavailable:
-    return StoreUnavailable(
-        "The triples of this crawl are in N-Quads files, which answer no queries: load them into a store."
-    )

@@ -32,7 +32,8 @@ from rdfaspider.pipelines.store import store_access
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.scheduler.options import security_of
 from rdfaspider.settings.places import frontier_url, store_url
-from rdfaspider.stores.kinds import is_embedded
+from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores.kinds import is_embedded, is_queried
 from rdfaspider.urls.hosts import host_and_port
 from rdfaspider.urls.iris import without_userinfo
 
@@ -82,6 +83,12 @@ async def urls_behind(
 def shown_workers(views: Iterable[WorkerView]) -> list[dict[str, Any]]:
     """Return workers as they are shown."""
     return [asdict(view) | {"silent": max(0.0, view.silent)} for view in views]
+
+
+def no_answers() -> StoreUnavailable:
+    return StoreUnavailable(
+        "The triples of this crawl are in N-Quads files, which answer no queries: load them into a store."
+    )
 
 
 class RunningCrawl:
@@ -138,6 +145,8 @@ class RunningCrawl:
         """Return what answers queries; StoreUnavailable if nothing does."""
         if self._endpoint is None:
             raise no_store()
+        if not is_queried(store_url(self.crawler.settings)):
+            raise no_answers()
         return self._endpoint
 
     def start(self) -> None:

@@ -138,13 +138,23 @@ class Endpoint:
         head = json.loads(line)
         if head["status"] != 200:
             return as_json({"error": head["error"]}, head["status"])
-        # The first part decides: a query that fails while it is evaluated gets a sentence.
-        part = await _within(request, process.stdout.read(_CHUNK), end)
-        if part is None:
-            return as_json({"error": self._too_long}, 503)
         response = web.StreamResponse(headers={"Content-Type": head["type"]})
         request["guards"].dressed(request, response)
+        with suppress(ConnectionError):  # the reader has gone to another page
+            await self._send(request, response, process, end)
+        return response
+
+    async def _send(
+        self,
+        request: web.Request,
+        response: web.StreamResponse,
+        process: asyncio.subprocess.Process,
+        end: float,
+    ) -> None:
+        """Pass on what a process writes."""
+        assert process.stdout is not None
         await response.prepare(request)
+        part = await _within(request, process.stdout.read(_CHUNK), end)
         sent = 0
         while part:
             sent += len(part)
@@ -162,7 +172,6 @@ class Endpoint:
             request.transport.abort()  # or it would look whole
         else:
             await response.write_eof()
-        return response
 
 
 async def _within(request: web.Request, reading: Any, end: float) -> bytes | None:

@@ -10,7 +10,7 @@ import os
 import resource
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rdfaspider.children import await_end_of_parent, read_task
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # The memory of a query: more than a large sort takes, less than what would hurt the crawl.
 _MEMORY = 4 << 30
 _NICE = 10
+_PART = 1 << 16  # bytes of an answer that are held until it is clear that it goes well
 
 # Media types with the names of pyoxigraph's formats, the preferred first.
 ROWS = {
@@ -66,41 +67,85 @@ def chosen(accept: str, offered: dict[str, str]) -> str:
     return best
 
 
+class Body:
+    """Where an answer is written. Its head comes with its first part, so that a query that fails soon, while
+    it is evaluated, gets a sentence instead."""
+
+    def __init__(self, output: BinaryIO) -> None:
+        self._output = output
+        self._held: bytes | None = b""
+        self.kind = ""
+
+    def write(self, data: bytes) -> int:
+        if self._held is None:
+            return self._output.write(data)
+        self._held += data
+        if len(self._held) >= _PART:
+            self._begin()
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: `end` does it."""
+
+    def end(self) -> None:
+        if self._held is not None:
+            self._begin()
+        self._output.flush()
+
+    def _begin(self) -> None:
+        assert self._held is not None
+        self._output.write(_head(status=200, type=self.kind) + self._held)
+        self._held = None
+
+    def refuse(self, status: int, error: str) -> bool:
+        """Answer by a sentence; return False if a part of another answer is out."""
+        if self._held is None:
+            return False
+        self._held = None
+        self._output.write(_head(status=status, error=error))
+        self._output.flush()
+        return True
+
+
+def _head(**words: Any) -> bytes:
+    return json.dumps(words).encode() + b"\n"
+
+
 def answer(task: dict[str, Any], output: BinaryIO) -> bool:
     """Answer a query, by a head and a body; return whether that is whole."""
     from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat, serialize
 
     from rdfaspider.stores import StoreUnavailable, open_store
-    from rdfaspider.stores.queries import over
+    from rdfaspider.stores.kinds import is_embedded
+    from rdfaspider.stores.queries import calls_service, over, with_columns
     from rdfaspider.stores.server.access import Access
 
-    has_begun = False
-
-    def head(status: int, **more: str) -> bool:
-        nonlocal has_begun
-        if not has_begun:
-            output.write(json.dumps({"status": status, **more}).encode() + b"\n")
-            output.flush()
-            has_begun = True
-            return True
-        return False  # half of the answer is written
-
+    body = Body(output)
+    head, out = body.refuse, cast("BinaryIO", body)
+    if is_embedded(task["store"]) and calls_service(task["query"]):
+        # The resolver's rules do not hold in the store, so a link could make it ask any address.
+        return head(
+            400, error="SERVICE is not answered here: `scrapy sparql` may ask other servers."
+        )
     access = Access(**task["access"]) if task["access"] else None
     query = over(task["query"], task["default"], task["named"])
     try:
         with open_store(task["store"], read_only=True, access=access) as store:
             results = store.query(query)
+            if isinstance(results, QuerySolutions):
+                named = with_columns(query, [variable.value for variable in results.variables])
+                results = store.query(named) if named != query else results
             is_table = isinstance(results, QueryBoolean | QuerySolutions)
             offered = ROWS if is_table else TRIPLES
             kind = chosen(task["accept"], offered)
             if not kind:
                 return head(406, error=f"The answer can be had as {', '.join(offered)}.")
-            head(200, type=kind)
+            body.kind = kind
             if isinstance(results, QueryBoolean | QuerySolutions):
-                results.serialize(output, getattr(QueryResultsFormat, ROWS[kind]))
+                results.serialize(out, getattr(QueryResultsFormat, ROWS[kind]))
             else:
-                serialize(results, output, getattr(RdfFormat, TRIPLES[kind]))
-            output.flush()
+                serialize(results, out, getattr(RdfFormat, TRIPLES[kind]))
+            body.end()
     except BrokenPipeError:
         return False
     except (SyntaxError, ValueError) as error:

@@ -7,7 +7,6 @@ are filled from the hosts' records.
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from rdfaspider.frontier.schedule.queue import INBOX_PAGE
 from rdfaspider.frontier.tables.database import guarded
 from rdfaspider.frontier.tables.failures import Failure
 from rdfaspider.frontier.tables.trie import FAILED
+from rdfaspider.urls.expressions import linear
 from rdfaspider.urls.keys import to_key, to_url
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
     def requeuing(self, pattern: str, reason: str = "") -> Iterator[bool]:
         """Do the same URL by URL, of those that failed for a reason if one is given; yield for each that is
         looked at whether it waits again."""
-        wanted = re.compile(pattern)
+        wanted = linear(pattern)
         if reason:
             for view in self.views.scan("failed", pattern, reason):
                 record = view and self.trie.record(view.url)

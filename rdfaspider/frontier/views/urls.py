@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,7 @@ from rdfaspider.frontier.tables.trie import (
     unpack,
 )
 from rdfaspider.pages.row import unpack as unpack_row
+from rdfaspider.urls.expressions import linear
 from rdfaspider.urls.keys import host_name, host_of, to_key, to_url
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class UrlViews:
         """Yield each URL that ended in a state, for a reason if one is given, and matches a regular
         expression; and None for each other one, so that the caller can pause anywhere. With a reason, they
         come by number, from a number on."""
-        wanted = re.compile(pattern)
+        wanted = linear(pattern)
         code = ENDS[state]
         # Earlier versions kept no reasons, so without one all URLs are looked at.
         for key, value in self._failed(reason, after) if reason else self._database.urls.pairs():

@@ -52,7 +52,7 @@ class Exclusions:
     def _set(self, rules: set[str]) -> None:
         if rules != set(self.rules):
             self.rules = sorted(rules)
-            self._compiled = Rules(self.rules)
+            self._compiled = Rules(self.rules, late=True)
             self._changed()
 
 
@@ -60,4 +60,4 @@ def check_rule(rule: str) -> None:
     """Raise ValueError if a rule cannot be used."""
     if len(rule) > _LONGEST:
         raise ValueError(f"A rule has at most {_LONGEST:,} characters.")
-    Rules([rule])
+    Rules([rule], late=True)
