@@ -11,12 +11,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydispatch import dispatcher, robustapply  # type: ignore[import-untyped]
 from scrapy import Request, Spider, signals
 from scrapy.core import scraper as scrapys
+from scrapy.core.downloader.middleware import DownloaderMiddlewareManager
 from scrapy.core.spidermw import SpiderMiddlewareManager
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem
+from scrapy.exceptions import DropItem, StopDownload
 from scrapy.http import Response
+from scrapy.middleware import MiddlewareManager
+from scrapy.pipelines import ItemPipelineManager
+from scrapy.signalmanager import SignalManager
 from scrapy.utils import asyncio as scrapys_asyncio
 from scrapy.utils import signal as scrapys_signal
 from scrapy.utils.defer import maybe_deferred_to_future
@@ -24,10 +29,12 @@ from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
 from rdfaspider.scraper import Scraper, ShortWay
+from rdfaspider.scraper.chains import Middlewares, Pipelines
+from rdfaspider.scraper.sending import Signals
 
 URL = "http://a.test/"
 
-# What `rdfaspider/scraper.py` was written after, as Scrapy 2.19 has it. If one has changed, compare the two,
+# What `rdfaspider/scraper/` was written after, as Scrapy 2.19 has it. If one has changed, compare the two,
 # see that ours still does the same, and pin the new digest.
 PINNED = {
     scrapys.Slot: "42cec85cae3e9d74",
@@ -43,6 +50,18 @@ PINNED = {
     SpiderMiddlewareManager.scrape_response_async: "aef51d7ee01ec592",
     scrapys_asyncio._parallel_asyncio: "d05a3a6213124208",
     scrapys_signal._send_catch_log_asyncio: "f43b04889cb91ae6",
+    scrapys_signal.send_catch_log: "fba12693d4849c95",
+    SignalManager.send_catch_log: "81ac78d853fee63e",
+    dispatcher.getAllReceivers: "af8989f20a3f2051",
+    dispatcher.liveReceivers: "034d63be325953b2",
+    robustapply.robustApply: "76007a4efa4063ff",
+    robustapply.function: "53e742aae922b68b",
+    DownloaderMiddlewareManager.download_async: "00e854e1a38ecea2",
+    DownloaderMiddlewareManager._handle_mw_method: "0efff254fbd873ba",
+    DownloaderMiddlewareManager._process_request: "f2b83efff7fcb8f5",
+    DownloaderMiddlewareManager._process_response: "d94bf8a9c51976b3",
+    MiddlewareManager._process_chain: "c4e98e82d6130ac2",
+    ItemPipelineManager.process_item_async: "5f8e18db4edff24c",
 }
 
 
@@ -53,7 +72,7 @@ def digest_of(part: Any) -> str:
 @pytest.mark.parametrize("part", PINNED, ids=lambda part: part.__qualname__)
 def test_the_parts_of_scrapy_that_ours_replaces_are_as_they_were(part: Any) -> None:
     assert digest_of(part) == PINNED[part], (
-        f"{part.__module__}.{part.__qualname__} has changed: see whether rdfaspider/scraper.py still does"
+        f"{part.__module__}.{part.__qualname__} has changed: see whether rdfaspider/scraper/ still does"
         f" the same, then pin {digest_of(part)}."
     )
 
@@ -246,7 +265,12 @@ def test_a_crawl_that_needs_scrapys_scraper_keeps_it(
 ) -> None:
     async def run() -> None:
         crawler = crawler_with(**settings)
-        crawler.engine = SimpleNamespace(scraper=scrapys.Scraper(crawler))  # type: ignore[assignment]
+        crawler.engine = SimpleNamespace(  # type: ignore[assignment]
+            scraper=scrapys.Scraper(crawler),
+            downloader=SimpleNamespace(
+                middleware=DownloaderMiddlewareManager(Passes({}), crawler=crawler)
+            ),
+        )
         ShortWay.from_crawler(crawler)
         await crawler.signals.send_catch_log_async(signals.spider_opened, spider=crawler.spider)
         assert type(crawler.engine.scraper) is scrapys.Scraper  # the extension is gone
@@ -254,6 +278,156 @@ def test_a_crawl_that_needs_scrapys_scraper_keeps_it(
         extension = ShortWay.from_crawler(crawler)
         await crawler.signals.send_catch_log_async(signals.spider_opened, spider=crawler.spider)
         assert type(crawler.engine.scraper) is kind
+        assert type(crawler.engine.downloader.middleware) is Middlewares
+        assert type(crawler.signals) is type(crawler.engine.signals) is Signals
         del extension
 
     asyncio.run(run())
+
+
+class Hears:
+    """Receivers of every kind that the dispatcher knows."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def some(self, item: Any) -> str:
+        self.told.append(("some", item))
+        return "some"
+
+    def everything(self, **named: Any) -> None:
+        self.told.append(("everything", sorted(named)))
+
+    def nothing(self) -> None:
+        self.told.append("nothing")
+
+    def whose(self, signal: Any, sender: Any, extra: Any = 1) -> None:
+        self.told.append(("whose", signal, type(sender), extra))
+
+    def broken(self, item: Any) -> None:
+        raise ValueError(item)
+
+    def stops(self, item: Any) -> None:
+        raise StopDownload(fail=False)
+
+    def lacks(self, other: Any) -> None:
+        raise AssertionError("nobody gives it")
+
+    def __call__(self, item: Any) -> None:
+        self.told.append(("called", item))
+
+
+def answers_of(manager: type[SignalManager]) -> tuple[list[Any], list[Any]]:
+    """Return what receivers were told, and what they answered, as they come, go and are lost."""
+    sender, hears, lost = object(), Hears(), Hears()
+    signals = manager(sender)
+    answers: list[Any] = []
+
+    def send(**named: Any) -> None:
+        for receiver, answer in signals.send_catch_log("signal", item=1, **named):
+            value = answer.value if isinstance(answer, Failure) else answer
+            answers.append((getattr(receiver, "__name__", "object"), repr(value)))
+
+    send()
+    for name in ("some", "everything", "nothing", "whose", "broken", "stops", "lacks"):
+        signals.connect(getattr(hears, name), "signal")
+    signals.connect(hears, "signal")
+    signals.connect(lost.nothing, "signal")
+    send(spider=None)
+    send(spider=None)
+    signals.disconnect(hears.some, "signal")
+    told = lost.told
+    del lost
+    send()
+    signals.connect(hears.some, dispatcher.Any)
+    send(dont_log=ValueError)
+    send()
+    signals.disconnect_all("signal")
+    signals.disconnect(hears.some, dispatcher.Any)
+    send()
+    return hears.told + told, answers
+
+
+def test_signals_reach_whom_scrapys_would_reach(caplog: pytest.LogCaptureFixture) -> None:
+    theirs = answers_of(SignalManager)
+    said = [record.getMessage().partition(" of <")[0] for record in caplog.records]
+    caplog.clear()
+    assert answers_of(Signals) == theirs
+    assert [record.getMessage().partition(" of <")[0] for record in caplog.records] == said
+    assert len(theirs[1]) > 30
+
+
+class Passes:
+    """Middlewares that answer in every way that they may, or may not."""
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        self.answers = answers
+
+    def process_request(self, request: Request) -> Any:
+        return self._answer("request", None)
+
+    def process_response(self, request: Request, response: Response) -> Any:
+        return self._answer("response", response)
+
+    def _answer(self, when: str, given: Any) -> Any:
+        answer = self.answers.get(when, given)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer() if callable(answer) else answer
+
+
+async def later(value: Any) -> Any:
+    await asyncio.sleep(0)
+    return value
+
+
+ANSWER, OTHER, AGAIN = Response(URL), Response(f"{URL}other"), Request(f"{URL}again")
+PASSED: list[dict[str, Any]] = [
+    {},
+    {"request": lambda: later(None)},
+    {"request": OTHER},
+    {"request": lambda: later(AGAIN)},
+    {"request": 5},
+    {"request": KeyError("request")},
+    {"response": lambda: later(ANSWER)},
+    {"response": OTHER},
+    {"response": AGAIN},
+    {"response": None},
+    {"response": lambda: later(7)},
+    {"response": KeyError("response")},
+]
+
+
+@pytest.mark.parametrize("answers", PASSED, ids=[str(number) for number in range(len(PASSED))])
+def test_a_request_passes_the_middlewares_as_it_would_scrapys(answers: dict[str, Any]) -> None:
+    async def run(*, ours: bool) -> Any:
+        manager = DownloaderMiddlewareManager(
+            Passes({}), Passes(answers), Passes({}), crawler=crawler_with()
+        )
+        if ours:
+            manager = Middlewares.instead_of(manager)
+            assert type(manager) is Middlewares
+        try:
+            return await manager.download_async(lambda request: later(ANSWER), Request(URL))
+        except Exception as error:
+            return repr(error)
+
+    assert asyncio.run(run(ours=True)) == asyncio.run(run(ours=False))
+
+
+class WithSpider:
+    """Takes a spider, as in older versions of Scrapy."""
+
+    def process_request(self, request: Request, spider: Spider) -> None:
+        pass
+
+    def process_item(self, item: Any, spider: Spider) -> Any:
+        return item
+
+
+@pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")
+def test_chains_that_need_scrapys_keep_it() -> None:
+    middlewares = DownloaderMiddlewareManager(WithSpider(), crawler=crawler_with())
+    assert Middlewares.instead_of(middlewares) is middlewares
+    pipelines = ItemPipelineManager(WithSpider(), crawler=crawler_with())
+    assert Pipelines.instead_of(pipelines) is pipelines

@@ -86,17 +86,27 @@ class ConsoleExtension:
         self._announce(port)
 
     def _announce(self, port: int) -> None:
-        """Print the address; not in the log, which others may read."""
-        url = f"http://127.0.0.1:{port}/?token={self.token}"
+        """Show the address on a terminal, and write it to a file; not to a log, which others may read."""
+        address = f"http://127.0.0.1:{port}/"
+        url = f"{address}?token={self.token}"
+        is_written = self._write(url)
         logger.info("The console listens at port %d.", port)
-        print(f"The console: {url}", file=sys.stderr, flush=True)
-        if self.crawler.settings["JOBDIR"]:
-            self._path = Path(self.crawler.settings["JOBDIR"]) / NAME
-            with suppress(OSError):
-                self._path.unlink(missing_ok=True)
-                handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                with os.fdopen(handle, "w", encoding="ascii") as file:
-                    file.write(f"{url}\n")
+        shown = f"{address} ({self._path} has its token)" if is_written else url
+        print(f"The console: {url if sys.stderr.isatty() else shown}", file=sys.stderr, flush=True)
+
+    def _write(self, url: str) -> bool:
+        """Write the address to a file for the user alone; return whether it is there."""
+        if not self.crawler.settings["JOBDIR"]:
+            return False
+        self._path = Path(self.crawler.settings["JOBDIR"]) / NAME
+        try:
+            self._path.unlink(missing_ok=True)
+            handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="ascii") as file:
+                file.write(f"{url}\n")
+        except OSError:
+            return False
+        return True
 
     async def spider_closed(self) -> None:
         if self._crawl is not None:

@@ -99,7 +99,8 @@ def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:
     for _, tag, attributes, _ in document.elements:
         if tag not in _SPEAKING:
             continue
-        if not license and "license" in attributes.get("rel", "").lower().split():
+        relations = attributes["rel"].lower().split() if "rel" in attributes else ()
+        if not license and "license" in relations:
             license = attributes.get("href", "").strip()
         if tag == "meta":
             name = attributes.get("name", "").strip().lower()
@@ -109,7 +110,7 @@ def read_head(document: Document, url: str, agent: str, facts: Facts) -> None:
                 _read_reservation(name, attributes.get("content", "").strip(), facts)
         elif tag == "base":
             base = base or attributes.get("href", "").strip()
-        elif tag == "link" and "canonical" in attributes.get("rel", "").lower().split():
+        elif tag == "link" and "canonical" in relations:
             canonical = canonical or attributes.get("href", "").strip()
     facts.base = _resolved(url, base) or url.partition("#")[0]
     facts.canonical = _resolved(facts.base, canonical) if canonical else ""

@@ -84,7 +84,7 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
         if tag in _MEDIA:
             found.media += "src" in attributes
             continue
-        reference = _reference(tag, attributes)
+        reference = attributes.get("href") if tag == "a" else _reference(tag, attributes)
         if not reference:
             continue
         if tag == "link" and not found.canonical:  # another relation may have linked to it before

@@ -72,6 +72,38 @@ def test_pages_of_a_worker_that_fails_are_read_by_others(
     assert len(then) == 10
 
 
+def test_more_workers_start_only_when_those_that_there_are_do_not_keep_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_BEHIND", 0.1)
+    large = b"<p>" + b" " * module._FEW_BYTES
+
+    async def run() -> tuple[int, int]:
+        pool = Batches(3, OPTIONS)
+        await pool.open()
+        (first,) = pool._workers
+        try:
+            # More than a worker has room for, but not for long.
+            await asyncio.gather(*(pool.extract(large, "http://a.test/", "") for _ in range(9)))
+            await asyncio.sleep(0.2)
+            enough = len(pool._workers) + pool._starting
+            os.kill(first.process.pid, signal.SIGSTOP)
+            first.patience = 100.0
+            pages = [pool.extract(large, "http://a.test/", "") for _ in range(99)]
+            asked = asyncio.gather(*pages)
+            while len(pool._workers) == 1:
+                await asyncio.sleep(0.01)
+            os.kill(first.process.pid, signal.SIGCONT)
+            await asked
+            return enough, len(pool._workers)
+        finally:
+            await pool.close()
+
+    enough, more = asyncio.run(run())
+    assert enough == 1
+    assert more >= 2
+
+
 @pytest.mark.slow
 def test_a_worker_that_dies_is_replaced_while_the_other_has_enough_to_do() -> None:
     async def run() -> int:

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -25,7 +26,7 @@ from rdfaspider.extract.pool import (
     options_to_json,
 )
 from rdfaspider.extract.pool.process import WorkerProcess
-from rdfaspider.extract.pool.worker import options_from_json
+from rdfaspider.extract.worker import options_from_json
 
 URL = "http://a.test/"
 PAGE = """<html lang=de><title>Füße</title><p property="schema:name">„Ü"</p>
@@ -264,6 +265,12 @@ def test_a_python_that_is_missing_is_no_fault_of_pages(
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     check_unavailable("No such file or directory")
+
+
+def test_a_worker_starts_without_what_only_the_crawl_needs() -> None:
+    program = "import sys, rdfaspider.extract.worker; print(*sys.modules)"
+    loaded = subprocess.check_output([sys.executable, "-c", program], text=True).split()
+    assert not {"asyncio", "scrapy", "socket", "subprocess", "twisted"}.intersection(loaded)
 
 
 def test_too_little_memory_is_no_fault_of_pages() -> None:

@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from rdfaspider.extract.document.tree import (
     LARGE,
     MANY,
+    UNPLACED,
     UNSEEN,
     XHTML,
     Element,
@@ -24,23 +25,37 @@ from rdfaspider.extract.document.tree import (
 _HIDDEN = ",".join(sorted(UNSEEN - {"head", "title"}))  # of the body
 _NAMESPACE = re.compile(rb"xmlns:[^\s=>/]++")
 _LINKING = frozenset(("href", "src"))
-_RELATIONS = frozenset(("rel", "rev"))
-_TARGETS = _LINKING | {"resource"}
 
 
 def namespaces(body: bytes) -> frozenset[str]:
     """Return the attributes named xmlns:… of a page, which is given in lower case."""
+    if b"xmlns:" not in body:  # many times as fast as the pattern
+        return frozenset()
     return frozenset(name.decode() for name in _NAMESPACE.findall(body))
 
 
 class HtmlDocument:
     """A page of HTML; its tree lives as long as the document.
 
-    Who does not follow links can have the plain ones left out, which are most of the list of many pages. One
-    is listed all the same if something listed is inside it, or if a relation above it may lead to it.
+    Most elements of many pages are plain links, and most of those matter to nothing but the list of links.
+    Finding the listed ancestor of an element takes longer than all else about it, so plain links stay
+    UNPLACED unless something that is listed is inside, or a reader asks.
+
+    ``_places`` has the index of each listed node, inverted while it is unplaced, and of others that of their
+    nearest listed ancestor.
     """
 
-    __slots__ = ("_tree", "elements", "embedded", "host", "is_cut", "namespaces", "text", "title")
+    __slots__ = (
+        "_places",
+        "_tree",
+        "elements",
+        "embedded",
+        "host",
+        "is_cut",
+        "namespaces",
+        "text",
+        "title",
+    )
 
     def __init__(
         self,
@@ -48,8 +63,6 @@ class HtmlDocument:
         names: frozenset[str],
         limit: int,
         namespaces: frozenset[str] = frozenset(),
-        *,
-        plain_links: bool = True,
     ) -> None:
         self._tree = LexborHTMLParser(body)
         self.host = "html5"
@@ -57,47 +70,65 @@ class HtmlDocument:
         self.namespaces = namespaces
         self.embedded: list[tuple[str, bytes]] = []
         self.is_cut = False
-        self.elements = self._listed(names | namespaces, limit, len(body) > LARGE, plain_links)
+        self._places: dict[int, int] = {}
+        self.elements: list[Element] = []
+        self._list(names | namespaces, limit, len(body) > LARGE)
         title = self._tree.css_first("title")
         self.title = "" if title is None else title.text()
 
-    def _listed(
-        self, names: frozenset[str], limit: int, is_large: bool, plain_links: bool
-    ) -> list[Element]:
+    def _list(self, names: frozenset[str], limit: int, is_large: bool) -> None:
         root: Any = self._tree.root
-        elements: list[Element] = [(-1, "html", _filled(root.attributes), root)]
-        places: dict[int, int] = {root.mem_id: 0}
-        left_out: dict[int, dict[str, str | None]] = {}  # plain links: their attributes
-        append, place_of = elements.append, places.get
+        places, append = self._places, self.elements.append
+        append((-1, "html", _filled(root.attributes), root))
+        places[root.mem_id] = 0
+        place_of = places.get
         is_dull, is_plain = names.isdisjoint, (names - _LINKING).isdisjoint
         nodes = root.traverse()
         next(nodes)
-        room = limit - 1
+        count = 0
         for node in nodes:
             attributes = node.attributes
             if is_dull(attributes):
                 continue
-            room -= 1
-            if room <= 0:
+            count += 1
+            if count >= limit:
                 self.is_cut = True
                 break
-            if not plain_links:
-                if is_plain(attributes):
-                    left_out[node.mem_id] = attributes
-                    continue
-                # From here on a plain link may be the end of this relation.
-                plain_links = _is_hanging(attributes)
-            above = node.parent
-            parent = place_of(above.mem_id)
-            if parent is None:
-                parent = _place(above, places, left_out, elements)
-            places[node.mem_id] = len(elements)
             if None in attributes.values():
                 attributes = _filled(attributes)
             if is_large and len(attributes) > MANY:
                 attributes = without_unread(attributes)
+            if is_plain(attributes):
+                places[node.mem_id] = ~count
+                append((UNPLACED, node.tag, attributes, node))
+                continue
+            above = node.parent
+            parent = place_of(above.mem_id, UNPLACED)
+            if parent < 0:
+                parent = self._listed(above)
+            places[node.mem_id] = count
             append((parent, node.tag, attributes, node))
-        return elements
+
+    def place(self, index: int) -> int:
+        """Return the index of the nearest listed ancestor of an unplaced element, which has its place now."""
+        return self.elements[self._listed(self.elements[index][3])][0]
+
+    def _listed(self, node: Any) -> int:
+        """Return the index of a node or its nearest listed ancestor; no way up is walked twice.
+
+        Links on the way are placed.
+        """
+        places = self._places
+        passed: list[tuple[int, int | None]] = []
+        while (place := places.get(mem_id := node.mem_id)) is None or place < 0:
+            passed.append((mem_id, place))
+            node = node.parent
+        for mem_id, inverted in reversed(passed):
+            if inverted is not None:
+                self.elements[~inverted] = (place, *self.elements[~inverted][1:])
+                place = ~inverted
+            places[mem_id] = place
+        return place
 
     def has_elements(self, node: Any) -> bool:
         """Tell whether an element has child elements."""
@@ -140,33 +171,6 @@ class HtmlDocument:
 def _filled(attributes: dict[str, str | None]) -> dict[str, str]:
     """Return the attributes with an empty string for those that have no value."""
     return {name: value or "" for name, value in attributes.items()}
-
-
-def _is_hanging(attributes: Mapping[str, object]) -> bool:
-    """Tell whether an element has a relation that leads to what is inside the element."""
-    return not _RELATIONS.isdisjoint(attributes) and _TARGETS.isdisjoint(attributes)
-
-
-def _place(
-    node: Any,
-    places: dict[int, int],
-    left_out: Mapping[int, dict[str, str | None]],
-    elements: list[Element],
-) -> int:
-    """Return the index of a node or its nearest listed ancestor; no way up is walked twice.
-
-    Links that were left out are listed now: nothing that is listed stands between them and the node.
-    """
-    passed: list[Any] = []
-    while (place := places.get(node.mem_id)) is None:
-        passed.append(node)
-        node = node.parent
-    for node in reversed(passed):
-        if left_out and (attributes := left_out.get(node.mem_id)) is not None:
-            elements.append((place, node.tag, _filled(attributes), node))
-            place = len(elements) - 1
-        places[node.mem_id] = place
-    return place
 
 
 def _children(node: Any) -> list[Any]:

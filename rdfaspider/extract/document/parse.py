@@ -52,15 +52,7 @@ def _parsed_html(
 ) -> Document:
     page = guard.without_excess(page, limits, facts.cuts)
     if guard.is_tame(page, limits.depth):
-        # What <base> says concerns all, although it has but a plain link.
-        plain_links = bool(limits.links) or b"<base" in page.lowered
-        return HtmlDocument(
-            page.body,
-            names,
-            limits.elements,
-            namespaces(page.lowered),
-            plain_links=plain_links,
-        )
+        return HtmlDocument(page.body, names, limits.elements, namespaces(page.lowered))
     root, is_cut = parsed_soup(page.body)
     if is_cut:
         facts.cuts["depth"] += 1

@@ -2,19 +2,24 @@
 
 A document is a flat list of elements in document order. Each is a tuple of the index of the nearest
 listed ancestor (-1 for the root), the tag, the attributes and the parser's own node. Only elements
-that carry an attribute somebody asked for are listed, and always the root, which comes first.
+that carry an attribute somebody asked for are listed, and always the root, which comes first. An
+UNPLACED element is a plain link: @href or @src is all that it has, and nothing listed is inside but plain
+links. A reader to whom it matters where the link stands asks for its place.
 Readers walk the list once, front to back, and keep what they know about an element under its index:
 nothing recurses, and a page may be nested as deep as it likes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 XHTML = "http://www.w3.org/1999/xhtml"
 
 Element = tuple[int, str, dict[str, str], Any]
+UNPLACED = -2
+"""Stands for the index of an ancestor that nobody has looked for."""
 
 Spend = Callable[[int], None]
 """Takes in how many characters were made out of the page; raises Full when they are too many."""
@@ -53,6 +58,10 @@ class Document(Protocol):
     is_cut: bool  # whether the tree does not hold the whole page
     text: Callable[[Any], str]  # the text inside a node, without comments
 
+    def place(self, index: int) -> int:
+        """Return the index of the nearest listed ancestor of an unplaced element, which has its place now."""
+        ...
+
     def has_elements(self, node: Any) -> bool:
         """Tell whether an element has child elements."""
         ...
@@ -88,11 +97,14 @@ def start_tag(name: str, attributes: Iterable[tuple[str, str]]) -> str:
 
 
 def _quoted(value: str) -> str:
+    if not _RESERVED.search(value):
+        return value
     for character, reference in _REFERENCES:
         value = value.replace(character, reference)
     return value
 
 
+_RESERVED = re.compile('[&<"\t\n\r]')
 # What Canonical XML escapes in attribute values, the ampersand first.
 _REFERENCES = (
     ("&", "&amp;"),

@@ -90,6 +90,10 @@ class XmlDocument:
             self._room -= len(base) + len(subtree)
             self.embedded.append((base, subtree))
 
+    def place(self, index: int) -> int:
+        """Return the index of the nearest listed ancestor of an element; all have their places."""
+        return self.elements[index][0]
+
     def has_elements(self, node: Any) -> bool:
         """Tell whether an element has child elements."""
         return next(node.iterchildren("*"), None) is not None

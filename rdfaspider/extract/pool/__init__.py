@@ -15,8 +15,9 @@ Nothing that comes back is executed.
 
 process    a worker as the crawl sees it
 batches    a pool whose workers get several pages at a time, which crawls and replays use
-worker     what runs in the child process
 suspects   domains whose pages have taken down a worker
+
+What runs in the child process is ``rdfaspider.extract.worker``, which imports nothing from here.
 """
 
 from __future__ import annotations

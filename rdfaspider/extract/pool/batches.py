@@ -3,7 +3,8 @@
 To hand over a page costs a third of reading it, if the worker sleeps before and the crawl is woken after each
 one. So pages are sent in batches: those that came in the same turn of the loop, and those that came while all
 workers had enough to do. A replay makes its own, larger ones. A worker has two batches at a time, or more
-small ones, so that it does not wait for its next page; the next worker is woken only when it has.
+small ones, so that it does not wait for its next page; the next worker is woken only when it has. More are
+started only while those that there are cannot keep up: to start one costs as much as some hundred pages.
 
 Where a worker dies or takes too long, the pages that it has not answered are read by the pool, one by one,
 which finds out to which of them that is due. Large pages and those of suspects are never in a batch.
@@ -33,6 +34,8 @@ _FEW_BYTES = 64 * 1024
 # Pages and bytes of a batch that is made of single pages.
 _PAGES = 16
 _BYTES = 256 * 1024
+# Seconds for which pages must have waited all the time before more workers are started.
+_BEHIND = 0.25
 # Seconds by the clock that a worker may be silent. The CPU time that it may use meanwhile is that of a page.
 _SILENCE = 3.0
 
@@ -210,6 +213,9 @@ class Batches(Pool):
         self._workers: list[_BatchProcess] = []
         self._starts: set[asyncio.Task[None]] = set()
         self._starting = 0
+        # When to look whether the workers keep up; until then, whether nothing has waited at some moment.
+        self._look: asyncio.TimerHandle | None = None
+        self._keeps_up = False
 
     async def open(self) -> None:
         """Start the first worker, to find out if none can start; the others start when they are needed."""
@@ -263,9 +269,22 @@ class Batches(Pool):
         for worker in self._workers:
             while worker.has_room and (batch := self._next_batch()) is not None:
                 worker.read(batch)
-        if self._waiting or self._single:
-            while len(self._workers) + self._starting < self._processes:
+        if not self._waiting and not self._single:
+            self._keeps_up = True
+        elif not self._workers and not self._starting:
+            self._start_meanwhile()
+        elif self._look is None and len(self._workers) + self._starting < self._processes:
+            self._keeps_up = False
+            self._look = asyncio.get_running_loop().call_later(_BEHIND, self._start_more)
+
+    def _start_more(self) -> None:
+        """Start as many workers as there are, if these have not kept up."""
+        self._look = None
+        if not self._keeps_up:
+            there = len(self._workers) + self._starting
+            for _ in range(min(max(1, there), self._processes - there)):
                 self._start_meanwhile()
+        self._hand_out()
 
     def _next_batch(self) -> _Batch | None:
         if self._waiting:
@@ -305,6 +324,8 @@ class Batches(Pool):
             self._on_crash()
 
     async def close(self) -> None:
+        if self._look is not None:
+            self._look.cancel()
         for task in self._starts:
             task.cancel()
         await asyncio.gather(*self._starts, return_exceptions=True)

@@ -82,7 +82,7 @@ class WorkerProcess(asyncio.Protocol):
         output, printed = os.pipe()
         try:
             process = subprocess.Popen(
-                command("rdfaspider.extract.pool.worker", *arguments),
+                command("rdfaspider.extract.worker", *arguments),
                 # Rust code that is out of memory may wait forever for the lock of its backtrace.
                 env={**os.environ, "RUST_BACKTRACE": "0"},
                 stdin=theirs.fileno(),

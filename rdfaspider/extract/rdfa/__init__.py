@@ -14,7 +14,7 @@ from typing import Any
 from pyoxigraph import RdfFormat
 
 from rdfaspider.extract.contexts import RDF, XHTML_TERMS, XHTML_VOCABULARY
-from rdfaspider.extract.document.tree import Document
+from rdfaspider.extract.document.tree import UNPLACED, Document
 from rdfaspider.extract.rdfa.context import DECLARATIONS, Context, Declarations, Incomplete, Lists
 from rdfaspider.extract.rdfa.names import Names
 from rdfaspider.extract.rdfa.patterns import copy_patterns
@@ -60,6 +60,7 @@ class Processor:
         "_declarations",
         "_document",
         "_graph",
+        "_hangs",
         "_is_html",
         "_is_html5",
         "_labels",
@@ -78,6 +79,7 @@ class Processor:
         self._values = Values(document, graph)
         self._declarations = Declarations(document.host, graph, warnings)
         self._lists: list[Lists] = []
+        self._hangs = False  # whether a plain link may be the end of a relation
         self._is_html = document.host in ("html5", "xhtml1", "xhtml5")
         self._is_html5 = document.host in ("html5", "xhtml5")
 
@@ -108,6 +110,11 @@ class Processor:
         enter = self._declarations.entered
         is_silent = (DECLARATIONS | self._document.namespaces).isdisjoint
         for parent, tag, attributes, node in self._document.elements:
+            if parent == UNPLACED:
+                if not self._hangs:  # nothing can come of it
+                    leave(None)
+                    continue
+                parent = self._document.place(len(contexts))
             context = initial if parent < 0 else contexts[parent]
             if type(context) is tuple:
                 context = contexts[parent] = self._element(*context)
@@ -223,6 +230,8 @@ class Processor:
                 incomplete.append(("reverse", predicate, []))
             else:
                 self._graph.add(target, predicate, subject)
+        if incomplete:
+            self._hangs = True
         return incomplete
 
     def _enlist(self, predicates: Iterable[str], value: str, lists: Lists) -> None:

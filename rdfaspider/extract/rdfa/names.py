@@ -20,12 +20,48 @@ _TOKENS = 1_000
 _TERM = re.compile(r"[^\W\d][\w.\-·/]*")
 _NCNAME = re.compile(r"[^\W\d][\w.\-·]*")
 
-# What short names mean, by scope and name. A page may bring many of its own: then it begins again.
 _Scope = tuple[type, str, tuple[tuple[str, str], ...]]
-_REMEMBERED: dict[tuple[_Scope, str], tuple[str, ...]] = {}
+_Meanings = dict[str, tuple[str, ...]]
 _MOST_REMEMBERED = 2_000
 # Characters of a name, and prefixes in scope, with which it is remembered.
-_SHORT_NAME, _FEW_PREFIXES = 60, 12
+_SHORT_NAME, _FEW_PREFIXES = 60, 24
+
+
+class _Remembered:
+    """What short names mean, by scope and name. A page may bring many of its own: then it begins again."""
+
+    __slots__ = ("_room", "_scopes")
+
+    def __init__(self) -> None:
+        self._scopes: dict[_Scope, _Meanings] = {}
+        self._room = _MOST_REMEMBERED
+
+    def __len__(self) -> int:
+        return sum(map(len, self._scopes.values()))
+
+    def within(self, scope: _Scope) -> _Meanings:
+        """Return what is remembered of a scope; it is read directly and written by ``add``."""
+        meanings = self._scopes.get(scope)
+        if meanings is None:
+            self._take_room()
+            meanings = self._scopes[scope] = {}
+        return meanings
+
+    def add(self, meanings: _Meanings, name: str, answer: tuple[str, ...]) -> None:
+        self._take_room()
+        meanings[name] = answer
+
+    def _take_room(self) -> None:
+        if self._room <= 0:  # scopes that are in use are forgotten with their page
+            self.clear()
+        self._room -= 1
+
+    def clear(self) -> None:
+        self._scopes.clear()
+        self._room = _MOST_REMEMBERED
+
+
+_REMEMBERED = _Remembered()
 
 
 class Names:
@@ -34,10 +70,10 @@ class Names:
     __slots__ = (
         "_document",
         "_graph",
+        "_known",
         "_labels",
         "_predicates",
         "_resources",
-        "_scope",
         "_terms",
         "_values",
         "base",
@@ -66,7 +102,7 @@ class Names:
         self._values: dict[str, tuple[str, ...]] = {}
         self._predicates: dict[str, tuple[str, ...]] = {}
         self._resources: dict[str, str | None] = {}
-        self._scope = self._declared()
+        self._known = self._remembered()
 
     def changed(
         self,
@@ -80,17 +116,17 @@ class Names:
         names = type(self)(base or self.base, *shared)
         names.prefixes = {**self.prefixes, **prefixes} if prefixes else self.prefixes
         names.vocabulary = self.vocabulary if vocabulary is None else vocabulary
-        names._scope = names._declared()
+        names._known = names._remembered()
         return names
 
-    def _declared(self) -> _Scope | None:
-        """Return what names depend on beside the page, None if that would be long to remember."""
+    def _remembered(self) -> _Meanings | None:
+        """Return what names mean on any page that declares the same, None if that is long to remember."""
         prefixes = self.prefixes
         if len(prefixes) > _FEW_PREFIXES or self._graph.limits.iri < iris.SHORT:
             return None
         if any(len(text) > iris.SHORT for text in (self.vocabulary, *prefixes, *prefixes.values())):
             return None
-        return type(self), self.vocabulary, tuple(prefixes.items())
+        return _REMEMBERED.within((type(self), self.vocabulary, tuple(prefixes.items())))
 
     def values(self, value: str) -> tuple[str, ...]:
         """Return the terms that a list of terms, CURIEs and absolute IRIs names."""
@@ -98,16 +134,15 @@ class Names:
             return self._values[value]
         except KeyError:
             pass
-        if self._scope is None or len(value) > _SHORT_NAME:
+        known = self._known
+        if known is None or len(value) > _SHORT_NAME:
             answer = self._all_named(value)
-        elif (known := _REMEMBERED.get((self._scope, value))) is not None:
-            answer = known
+        elif value in known:
+            answer = known[value]
         else:
             answer = self._all_named(value)
             if self._is_lasting(value, answer):
-                if len(_REMEMBERED) >= _MOST_REMEMBERED:
-                    _REMEMBERED.clear()
-                _REMEMBERED[self._scope, value] = answer
+                _REMEMBERED.add(known, value, answer)
         self._values[value] = answer
         return answer
 

@@ -21,7 +21,7 @@ def copy_patterns(graph: Graph) -> None:
     the patterns that it can reach, once.
     """
     triples = graph.triples
-    patterns = {s for s, p, o in triples if p == _TYPE and o == _PATTERN}
+    patterns = {s for s, p, o in triples if o == _PATTERN and p == _TYPE}
     if not patterns:
         return
     copied: dict[str, list[str]] = defaultdict(list)

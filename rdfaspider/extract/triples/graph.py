@@ -66,13 +66,14 @@ class Graph:
 
     def add(self, subject: str, predicate: str, value: str) -> None:
         """Add a triple; raise Full at the limits of the page."""
-        triple = (subject, predicate, value)
-        self._room -= len(subject) + len(predicate) + len(value) + self._frame
-        if self._room < 0:
+        triple, triples = (subject, predicate, value), self.triples
+        room = self._room - (len(subject) + len(predicate) + len(value) + self._frame)
+        if room < 0:
             raise Full("output")
-        if len(self.triples) >= self._quads and triple not in self.triples:
+        if len(triples) >= self._quads and triple not in triples:
             raise Full("quads")
-        self.triples[triple] = None
+        self._room = room
+        triples[triple] = None
 
     def spend(self, characters: int) -> None:
         """Count characters that were copied out of the page; raise Full when too many were."""

@@ -8,31 +8,30 @@ What is not like that goes Scrapy's way: a failed download, a request of the spi
 middlewares or CONCURRENT_ITEMS, a callback that is no plain generator. Errors and signals are Scrapy's in any
 case. Scrapy has no setting for its scraper, so an extension puts ours in its place. The methods of Scrapy
 that ours was written after are pinned in `tests/test_scraper.py`.
+
+chains     shorter ways through downloader middlewares and item pipelines
+sending    signals that remember who hears them
 """
 
 from __future__ import annotations
 
-import logging
-from inspect import isawaitable
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from pydispatch.dispatcher import getAllReceivers, liveReceivers  # type: ignore[import-untyped]
-from pydispatch.robustapply import robustApply  # type: ignore[import-untyped]
 from scrapy import signals
 from scrapy.core.scraper import Scraper as ScrapyScraper
 from scrapy.http import Response
-from scrapy.signalmanager import SignalManager
 from scrapy.utils.defer import deferred_from_coro, ensure_awaitable
 from scrapy.utils.spider import iterate_spider_output
-from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
+
+from rdfaspider.scraper.chains import Middlewares, Pipelines
+from rdfaspider.scraper.sending import PageSignals, Signals
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
-
-logger = logging.getLogger(__name__)
+    from twisted.internet.defer import Deferred
 
 
 class Scraper(ScrapyScraper):
@@ -43,7 +42,8 @@ class Scraper(ScrapyScraper):
         """Return a scraper with all that another one has; that one must not be used any more."""
         new = cls.__new__(cls)
         vars(new).update(vars(scraper))
-        new.signals = Signals(scraper.signals.sender)
+        new.signals = PageSignals(scraper.signals.sender)
+        new.itemproc = Pipelines.instead_of(scraper.itemproc)
         return new
 
     def enqueue_scrape(self, result: Response | Failure, request: Request) -> Deferred[None]:
@@ -71,30 +71,11 @@ class Scraper(ScrapyScraper):
             self._check_if_closing()
 
 
-class Signals(SignalManager):
-    """Sends a signal to one receiver after the other, and starts no task for those that are no coroutines."""
-
-    async def send_catch_log_async(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
-        answers: list[tuple[Any, Any]] = []
-        for receiver in liveReceivers(getAllReceivers(self.sender, signal)):
-            try:
-                answer = robustApply(receiver, signal=signal, sender=self.sender, **named)
-                if isinstance(answer, Deferred) or isawaitable(answer):
-                    answer = await ensure_awaitable(answer)
-            except Exception as error:
-                logger.error(
-                    "Error caught on signal handler: %(receiver)s",
-                    {"receiver": receiver},
-                    exc_info=True,
-                    extra={"spider": named.get("spider")},
-                )
-                answer = error
-            answers.append((receiver, answer))
-        return answers
-
-
 class ShortWay:
-    """Gives a crawl our scraper, before its first request, unless something in it needs Scrapy's."""
+    """Gives a crawl our signals, chains and scraper before its first request.
+
+    Where something in the crawl needs Scrapy's scraper or chains, these stay.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
@@ -107,6 +88,11 @@ class ShortWay:
 
     def spider_opened(self) -> None:
         engine, settings = self.crawler.engine, self.crawler.settings
+        downloader = engine.downloader
+        # Receivers are kept by the dispatcher, so those that are connected already stay connected.
+        sender = self.crawler.signals.sender
+        self.crawler.signals = engine.signals = downloader.signals = Signals(sender)
+        downloader.middleware = Middlewares.instead_of(downloader.middleware)
         scraper = engine.scraper
         if (
             type(scraper) is ScrapyScraper

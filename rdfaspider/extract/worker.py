@@ -1,5 +1,7 @@
 """A worker of the pool: pages in, links and quads out, until its input ends.
 
+It is not in the package of the pool, whose imports, asyncio and all, would take a fifth of its start.
+
 It reads a sample page within its limits before it says that it is ready. It opens nothing. The system limits
 its memory, and its CPU time too, because a crawl that was killed cannot end it. Pages come in and answers go
 out through standard input, a socket; standard output is left to libraries that print.
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 import faulthandler
 import json
+import mmap
 import resource
 import select
 import signal
@@ -66,8 +69,9 @@ def _read_sample(options: Options, memory: str) -> None:
     """Ask for the memory that pages need, and read one; exit if that fails."""
     too_little = f"EXTRACT_MEMORY_MB={memory} leaves no room for a page"
     try:
-        bytearray(_LEAST_MEMORY << 20)  # tested first: without it a parser may fail in any way
-    except MemoryError:
+        # Tested first: without it a parser may fail in any way. It is reserved, not filled.
+        mmap.mmap(-1, _LEAST_MEMORY << 20).close()
+    except OSError:
         sys.exit(too_little)
     facts = extract(_SAMPLE, "http://example.org/", "text/html", options).facts
     if facts.is_out_of_memory:
