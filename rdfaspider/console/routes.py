@@ -22,6 +22,7 @@ from rdfaspider.console.server import as_json, file_routes, page
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rdfaspider.console.crawls.directories import DirectoryCrawl
     from rdfaspider.console.crawls.outside import ServedCrawl, StoredCrawl
     from rdfaspider.console.crawls.running import RunningCrawl
 
@@ -31,40 +32,40 @@ if TYPE_CHECKING:
 class Routes:
     """Answers for crawls by name; a request names one, unless there is only one."""
 
-    def __init__(self, crawls: Mapping[str, Crawl]) -> None:
+    def __init__(self, crawls: Mapping[str, Crawl | DirectoryCrawl]) -> None:
         self._crawls = crawls
 
-    def _crawl(self, request: web.Request) -> Crawl:
+    async def _crawl(self, request: web.Request) -> Crawl:
         name = request.query.get("crawl") or next(iter(self._crawls), "")
         if name not in self._crawls:
             raise ValueError(f"There is no crawl {name[:100]}.")
-        return self._crawls[name]
+        return await self._crawls[name].current()
 
     async def crawls(self, request: web.Request) -> web.Response:
         names = [{"name": name, "directory": each.directory} for name, each in self._crawls.items()]
         return as_json(names)
 
     async def overview(self, request: web.Request) -> web.Response:
-        return as_json(await self._crawl(request).overview())
+        return as_json(await (await self._crawl(request)).overview())
 
     async def curves(self, request: web.Request) -> web.Response:
-        return as_json(await self._crawl(request).curves())
+        return as_json(await (await self._crawl(request)).curves())
 
     async def urls(self, request: web.Request) -> web.Response:
         query = request.query
-        crawl = self._crawl(request)
+        crawl = await self._crawl(request)
         state, reason = query.get("state", ""), query.get("reason", "")
         return as_json(await crawl.urls(state, reason, _offset(query, "after")))
 
     async def log(self, request: web.Request) -> web.Response:
-        return as_json(await self._crawl(request).log(request.query.get("level", "INFO")))
+        return as_json(await (await self._crawl(request)).log(request.query.get("level", "INFO")))
 
     async def workers(self, request: web.Request) -> web.Response:
-        return as_json(await self._crawl(request).workers())
+        return as_json(await (await self._crawl(request)).workers())
 
     async def hosts(self, request: web.Request) -> web.Response:
         query = request.query
-        found = await self._crawl(request).hosts.page(
+        found = await (await self._crawl(request)).hosts.page(
             query.get("search", ""),
             query.get("sort", "waiting"),
             query.get("descending", "1") == "1",
@@ -73,39 +74,43 @@ class Routes:
         return as_json(found)
 
     async def host(self, request: web.Request) -> web.Response:
-        frontier = self._crawl(request).frontier
+        frontier = (await self._crawl(request)).frontier
         return as_json(await hostview.look(frontier, request.query.get("name", "")))
 
     async def tree(self, request: web.Request) -> web.Response:
-        frontier = self._crawl(request).frontier
+        frontier = (await self._crawl(request)).frontier
         return as_json(await hostview.branches(frontier, request.query.get("under", "")))
 
     async def search(self, request: web.Request) -> web.Response:
         query = request.query
         words, type_ = query.get("words", ""), query.get("type", "")
-        searches = self._crawl(request).searches
+        searches = (await self._crawl(request)).searches
         return as_json(await searches.search(words, type_, _offset(query)))
 
     async def browse(self, request: web.Request) -> web.Response:
-        return as_json(await self._crawl(request).searches.about(request.query.get("host", "")))
+        return as_json(
+            await (await self._crawl(request)).searches.about(request.query.get("host", ""))
+        )
 
     async def vocabulary(self, request: web.Request) -> web.Response:
-        return as_json(await self._crawl(request).searches.hosts(request.query.get("iri", "")))
+        return as_json(
+            await (await self._crawl(request)).searches.hosts(request.query.get("iri", ""))
+        )
 
     async def thing(self, request: web.Request) -> web.Response:
         query = request.query
-        searches = self._crawl(request).searches
+        searches = (await self._crawl(request)).searches
         return as_json(await searches.thing(query.get("iri", ""), query.get("page", "")))
 
     async def record(self, request: web.Request) -> web.Response:
         """Answer by an archived page as text: a browser must not take it for a page of the console."""
         query = request.query
-        searches = self._crawl(request).searches
+        searches = (await self._crawl(request)).searches
         body = await searches.record(query.get("url", ""), query.get("date", ""))
         return web.Response(body=body, content_type="text/plain", charset="utf-8")
 
     async def control(self, request: web.Request) -> web.Response:
-        crawl = self._crawl(request)
+        crawl = await self._crawl(request)
         try:
             said = msgspec.json.decode(await request.read() or b"{}", type=dict[str, Any])
         except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -114,13 +119,13 @@ class Routes:
         return as_json({"said": sentence})
 
     async def store(self, request: web.Request) -> web.Response:
-        return as_json(self._crawl(request).endpoint.about())
+        return as_json((await self._crawl(request)).endpoint.about())
 
     async def sparql(self, request: web.Request) -> web.StreamResponse:
-        return await self._crawl(request).endpoint.answer(request)
+        return await (await self._crawl(request)).endpoint.answer(request)
 
     async def metrics(self, request: web.Request) -> web.Response:
-        text = metrics.exposition(self._crawl(request).counters)
+        text = metrics.exposition((await self._crawl(request)).counters)
         return web.Response(body=text.encode(), headers={"Content-Type": metrics.TYPE})
 
     async def health(self, request: web.Request) -> web.Response:
@@ -134,7 +139,7 @@ def _offset(query: Mapping[str, str], name: str = "offset") -> int:
     return int(offset[:12])
 
 
-def routes_of(crawls: Mapping[str, Crawl]) -> list[web.RouteDef]:
+def routes_of(crawls: Mapping[str, Crawl | DirectoryCrawl]) -> list[web.RouteDef]:
     """Return all routes."""
     answers = Routes(crawls)
     return [

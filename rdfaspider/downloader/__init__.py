@@ -65,6 +65,7 @@ class Downloader(ScrapyDownloader):
         if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
             own = OwnServers(settings.getlist("RESOLVER_ALLOW")).slots
             self.per_slot_settings = {**own, **self.per_slot_settings}
+        self._downloads: dict[str, Any] = {}  # by scheme
         self._traffic = Traffic()
         self._reporting: Any = None
         self._counts = settings.getbool("DOWNLOADER_STATS")
@@ -128,7 +129,7 @@ class Downloader(ScrapyDownloader):
         assert task is not None
         self._tasks.add(task)
         try:
-            response = await self._count(self.handlers.download_request_async, request)
+            response = await self._count(self._download_of(request), request)
             self._tell(signals.response_downloaded, request=request, response=response)
             return response
         except asyncio.CancelledError:
@@ -146,6 +147,19 @@ class Downloader(ScrapyDownloader):
         finally:
             self._tasks.discard(task)
             self._tell(signals.request_left_downloader, request=request)
+
+    def _download_of(self, request: Request) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what downloads a request: our handler, or where there is another, Scrapy's choice of it.
+
+        Scrapy parses the URL to choose.
+        """
+        scheme = request.url.partition(":")[0]
+        if (download := self._downloads.get(scheme)) is None:
+            handler: Any = self.handlers._get_handler(scheme)
+            is_ours = getattr(handler, "is_guarded", False)
+            download = handler.download_request if is_ours else self.handlers.download_request_async
+            self._downloads[scheme] = download
+        return download
 
     async def _download_in_queue(self, request: Request) -> Response:
         return await self._count(self._enqueue_request, request)

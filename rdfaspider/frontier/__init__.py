@@ -277,7 +277,10 @@ class UrlView:
 
 @dataclass(slots=True)
 class BranchView:
-    """A branch of the trie as people see it: a site, a folder, or a page, with its URLs by state."""
+    """A branch of the trie as people see it: a site, a folder, or a page, with its URLs by state.
+
+    `weighed` are some of its pages, those whose rows were looked at, and `triples` is how many these have.
+    """
 
     name: str
     waiting: int = 0
@@ -285,6 +288,8 @@ class BranchView:
     failed: int = 0
     denied: int = 0
     kept: int = 0
+    weighed: int = 0
+    triples: int = 0
 
     @property
     def urls(self) -> int:

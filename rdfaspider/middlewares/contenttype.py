@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
@@ -30,11 +31,19 @@ _WANTED = (
 
 def header_text(headers: Headers, name: str) -> str:
     """Return a header as text: UTF-8 if it is valid, as in browsers, else Latin-1."""
-    value = headers.get(name) or b""
+    # Past the look-up of Scrapy, which writes the name anew each time.
+    values = dict.get(headers, _key(name))
+    value: bytes = values[-1] if values else b""
     try:
         return value.decode("utf-8").strip()
     except UnicodeDecodeError:
         return value.decode("latin-1").strip()
+
+
+@cache
+def _key(name: str) -> bytes:
+    """Return the name of a header as Scrapy writes it."""
+    return name.title().encode()
 
 
 def tdm_of(headers: Headers) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from logging import getLogger
 from typing import TYPE_CHECKING, NoReturn, Self
 
@@ -100,6 +101,7 @@ def retry_after(value: bytes | None, now: float) -> float | None:
     return None if date is None else max(0.0, date - now)
 
 
+@lru_cache(maxsize=256)
 def date_of(value: bytes | None) -> float | None:
     """Return the time in a header, in seconds since the epoch, None if it has none."""
     try:

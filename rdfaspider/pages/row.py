@@ -65,8 +65,17 @@ class Row(msgspec.Struct, array_like=True, frozen=True):
     policy: str = ""
 
 
+class Glance(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """The beginning of a row, for those who look at all of them."""
+
+    status: int = 0
+    reason: str = ""
+    fetched: int = 0
+
+
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Row).decode
+_glance = msgspec.msgpack.Decoder(Glance).decode
 _HEADS = {size: bytes((VERSION, size)) for size in (0, 20)}
 
 
@@ -77,10 +86,20 @@ def pack(row: Row, digest: bytes = b"") -> bytes:
 
 def unpack(data: bytes) -> tuple[Row, bytes]:
     """Return a row and the digest of the body; ValueError if it is none."""
+    start = _start(data)
+    return _decode(data[start:]), data[2:start]  # a DecodeError is a ValueError
+
+
+def glance(data: bytes) -> Glance:
+    """Return the beginning of a row; ValueError if it is none."""
+    return _glance(data[_start(data) :])
+
+
+def _start(data: bytes) -> int:
+    """Return where the fields begin."""
     if len(data) < 2 or data[0] != VERSION or data[1] not in _HEADS:
         raise ValueError("This is no row of a page that this version can read.")
-    start = 2 + data[1]
-    return _decode(data[start:]), data[2:start]  # a DecodeError is a ValueError
+    return 2 + data[1]
 
 
 def digest_of(data: bytes) -> bytes:

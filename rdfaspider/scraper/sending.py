@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydispatch.dispatcher import (  # type: ignore[import-untyped]
     WEAKREF_TYPES,
+    connections,
     getAllReceivers,
-    getReceivers,
 )
 from pydispatch.dispatcher import Any as Anybody
 from pydispatch.robustapply import robustApply  # type: ignore[import-untyped]
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_NOBODY: dict[Any, Any] = {}
 _TAKES_KEYWORDS = 8  # a flag of code
 
 
@@ -64,11 +65,15 @@ class Signals(SignalManager):
 
     def _hearing(self, signal: Any) -> Iterator[tuple[Any, tuple[str, ...] | None]]:
         """Yield the receivers of a signal, with the names that each takes; None if they must be found out."""
+        ours, all_ = (
+            connections.get(id(self.sender), _NOBODY),
+            connections.get(id(Anybody), _NOBODY),
+        )
         there = [
-            *getReceivers(self.sender, signal),
-            *getReceivers(self.sender, Anybody),
-            *getReceivers(Anybody, signal),
-            *getReceivers(Anybody, Anybody),
+            *ours.get(signal, ()),
+            *ours.get(Anybody, ()),
+            *all_.get(signal, ()),
+            *all_.get(Anybody, ()),
         ]
         known = self._known.get(signal)
         if known is None or known[0] != there:

@@ -157,10 +157,15 @@ def check_instruction(name: str, value: str, told: Mapping[str, str]) -> None:
 def _check_delay(name: str, value: str, told: Mapping[str, str]) -> None:
     host = name.removeprefix(DELAY_OF)
     told_number(f"The delay of {host[:100]}", value)
-    if len(host) > 253 or not _HOST.fullmatch(host):
-        raise ValueError(f"{host[:100]!r} is not the name of a host.")
+    check_host(host)
     if name not in told and sum(each.startswith(DELAY_OF) for each in told) >= _DELAYS:
         raise ValueError(f"At most {_DELAYS:,} hosts have a delay of their own.")
+
+
+def check_host(name: str) -> None:
+    """Raise ValueError if a text is not the name of a host."""
+    if len(name) > 253 or not _HOST.fullmatch(name):
+        raise ValueError(f"{name[:100]!r} is not the name of a host.")
 
 
 def told_number(name: str, text: str) -> float:

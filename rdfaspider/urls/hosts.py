@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 # Characters that WHATWG allows in a host name, but no server and no IRI can have.
 _ODD: Final = re.compile(r"https?://[^/?]*[\"`{}]")
 
+# Everything before the path, as urlsplit cuts it off.
+_ORIGIN: Final = re.compile(r"[A-Za-z]+://[^/?#]*")
+
 # Ports of other services, which browsers do not let a page ask by HTTP (the "bad ports" of WHATWG Fetch).
 _FORBIDDEN_PORTS: Final = {
     *(1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95),
@@ -45,7 +48,13 @@ def split_port(authority: str) -> tuple[str, str]:
 
 def host_and_port(url: str) -> tuple[str, int]:
     """Return the host of a URL, an IPv6 address without brackets, and the port to connect to."""
-    parts = urlsplit(url)
+    origin = _ORIGIN.match(url)
+    return _host_and_port(url if origin is None else origin[0])
+
+
+@lru_cache(maxsize=4_096)
+def _host_and_port(origin: str) -> tuple[str, int]:
+    parts = urlsplit(origin)
     return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 

@@ -6,12 +6,19 @@ The frontier is filled first, then a crawl resumes it. CPU time is that of the w
 reading the request and sending the answer. Each answer is asked for while the crawl is paused. Then the crawl
 runs, in turns without anybody watching and with requests as of fifty browsers, so that what one takes is not
 lost in the noise. CONSOLE_HOSTS=2000 is a short run.
+
+`scrapy console` is measured over a crawl of 60,000 URLs that was stopped, and over one that was killed, whose
+last writes are only in RocksDB's log. The first answer opens the frontier and begins to count how URLs have
+ended; that is printed too.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,10 +29,14 @@ from pathlib import Path
 import pytest
 
 from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.pages.row import Row, pack
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
+from tests.conftest import PROJECT
 from tests.console.crawls import Console, crawling
+from tests.console.test_outside import watching
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -167,3 +178,56 @@ def _watch(console: Console, second: int) -> None:
 
     with ThreadPoolExecutor(BROWSERS) as browsers:  # none waits for another
         list(browsers.map(look, range(BROWSERS)))
+
+
+STORED = 60_000  # URLs
+_ROW = pack(Row(200, "page", 1_700_000_000, title="A page of the web", links=20, triples=30))
+
+# Fills a frontier, and waits to be killed if it is told so.
+_FILL = """
+import os, signal, sys
+from tests.benchmarks.test_console import fill_stored
+fill_stored(sys.argv[1], sys.argv[2] == "killed")
+"""
+
+
+def fill_stored(path: str, is_killed: bool) -> None:
+    """Take in URLs and end most of them; then close the frontier, or die."""
+    urls = [f"http://h{number % 1000}.test/folder/{number}" for number in range(STORED)]
+    with LocalFrontier(path, now=0.0, politeness=Politeness(delay=0.0)) as frontier:
+        frontier.put(urls)
+        now = 1.0
+        for number in range(STORED * 3 // 4):
+            while (taken := frontier.take(now)) is None:
+                now += 1.0
+            links = [f"http://h{number % 900}.test/new/{number}/{each}" for each in range(3)]
+            if number % 20:
+                frontier.finish(taken, "done", now, links if number % 10 == 1 else (), row=_ROW)
+            else:
+                frontier.finish(taken, "failed", now, reason="404", status=404)
+        if is_killed:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("end", ["stopped", "killed"])
+def test_what_a_look_at_a_crawl_costs_that_does_not_run(tmp_path: Path, end: str) -> None:
+    (tmp_path / "crawl").mkdir()
+    filled = [sys.executable, "-c", _FILL, str(tmp_path / "crawl" / "frontier"), end]
+    subprocess.run(filled, cwd=PROJECT, check=end == "stopped")
+    with watching(tmp_path, "-s", "JOBDIR=crawl") as console:
+        before = cpu(console)
+        shown = console.get("crawl")
+        print(f"\n{end}, {shown['counts']['seen']:,} URLs")
+        print(f"first answer     {1000 * (cpu(console) - before):8.2f} ms of CPU")
+        console.until(lambda: console.get("crawl")["outcomes"] is not None)
+        print(f"all is known     {1000 * (cpu(console) - before):8.2f} ms of CPU")
+        time.sleep(1)
+        for name in ("crawl", "curves", "log", "hosts"):
+            console.get(name)
+            begin = cpu(console)
+            for _ in range(20):
+                time.sleep(0.2)  # counts are kept for a second
+                console.get(name)
+            spent = (cpu(console) - begin) / 20
+            print(f"{name:16} {1000 * spent:8.2f} ms of CPU")
+            assert spent < ANSWER, name

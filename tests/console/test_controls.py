@@ -61,8 +61,9 @@ def test_all_controls(steered: Console) -> None:
         assert "not the name of a host" in console.use("delay", seconds=1, host=wrong)
     console.until(lambda: {row["delay"] for row in console.get("hosts")["rows"]} == {0.07}, 20)
 
-    assert console.use("seeds", urls=f"{Web(WEB).url(3, 0)}\nno url\n") == (
-        "1 seed added. Not a URL: no url."
+    assert console.use("seeds", urls=f"{Web(WEB).url(3, 0)}\nno url\nhttp://127.0.0.1:22/\n") == (
+        "1 seed added. 1 not taken: 127.0.0.1 has a loopback address. If it is a server of yours, add it"
+        " to RESOLVER_ALLOW. Not a URL: no url."
     )
     other = Web(WEB).url(3, 0).split("/")[2]
 

@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,6 +114,9 @@ def test_several_crawls(scrapy: Scrapy, tmp_path: Path) -> None:
         assert [each["name"] for each in console.get("crawls")] == ["one", "two"]
         for name in ("one", "two"):
             assert console.get("crawl", crawl=name)["counts"]["done"] == 4
+        second = scrapy("console", "all", CONSOLE_PORT=console.port)
+        assert f"cannot listen at CONSOLE_PORT={console.port}: " in second.stderr
+        assert "Errno" not in second.stderr
     assert "There is no crawl in elsewhere" in scrapy("console", "elsewhere").stderr
 
 
@@ -139,13 +144,108 @@ def test_a_crawl_with_workers_is_steered_from_outside(tmp_path: Path) -> None:
             assert console.get("hosts")["rows"][0]["waiting"] == before["waiting"]
             console.use("resume")
             inside.until(lambda: inside.counts()["done"] > before["done"])
-            console.use("seeds", urls=Web(WEB).url(4, 0))
+            said = console.use("seeds", urls=f"{Web(WEB).url(4, 0)}\nhttp://127.0.0.1:22/")
+            assert said.startswith("1 seed added. 1 not taken: 127.0.0.1 has a loopback address.")
             inside.until(lambda: len(inside.get("hosts")["rows"]) == 2)
             console.use("exclude", rule="keyword:/books")
             inside.until(lambda: inside.get("crawl")["excluded"] == ["keyword:/books"])
             console.use("stop")
             inside.wait()
             assert inside.process.returncode == 0
+
+
+def _ends(shown: dict[str, Any]) -> dict[tuple[str, str], int]:
+    rows = shown["outcomes"] or []
+    return {
+        (row["state"], row["reason"]): row["count"] for row in rows if row["state"] != "retried"
+    }
+
+
+@pytest.mark.slow
+def test_a_crawl_with_workers_is_the_same_from_outside(
+    tmp_path: Path,
+    browser: object,  # noqa: F811
+) -> None:
+    """And it stays in view when it ends, is resumed, and is killed."""
+    arguments = ("-a", f"seeds={Web(WEB).url(0, 0)}", "-a", "scope=all")
+    settings: dict[str, Any] = {
+        "POLITENESS_DELAY": 0.05,
+        "POLITENESS_SERVER_DELAY": 0,
+        "WORKERS": 2,
+    }
+    settings |= {"HISTORY_INTERVAL": 1, "LOG_FILE": "crawl.log"}
+    with running(WEB) as proxy, ExitStack() as stack:
+        with crawling(tmp_path, *arguments, proxy=proxy, **settings) as inside:
+            console = stack.enter_context(
+                watching(tmp_path, "-s", "JOBDIR=crawl", "-s", "LOG_FILE=crawl.log")
+            )
+            inside.until(lambda: inside.counts()["failed"] > 0)
+            inside.until(lambda: inside.get("crawl")["triples"] > 100)
+            inside.use("pause")
+            inside.settle()
+
+            def is_same() -> bool:
+                shown, wanted = console.get("crawl"), inside.get("crawl")
+                same = ("counts", "pages", "triples", "bytes", "errors", "warnings", "state")
+                return _ends(shown) == _ends(wanted) and all(
+                    shown[name] == wanted[name] for name in same
+                )
+
+            console.until(is_same)
+            wanted = inside.get("crawl")
+            shown = console.get("crawl")
+            assert abs(shown["total_seconds"] - inside.get("crawl")["total_seconds"]) < 3
+            assert shown["memory"] > 10
+            urls = [row["url"] for row in shown["latest"]]
+            assert len(urls) == 12
+            lines = {line["text"] for line in console.get("log")}
+            assert {line["text"] for line in inside.get("log")} <= lines
+            assert console.get("curves")["triples"][-1] == wanted["triples"]
+            query = "/sparql?query=ASK%20%7B%3Fs%20%3Fp%20%3Fo%7D"
+            response, body = console.request("GET", query, authorization=f"Bearer {console.token}")
+            assert response.status == 503
+            assert b"Its own console" in body
+            watched = Watched(browser, console)  # type: ignore[arg-type]
+            watched.open("/")
+            watched.page.wait_for_timeout(500)
+            watched.check()
+            inside.use("stop")
+            inside.wait()
+        console.until(lambda: console.get("crawl")["state"] == "not running", 10)
+        ended = console.get("crawl")
+        assert ended["counts"]["done"] == wanted["counts"]["done"]
+        assert ended["pages"] >= wanted["pages"]
+        assert (ended["forecast"], ended["memory"]) == (None, None)
+        response, _ = console.request("GET", query, authorization=f"Bearer {console.token}")
+        assert response.status == 200
+        with crawling(tmp_path, proxy=proxy, **settings) as inside:
+            console.until(lambda: console.get("crawl")["state"] == "running", 10)
+            inside.until(lambda: inside.counts()["done"] > ended["counts"]["done"])
+            os.kill(inside.process.pid, signal.SIGKILL)
+            inside.process.wait()
+            assert (tmp_path / "crawl" / "frontier.sock").is_socket(), "a kill leaves it"
+            assert (tmp_path / "crawl" / "console").exists(), "and this"
+            time.sleep(3)
+            assert console.get("crawl")["state"] == "not running"
+
+
+@pytest.mark.slow
+def test_a_crawl_of_one_process_that_has_no_console_runs_elsewhere(
+    tmp_path: Path,
+) -> None:
+    seed = Web(WEB).url(0, 0)
+    with (
+        running(WEB) as proxy,
+        crawling(tmp_path, "-a", f"seeds={seed}", proxy=proxy, POLITENESS_DELAY=1) as inside,
+    ):
+        (tmp_path / "crawl" / "console").unlink()
+        with watching(tmp_path, "-s", "JOBDIR=crawl") as console:
+            shown = console.get("crawl")
+            assert shown["state"] == "running elsewhere"
+            assert shown["errors"] is shown["warnings"] is None, "its log is not known"
+            assert not shown["has_log"]
+            assert "another process" in console.use("pause")
+            inside.until(lambda: console.get("crawl")["pages"])
 
 
 @pytest.mark.slow
@@ -170,10 +270,16 @@ def test_a_worker_of_a_shared_crawl_shows_and_steers_all(tmp_path: Path) -> None
         ):
             console.until(lambda: console.counts()["failed"] > 0)
             console.use("pause")
-            before = console.settle()
+            console.settle()
             assert console.get("crawl")["state"] == "paused"
+
+            def waiting() -> int:
+                (host,) = console.get("hosts")["rows"]
+                return int(host["waiting"])
+
+            console.until(lambda: waiting() == console.counts()["waiting"])
+            before = console.counts()
             (host,) = console.get("hosts")["rows"]
-            assert host["waiting"] == before["waiting"]
             assert len(console.get("workers")) == 1
             details = console.get("host", name=host["name"])
             assert len(details["errors"]) == before["failed"]

@@ -226,12 +226,21 @@ def test_metrics_have_valid_names() -> None:
         "urls/rejected/trap/a_b": 2,
         "start_time": "now",
         'x/"\n': 1.5,
+        "frontier/waiting": 7,
     }
     text = exposition(stats)
+    lines = text.splitlines()
+    place = lines.index("rdfaspider_frontier_done_page 3")
+    assert lines[place - 2 : place] == [
+        "# HELP rdfaspider_frontier_done_page The stat frontier/done/page",
+        "# TYPE rdfaspider_frontier_done_page counter",
+    ]
+    assert "# TYPE rdfaspider_frontier_waiting gauge" in lines, "it can become less"
     assert "rdfaspider_frontier_done_page 3\n" in text
     assert "rdfaspider_urls_rejected_trap_a_b 3\n" in text
     for line in text.splitlines():
-        assert re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]* [\d.]+", line)
+        form = r"(# (HELP|TYPE) )?[a-zA-Z_][a-zA-Z0-9_]* ([\d.]+|The stat .+|counter|gauge)"
+        assert re.fullmatch(form, line)
 
 
 def test_every_vendored_file_has_a_licence_and_is_in_the_wheel() -> None:

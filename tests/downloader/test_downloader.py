@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
+from scrapy import Request
+from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
 from scrapy.settings import Settings
+from scrapy.utils._download_handlers import make_response
 
 from rdfaspider import settings as defaults
+from rdfaspider.downloader import Downloader
 from rdfaspider.scheduler.options import politeness_of
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
+from tests.test_scraper import digest_of
 
 if TYPE_CHECKING:
     from tests.conftest import Crawler
@@ -64,3 +70,26 @@ def test_scrapys_delay_is_kept_if_it_is_the_longer_one() -> None:
     assert politeness_of(settings).delay == politeness_of(settings).server_delay == 7.5
     settings.set("POLITENESS_DELAY", 9, "cmdline")
     assert politeness_of(settings).delay == 9
+
+
+def test_what_scrapy_does_with_an_answer_is_as_it_was() -> None:
+    """`GuardedHttpDownloadHandler._read_response` does the same for an answer that has come at once. If
+    Scrapy's has changed, compare the two, and pin the new digests."""
+    parts = (BaseStreamingDownloadHandler._read_response, make_response)
+    assert [*map(digest_of, parts)] == ["26b6c853abb3ed6e", "67a818d8b688ddab"]
+
+
+def test_only_our_handlers_are_called_without_scrapys_choice() -> None:
+    ours = SimpleNamespace(download_request=object(), is_guarded=True)
+    another = SimpleNamespace(download_request=object())
+    handlers: dict[str, Any] = {"http": ours, "https": another}
+    downloader = Downloader.__new__(Downloader)
+    downloader._downloads = {}
+    downloader.handlers = SimpleNamespace(  # type: ignore[assignment]
+        _get_handler=handlers.get, download_request_async=object()
+    )
+    for _ in range(2):
+        download = downloader._download_of
+        assert download(Request("http://a.test/")) is ours.download_request
+        for url in ("https://a.test/", "ftp://a.test/"):  # the other one may still want a spider
+            assert download(Request(url)) is downloader.handlers.download_request_async

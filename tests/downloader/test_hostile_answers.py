@@ -381,11 +381,12 @@ def test_no_more_of_a_page_is_read_than_is_wanted(fetching: Open) -> None:
     run(main())
 
 
+@pytest.mark.parametrize("length", [5, 99_999], ids=["all there", "more to come"])
 @pytest.mark.parametrize("signal", [signals.headers_received, signals.bytes_received])
-def test_a_signal_can_stop_a_download(fetching: Open, signal: object) -> None:
+def test_a_signal_can_stop_a_download(fetching: Open, signal: object, length: int) -> None:
     async def talk(client: Client) -> None:
         await client.read_request()
-        await client.send(OK + b"Content-Length: 99999\r\n\r\nhello")
+        await client.send(OK + b"Content-Length: %d\r\n\r\nhello" % length)
         await asyncio.sleep(5)
 
     def stop() -> None:
@@ -424,3 +425,62 @@ def test_a_body_that_nobody_reads_is_held_back_until_its_time_is_over(fetching: 
 
     assert run(main()) == DownloadTimeoutError.__name__
     assert taken < 32 << 20
+
+
+AT_ONCE = {
+    "a length": OK + b"Content-Type: text/html\r\nX-TWO: 1\r\nx-two: 2\r\n" + PAGE,
+    "chunks": OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    "no body": b"HTTP/1.1 301 Moved\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_an_answer_that_comes_at_once_is_the_same(fetching: Open, name: str) -> None:
+    """It goes a shorter way through the handler than one that comes in pieces."""
+
+    async def talk(client: Client) -> None:
+        while request := await client.read_request():
+            head, blank, body = AT_ONCE[name].partition(b"\r\n\r\n")
+            for part in (head + blank, body) if b"/pieces" in request else (AT_ONCE[name],):
+                await client.send(part)
+                await asyncio.sleep(0.05)
+
+    async def main() -> None:
+        heard: list[Any] = []
+
+        def received(headers: Any, body_length: int | None) -> None:
+            heard.append((dict(headers), body_length))
+
+        async with serving(talk) as server, fetching() as fetch:
+            fetch.crawler.signals.connect(received, signals.headers_received)
+            once, pieces = [await fetch(f"{server.origin}/{how}") for how in ("once", "pieces")]
+            assert type(once) is type(pieces)
+            for each in ("status", "headers", "body", "flags", "ip_address", "protocol"):
+                assert getattr(once, each) == getattr(pieces, each)
+            assert once.body == (b"" if name == "no body" else b"hello")
+            assert heard[0] == heard[1]
+
+    run(main())
+
+
+def test_an_answer_that_comes_at_once_is_not_read_in_pieces(
+    fetching: Open, handler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if handler != "http1":
+        pytest.skip("the other handler has one way")
+
+    async def talk(client: Client) -> None:
+        while request := await client.read_request():
+            size = 100_000 if b"/large" in request else 100
+            await client.send(OK + b"Content-Length: %d\r\n\r\n" % size + b"x" * size)
+
+    async def main() -> None:
+        async with serving(talk) as server, fetching() as fetch:
+            monkeypatch.setattr(fetch.handler, "_pieces", None)
+            assert len((await fetch(f"{server.origin}/small")).body) == 100
+            with pytest.raises(TypeError):
+                await fetch(f"{server.origin}/large")
+            with pytest.raises(DownloadCancelledError):
+                await fetch(f"{server.origin}/small", meta={"download_maxsize": 99})
+
+    run(main())

@@ -190,3 +190,23 @@ def test_what_is_encoded_is_decoded() -> None:
     facts = json.loads(full.encode().partition(b"\n")[0])["facts"]
     assert facts.keys() >= {"title", "noindex", "quads", "reference", "certainty"}
     assert Extraction().encode() == b'{"facts": {}, "size": 0}\n'
+
+
+@pytest.mark.parametrize("page", ["http://a.test/", "file:///a.html"])
+def test_links_reach_another_process_as_they_are(page: str) -> None:
+    """They travel in lines, which none of them can break."""
+    hrefs = [
+        "b",
+        "c&#10;d",
+        "e%0Af",
+        "g\nh",
+        "/&#13;&#10;i",
+        "?&#10;",
+        "j&#x2028;k",
+        "http://x&#10;y.test/",
+    ]
+    body = "".join(f'<a href="{href}">' for href in hrefs).encode()
+    extraction = extract(body, page)
+    line, _, nquads = extraction.encode().partition(b"\n")
+    assert Extraction.decode(json.loads(line), nquads).links == extraction.links
+    assert len(extraction.links) == len(hrefs)

@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+from contextlib import suppress
+from urllib.parse import urlsplit
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rdfaspider.urls import authority, host, normalise, registered_domain, unfit_authority
+from rdfaspider.urls.hosts import host_and_port
 
 
 @pytest.mark.parametrize(
@@ -58,3 +64,39 @@ def test_registered_domain(name: str, expected: str) -> None:
 )
 def test_no_page_can_be_at_some_servers(url: str, reason: str) -> None:
     assert unfit_authority(url) == reason
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "http",
+                "https",
+                ":",
+                "/",
+                "//",
+                "?",
+                "#",
+                "@",
+                "[",
+                "]",
+                "\t",
+                "\\",
+                "::1",
+                "a.test",
+                "81",
+                " ",
+            ]
+        ),
+        max_size=12,
+    ).map("".join)
+)
+def test_the_host_of_any_url_is_that_of_urlsplit(url: str) -> None:
+    """It is found without the path, so that it can be remembered; the guard checks it."""
+    expected = found = None
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        expected = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    with suppress(ValueError):
+        found = host_and_port(url)
+    assert found == expected

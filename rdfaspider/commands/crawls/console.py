@@ -24,10 +24,11 @@ class Command(CheckedCommand):
     )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        from rdfaspider.console.crawls.outside import crawl_of, crawls_in
+        from rdfaspider.console.crawls.directories import crawl_of, crawls_in
         from rdfaspider.frontier import is_begun
         from rdfaspider.settings.places import frontier_url
 
+        crawls: dict[str, Any]
         if args:
             crawls = crawls_in(self.settings, [Path(name) for name in args])
             if not crawls:
@@ -53,7 +54,15 @@ class Command(CheckedCommand):
             self.settings.getbool("CONSOLE_OPEN_METRICS"),
         )
         server = Server(guards, routes_of(crawls))
-        port = await server.start(int(self.settings["CONSOLE_PORT"] or 0))
+        wanted = int(self.settings["CONSOLE_PORT"] or 0)
+        try:
+            port = await server.start(wanted)
+        except OSError as error:
+            await server.stop()
+            raise ValueError(
+                f"The console cannot listen at CONSOLE_PORT={wanted}: {error.strerror or error}."
+                " Choose another one, or 0 for any that is free."
+            ) from error
         print(f"The console: http://127.0.0.1:{port}/?token={token}", flush=True)
         ended = asyncio.Event()
         for each in (signal.SIGINT, signal.SIGTERM):

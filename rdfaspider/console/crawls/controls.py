@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rdfaspider.service.notes import DELAY_OF, told_number
+from rdfaspider.console.hosts.frontiers import knows_host
+from rdfaspider.service.notes import DELAY_OF, check_host, told_number
 from rdfaspider.terminal import plural
 from rdfaspider.urls import normalise
 from rdfaspider.urls.expressions import linear
@@ -31,8 +32,8 @@ class Steered(Protocol):
     async def exclude(self, rule: str) -> None:
         """Exclude URLs by a rule; ValueError if it is none."""
 
-    async def add_seeds(self, urls: list[str]) -> int:
-        """Take in normalised URLs; return how many."""
+    async def add_seeds(self, urls: list[str]) -> list[str]:
+        """Take in normalised URLs; return for each one that is not taken in why."""
 
 
 class Controls:
@@ -73,6 +74,10 @@ class Controls:
     async def _set_delay(self, said: dict[str, Any]) -> str:
         seconds = told_number("The delay", _text(said, "seconds"))
         host = _text(said, "host").strip().lower() if said.get("host") else ""
+        if host:
+            check_host(host)
+            if not await knows_host(self._crawl.frontier, host):
+                raise ValueError(f"The crawl knows no URL of {host}: its delay was not set.")
         await self._crawl.tell(f"{DELAY_OF}{host}" if host else "delay", f"{seconds:g}")
         return (
             f"The delay between two fetches of {host or 'a host'} is {seconds:g} seconds from its next fetch"
@@ -106,10 +111,13 @@ class Controls:
                 urls.append(normalise(line))
             except ValueError:
                 bad.append(line[:_SHOWN])
-        taken = await self._crawl.add_seeds(urls) if urls else 0
-        sentence = f"{plural(taken, 'seed')} added."
-        if refused := len(urls) - taken:
-            sentence += f" {plural(refused, 'seed')} refused: the log says why."
+        refused = await self._crawl.add_seeds(urls) if urls else []
+        sentence = f"{plural(len(urls) - len(refused), 'seed')} added."
+        if refused:
+            why = list(dict.fromkeys(refused))
+            sentence += (
+                f" {len(refused):,} not taken: {' '.join(why[:3])}{' …' if len(why) > 3 else ''}"
+            )
         if bad:
             sentence += f" Not a URL: {', '.join(bad[:3])}{' …' if len(bad) > 3 else ''}."
         return sentence

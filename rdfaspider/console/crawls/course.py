@@ -65,6 +65,12 @@ class Course:
         """Take a sample; call it once a second."""
         self._recent.append(self._take())
 
+    def add(self, samples: Sequence[Sample]) -> None:
+        """Add the latest samples of another process, as far as they are not there yet."""
+        for sample in samples:
+            if not self._recent or sample.time > self._recent[-1].time:
+                self._recent.append(sample)
+
     @property
     def now(self) -> Sample:
         return self._take()

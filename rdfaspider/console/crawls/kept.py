@@ -1,25 +1,26 @@
-"""What a crawl that does not run has left on disk for people: its latest pages, and its log."""
+"""What a crawl has on disk for people: how its URLs have ended, its latest pages, its log."""
 
 from __future__ import annotations
 
 import heapq
 import re
 from collections import Counter
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.console.crawls.latest import Latest
 from rdfaspider.console.crawls.logtail import LEVELS, Line
-from rdfaspider.pages.row import unpack
+from rdfaspider.pages.row import glance, unpack
 from rdfaspider.service.server.workerlog import WorkerLog
 from rdfaspider.urls.iris import without_userinfo
+from rdfaspider.urls.keys import to_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable
 
-    from rdfaspider.frontier import Counts
-    from rdfaspider.pages.table import Ended
+    from rdfaspider.frontier.views.pages import Outcome
 
 # Latest pages that are shown, lines of the log, and bytes read of its file.
 _SHOWN, _LINES, _TAIL = 12, 200, 1 << 20
@@ -28,42 +29,39 @@ _LONGEST = 4_000  # characters of a line
 _LINE = re.compile(r"(\d{4}-\d\d-\d\d )?(\d\d:\d\d:\d\d) (?:\[[^\]]*\] )?([A-Z]+):? ?(.*)")
 
 
-class KeptPages:
-    """The latest pages of a frontier, and how its done URLs ended, from the rows of pages (pages/row.py).
+@dataclass(frozen=True)
+class Endings:
+    """How the URLs of a frontier have ended: the latest as they are shown, and all by state and reason."""
 
-    That takes a pass over all URLs, so it is kept for as long as the frontier has the same counts.
-    """
+    latest: list[dict[str, Any]]
+    counts: Counter[tuple[str, str]]
 
-    def __init__(self) -> None:
-        self._of: Counts | None = None
-        self.latest: list[dict[str, Any]] = []
-        self.reasons: Counter[str] = Counter()
 
-    def is_of(self, counts: Counts) -> bool:
-        return self._of == counts
+async def read_endings(outcomes: AsyncIterable[list[Outcome]]) -> Endings:
+    """Look at all URLs that have ended; what a done one was is in the row of its page (pages/row.py)."""
+    counts: Counter[tuple[str, str]] = Counter()
+    best: list[tuple[int, bytes, Outcome]] = []
+    async for part in outcomes:
+        for each in part:
+            try:
+                seen = glance(each.row or b"")
+            except ValueError:  # there is none, or it is of another version
+                counts[each.state, each.reason or "unknown"] += 1
+                continue
+            reason = (seen.reason or "page") if each.state == "done" else each.reason or seen.reason
+            counts[each.state, reason] += 1
+            if len(best) < _SHOWN:
+                heapq.heappush(best, (seen.fetched, each.key, each))
+            elif seen.fetched > best[0][0]:
+                heapq.heapreplace(best, (seen.fetched, each.key, each))
+    return Endings([_shown(each) for _, _, each in sorted(best, reverse=True)], counts)
 
-    async def read(self, counts: Counts, ended: AsyncIterable[list[Ended]]) -> None:
-        """Look at all URLs that have ended."""
-        self._of = counts
-        reasons: Counter[str] = Counter()
-        best: list[tuple[int, str, Latest]] = []
-        async for part in ended:
-            for each in part:
-                try:
-                    row, _ = unpack(each.row or b"")
-                except ValueError:
-                    continue  # of another version, or there is none
-                if each.state == "done":
-                    reasons[row.reason or "page"] += 1
-                if len(best) < _SHOWN or row.fetched > best[0][0]:
-                    url, triples = without_userinfo(each.url), row.triples
-                    latest = Latest(
-                        row.fetched, url, each.state, row.reason, row.status, triples, row.title
-                    )
-                    push = heapq.heappush if len(best) < _SHOWN else heapq.heappushpop
-                    push(best, (row.fetched, each.url, latest))
-        self.reasons = reasons
-        self.latest = [latest._asdict() for _, _, latest in sorted(best, reverse=True)]
+
+def _shown(each: Outcome) -> dict[str, Any]:
+    row, _ = unpack(each.row or b"")
+    url = without_userinfo(to_url(each.key))
+    shown = Latest(row.fetched, url, each.state, row.reason, row.status, row.triples, row.title)
+    return shown._asdict()
 
 
 def kept_log(frontier: str, file: str, level: str) -> list[dict[str, Any]]:
@@ -76,6 +74,16 @@ def kept_log(frontier: str, file: str, level: str) -> list[dict[str, Any]]:
     wanted = LEVELS[LEVELS.index(level) :]
     found = [line for line in _lines(file) if line.level in wanted]
     return [line._asdict() for line in reversed(found[-_LINES:])]
+
+
+def kept_problems(file: str) -> tuple[int | None, int | None]:
+    """Return how many errors and warnings the file of a log has; None if nobody can tell, because there is
+    none, or it is too long to be read as a whole."""
+    if not file or not (path := Path(file)).is_file() or path.stat().st_size > _TAIL:
+        return None, None
+    lines = path.read_bytes().decode("utf-8", "replace").splitlines()
+    levels = Counter(match[3] for match in map(_LINE.match, lines) if match)
+    return levels["ERROR"] + levels["CRITICAL"], levels["WARNING"]
 
 
 def _lines(name: str) -> list[Line]:

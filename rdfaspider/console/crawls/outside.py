@@ -2,38 +2,43 @@
 
 `ServedCrawl` is one whose frontier a service serves, with its workers on any machine. `StoredCrawl` is one in
 a directory, which does not run, or runs without a service; then it is shown as far as it is on disk.
+What nobody here can know is None, never 0.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from time import monotonic, time
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from rdfaspider import __version__
 from rdfaspider.console.crawls.controls import Controls
 from rdfaspider.console.crawls.course import Course
-from rdfaspider.console.crawls.kept import KeptPages, kept_log, line_of
-from rdfaspider.console.crawls.running import shown_workers, urls_behind
+from rdfaspider.console.crawls.disk import Disk
+from rdfaspider.console.crawls.kept import line_of
+from rdfaspider.console.crawls.running import no_answers, shown_workers, urls_behind
 from rdfaspider.console.hosts.frontiers import ServedSource, StoredSource
 from rdfaspider.console.hosts.table import HostTables
 from rdfaspider.console.query.endpoint import Endpoint, no_store
 from rdfaspider.console.search.searches import Searches
 from rdfaspider.extensions import leftout
-from rdfaspider.extensions.history import samples
 from rdfaspider.extensions.history.samples import Sample
 from rdfaspider.extensions.summary.reasons import in_words, sentences
 from rdfaspider.frontier import State, is_shared
 from rdfaspider.pipelines.store import store_access
+from rdfaspider.resolver import ForbiddenAddressError
+from rdfaspider.resolver.addresses import literal
+from rdfaspider.resolver.guard import Guard
 from rdfaspider.scheduler.control.exclusions import NOTE as EXCLUDED
 from rdfaspider.scheduler.control.exclusions import check_rule
 from rdfaspider.scheduler.options import politeness_of, security_of
-from rdfaspider.settings.places import frontier_url, jobdir_of, store_url
+from rdfaspider.settings.places import jobdir_of, store_url
+from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores.kinds import is_embedded, is_queried
 from rdfaspider.urls import host, registered_domain
+from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,27 +54,33 @@ _LINES = 200  # of the log
 _ENDS: tuple[State, ...] = ("failed", "denied")
 # What a member of a scope is, by the kind of the scope.
 _MEMBERS: dict[str, Callable[[str], str]] = {"host": host, "domain": registered_domain}
+# Seconds to look for the service of a crawl on this machine: it is there, or the crawl has ended.
+_SOON = 1.0
 
 
 class _OutsideCrawl:
-    """What both kinds have in common."""
+    """What both kinds have in common. `disk` is None if the crawl is on another machine."""
 
     frontier: ServedSource | StoredSource
     has_controls = False
 
-    def __init__(self, settings: BaseSettings) -> None:
+    def __init__(self, settings: BaseSettings, disk: Disk | None) -> None:
         self.settings = settings
         jobdir = jobdir_of(settings).resolve()
         self.name, self.directory = jobdir.name, str(jobdir)
         self._jobdir = jobdir
+        self._disk = disk
         self._counts: Counts | None = None
         self._looked = 0.0
-        self._outcomes: tuple[float, list[dict[str, Any]]] = (-_FRESH, [])
         self._started = monotonic()
-        self.course = Course(self._sample)
+        self.course = Course(self._counted, None if disk is None else disk.history)
         self.hosts = HostTables(lambda: self.frontier.hosts(time()))
         self.searches = Searches(self, jobdir)
         self._endpoint = self._open_endpoint()
+
+    async def current(self) -> Self:
+        """Return what shows the crawl now."""
+        return self
 
     def _open_endpoint(self) -> Endpoint | None:
         url = store_url(self.settings)
@@ -80,8 +91,17 @@ class _OutsideCrawl:
 
     @property
     def endpoint(self) -> Endpoint:
+        """Return what answers queries; StoreUnavailable if nothing does."""
         if self._endpoint is None:
             raise no_store()
+        url = store_url(self.settings)
+        if not is_queried(url):
+            raise no_answers()
+        if is_embedded(url) and self._disk is not None and self._disk.runs:
+            raise StoreUnavailable(
+                "The crawl writes to its store, which nobody else can read meanwhile. Its own console"
+                " (CONSOLE_PORT) answers queries now; this one does when the crawl has ended."
+            )
         return self._endpoint
 
     @property
@@ -91,49 +111,156 @@ class _OutsideCrawl:
             return {}
         return {f"frontier/{name}": getattr(self._counts, name) for name in _COUNTS}
 
-    def _sample(self) -> Sample:
+    def _counted(self) -> Sample:
+        """Return the counts as a sample, for a crawl that has left no history here."""
         counts = self._counts
         if counts is None:
             return Sample(time(), 1, 0.0)
         seconds = monotonic() - self._started
         waiting = counts.waiting + counts.in_flight
-        return Sample(time(), 1, seconds, counts.done, counts.seen, waiting, counts.failed)
+        return Sample(time(), 1, seconds, 0, counts.seen, waiting, counts.failed)
+
+    def _last_sample(self) -> Sample | None:
+        return None if self._disk is None else self._disk.sample(self.course)
 
     async def _count(self) -> Counts:
         """Return how many URLs are in each state, asked at most once a second."""
         if self._counts is None or monotonic() - self._looked > 1.0:
             counts: Counts = await self.frontier.ask(lambda frontier: frontier.counts())
             self._counts, self._looked = counts, monotonic()
-            self.course.tick()
+            if self._last_sample() is None:
+                self.course.tick()
         return self._counts
 
-    def _overview(self, counts: Counts, **more: Any) -> dict[str, Any]:
+    async def _overview(self, *, runs: bool, **more: Any) -> dict[str, Any]:
+        counts = await self._count()
         found, values = leftout.read(self._jobdir / leftout.NAME)
-        forecast = self.course.forecast(self.hosts.slowest)
-        sample = self.course.now
+        sample = self._last_sample()
+        known: dict[str, Any] = {} if sample is None else sample._asdict()
+        rates: dict[str, float | None] = dict(self.course.rates()._asdict())
+        if sample is None:
+            rates |= dict.fromkeys(("pages", "triples", "bytes"))
+        forecast = self.course.forecast(self.hosts.slowest) if runs else None
+        errors, warnings = (None, None) if self._disk is None else await self._disk.problems()
         return {
             "name": self.name,
             "directory": self.directory,
             "version": __version__,
+            "runs": runs,
             "time": time(),
-            "seconds": sample.seconds,
-            "total_seconds": sample.seconds,
+            "seconds": None,
+            "total_seconds": known.get("seconds"),
             "counts": {name: getattr(counts, name) for name in _COUNTS},
-            "pages": sample.pages,
-            "triples": sample.quads,
-            "bytes": sample.received,
-            "memory": sample.memory,
+            "pages": known.get("pages"),
+            "triples": known.get("quads"),
+            "bytes": known.get("received"),
+            "memory": known.get("memory") if runs else None,
             "copies": counts.copies,
-            "rates": self.course.rates()._asdict(),
+            "rates": rates if runs else dict.fromkeys(rates, 0.0),
             "forecast": None if forecast is None else forecast._asdict(),
             "left_out": sentences(found, values),
-            "latest": [],
+            "outcomes_of": "the whole crawl",
             "excluded": [],
-            "errors": 0,
-            "warnings": 0,
+            "errors": errors,
+            "warnings": warnings,
+            "has_log": self._disk is not None and self._disk.has_log,
             "controls": self.has_controls,
+            **await self._ends(counts),
             **more,
         }
+
+    async def _ends(self, counts: Counts) -> dict[str, Any]:
+        """Return the latest pages, and how URLs ended, as far as they are on disk."""
+        endings = None if self._disk is None else await self._disk.endings(counts)
+        if endings is None:
+            return {"latest": None, "outcomes": None}
+        rows = [_outcome(*ended, count) for ended, count in endings.counts.most_common()]
+        return {"latest": endings.latest, "outcomes": rows}
+
+    async def urls(self, state: str, reason: str, after: int) -> dict[str, Any]:
+        if state not in ("failed", "denied"):
+            return {"rows": [], "is_whole": True, "next": None}
+        return await urls_behind(self.frontier, cast("State", state), reason, after)
+
+    async def curves(self) -> dict[str, Any]:
+        curve: dict[str, Any] = self.course.curve()
+        if self._last_sample() is None:  # only the frontier is known
+            curve |= {"pages": None, "triples": None}
+        return curve
+
+    async def log(self, level: str) -> list[dict[str, Any]]:
+        return [] if self._disk is None else await self._disk.log(level)
+
+    async def workers(self) -> list[dict[str, Any]]:
+        return shown_workers(await self.frontier.workers())
+
+
+class StoredCrawl(_OutsideCrawl):
+    """A crawl in a directory."""
+
+    def __init__(self, settings: BaseSettings, disk: Disk) -> None:
+        self._delay = politeness_of(settings).delay
+        self.frontier: StoredSource = disk.frontier
+        self._disk: Disk
+        super().__init__(settings, disk)
+
+    async def overview(self) -> dict[str, Any]:
+        runs = await self._disk.look_whether_it_runs()
+        order, depth, rules = await self.frontier.ask(
+            lambda reader: (reader.order, reader.limits.depth, reader.note(EXCLUDED))
+        )
+        return await self._overview(
+            runs=runs,
+            state="running elsewhere" if runs else "not running",
+            told={},
+            excluded=json.loads(rules or b"[]"),
+            settings={"order": order or "", "scope": "", "depth": depth, "delay": self._delay},
+        )
+
+    @property
+    def controls(self) -> Controls:
+        if self._disk.runs:
+            raise ValueError("The crawl runs in another process: its own console steers it.")
+        raise ValueError("The crawl does not run: its command resumes it.")
+
+
+class ServedCrawl(_OutsideCrawl):
+    """A crawl whose frontier is served to workers."""
+
+    has_controls = True
+
+    def __init__(self, settings: BaseSettings, url: str, disk: Disk | None = None) -> None:
+        patience = {} if disk is None else {"patience": _SOON}
+        self.frontier: ServedSource = ServedSource(url, security_of(settings), **patience)
+        self._delay = politeness_of(settings).delay
+        self._outcomes: tuple[float, list[dict[str, Any]]] = (-_FRESH, [])
+        super().__init__(settings, disk)
+        self.controls = Controls(self)
+
+    async def overview(self) -> dict[str, Any]:
+        told, state, order, depth, rules = await self.frontier.ask(
+            lambda frontier: (
+                frontier.told,
+                frontier.state,
+                frontier.order,
+                frontier.limits.depth,
+                frontier.note(EXCLUDED),
+            )
+        )
+        return await self._overview(
+            runs=True,
+            state={"pause": "paused", "stop": "stopping"}.get(state, "running"),
+            told=told,
+            excluded=json.loads(rules or b"[]"),
+            settings={"order": order, "scope": "", "depth": depth, "delay": self._delay},
+            **({"has_log": True} if self._disk is None else {}),
+        )
+
+    async def _ends(self, counts: Counts) -> dict[str, Any]:
+        if self._disk is not None:
+            return await super()._ends(counts)
+        of = "the whole crawl, those that are done excepted"
+        return {"latest": None, "outcomes": await self._by_reason(), "outcomes_of": of}
 
     async def _by_reason(self) -> list[dict[str, Any]]:
         """Return how many URLs failed and were denied in the whole crawl, by reason."""
@@ -154,110 +281,9 @@ class _OutsideCrawl:
         self._outcomes = monotonic(), rows
         return rows
 
-    async def urls(self, state: str, reason: str, after: int) -> dict[str, Any]:
-        if state not in ("failed", "denied"):
-            return {"rows": [], "is_whole": True, "next": None}
-        return await urls_behind(self.frontier, cast("State", state), reason, after)
-
-    async def curves(self) -> dict[str, Any]:
-        return self.course.curve()
-
     async def log(self, level: str) -> list[dict[str, Any]]:
-        return []
-
-    async def workers(self) -> list[dict[str, Any]]:
-        return shown_workers(await self.frontier.workers())
-
-
-class StoredCrawl(_OutsideCrawl):
-    """A crawl in a directory."""
-
-    frontier: StoredSource
-
-    def __init__(self, settings: BaseSettings) -> None:
-        self._delay = politeness_of(settings).delay
-        self.frontier = StoredSource(frontier_url(settings), self._delay)
-        super().__init__(settings)
-        self._kept = KeptPages()
-        self._history: tuple[int, Sample | None] = (-1, None)
-        self.course = Course(self._last_sample, self._jobdir / samples.NAME)
-
-    def _last_sample(self) -> Sample:
-        path = self._jobdir / samples.NAME
-        try:
-            changed = path.stat().st_mtime_ns
-            if changed != self._history[0]:  # it may be long
-                self._history = changed, next(reversed(samples.read(path)), None)
-        except OSError:
-            pass
-        return self._history[1] or self._sample()
-
-    async def _look_at_pages(self, counts: Counts) -> None:
-        """Find out about the pages that have ended, unless nothing has changed."""
-        if not self._kept.is_of(counts):
-            await self._kept.read(counts, self.frontier.all_pages())
-
-    async def log(self, level: str) -> list[dict[str, Any]]:
-        file = self.settings["LOG_FILE"] or ""
-        return await asyncio.to_thread(kept_log, frontier_url(self.settings), file, level)
-
-    async def overview(self) -> dict[str, Any]:
-        counts = await self._count()
-        about = await self.frontier.ask(lambda reader: (reader.order, reader.limits.depth))
-        is_running = (self._jobdir / "console").exists()
-        await self._look_at_pages(counts)
-        done = [_outcome("done", *each) for each in self._kept.reasons.most_common()]
-        return self._overview(
-            counts,
-            state="running elsewhere" if is_running else "not running",
-            outcomes=[*done, *await self._by_reason()],
-            latest=self._kept.latest,
-            told={},
-            settings={
-                "order": about[0] or "",
-                "scope": "",
-                "depth": about[1],
-                "delay": self._delay,
-            },
-        )
-
-    @property
-    def controls(self) -> Controls:
-        raise ValueError("The crawl does not run in this process: its command resumes it.")
-
-
-class ServedCrawl(_OutsideCrawl):
-    """A crawl whose frontier is served to workers."""
-
-    has_controls = True
-
-    def __init__(self, settings: BaseSettings, url: str) -> None:
-        self.frontier: ServedSource = ServedSource(url, security_of(settings))
-        self._delay = politeness_of(settings).delay
-        super().__init__(settings)
-        self.controls = Controls(self)
-
-    async def overview(self) -> dict[str, Any]:
-        counts = await self._count()
-        told, state, order, depth, rules = await self.frontier.ask(
-            lambda frontier: (
-                frontier.told,
-                frontier.state,
-                frontier.order,
-                frontier.limits.depth,
-                frontier.note(EXCLUDED),
-            )
-        )
-        return self._overview(
-            counts,
-            state={"pause": "paused", "stop": "stopping"}.get(state, "running"),
-            outcomes=await self._by_reason(),
-            told=told,
-            excluded=json.loads(rules or b"[]"),
-            settings={"order": order, "scope": "", "depth": depth, "delay": self._delay},
-        )
-
-    async def log(self, level: str) -> list[dict[str, Any]]:
+        if self._disk is not None:  # the log of a crawl with its own workers is one file
+            return await self._disk.log(level)
         lines: list[str] = await self.frontier.ask(lambda frontier: frontier.log(_LINES, level))
         return [line_of(line) for line in reversed(lines)]
 
@@ -268,19 +294,24 @@ class ServedCrawl(_OutsideCrawl):
         check_rule(rule)
         await self._add_to_note(EXCLUDED, [rule])
 
-    async def add_seeds(self, urls: list[str]) -> int:
-        """Take in seeds, and let the scope of all workers grow by them."""
+    async def add_seeds(self, urls: list[str]) -> list[str]:
+        """Take in seeds, and let the scope of all workers grow by them; return for each one that all of them
+        would deny why."""
         memory = json.loads(await self.frontier.note("spider") or b"{}")
-        kind = memory["kind"][0] if isinstance(memory, dict) and memory.get("kind") else "all"
-        if kind in _MEMBERS:
-            members = sorted(set(map(_MEMBERS[kind], urls)))
+        memory = memory if isinstance(memory, dict) else {}  # a list in earlier versions
+        guard = Guard([*self.settings.getlist("RESOLVER_ALLOW"), *memory.get("servers", [])])
+        why = {url: sentence for url in urls if (sentence := _forbidden(guard, url))}
+        taken = [url for url in urls if url not in why]
+        kind = memory["kind"][0] if memory.get("kind") else "all"
+        if taken and kind in _MEMBERS:
+            members = sorted(set(map(_MEMBERS[kind], taken)))
             await self._add_to_note("spider", {"kind": [kind], "scope": members})
 
         def put(frontier: Any) -> None:
-            frontier.put(urls, 0)
+            frontier.put(taken, 0)
 
         await self.frontier.ask(put)
-        return len(urls)
+        return [why[url] for url in urls if url in why]
 
     async def _add_to_note(self, name: str, value: Any) -> None:
         def add(frontier: Any) -> None:
@@ -290,30 +321,13 @@ class ServedCrawl(_OutsideCrawl):
         await self.frontier.ask(add)
 
 
+def _forbidden(guard: Guard, url: str) -> str:
+    """Return why no worker may connect to the host of a URL, "" if it may, or only its address tells."""
+    name, port = host_and_port(url)
+    reasons = [guard.refuses(address, port, name) for address in literal(name)]
+    return str(ForbiddenAddressError(name, reasons[0])) if reasons and all(reasons) else ""
+
+
 def _outcome(state: str, reason: str, count: int) -> dict[str, Any]:
     words = in_words(state, reason, count).partition(" ")[2]
     return {"state": state, "reason": reason, "count": count, "words": words}
-
-
-def crawls_in(settings: BaseSettings, directories: list[Path]) -> dict[str, Any]:
-    """Return the crawls of directories, by name; a directory may be that of a crawl, or have some below."""
-    found: dict[str, Any] = {}
-    for directory in directories:
-        for each in [directory, *sorted(path for path in directory.glob("*") if path.is_dir())]:
-            own = settings.copy()
-            own.set("JOBDIR", str(each), "cmdline")
-            if Path(frontier_url(own)).is_dir():
-                found[str(each.relative_to(directory)) if each != directory else each.name] = (
-                    crawl_of(own)
-                )
-    return found
-
-
-def crawl_of(settings: BaseSettings) -> StoredCrawl | ServedCrawl:
-    """Return the crawl that settings name: by its service if there is one, else by its directory."""
-    url = frontier_url(settings)
-    if is_shared(url):
-        return ServedCrawl(settings, url)
-    if Path(f"{url}.sock").is_socket():
-        return ServedCrawl(settings, f"unix:{url}.sock")
-    return StoredCrawl(settings)

@@ -29,9 +29,12 @@ from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
 from rdfaspider.pages.row import unpack
 from rdfaspider.pipelines.store import store_access
+from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.scheduler.options import security_of
 from rdfaspider.settings.places import frontier_url, store_url
-from rdfaspider.stores.kinds import is_embedded
+from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores.kinds import is_embedded, is_queried
+from rdfaspider.urls.hosts import host_and_port
 from rdfaspider.urls.iris import without_userinfo
 
 if TYPE_CHECKING:
@@ -82,6 +85,12 @@ def shown_workers(views: Iterable[WorkerView]) -> list[dict[str, Any]]:
     return [asdict(view) | {"silent": max(0.0, view.silent)} for view in views]
 
 
+def no_answers() -> StoreUnavailable:
+    return StoreUnavailable(
+        "The triples of this crawl are in N-Quads files, which answer no queries: load them into a store."
+    )
+
+
 class RunningCrawl:
     """A crawl in this process, with workers of its own or without."""
 
@@ -111,6 +120,10 @@ class RunningCrawl:
         self._ticking = create_looping_call(self.course.tick)
         self._overview: tuple[float, dict[str, Any]] = (0.0, {})
 
+    async def current(self) -> RunningCrawl:
+        """Return what shows the crawl now."""
+        return self
+
     def _source(self) -> FrontierSource:
         settings = self.crawler.settings
         if is_shared(url := frontier_url(settings)):
@@ -132,6 +145,8 @@ class RunningCrawl:
         """Return what answers queries; StoreUnavailable if nothing does."""
         if self._endpoint is None:
             raise no_store()
+        if not is_queried(store_url(self.crawler.settings)):
+            raise no_answers()
         return self._endpoint
 
     def start(self) -> None:
@@ -199,13 +214,23 @@ class RunningCrawl:
         """Exclude URLs by a rule."""
         self.scheduler.exclusions.add(rule)
 
-    async def add_seeds(self, urls: list[str]) -> int:
-        """Take in seeds that the spider accepts; return how many."""
-        welcome = [url for url in urls if self.spider.welcome(url)]
-        if welcome and not await self.scheduler.add_pushed(welcome, 0):
+    async def add_seeds(self, urls: list[str]) -> list[str]:
+        """Take in seeds that the crawl may fetch; return for each other one why not."""
+        taken, refused = [], []
+        for url in urls:
+            try:
+                installed_resolver().check_target(*host_and_port(url))
+            except ForbiddenAddressError as error:
+                refused.append(str(error))
+                continue
+            if self.spider.welcome(url):
+                taken.append(url)
+            else:
+                refused.append("The log says why.")
+        if taken and not await self.scheduler.add_pushed(taken, 0):
             raise ValueError("The frontier does not take them: the log says why.")
-        self.stats.inc_value("seeds/added", len(welcome))
-        return len(welcome)
+        self.stats.inc_value("seeds/added", len(taken))
+        return refused
 
     # --- what is shown ---
 
@@ -225,6 +250,7 @@ class RunningCrawl:
             "directory": self.directory,
             "version": __version__,
             "state": self._state,
+            "runs": True,
             "time": time(),
             "seconds": monotonic() - self._started,
             "total_seconds": sample.seconds,
@@ -238,6 +264,7 @@ class RunningCrawl:
             "rates": self.course.rates()._asdict(),
             "forecast": self._forecast(),
             "outcomes": self._outcomes(),
+            "outcomes_of": "this run",
             "left_out": [] if self._left_out is None else self._left_out.sentences,
             "latest": [each._asdict() for each in reversed(self.latest.pages)][:_SHOWN],
             "told": dict(self.scheduler.told),
@@ -246,6 +273,7 @@ class RunningCrawl:
             "process": os.getpid(),
             "errors": self._stat("log_count/ERROR"),
             "warnings": self._stat("log_count/WARNING"),
+            "has_log": True,
             "controls": True,
         }
 

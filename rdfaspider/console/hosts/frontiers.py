@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from rdfaspider.console.hosts.readers import Readers
 from rdfaspider.console.hosts.scans import Scan
 from rdfaspider.frontier import open_frontier
-from rdfaspider.frontier.views.reader import FrontierReader
-from rdfaspider.urls.keys import host_name
+from rdfaspider.urls.keys import host_name, prefix_of
 
 if TYPE_CHECKING:
     from rdfaspider.frontier import BranchView, HostView, State, UrlView
     from rdfaspider.frontier.engine.local import LocalFrontier
-    from rdfaspider.pages.table import Ended
+    from rdfaspider.frontier.views.pages import Outcome
+    from rdfaspider.frontier.views.reader import FrontierReader
     from rdfaspider.service.messages import WorkerView
 
 Row = TypeVar("Row")
@@ -99,13 +100,13 @@ class LocalSource:
 class ServedSource:
     """A frontier that a service serves to workers: each scan asks it over a connection of its own."""
 
-    def __init__(self, url: str, security: Any) -> None:
+    def __init__(self, url: str, security: Any, **options: Any) -> None:
         self._url = url
         self._security = security
+        self._options = {"onlooks": True, "read_ahead": 0, **options}
 
     def _open(self) -> Any:
-        options = {"onlooks": True, "read_ahead": 0, "now": time.time()}
-        return open_frontier(self._url, security=self._security, **options)
+        return open_frontier(self._url, security=self._security, now=time.time(), **self._options)
 
     async def ask(self, call: Callable[[Any], Row]) -> Row:
         """Return what a call of the frontier returns."""
@@ -165,26 +166,25 @@ class ServedSource:
 
 
 class StoredSource:
-    """A frontier on disk, whose crawl may run elsewhere: each scan reads it as it is then."""
+    """A frontier on disk, whose crawl may run elsewhere: each scan reads it as it was a little before."""
 
     def __init__(self, path: str, delay: float) -> None:
-        self._path = path
-        self._delay = delay
+        self._readers = Readers(path, delay)
 
     async def ask(self, call: Callable[[FrontierReader], Row]) -> Row:
         """Return what a call of the reader returns."""
 
-        def opened() -> Row:
-            with FrontierReader(self._path, delay=self._delay) as reader:
+        def asked() -> Row:
+            with self._readers.lend() as reader:
                 return call(reader)
 
-        return await asyncio.to_thread(opened)
+        return await asyncio.to_thread(asked)
 
     def _scan(
         self, call: Callable[[FrontierReader], Iterator[Row]], limit: float = _PATIENCE
     ) -> Scan[Row]:
         def rows() -> Iterator[Row]:
-            with FrontierReader(self._path, delay=self._delay) as reader:
+            with self._readers.lend() as reader:
                 yield from call(reader)
 
         return Scan(rows(), run=asyncio.to_thread, limit=limit)
@@ -198,12 +198,9 @@ class StoredSource:
     def place(self, after: int, shown: list[UrlView]) -> int:
         return _after_number(after, shown)
 
-    def all_ended(self, state: State) -> Scan[UrlView]:
-        return self._scan(lambda reader: reader.ended(state))
-
-    def all_pages(self) -> Scan[Ended]:
-        """Return all URLs that have ended, with the rows of their pages."""
-        return self._scan(lambda reader: reader.pages.ended())
+    def outcomes(self) -> Scan[Outcome]:
+        """Return how all URLs have ended, with the rows of their pages."""
+        return self._scan(lambda reader: reader.pages.outcomes(), _LONG)
 
     def failed_at(self, host: bytes) -> Scan[UrlView]:
         return self._scan(
@@ -226,6 +223,19 @@ class StoredSource:
 
     async def workers(self) -> list[WorkerView]:
         return []
+
+
+async def knows_host(frontier: FrontierSource, name: str) -> bool:
+    """Tell whether a frontier has URLs of a host."""
+    key = prefix_of(name)
+    for end in HOST_ENDS:
+        scan = frontier.branches(key + end)
+        async for part in scan:
+            if part:
+                return True
+        if not scan.is_whole:  # there was no time to come to the end of all these
+            return True
+    return False
 
 
 def _after_number(after: int, shown: list[UrlView]) -> int:

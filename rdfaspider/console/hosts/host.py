@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Folders and errors that are shown, services of a host whose robots.txt is, and rules of each.
 _BRANCHES, _ERRORS, _SERVICES, _RULES = 200, 50, 8, 500
+_SUMS = ("waiting", "done", "failed", "denied", "kept", "weighed", "triples")
 
 
 async def look(frontier: FrontierSource, name: str) -> dict[str, Any]:
@@ -48,10 +49,8 @@ async def _services(frontier: FrontierSource, host: bytes) -> dict[str, Any]:
         if end == b")" and below:  # these are the folders of one service
             service = BranchView(to_url(host + b")/"))
             for branch in below:
-                service.waiting += branch.waiting
-                service.done += branch.done
-                service.failed += branch.failed
-                service.denied += branch.denied
+                for name in _SUMS:
+                    setattr(service, name, getattr(service, name) + getattr(branch, name))
             below = [service]
         found += below
     return _shown(found, is_whole=is_whole)
@@ -66,12 +65,17 @@ async def branches(frontier: FrontierSource, under: str) -> dict[str, Any]:
 def _shown(found: list[BranchView], *, is_whole: bool) -> dict[str, Any]:
     rows = heapq.nlargest(_BRANCHES, found, key=lambda branch: branch.urls)
     return {
-        "rows": [
-            asdict(row) | {"name": without_userinfo(row.name), "urls": row.urls} for row in rows
-        ],
+        "rows": [_row(row) for row in rows],
         "more": len(found) - len(rows),
         "is_whole": is_whole,
     }
+
+
+def _row(branch: BranchView) -> dict[str, Any]:
+    """Return a branch as it is shown; what a page of it yields is None if nobody knows."""
+    triples = branch.triples / branch.weighed if branch.weighed else None
+    shown = {"name": without_userinfo(branch.name), "urls": branch.urls, "triples_a_page": triples}
+    return asdict(branch) | shown
 
 
 async def _robots(frontier: FrontierSource, service: str) -> dict[str, Any]:
@@ -99,4 +103,8 @@ def _prefix(text: str) -> bytes:
     """Return the prefix of the keys of a host or of a folder; ValueError if it is neither."""
     if not text or len(text) > 4_000:
         raise ValueError("Give a host, or the URL of a folder.")
-    return prefix_of(normalise(text) if "://" in text else text)
+    if "://" in text:
+        return prefix_of(normalise(text))
+    if not text.isascii() or not text.isprintable() or set(text) & set(" /()?#@"):
+        raise ValueError("This is not the name of a host, as the table of hosts has it.")
+    return prefix_of(text)

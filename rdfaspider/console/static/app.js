@@ -28,7 +28,7 @@ function Bar({ crawl, away, tell }) {
     <nav aria-label="Pages">${PAGES.map(([path, name]) => html`<a href=${address(path)}
       aria-current=${location.pathname === path ? "page" : null}>${name}</a>`)}</nav>
     <div class="push">
-      <span class="pill ${state}" role="status">${away ? "no answer" : state}</span>
+      <span class="pill ${state.replaceAll(" ", "-")}" role="status">${away ? "no answer" : state}</span>
       ${crawl?.controls && !away && state !== "stopping" && html`
         ${state === "paused"
           ? html`<button class="primary" onClick=${() => use("resume", {}, tell)}>Resume</button>`

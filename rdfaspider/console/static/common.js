@@ -57,6 +57,9 @@ export function usePoll(path, query = {}, seconds = 1) {
 const whole = new Intl.NumberFormat("en");
 export const count = (number) => whole.format(Math.round(number ?? 0));
 
+// What nobody can know here is null.
+export const known = (value, show = count) => value === null ? "unknown" : show(value);
+
 export function rate(number) {
   if (!number) return "0";
   return number >= 100 ? count(number) : number.toFixed(number >= 10 ? 1 : 2);

@@ -1,6 +1,6 @@
 // The page of the crawl.
 import {
-  html, useState, useMemo, ask, usePoll, use, count, rate, size, duration, moment, date, Link, Card, Dialog, triplesOf,
+  html, useState, useMemo, ask, usePoll, use, count, known, rate, size, duration, moment, date, Link, Card, Dialog, triplesOf,
 } from "/static/common.js";
 import { Chart, growth } from "/static/charts.js";
 
@@ -8,21 +8,25 @@ const STATES = [
   ["done", "done"], ["failed", "failed"], ["denied", "denied"], ["in_flight", "in flight"], ["waiting", "waiting"],
 ];
 
+const UNKNOWN = "Unknown: the pages have not been looked at yet, or are on another machine.";
+
 function Tile({ name, number, more }) {
   return html`<div class="tile"><dt>${name}</dt><dd><div class="number">${number}</div>
     <div class="more">${more}</div></dd></div>`;
 }
 
 function Tiles({ crawl }) {
-  const { counts, rates } = crawl;
-  const perPage = crawl.pages ? (crawl.triples / crawl.pages).toFixed(1) : "0";
+  const { counts, rates, runs } = crawl;
+  const now = (text) => runs ? text : "";
+  const perSecond = (number) => number === null ? "" : `${rate(number)}/s`;
+  const perPage = crawl.pages && crawl.triples !== null ? `${(crawl.triples / crawl.pages).toFixed(1)} a page` : "";
   return html`<dl class="tiles">
-    <${Tile} name="Pages" number=${count(crawl.pages)} more="${rate(rates.pages)}/s" />
-    <${Tile} name="Triples" number=${count(crawl.triples)} more="${rate(rates.triples)}/s · ${perPage} a page" />
-    <${Tile} name="Waiting" number=${count(counts.waiting)} more="+${rate(rates.found)}/s found" />
-    <${Tile} name="In flight" number=${count(counts.in_flight)} more="${size(rates.bytes)}/s" />
-    <${Tile} name="Failed" number=${count(counts.failed)} more="${count(crawl.errors)} errors in the log" />
-    <${Tile} name="Time" number=${duration(crawl.total_seconds)} more="${count(crawl.memory)} MB of memory" />
+    <${Tile} name="Pages" number=${known(crawl.pages)} more=${now(perSecond(rates.pages))} />
+    <${Tile} name="Triples" number=${known(crawl.triples)} more=${[now(perSecond(rates.triples)), perPage].filter(Boolean).join(" · ")} />
+    <${Tile} name="Waiting" number=${count(counts.waiting)} more=${now(`+${rate(rates.found)}/s found`)} />
+    <${Tile} name="In flight" number=${count(counts.in_flight)} more=${now(rates.bytes === null ? "" : `${size(rates.bytes)}/s`)} />
+    <${Tile} name="Failed" number=${count(counts.failed)} more=${crawl.errors === null ? "" : `${count(crawl.errors)} errors in the log`} />
+    <${Tile} name="Time" number=${known(crawl.total_seconds, duration)} more=${crawl.memory === null ? "" : `${count(crawl.memory)} MB of memory`} />
   </dl>`;
 }
 
@@ -40,6 +44,7 @@ function Sum({ counts }) {
 
 function projected(crawl) {
   const found = crawl.forecast;
+  if (!crawl.runs) return "";
   if (crawl.state === "paused") return "paused";
   if (!crawl.counts.waiting) return "nothing waits";
   if (!found) return "too early to tell when it ends";
@@ -52,19 +57,21 @@ function Curves({ crawl }) {
   const { data } = usePoll("curves", {}, 3);
   const drawn = useMemo(() => {
     if (!data || data.seconds.length < 3) return null;
+    const totals = [data.seconds, data.found, data.ended];
+    if (data.pages === null) return { rates: null, totals };
     const [times, pages] = growth(data.seconds, data.pages);
     const [, triples] = growth(data.seconds, data.triples);
-    return { rates: [times, pages, triples], totals: [data.seconds, data.found, data.ended] };
+    return { rates: [times, pages, triples], totals };
   }, [data]);
   if (!drawn) return null;
   const { rates } = crawl;
   return html`
-    <${Card} kind="half" title="Pages and triples a second" aside=${html`<div class="legend">
+    ${drawn.rates && html`<${Card} kind="half" title="Pages and triples a second" aside=${html`<div class="legend">
         <span><i class="c1"></i>pages</span><span><i class="c2"></i>triples</span></div>`}>
       <${Chart} label="Over time: pages a second, now ${rate(rates.pages)}, and triples a second, now ${rate(rates.triples)}."
         data=${drawn.rates} curves=${[{ stroke: "--first", scale: "pages", fill: true }, { stroke: "--second", scale: "triples" }]} />
-    </${Card}>
-    <${Card} kind="half" title="URLs found and fetched" aside=${html`<div class="legend">
+    </${Card}>`}
+    <${Card} kind=${drawn.rates ? "half" : ""} title="URLs found and fetched" aside=${html`<div class="legend">
         <span><i class="c2"></i>found</span><span><i class="c1"></i>ended</span></div>`}>
       <${Chart} label="Over time: URLs found, now ${count(crawl.counts.seen)}, and URLs that have ended."
         data=${drawn.totals} curves=${[{ stroke: "--second", scale: "urls" }, { stroke: "--first", scale: "urls", fill: true }]} />
@@ -74,15 +81,15 @@ function Curves({ crawl }) {
 
 function Latest({ rows }) {
   return html`<${Card} kind="wide" title="Latest">
-    <div class="scroll" tabindex="0" role="region" aria-label="Latest URLs"><table>
+    ${rows && html`<div class="scroll" tabindex="0" role="region" aria-label="Latest URLs"><table>
       <thead><tr><th>time</th><th>URL</th><th>outcome</th><th class="n">triples</th></tr></thead>
       <tbody>${rows.map((row) => html`<tr key=${row.url}>
         <td class="small">${moment(row.time)}</td>
         <td class="url"><${Link} url=${row.url} />${row.title && html`<div class="small">${row.title}</div>`}</td>
         <td><span class="tag ${row.outcome}">${row.reason === "page" ? row.status || "page" : row.reason}</span></td>
         <td class="n">${row.triples > 0 ? html`<a href=${triplesOf(row.url)}>${count(row.triples)}</a>` : row.triples ? "–" : "0"}</td>
-      </tr>`)}</tbody></table></div>
-    ${!rows.length && html`<p class="empty">Nothing has ended yet.</p>`}
+      </tr>`)}</tbody></table></div>`}
+    ${!rows?.length && html`<p class="empty">${rows ? "Nothing has ended yet." : UNKNOWN}</p>`}
   </${Card}>`;
 }
 
@@ -94,7 +101,7 @@ function Behind({ row, close, tell, steers }) {
   return html`<${Dialog} title="${row.state}: ${row.words}" close=${close}>
     ${error && html`<p class="bad">${error}</p>`}
     ${data && html`<p class="small">${data.rows.length ? `${count(data.rows.length)} URLs` : "None is kept"}${
-      isEnd ? part : ", the latest of this run"}</p>
+      isEnd ? part : data.rows.length ? ", the latest of this run" : ""}</p>
     ${isEnd && html`<div class="tools">
       ${steers && row.state === "failed" && html`<button onClick=${() => use("requeue", { reason: row.reason }, tell)}>Try all of these again</button>`}
       ${(places.length > 1 || data.next) && html`<div class="push">
@@ -109,17 +116,18 @@ function Behind({ row, close, tell, steers }) {
   </${Dialog}>`;
 }
 
-function Outcomes({ rows, tell, steers }) {
+function Outcomes({ crawl, tell, steers }) {
   const [open, setOpen] = useState(null);
+  const rows = crawl.outcomes ?? [];
   const most = Math.max(1, ...rows.map((row) => row.count));
-  return html`<${Card} title="Outcomes" aside="this run">
+  return html`<${Card} title="Outcomes" aside=${crawl.outcomes_of}>
     <table><thead class="hidden"><tr><th>outcome</th><th>count</th></tr></thead><tbody>
       ${rows.map((row) => html`<tr key="${row.state}/${row.reason}"><td>
         <button class="link" onClick=${() => setOpen(row)}>${row.words}</button>
         <div class="small">${row.state}</div>
         <div class="bar-of of-${row.state}" style=${{ width: `${100 * row.count / most}%` }}></div></td>
         <td class="n">${count(row.count)}</td></tr>`)}</tbody></table>
-    ${!rows.length && html`<p class="empty">Nothing has ended yet.</p>`}
+    ${!rows.length && html`<p class="empty">${crawl.outcomes ? "Nothing has ended yet." : UNKNOWN}</p>`}
     ${open && html`<${Behind} row=${open} close=${() => setOpen(null)} tell=${tell} steers=${steers} />`}
   </${Card}>`;
 }
@@ -133,7 +141,7 @@ function LeftOut({ sentences }) {
   </${Card}>`;
 }
 
-function Log() {
+function Log({ isKept }) {
   const [level, setLevel] = useState("INFO");
   const { data } = usePoll("log", { level }, 2);
   return html`<${Card} title="Log" aside=${html`<label class="hidden" for="level">Level</label>
@@ -142,7 +150,8 @@ function Log() {
     <ul class="plain log" tabindex="0" aria-label="Lines of the log, the newest first">${(data ?? []).map((line) => html`<li>
       <time>${moment(line.time)}</time><span class="level ${line.level}">${line.level}</span>
       <span class="text mono">${line.text}</span></li>`)}</ul>
-    ${data && !data.length && html`<p class="empty">No line of this level.</p>`}
+    ${data && !data.length && html`<p class="empty">${isKept ? "No line of this level."
+      : html`Unknown: the log of this crawl goes elsewhere. If it is in a file, start the console with <code>-s LOG_FILE=FILE</code>.`}</p>`}
   </${Card}>`;
 }
 
@@ -186,8 +195,8 @@ export function Crawl({ crawl, tell }) {
       <${Sum} counts=${crawl.counts} />
       <${Curves} crawl=${crawl} />
       <${Latest} rows=${crawl.latest} />
-      <div class="narrow stack"><${Outcomes} rows=${crawl.outcomes} tell=${tell} steers=${crawl.controls} /><${LeftOut} sentences=${crawl.left_out} /></div>
-      <${Log} />
+      <div class="narrow stack"><${Outcomes} crawl=${crawl} tell=${tell} steers=${crawl.controls} /><${LeftOut} sentences=${crawl.left_out} /></div>
+      <${Log} isKept=${crawl.has_log} />
       ${crawl.controls && html`<${Steer} crawl=${crawl} tell=${tell} />`}
     </div>`;
 }

@@ -1,6 +1,6 @@
 // The page of the hosts: why each waits and until when, its folders, its robots.txt, its errors; the workers.
 import {
-  html, useState, useEffect, useRef, ask, address, usePoll, use, count, rate, duration, date, Link, Card,
+  html, useState, useEffect, useRef, ask, address, usePoll, use, count, known, rate, duration, date, Link, Card,
 } from "/static/common.js";
 
 const COLUMNS = [
@@ -83,11 +83,12 @@ function Branch({ branch, isOnly }) {
     setOpen(!open);
   };
   const rows = below?.rows.filter((row) => row.name !== branch.name) ?? [];
-  const parts = [["done", "done"], ["waiting", "waiting"], ["failed", "failed"], ["denied", "denied"]]
-    .filter(([name]) => branch[name]).map(([name, label]) => `${count(branch[name])} ${label}`).join(", ");
+  const parts = ["done", "kept", "waiting", "failed", "denied"]
+    .filter((name) => branch[name]).map((name) => `${count(branch[name])} ${name}`);
+  if (branch.done + branch.kept > 0) parts.push(`${known(branch.triples_a_page, rate)} triples a page`);
   return html`<li>${isFolder
     ? html`<button class="plain" aria-expanded=${open} onClick=${toggle}><span class="twist" aria-hidden="true">${open ? "▾" : "▸"}</span>${branch.name}</button>`
-    : html`<span class="twist"></span>${branch.name}`} <span class="small">${parts}</span>
+    : html`<span class="twist"></span>${branch.name}`} <span class="small">${parts.join(", ")}</span>
     ${open && html`<ul>${rows.map((row) => html`<${Branch} key=${row.name} branch=${row} />`)}
       ${below.error && html`<li class="bad">${below.error}</li>`}
       ${!rows.length && html`<li class="small">nothing below it</li>`}

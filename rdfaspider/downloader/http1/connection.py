@@ -101,6 +101,15 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    def take_whole(self, most: int) -> bytes | None:
+        """Return the body if all of it is there; None if not, or if it has more than `most` bytes."""
+        answer = self.answer
+        assert answer is not None
+        if not answer.is_complete or self._failure is not None or self._size > most:
+            return None
+        pieces, self._pieces, self._size = self._pieces, [], 0
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
     def finish(self) -> bool:
         """Forget the answer; return whether another request may be sent. If not, the connection is closed."""
         answer, self.answer = self.answer, None

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
     DownloadTimeoutError,
 )
+from scrapy.responsetypes import responsetypes
+from scrapy.utils._download_handlers import check_stop_download, make_response
 from scrapy.utils.ssl import _log_sslobj_debug_info, _make_ssl_context
 
 from rdfaspider.downloader.capture import Line
@@ -31,6 +35,10 @@ if TYPE_CHECKING:
     from rdfaspider.downloader.http1.answer import Answer, Head
     from rdfaspider.downloader.http1.connection import Connection
     from rdfaspider.downloader.http1.request import Place, Wanted
+
+
+# Bytes of a body that is taken at once if it is there.
+_SMALL = 64 * 1024
 
 
 class Reception:
@@ -99,6 +107,34 @@ class GuardedHttpDownloadHandler(GuardedDownloadHandler[Reception]):
         finally:
             if connection.finish():
                 self._pool.keep(connection)
+
+    async def _read_response(self, response: Reception, request: Request) -> Response:
+        """Take an answer that has come at once, as small ones do, without the steps for pieces of a body."""
+        if self._archives or self._tls_verbose_logging:
+            return await super()._read_response(response, request)
+        meta = request.meta
+        most = min(
+            _SMALL,
+            self._most_bytes,
+            meta.get("download_maxsize", self._default_maxsize) or _SMALL,
+            meta.get("download_warnsize", self._default_warnsize) or _SMALL,
+        )
+        length = response.content_length  # of what HEAD was asked for, too
+        if (length or 0) > most or (body := response.connection.take_whole(most)) is None:
+            return await super()._read_response(response, request)
+        headers = self._extract_headers(response)
+        arguments = self._build_base_response_args(response, request, headers)
+        tell = partial(check_stop_download, crawler=self.crawler, request=request)
+        if stop := tell(signals.headers_received, headers=headers, body_length=length):
+            return make_response(**arguments, stop_download=stop)
+        if body and (stop := tell(signals.bytes_received, data=body)):
+            return make_response(**arguments, body=body, stop_download=stop)
+        kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
+        # Given as an argument they would be copied, and written anew one by one.
+        del arguments["headers"]
+        answer = kind(**arguments, body=body)
+        answer.headers = headers
+        return answer
 
     async def _connect(self, place: Place, request: Request, timeout: float) -> Connection:
         """Find a host and connect to it in time."""

@@ -23,6 +23,8 @@ from typing import NamedTuple
 NAME = "history.jsonl"
 # A line has 217 bytes if every counter is a million million.
 _LIMIT = 4_000
+# Bytes at the end of the file that have the last samples: some twenty.
+_END = 4_096
 # No counter comes near; a larger number is damage.
 _DAMAGED = 10**18
 
@@ -50,6 +52,17 @@ def read(path: Path) -> list[Sample]:
         if sample and (not samples or samples[-1].seconds <= sample.seconds):
             samples.append(sample)
     return samples
+
+
+def read_end(path: Path) -> list[Sample]:
+    """Return the last samples of a file in order; none if there is no such file."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _END))
+            lines = file.read().splitlines()
+    except OSError:
+        return []
+    return [sample for line in lines if (sample := _parse(line))]
 
 
 class Samples:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.frontier.tables.copies import Copies
+from rdfaspider.frontier.tables.failures import Failures
 from rdfaspider.frontier.tables.pages import Pages
-from rdfaspider.frontier.tables.trie import DENIED, DONE, FAILED, KEPT, Trie
+from rdfaspider.frontier.tables.trie import DENIED, DONE, FAILED, KEPT, Trie, number_of, state_of
 from rdfaspider.pages.table import Ended
 from rdfaspider.urls.keys import to_url
 
@@ -23,10 +24,21 @@ _HOST_ENDS = b",):@"
 _BATCH = 1_000
 
 
+class Outcome(NamedTuple):
+    """How a URL ended: its key, the packed row of its page, and the reason if it failed or was denied."""
+
+    key: bytes
+    state: str
+    row: bytes | None
+    reason: str
+
+
 class PageViews:
     """Reads rows from a database. Numbers are unique over all shards of a crawl."""
 
     def __init__(self, database: Database, shard: Shard) -> None:
+        self._urls = database.urls
+        self._failures = Failures(database)
         self._trie = Trie(database)
         self._pages = Pages(database)
         self._copies = Copies(database)
@@ -53,6 +65,17 @@ class PageViews:
                     row,
                     None if first is None else self._number(first),
                 )
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Yield how every URL has ended that has."""
+        found = (pair for pair in self._urls.pairs() if state_of(pair[1]) in _ENDED)
+        while batch := list(islice(found, _BATCH)):
+            rows = self._pages.rows([number_of(record) for _, record in batch])
+            for (key, record), row in zip(batch, rows, strict=True):
+                state, reason = _ENDED[state_of(record)], ""
+                if state != "done" and (failure := self._failures.get(number_of(record))):
+                    reason = failure.reason
+                yield Outcome(key, state, row, reason)
 
     def first_with(self, digests: Sequence[bytes]) -> list[int | None]:
         """Return the number of the first page with each body, None if no page of this shard has it."""

@@ -12,6 +12,7 @@ from rdfaspider.frontier.engine.admission import smallest_depths
 from rdfaspider.frontier.tables.failures import Failures
 from rdfaspider.frontier.tables.links.inbox import Inbox
 from rdfaspider.frontier.tables.links.referrers import Referrers
+from rdfaspider.frontier.tables.pages import Pages
 from rdfaspider.frontier.tables.ranks import Ranks
 from rdfaspider.frontier.tables.trie import (
     DENIED,
@@ -26,6 +27,7 @@ from rdfaspider.frontier.tables.trie import (
     state_of,
     unpack,
 )
+from rdfaspider.pages.row import unpack as unpack_row
 from rdfaspider.urls.expressions import linear
 from rdfaspider.urls.keys import host_name, host_of, to_key, to_url
 
@@ -42,6 +44,8 @@ STATES = {
     POSTPONED: "waiting to be tried again",
     KEPT: "kept",
 }
+# Pages whose rows are read to know how much a branch yields: of one, and of all that are listed together.
+_OF_A_BRANCH, _WEIGHED = 16, 4_000
 COUNTED = {state: name.split()[0] for state, name in STATES.items()}
 ENDS: dict[State, int] = {"done": DONE, "failed": FAILED, "denied": DENIED}
 
@@ -54,6 +58,7 @@ class UrlViews:
         self._trie = Trie(database)
         self._failures = Failures(database)
         self._referrers = Referrers(database)
+        self._pages = Pages(database)
         self._topics = read_names(database.notes.get(NOTE.encode()))
 
     def of(self, url: str) -> UrlView | None:
@@ -115,18 +120,35 @@ class UrlViews:
         ends = b",):@" if is_host else b"/?&"
         start = len(prefix) + (prefix[-1] not in ends)
         branch, name = BranchView(""), b""
+        pages: list[int] = []  # of the branch, to be weighed
+        room = _WEIGHED
         for key, record in self._trie.subtree(prefix):
             yield None
             if start > len(prefix) and len(key) > len(prefix) and key[len(prefix)] not in ends:
                 continue  # /ab is not below /a
             if (child := cut(key, start)) != name:
                 if name:
-                    yield branch
-                branch, name = BranchView(_shown(child)), child
+                    yield self._weigh(branch, pages)
+                branch, name, pages = BranchView(_shown(child)), child, []
             field = COUNTED[record.state]
             setattr(branch, field, getattr(branch, field) + 1)
+            if record.state in (DONE, KEPT) and room and len(pages) < _OF_A_BRANCH:
+                pages.append(record.number)
+                room -= 1
         if name:
-            yield branch
+            yield self._weigh(branch, pages)
+
+    def _weigh(self, branch: BranchView, numbers: list[int]) -> BranchView:
+        """Add how many triples some pages of a branch have, as far as rows are kept."""
+        for row in self._pages.rows(sorted(numbers)) if numbers else ():
+            try:
+                page, _ = unpack_row(row or b"")
+            except ValueError:  # there is none, or it is of another version
+                continue
+            if page.reason == "page":
+                branch.weighed += 1
+                branch.triples += page.triples
+        return branch
 
     def _view(self, url: str, record: Record) -> UrlView:
         failure = self._failures.get(record.number)
