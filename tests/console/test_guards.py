@@ -193,7 +193,8 @@ def test_the_log_does_not_have_the_token(console: Console) -> None:
 def test_metrics_have_the_names_of_the_stats(console: Console) -> None:
     response, body = console.request("GET", "/metrics", **bearer(console))
     assert response.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
-    metrics = dict(line.split(" ") for line in body.decode().splitlines())
+    lines = body.decode().splitlines()
+    metrics = dict(line.split(" ") for line in lines if line[0] != "#")
     assert int(metrics["rdfaspider_frontier_done"]) > 20
     assert int(metrics["rdfaspider_frontier_done_page"]) > 10
     assert "rdfaspider_store_quads" in metrics
