@@ -65,9 +65,11 @@ class Contexts:
     def __init__(self) -> None:
         self._cells: dict[int, list[float]] = {}  # found, expected
         self._kinds = [[0.0, 0.0] for _ in range(16)]
+        self._promises: dict[int, int] = {}  # of the contexts asked for since something was learnt
 
     def learn(self, context: int, found: float, expected: float) -> None:
         """Add what was behind a link of this context."""
+        self._promises.clear()
         for sums in (self._kinds[context >> 12], self._cells.setdefault(context, [0.0, 0.0])):
             sums[0] += found
             sums[1] += expected
@@ -82,7 +84,10 @@ class Contexts:
 
     def promise(self, context: int) -> int:
         """Return the lift as a byte, the greater the better; 128 is average."""
-        return promise_of(self.lift(context))
+        promise = self._promises.get(context)
+        if promise is None:
+            promise = self._promises[context] = promise_of(self.lift(context))
+        return promise
 
     def pack(self) -> bytes:
         return b"".join(_CELL.pack(context, *sums) for context, sums in self._cells.items())
@@ -102,4 +107,7 @@ def promise_of(lift: float) -> int:
 
 def lift_of(promise: int) -> float:
     """Return the lift that a byte stands for."""
-    return float(2 ** ((promise - 128) / 32))
+    return _LIFTS[promise]
+
+
+_LIFTS = [float(2 ** ((promise - 128) / 32)) for promise in range(256)]

@@ -63,13 +63,16 @@ def prefixes(key: bytes, deep: int = DEEP) -> list[bytes]:
         found.append(key[:place])
         place = key.find(b",", place, slash) + 1
     found.append(key[:slash])
-    found.extend(key[: end.end()] for end in islice(_CUT.finditer(key, slash), deep))
+    if slash < len(key):
+        found.extend(key[: end.end()] for end in islice(_CUT.finditer(key, slash), deep))
     return found
 
 
 def section_of(key: bytes) -> bytes:
     """Return the host and first segment of a key, if the segment is a folder or has a query."""
-    return prefixes(key, 1)[-1]
+    slash = key.index(b"/") + 1
+    cut = _CUT.search(key, slash)
+    return key[: cut.end()] if cut else key[:slash]
 
 
 class Harvest:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.linkgraph.pages import Source
 
-VERSION = 2
+VERSION = 3
 
 _LINKS = 1 << 20  # handled at once
 
@@ -131,6 +131,7 @@ class Compaction:
                     "nodes": self._total,
                     **known,
                     "domains": domains,
+                    "media_of_pages": self._links.media_of_pages,
                     "sizes": [source.size for source in self._sources],
                     **about,
                 },

@@ -32,7 +32,7 @@ class LinkStream:
 
     `nodes` has for each source the node of each of its numbers (pages.py). `counts` and `domains` have what
     is only counted: pages, media, and links to URLs that the crawl does not have: out of it, beyond its
-    limits, or not to be followed.
+    limits, or not to be followed. `media_of_pages` has how many pages embed how many media.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class LinkStream:
         self._nodes = nodes
         self.counts: Counter[str] = Counter() if counts is None else counts
         self.domains: Counter[str] = Counter()
+        self.media_of_pages: Counter[int] = Counter()
 
     def __iter__(self) -> Iterator[Array]:
         pending: list[tuple[int, int, bytes]] = []
@@ -60,7 +61,9 @@ class LinkStream:
 
     def _read_rest(self, node: int, rest: bytes, pending: list[tuple[int, int, bytes]]) -> None:
         media, place = read_varint(rest, 0)
-        self.counts["media"] += media
+        if media:
+            self.counts["media"] += media
+            self.media_of_pages[media] += 1
         keys, outside = lines_of(rest[place:])
         pending += [(node, kind, key) for kind, key in keys]
         for host, count in outside.items():

@@ -2,8 +2,8 @@
 
     410                           cleared
     404                           cleared if it was missing before, and that was a day ago
-    301, 308                      cleared when the page that it moved to is stored; if that one is not part of
-                                  the crawl, or has not come for a week, as for 302
+    301, 308                      cleared when the page that it moved to, perhaps by several stops, is stored;
+                                  if that one is not part of the crawl, or has not come for a week, as for 302
     302, 303, 307                 cleared if it was so before, and that was a day ago
     200 that says noindex         cleared
     200 that is no page           cleared
@@ -68,6 +68,8 @@ class EndsPipeline:
         if isinstance(page, Page) and page.outcome != "postponed":
             if page.is_read:
                 self._arrive(page)
+            elif page.reason == "redirect" and page.outcome == "done":
+                self._pass_on(page)
             if page.visit is not None:
                 self._judge(page)
         return page
@@ -81,10 +83,21 @@ class EndsPipeline:
         if page.visit is not None and page.visit.misses:
             moves.come_back(page.url)
 
+    def _pass_on(self, page: Page) -> None:
+        """Let pages that have moved here wait for the next stop, if it is for good."""
+        (target,) = page.links
+        if page.status in _FOR_GOOD and self._may_follow(target):
+            moves = Moves(self._frontier())
+            waiting = [url for url in moves.waiting_for(page.url) if url not in (page.url, target)]
+            for url in waiting:
+                moves.depart(url, target)
+            if waiting:
+                self._frontier().expect([(target, clock.now())])
+
     def _judge(self, page: Page) -> None:
         if page.is_read:
             page.cleared = "noindex" if page.noindex else ""
-        elif page.reason == "type":
+        elif page.reason in ("type", "feed", "sitemap"):
             page.cleared = "type"
         elif page.status == 410:
             page.missed, page.cleared = True, "410"

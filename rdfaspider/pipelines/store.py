@@ -29,7 +29,7 @@ from rdfaspider.stores.server.access import Access
 from rdfaspider.urls import to_iri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -205,6 +205,16 @@ class StorePipeline:
             own[len(changes)] = page
             changes += self._changes(page)
         are_new = await self.put(changes)
+        if self.crawl and any(page.cleared or page.replaces for page in pages):
+            # Only of graphs that had something: a page that stays away is cleared at every visit.
+            new = {
+                change.graph: change
+                for change, is_new in zip(changes, are_new, strict=True)
+                if is_new and change.replaces and not change.quads
+            }
+            said = [change for page in pages for change in self._endings(page, new)]
+            if said:
+                await self.put(said)
         for number, (change, is_new) in enumerate(zip(changes, are_new, strict=True)):
             if number in own:
                 own[number].changed = is_new
@@ -232,13 +242,18 @@ class StorePipeline:
         changes += [Change(each, b"", 0, time=visited, cause="moved") for each in moved]
         if self.crawl and page.quad_count:
             changes += Change.adding(provenance(page, graph, self.crawl, time()))
-        if self.crawl and page.cleared:
-            target = to_iri(page.moved_to) if page.moved_to else ""
-            changes += Change.adding(ended(graph, self.crawl, visited, target))
-        if self.crawl:
-            for each in moved:
-                changes += Change.adding(ended(each, self.crawl, visited, graph))
         return changes
+
+    def _endings(self, page: Page, changes: Mapping[str, Change]) -> list[Change]:
+        """Return what is said of graphs that these changes of a page have cleared."""
+        graph, said = to_iri(page.url), list[Change]()
+        if page.cleared and graph in changes:
+            target = to_iri(page.moved_to) if page.moved_to else ""
+            said += Change.adding(ended(graph, self.crawl, changes[graph].time, target))
+        for each in map(to_iri, page.replaces):
+            if each in changes:
+                said += Change.adding(ended(each, self.crawl, changes[each].time, graph))
+        return said
 
     async def close_spider(self) -> None:
         await self.signals.send_catch_log_async(store_closing)

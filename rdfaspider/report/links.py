@@ -29,6 +29,9 @@ def findings_of(crawl: CrawlGraph, most: int) -> dict[str, Any]:
         "pages": about.get("pages", 0),
         "kinds": {kind: about.get(kind, 0) for kind in KINDS},
         "media": about.get("media", 0),
+        "media_of_pages": {
+            int(count): pages for count, pages in about.get("media_of_pages", {}).items()
+        },
         "outside": about.get("outside", 0),
         "beyond": about.get("beyond", 0),
         "unfollowed": about.get("unfollowed", 0),
@@ -44,7 +47,9 @@ def findings_of(crawl: CrawlGraph, most: int) -> dict[str, Any]:
         "reciprocity": structure.reciprocity,
         "levels": structure.levels,
         "unreached": structure.unreached,
-        "ranks": _ranks(ranks.pagerank),
+        "ranks": _by_place(ranks.pagerank),
+        "hubs": _by_place(ranks.hubs),
+        "authorities": _by_place(ranks.authorities),
         "best": [
             {
                 "url": without_userinfo(url),
@@ -70,9 +75,9 @@ def _degrees(degrees: Degrees) -> dict[str, Any]:
     return {"most": degrees.most, "mean": degrees.mean, "law": law._asdict() if law else None}
 
 
-def _ranks(pagerank: Array) -> list[tuple[int, float]]:
-    """Return ranks by their place, one for each of some places that are even on a logarithmic axis."""
-    ordered = np.sort(pagerank)[::-1]
+def _by_place(scores: Array) -> list[tuple[int, float]]:
+    """Return scores above 0 by their place, for some places that are even on a logarithmic axis."""
+    ordered = np.sort(scores[scores > 0])[::-1]
     places = np.unique(np.geomspace(1, max(1, len(ordered)), 80).astype(np.int64))
     return [(int(place), float(ordered[place - 1])) for place in places if place <= len(ordered)]
 

@@ -20,7 +20,11 @@ _DAY = 86_400
 
 @dataclass(slots=True)
 class Host:
-    """The sums of a host; `first` and `last` are the times of its fetches."""
+    """The sums of a host; `first` and `last` are the times of its fetches.
+
+    `ages` are the days since the last change of those of its pages that say when it was: how many these are,
+    the sum, the least and the most.
+    """
 
     pages: int = 0
     ended: int = 0
@@ -34,6 +38,7 @@ class Host:
     first: int = 0
     last: int = 0
     fetched: int = 0
+    ages: tuple[int, int, int, int] = (0, 0, 0, 0)
 
     def add(self, record: PageRecord) -> None:
         self.ended += 1
@@ -50,6 +55,10 @@ class Host:
             self.triples += record.triples or 0
             self.copies += record.copy_of is not None
             self.problems += record.problems or 0
+            if (age := _age(record)) is not None:
+                count, days, least, most = self.ages
+                least = min(least, age) if count else age
+                self.ages = (count + 1, days + age, least, max(most, age))
 
 
 @dataclass(slots=True)
@@ -98,8 +107,8 @@ class PageFindings:
         self.sizes[_step(record.size or 0)] += 1
         if record.milliseconds:
             self.latencies[_step(record.milliseconds)] += 1
-        if record.modified and record.fetched:
-            self.ages[_step(max(0, record.fetched - record.modified) // _DAY)] += 1
+        if (age := _age(record)) is not None:
+            self.ages[_step(age)] += 1
         self.problems += record.problems or 0
         self.pages_with_problems += bool(record.problems)
         for name in FORMATS:
@@ -173,7 +182,10 @@ def _section(url: str) -> str:
 
 
 def _host_numbers(host: Host) -> dict[str, Any]:
-    numbers = {name: getattr(host, name) for name in Host.__slots__}
+    numbers = {name: getattr(host, name) for name in Host.__slots__ if name != "ages"}
+    count, days, least, most = host.ages
+    ages = (days / count, least, most) if count else (None, None, None)
+    numbers |= dict(zip(("mean_age", "least_age", "most_age"), ages, strict=True))
     # Between the fetches of a host, from the first to the last.
     numbers["pause"] = (host.last - host.first) / (host.fetched - 1) if host.fetched > 1 else None
     return numbers
@@ -186,6 +198,13 @@ def _shares(hosts: Iterable[Host]) -> list[int]:
         if host.pages:
             shares[-(-10 * host.rich // host.pages)] += 1
     return shares
+
+
+def _age(record: PageRecord) -> int | None:
+    """Return the days from the last change of a page to its fetch, None if it does not say."""
+    if record.modified and record.fetched:
+        return max(0, record.fetched - record.modified) // _DAY
+    return None
 
 
 def _step(value: int) -> int:

@@ -265,6 +265,10 @@ class Scheduler(BaseScheduler):
             )
         if waiting := counts.waiting + counts.in_flight:
             logger.info("Resuming: %s waiting, %s done.", f"{waiting:,}", f"{counts.done:,}")
+        elif counts.kept:
+            logger.info(
+                "Resuming: %s pages are visited again when they are due.", f"{counts.kept:,}"
+            )
         elif counts.done and not self.spider.seeds.urls:
             logger.info("Nothing is left to fetch: %s done.", f"{counts.done:,}")
 

@@ -32,10 +32,10 @@ NO_LIMITS = FrontierLimits(host_urls=1 << 31, host_waiting=1 << 31)
 LINKS = 40
 
 
-def urls(count: int, seed: int = 1) -> Iterator[str]:
-    """Yield URLs of about 60 characters on hosts of Zipf-like sizes."""
+def urls(count: int, seed: int = 1, start: int = 0) -> Iterator[str]:
+    """Yield URLs of about 60 characters on hosts of Zipf-like sizes, with numbers from `start` on."""
     chance = random.Random(seed)
-    for number in range(count):
+    for number in range(start, start + count):
         host = int(chance.paretovariate(0.7)) % 20_000
         scattered = number * 2654435761 % 10_000_000_019
         yield f"https://www.example{host}.org/part{number % 13}/{number * 7 % 501}/page-{scattered}"

@@ -194,7 +194,9 @@ def test_metrics_have_the_names_of_the_stats(console: Console) -> None:
     response, body = console.request("GET", "/metrics", **bearer(console))
     assert response.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
     lines = body.decode().splitlines()
-    metrics = dict(line.split(" ") for line in lines if line[0] != "#")
+    metrics = dict(line.split(" ") for line in lines if not line.startswith("#"))
     assert int(metrics["rdfaspider_frontier_done"]) > 20
     assert int(metrics["rdfaspider_frontier_done_page"]) > 10
     assert "rdfaspider_store_quads" in metrics
+    assert "# TYPE rdfaspider_frontier_done gauge" in lines
+    assert "# TYPE rdfaspider_frontier_done_page counter" in lines

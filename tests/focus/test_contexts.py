@@ -79,3 +79,10 @@ def test_a_lift_fits_in_a_byte(lift: float) -> None:
 
 def test_richness_compares_with_the_usual() -> None:
     assert [richness(gain, 10.0) for gain in (0.0, 5.0, 50.0)] == [POOR, RICH, VERY_RICH]
+
+
+def test_a_promise_changes_with_what_is_learnt() -> None:
+    contexts = Contexts()
+    before = contexts.promise(7)
+    contexts.learn(7, 9.0, 1.0)
+    assert contexts.promise(7) > before

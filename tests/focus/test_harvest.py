@@ -49,6 +49,12 @@ def test_a_section_is_the_host_and_the_first_folder() -> None:
     assert section_of(b"org,example)/a/") == b"org,example)/a/", "of a section it is itself"
 
 
+@given(st.text("a,)/?&", max_size=12))
+def test_a_section_is_the_first_prefix_below_the_host(path: str) -> None:
+    key = b"org,example)/" + path.encode()
+    assert section_of(key) == prefixes(key, 1)[-1]
+
+
 def expected(harvest: Harvest, key: bytes) -> float:
     """Return the expected gain of a page."""
     share, worth = harvest.estimate(prefixes(key))

@@ -197,6 +197,7 @@ def test_a_shorter_way_leaves_the_links_as_they_are(tmp_path: Path) -> None:
         assert view is not None and view.depth == 2
     with CrawlGraph([str(tmp_path / "frontier")], tmp_path / "graph") as crawl:
         assert crawl.graph.about["media"] == 7
+        assert crawl.graph.about["media_of_pages"] == {"7": 1}
     assert ("http://a.test/2", "http://a.test/3") in graph_of(tmp_path)
 
 

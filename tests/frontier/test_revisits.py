@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rdfaspider.focus.visits.planner import RevisitRules
+from rdfaspider.focus.visits.planner import DAY, RevisitRules
 from rdfaspider.frontier import Frontier, Keep, State, Taken, Visit
 from rdfaspider.frontier.engine import steering
 from rdfaspider.frontier.engine.local import LocalFrontier
@@ -673,3 +673,56 @@ def test_a_host_that_is_away_does_not_hold_up_the_next_cycle_for_ever(tmp_path: 
         visited = Counter(taken.url for taken in visits if taken is not None)
         assert set(visited) == set(urls("b", 2))
         assert min(visited.values()) > 2
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        RevisitRules(mean=3_600.0, shortest=60.0, longest=90 * DAY),
+        RevisitRules(mean=3_600.0, shortest=60.0, longest=90 * DAY, every=3_600.0),
+        RevisitRules(mean=3_600.0, shortest=60.0, longest=90 * DAY, policy="wire", cycle=20),
+    ],
+    ids=["value", "every", "wire"],
+)
+def test_no_walk_brings_a_visit_forward_that_a_server_does_not_want(
+    tmp_path: Path, rules: RevisitRules
+) -> None:
+    visits: dict[str, list[float]] = {}
+    now, week = 0.0, 7 * DAY
+    with LocalFrontier(
+        str(tmp_path / "f"), politeness=Politeness(delay=0.0), revisits=rules, now=now
+    ) as frontier:
+        frontier.put(f"http://a.test/{number}" for number in range(30))
+        while now < 9 * DAY:
+            if (taken := frontier.take(now)) is None:
+                now += 600.0
+                continue
+            visits.setdefault(taken.url, []).append(now)
+            changed = None if taken.visit is None else True
+            frontier.finish(taken, "done", now, keep=Keep(changed, 5.0, soonest=week))
+    assert len(visits) == 30
+    for first, *others in visits.values():
+        assert len(others) == 1
+        assert others[0] - first >= week
+
+
+@pytest.mark.parametrize("policy", ["value", "wire"])
+def test_a_visit_that_failed_once_is_made_again_soon(tmp_path: Path, policy: str) -> None:
+    rules = RevisitRules(mean=3_600.0, shortest=60.0, policy=policy, cycle=100)
+    failed, back, now = set[str](), set[str](), 0.0
+    with LocalFrontier(
+        str(tmp_path / "f"), politeness=Politeness(delay=0.0), revisits=rules, now=now
+    ) as frontier:
+        frontier.put(f"http://a.test/{number}" for number in range(20))
+        while now < DAY:
+            if (taken := frontier.take(now)) is None:
+                now += 300.0
+            elif taken.visit is None:
+                frontier.finish(taken, "done", now, keep=Keep(None, 5.0))
+            elif taken.url not in failed:
+                failed.add(taken.url)
+                frontier.finish(taken, "failed", now, keep=Keep(), status=503, reason="503")
+            else:
+                back.add(taken.url)
+                frontier.finish(taken, "done", now, keep=Keep(True, 5.0))
+    assert len(back) == 20

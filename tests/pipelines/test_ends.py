@@ -63,6 +63,8 @@ def page(status: int, visit: Visit | None, reason: str = "", url: str = OLD, **m
         (page(200, before(), "page"), "", False),
         (page(200, before(), "page", noindex=True), "noindex", False),
         (page(200, before(), "type"), "type", False),
+        (page(200, before(), "feed"), "type", False),
+        (page(200, before(), "sitemap"), "type", False),
         (page(304, before(), "unchanged"), "", False),
         (page(410, before()), "410", True),
         (page(404, before()), "", True),
@@ -121,6 +123,39 @@ def test_a_page_that_moved_is_cleared_when_its_new_place_is_stored(
         pipeline.process_item(page(301, before(3, DAY), "redirect", links=[place]))
         assert Moves(notes).waiting_for(place) == [OLD]
     assert Moves(notes).waiting_for(f"{NEW}er") == []
+
+
+def test_a_page_that_moved_by_several_stops_is_cleared_when_the_last_is_stored(
+    pipeline: EndsPipeline, notes: Any
+) -> None:
+    middle = "http://site.test/middle"
+    pipeline.process_item(page(301, before(), "redirect", links=[middle]))
+    pipeline.process_item(page(308, None, "redirect", url=middle, links=[NEW], hops=1))
+    assert notes.expected[-1] == NEW
+    stored = page(200, None, "page", url=NEW, hops=2)
+    pipeline.process_item(stored)
+    assert stored.replaces == [OLD]
+    assert Moves(notes).waiting_for(middle) == []
+
+
+def test_a_stop_that_may_change_ends_the_way(pipeline: EndsPipeline, notes: Any) -> None:
+    middle = "http://site.test/middle"
+    pipeline.process_item(page(301, before(), "redirect", links=[middle]))
+    pipeline.process_item(page(302, None, "redirect", url=middle, links=[NEW], hops=1))
+    assert Moves(notes).waiting_for(middle) == [OLD]
+
+
+def test_a_sitemap_of_very_many_changes_tells_of_the_latest() -> None:
+    dates = [(f"http://site.test/{number}", 100.0 + number) for number in range(20_000)]
+    found = signals_of(page(200, before(), "sitemap", dates=dates, fetched=1e6), 50.0)
+    assert 1_000 < len(found) < 10_000
+    assert min(date for _, date in found) == 100.0 + 20_000 - len(found)
+
+
+def test_a_page_that_is_cleared_again_has_not_changed() -> None:
+    keep = keep_of(page(200, before(), "type", cleared="type", changed=False), before())
+    assert keep is not None
+    assert keep.changed is False
 
 
 def test_a_page_that_comes_back_is_not_cleared(pipeline: EndsPipeline, notes: Any) -> None:

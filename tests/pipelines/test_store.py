@@ -85,6 +85,26 @@ def test_a_url_that_is_no_iri_has_a_graph_all_the_same(crawler: Crawler, tmp_pat
     assert stats["store/latency"] >= 0
 
 
+def test_the_end_of_a_graph_is_told_once(crawler: Crawler, tmp_path: Path) -> None:
+    url = "http://site.test/a"
+    gone = [
+        Page(url, 0, outcome="failed", reason="410", status=410, fetched=at) for at in (9.0, 99.0)
+    ]
+    never = Page("http://site.test/never", 0, outcome="failed", reason="410", status=410)
+    for each in (*gone, never):
+        each.cleared = "410"
+    store = Embedded(OxigraphStore(str(tmp_path / "store")))
+    process(pipeline_of(crawler, store, "urn:crawl"), page(url, "one"), *gone, never)
+    with open_store(str(tmp_path / "store"), read_only=True) as stored:
+        (row,) = stored.query(
+            "SELECT ?page ?time {"
+            " GRAPH <urn:crawl> { ?page <http://www.w3.org/ns/prov#invalidatedAtTime> ?time } }"
+        )
+    assert row[0].value == url
+    assert row[1].value.startswith("1970-01-01T00:00:09")
+    assert [each.changed for each in (*gone, never)] == [True, False, False]
+
+
 def test_provenance_is_beside_the_pages(crawler: Crawler, tmp_path: Path) -> None:
     pages = [page("http://site.test/a", "one"), page("http://site.test/empty")]
     store = Embedded(OxigraphStore(str(tmp_path / "store")))

@@ -195,6 +195,11 @@ def test_every_number_of_links(crawled: Path, scrapy: Scrapy) -> None:
     assert found["reciprocity"] == pytest.approx(answered / graph.number_of_edges())
     best = {row["URL"]: int(row["links in"]) for row in table(crawled, "best")}
     assert best.items() <= dict(graph.in_degree()).items()
+    for column in ("sum of PageRank", "of hubs", "of authorities"):
+        assert sum(float(row[column]) for row in table(crawled, "host-ranks")) == pytest.approx(1.0)
+    for name, key in (("ranks", "pagerank"), ("hubs", "hub"), ("authorities", "authority")):
+        scores = numbers(crawled, name)
+        assert scores["1"] == max(scores.values()) >= max(each[key] for each in found["best"])
 
 
 def test_the_numbers_are_in_the_store_too(crawled: Path, scrapy: Scrapy) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from rdfaspider.pages.table import PageRecord
 from rdfaspider.report.charts import draw
-from rdfaspider.report.model import Figure, Section
-from rdfaspider.report.pages import PageFindings
+from rdfaspider.report.model import Figure, Section, Table
+from rdfaspider.report.pages import PageFindings, findings_of
 from rdfaspider.report.sections import sections_of
 from rdfaspider.report.sections.figures import MOST, bars, merged
 from rdfaspider.report.triples import compact
@@ -33,6 +34,9 @@ GRAPH = {
     "levels": [1, 109],
     "unreached": 0,
     "ranks": [(1, 0.5), (2, 0.5)],
+    "hubs": [(1, 1.0)],
+    "authorities": [(1, 1.0)],
+    "media_of_pages": {},
     "best": [],
     "hosts": [],
 }
@@ -60,6 +64,43 @@ def section(crawls: list[dict[str, Any]], key: str) -> Section:
 
 def figure(found: Section, key: str) -> Figure:
     return next(each for each in found.items if isinstance(each, Figure) and each.key == key)
+
+
+def table(found: Section, key: str) -> list[dict[str, Any]]:
+    shown = next(each for each in found.items if isinstance(each, Table) and each.key == key)
+    head, *rows = shown.rows()
+    return [dict(zip(map(str, head), row, strict=True)) for row in rows]
+
+
+def aged(host: str, days: float | None) -> PageRecord:
+    """Return a page that was changed so many days before it was fetched."""
+    known: dict[str, Any] = dict.fromkeys(PageRecord._fields)
+    known |= {"url": f"http://{host}/", "host": host, "state": "done", "reason": "page", "depth": 0}
+    modified = None if days is None else int(1e9 - 86_400 * days)
+    return PageRecord(**known | {"fetched": int(1e9), "modified": modified})
+
+
+def test_a_site_has_the_ages_of_its_pages() -> None:
+    """The mean, the least and the most of those that say when they changed, as WIRE reports them."""
+    pages = [("a", 2), ("a", 9.9), ("a", 4), ("a", None), ("b", None), ("c", -3), ("c", 0)]
+    found = findings_of([aged(host, days) for host, days in pages])
+    hosts = table(section([crawl("one", pages=found.as_numbers(MOST))], "sites"), "hosts")
+    assert {
+        row["host"]: [row[f"{of} age"] for of in ("mean", "least", "most")] for row in hosts
+    } == {
+        "a": [5, 2, 9],
+        "b": [None, None, None],
+        "c": [0, 0, 0],
+    }
+    assert dict(found.ages) == {0: 2, 2: 1, 4: 1, 8: 1}
+
+
+def test_the_scores_of_a_site_are_summed_up() -> None:
+    sums = {"page_ranks": 0.7, "page_hubs": 0.2, "page_authorities": 0.1}
+    host = {"host": "a.test", "rank": 0.5, "pages": 3, "links_in": 1, "links_out": 2, **sums}
+    found = section([crawl("one", links={**GRAPH, "hosts": [host]}, missing={})], "graph")
+    (row,) = table(found, "host-ranks")
+    assert [*row.values()] == ["a.test", 0.5, 0.7, 0.2, 0.1, 3, 1, 2]
 
 
 def test_a_crawl_without_a_graph_keeps_its_colour() -> None:

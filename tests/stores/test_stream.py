@@ -85,6 +85,33 @@ def test_a_page_without_statements_is_no_news(tmp_path: Path) -> None:
     assert [*read(tmp_path / "changes")] == []
 
 
+def test_the_end_of_a_page_that_is_older_than_the_stream_is_told(tmp_path: Path) -> None:
+    url = str(tmp_path / "store")
+    with open_sink(url, str(tmp_path / "outbox")) as sink:
+        sink.put([change(PAGE, "a", "b"), change(OTHER, "x")])
+    with recorder(url, tmp_path) as sink:
+        assert sink.put([change(PAGE, at=100.0, cause="410")]) == [True]
+        assert sink.put([change(PAGE, at=200.0, cause="410")]) == [False]
+    (patch,) = read(tmp_path / "changes")
+    assert (patch.page, patch.cause, patch.added, patch.removed) == (PAGE, "410", [], [])
+    assert [*patches_in(patch.text())] == [patch]
+
+
+def test_a_page_that_has_not_changed_for_long_has_a_version(tmp_path: Path) -> None:
+    with recorder(str(tmp_path / "store"), tmp_path, 20_000) as sink:
+        sink.put([change(OTHER, "stable", at=1.0)])
+        for number in range(2, 300):
+            text = random.Random(number).randbytes(100).hex()
+            sink.put([change(PAGE, text, at=float(number))])
+    patches = [*read(tmp_path / "changes")]
+    assert patches[0].number > 1, "the first one is gone"
+    found = version_at(tmp_path / "changes", OTHER, 299.0)
+    assert found is not None and texts(found) == {"stable"}
+    assert version_at(tmp_path / "changes", OTHER, patches[0].time) == found
+    with pytest.raises(ValueError, match="does not reach back"):
+        version_at(tmp_path / "changes", OTHER, patches[0].time - 1)
+
+
 def test_the_graph_of_any_time_comes_back(tmp_path: Path) -> None:
     versions = [("a",), ("a", "b"), (), ("c", "b"), ("c",)]
     with recorder(str(tmp_path / "store"), tmp_path) as sink:

@@ -27,7 +27,8 @@ class Command(CheckedCommand):
         " facts about their fetches, what waits in the outbox and what is recorded of their"
         " changes. It says how many there are and"
         " asks first. --page and --host can be given several times. Removed pages are not fetched"
-        " again; if a later crawl does fetch them, it stores them again."
+        " again by a crawl that visits each page once; one with FRONTIER_REVISIT, or a later one, stores"
+        " them again unless URLS_REJECT leaves them out."
     )
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:

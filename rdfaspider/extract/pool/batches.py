@@ -4,7 +4,8 @@ To hand over a page costs a third of reading it, if the worker sleeps before and
 one. So pages are sent in batches: those that came in the same turn of the loop, and those that came while all
 workers had enough to do. A replay makes its own, larger ones. A worker has two batches at a time, or more
 small ones, so that it does not wait for its next page; the next worker is woken only when it has. More are
-started only while those that there are cannot keep up: to start one costs as much as some hundred pages.
+started only while those that there are cannot keep up though they have a processor: to start one costs as
+much as some hundred pages, and on a machine that is overloaded it would only wait like the others.
 
 Where a worker dies or takes too long, the pages that it has not answered are read by the pool, one by one,
 which finds out to which of them that is due. Large pages and those of suspects are never in a batch.
@@ -36,6 +37,8 @@ _PAGES = 16
 _BYTES = 256 * 1024
 # Seconds for which pages must have waited all the time before more workers are started.
 _BEHIND = 0.25
+# The share of that time for which the workers must have had a processor.
+_BUSY = 0.75
 # Seconds by the clock that a worker may be silent. The CPU time that it may use meanwhile is that of a page.
 _SILENCE = 3.0
 
@@ -216,6 +219,8 @@ class Batches(Pool):
         # When to look whether the workers keep up; until then, whether nothing has waited at some moment.
         self._look: asyncio.TimerHandle | None = None
         self._keeps_up = False
+        # The CPU time of each worker when that was decided.
+        self._used: list[tuple[_BatchProcess, float]] = []
 
     async def open(self) -> None:
         """Start the first worker, to find out if none can start; the others start when they are needed."""
@@ -275,12 +280,15 @@ class Batches(Pool):
             self._start_meanwhile()
         elif self._look is None and len(self._workers) + self._starting < self._processes:
             self._keeps_up = False
+            self._used = [(worker, worker.cpu_seconds()) for worker in self._workers]
             self._look = asyncio.get_running_loop().call_later(_BEHIND, self._start_more)
 
     def _start_more(self) -> None:
-        """Start as many workers as there are, if these have not kept up."""
+        """Start as many workers as there are, if these have not kept up, and not for want of a processor."""
         self._look = None
-        if not self._keeps_up:
+        used = sum(worker.cpu_seconds() - before for worker, before in self._used)
+        # Where CPU time cannot be told, the difference is no number, and not less than anything.
+        if not self._keeps_up and not used < _BUSY * _BEHIND * len(self._used):
             there = len(self._workers) + self._starting
             for _ in range(min(max(1, there), self._processes - there)):
                 self._start_meanwhile()

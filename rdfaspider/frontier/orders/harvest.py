@@ -51,45 +51,59 @@ _RISES = [1 / (15 * 16**times) for times in range(_MOST_LINKS)]
 class Sections:
     """The sections of one host in which URLs wait, and the best of them.
 
-    Layout: `promises` has the best promise of each section, `scores` the scores drawn for them. `ahead` has
-    the next URLs of the section `ahead_of`, after the one that was picked last; the next one is last.
-    Invariant: only sections in `promises` have scores, and `best` is the highest score or None.
+    Layout: `promises` has the best promise of each section, `scores` the scores drawn for them, `unscored`
+    the sections that have none yet. `ahead` has the next URLs of the section `ahead_of`, after the one that
+    was picked last; the next one is last.
+    Invariant: a section in `promises` is either in `scores` or in `unscored`, and `best` is the highest of
+    the scores or None. So a new section is compared with the best one only.
     """
 
-    __slots__ = ("ahead", "ahead_of", "best", "promises", "scores")
+    __slots__ = ("ahead", "ahead_of", "best", "promises", "scores", "unscored")
 
     def __init__(self, promises: dict[bytes, int]) -> None:
         self.promises = promises
         self.scores: dict[bytes, float] = {}
+        self.unscored = set(promises)
         self.best: tuple[float, bytes] | None = None
         self.ahead: list[Picked] = []
         self.ahead_of = b""
 
     def find_best(self, harvest: Harvest) -> tuple[float, bytes]:
         """Return the highest score and its section; score those that have none."""
-        if self.best is None:
-            scores, promises = self.scores, self.promises
-            for section in promises.keys() - scores.keys():
-                scores[section] = harvest.score(section, lift_of(promises[section]))
-            self.best = max(zip(scores.values(), scores, strict=True))
-        return self.best
+        scores, promises, best = self.scores, self.promises, self.best
+        if self.unscored:
+            for section in self.unscored:
+                score = scores[section] = harvest.score(section, lift_of(promises[section]))
+                if best is not None and (score, section) > best:
+                    best = (score, section)
+            self.unscored.clear()
+        if best is None:
+            best = max(zip(scores.values(), scores, strict=True))
+        self.best = best
+        return best
 
     def set_promise(self, section: bytes, promise: int) -> None:
         """Update what a section promises."""
         if self.promises.get(section) != promise:
             self.promises[section] = promise
-            self.scores.pop(section, None)
-            self.best = None
+            self._forget_score(section)
+            self.unscored.add(section)
 
     def drop(self, section: bytes) -> None:
         """Drop a section in which nothing waits."""
         self.promises.pop(section, None)
+        self._forget_score(section)
+        self.unscored.discard(section)
+
+    def _forget_score(self, section: bytes) -> None:
         self.scores.pop(section, None)
-        self.best = None
+        if self.best is not None and self.best[1] == section:
+            self.best = None
 
     def forget_scores(self) -> None:
         """Drop the scores, because something was learnt about the host."""
         self.scores.clear()
+        self.unscored = set(self.promises)
         self.best = None
 
 

@@ -1,7 +1,8 @@
-"""The pages of highest profit first: WIRE's manager (seed 004, section 2.1; row W1).
+"""The new pages of highest profit first: WIRE's manager (section 2.1; row W1).
 
-The profit of a page is what its copy would be worth afterwards less what it is worth now: its quality
-times the probability that the copy is stale, and for a new page its whole quality.
+The profit of a page is what its copy would be worth afterwards less what it is worth now. Of a new page
+there is no copy, so its profit is its whole quality. Pages that have a copy are the business of
+engine/revisits/manager.py.
 """
 
 from __future__ import annotations
@@ -13,8 +14,6 @@ from rdfaspider.frontier.orders.order import Order
 from rdfaspider.linkgraph.weights import ONE, Sums, byte_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
-
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
 
@@ -23,17 +22,6 @@ _WEIGHED = 1 << 23
 _ONE_LINK = _WEIGHED | ONE
 # A weight is corrected if it is wrong by more than this many steps: moving a URL takes two writes.
 _NEAR = 3
-
-
-def profit(quality: float, freshness: float | None) -> float:
-    """Return the gain of fetching a page; a freshness of None means that there is no copy yet."""
-    return quality * (1.0 - (freshness or 0.0))
-
-
-def best(pages: Iterable[tuple[Hashable, float, float | None]], count: int) -> list[Hashable]:
-    """Return the names of those of (name, quality, freshness) with the highest profit."""
-    ranked = sorted(pages, key=lambda page: -profit(page[1], page[2]))
-    return [name for name, _, _ in ranked[:count]]
 
 
 class Profit(Order):

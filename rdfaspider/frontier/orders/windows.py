@@ -1,4 +1,4 @@
-"""Tarantula's sliding windows (seed 001): over the hosts, and over the leaves of each.
+"""Tarantula's sliding windows (section 5.2): over the hosts, and over the leaves of each.
 
 A leaf is a waiting URL whose successor in its host, in order of keys, is not below it: /a/b is below /a/,
 /a/ below /. The rank is the path, so leaves are found by scanning. (Where /a-b stands between /a and /a/b,

@@ -5,8 +5,9 @@ Layout. The past of a page is in its record (trie.py). Besides there are
     due     host (4 bytes), time (4), number (5) → nothing: the next visit of a kept page
     alarms  time (4), host (4) → the key of the host: when to look for pages of a host that are due
     said    number (5) → what follows (1); if it was missed, misses in a row (1) and the time of the first
-            (4); Last-Modified as a time (4), if it is written as a date should be; ETag, and after a zero
-            byte any other Last-Modified: only for pages of which there is any of these
+            (4); the shortest interval that its server asks for (2, scale.py); Last-Modified as a time (4), if
+            it is written as a date should be; ETag, and after a zero byte any other Last-Modified: only for
+            pages of which there is any of these
 
 Times are whole seconds. So a look at the first alarm tells when the next visit is due, and the pages of a
 host are in the order in which they are due.
@@ -26,6 +27,7 @@ from email.utils import formatdate, mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.focus.visits.planner import LAST_TIME
+from rdfaspider.focus.visits.scale import decode_interval
 from rdfaspider.frontier.tables.trie import pack_number, unpack_number
 
 if TYPE_CHECKING:
@@ -39,9 +41,9 @@ if TYPE_CHECKING:
 # The key of a due time, with its number in two parts, and how it begins: host and time.
 _ENTRY, _PLACE = struct.Struct(">IIBI"), struct.Struct(">II")
 _LOW = 0xFFFFFFFF
-_MISSES, _DATE = struct.Struct(">BI"), struct.Struct(">I")
+_MISSES, _DATE, _INTERVAL = struct.Struct(">BI"), struct.Struct(">I"), struct.Struct(">H")
 # What follows.
-_MISSED, _DATED = 1, 2
+_MISSED, _DATED, _BOUND = 1, 2, 4
 # Characters of a validator that are kept: a longer one is not sent back.
 _LONGEST = 256
 
@@ -119,12 +121,19 @@ class Alarms:
 
 
 class Said(NamedTuple):
-    """What servers said of a page: misses in a row, when the first was, and validators."""
+    """What servers said of a page: misses in a row, when the first was, validators, and the code of the
+    interval within which they do not want to be asked again."""
 
     misses: int = 0
     since: int = 0
     etag: str = ""
     last_modified: str = ""
+    bound: int = 0
+
+    @property
+    def soonest(self) -> float:
+        """Return the shortest interval in seconds."""
+        return float(decode_interval(self.bound))
 
 
 _NOTHING = Said()
@@ -139,8 +148,7 @@ class ServerWords:
     def keep(self, batch: WriteBatch, number: int, said: Said, before: Said) -> None:
         if said == before:
             return
-        misses, since, etag, modified = said
-        said = Said(misses, since, _fit(etag), _fit(modified))
+        said = said._replace(etag=_fit(said.etag), last_modified=_fit(said.last_modified))
         if said == before:
             return
         if said == _NOTHING:
@@ -168,6 +176,8 @@ def _write(said: Said) -> bytes:
     follows, head, words = 0, b"", said.etag.encode()
     if said.misses:
         follows, head = _MISSED, _MISSES.pack(min(said.misses, 255), said.since)
+    if said.bound:
+        follows, head = follows | _BOUND, head + _INTERVAL.pack(said.bound)
     if (date := _time_of(said.last_modified)) is not None:
         follows, head = follows | _DATED, head + _DATE.pack(date)
     elif said.last_modified:
@@ -176,16 +186,19 @@ def _write(said: Said) -> bytes:
 
 
 def _read(value: bytes) -> Said:
-    misses = since = 0
+    misses = since = bound = 0
     date, place = "", 1
     if value[0] & _MISSED:
         misses, since = _MISSES.unpack_from(value, place)
         place += _MISSES.size
+    if value[0] & _BOUND:
+        (bound,) = _INTERVAL.unpack_from(value, place)
+        place += _INTERVAL.size
     if value[0] & _DATED:
         date = formatdate(_DATE.unpack_from(value, place)[0], usegmt=True)
         place += _DATE.size
     etag, _, modified = value[place:].partition(b"\0")
-    return Said(misses, since, etag.decode("ascii"), date or modified.decode("ascii"))
+    return Said(misses, since, etag.decode("ascii"), date or modified.decode("ascii"), bound)
 
 
 def _time_of(date: str) -> int | None:

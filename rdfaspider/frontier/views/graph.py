@@ -168,18 +168,23 @@ class CrawlGraph:
         return host_links(self.rows[0], self.graph.host_of_each, len(self.graph.hosts))
 
     def host_values(self) -> dict[str, Array]:
-        """Return pages, links in and out to other hosts, rank, and sum of the ranks of pages, by host."""
+        """Return pages, links in and out to other hosts, rank, and sums of the scores of pages, by host."""
         graph, links = self.graph, self.host_links
         hosts = len(graph.hosts)
         between = links.sources != links.targets
         counts = links.counts[between]
         pages = np.bincount(graph.host_of_each, minlength=hosts)
+        ranks = self.ranks()
+        sums = (
+            host_sums(graph.host_of_each, each, hosts)
+            for each in (ranks.pagerank, ranks.hubs, ranks.authorities)
+        )
         return {
             "pages": pages,
             "links_in": _summed(links.targets[between], counts, hosts),
             "links_out": _summed(links.sources[between], counts, hosts),
             "rank": host_rank(links, hosts),
-            "page_ranks": host_sums(graph.host_of_each, self.ranks().pagerank, hosts),
+            **dict(zip(("page_ranks", "page_hubs", "page_authorities"), sums, strict=True)),
         }
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from rdfaspider.report.sections.figures import (
 def sites(crawls: Sequence[Found]) -> Section:
     columns = (
         *("host", "pages", "rich", "triples", "problems", "bytes", "copies", "failed", "denied"),
-        "pause",
+        *("pause", "mean_age", "least_age", "most_age"),
     )
     heads = (
         "host",
@@ -32,12 +32,14 @@ def sites(crawls: Sequence[Found]) -> Section:
         "failed",
         "denied",
         "seconds between",
+        *("mean age", "least age", "most age"),
     )
     return Section(
         "sites",
         "Sites",
         "Sums by host: a site is everything under one name. Faults are those in its markup. Seconds between"
-        " are those from one fetch to the next of the same host, in the mean: how polite the crawl was.",
+        " are those from one fetch to the next of the same host, in the mean: how polite the crawl was. Ages"
+        " are in days, of the pages that have a Last-Modified.",
         [
             points(
                 "host-pages",

@@ -18,10 +18,24 @@ _NONE: Found = {
     "inward": {"law": None},
     "outward": {"law": None},
     "ranks": [],
+    "hubs": [],
+    "authorities": [],
+    "media_of_pages": {},
     "tie": {},
     "kinds": {},
     "levels": [],
 }
+# The columns of the table of hosts, and what they show.
+_OF_HOSTS = (
+    ("host", "host"),
+    ("rank", "rank"),
+    ("sum of PageRank", "page_ranks"),
+    ("of hubs", "page_hubs"),
+    ("of authorities", "page_authorities"),
+    ("URLs", "pages"),
+    ("links in", "links_in"),
+    ("links out", "links_out"),
+)
 
 
 def graph(crawls: Sequence[Found]) -> Section:
@@ -44,16 +58,23 @@ def graph(crawls: Sequence[Found]) -> Section:
             _degrees(
                 "out-degrees", "Links from a page", "out_degrees", "outward", "links out", graphs
             ),
-            Figure(
+            _scores(
                 "ranks",
                 "PageRank by place",
                 "PageRank is the share of time that somebody who follows links at random spends on a page.",
-                "points",
-                names,
-                across="place",
-                up="PageRank",
-                points=[[(x, y) for x, y in graph["ranks"]] for _, graph in graphs],
-                is_logarithmic=True,
+                graphs,
+            ),
+            _scores(
+                "hubs",
+                "Hubs by place",
+                "How good a hub a page is (HITS): a hub links to good authorities.",
+                graphs,
+            ),
+            _scores(
+                "authorities",
+                "Authorities by place",
+                "How good an authority a page is (HITS): good hubs link to it.",
+                graphs,
             ),
             Figure(
                 "tie",
@@ -101,12 +122,21 @@ def graph(crawls: Sequence[Found]) -> Section:
             Table(
                 "host-ranks",
                 "Hosts by rank",
-                "The rank of a host counts links between hosts." + of,
-                ["host", "rank", "URLs", "links in", "links out"],
-                [
-                    [each[key] for key in ("host", "rank", "pages", "links_in", "links_out")]
-                    for each in first["hosts"]
-                ],
+                "The rank of a host counts links between hosts; the sums are those of the scores of its"
+                " pages." + of,
+                [name for name, _ in _OF_HOSTS],
+                [[each[key] for _, key in _OF_HOSTS] for each in first["hosts"]],
+            ),
+            Figure(
+                "media",
+                "Media on a page",
+                "How many pages embed how many images, sounds and films. Pages without any are left out.",
+                "points",
+                names,
+                across="media",
+                up="pages",
+                points=[pairs(graph["media_of_pages"]) for _, graph in graphs],
+                is_logarithmic=True,
             ),
             Table(
                 "domains",
@@ -189,6 +219,20 @@ def _fit(counts: Mapping[Any, int], law: Mapping[str, Any] | None) -> Any:
     end = min(last, start * first ** (1 / law["exponent"])) if first > 1 else last
     ends.append((end, first * (end / start) ** -law["exponent"]))
     return tuple(ends)
+
+
+def _scores(key: str, title: str, sentence: str, graphs: Sequence[tuple[str, Found]]) -> Figure:
+    return Figure(
+        key,
+        title,
+        sentence,
+        "points",
+        [each for each, _ in graphs],
+        across="place",
+        up="score",
+        points=[[(x, y) for x, y in graph[key]] for _, graph in graphs],
+        is_logarithmic=True,
+    )
 
 
 def _graph_columns(

@@ -126,7 +126,7 @@ class Outcomes:
             self._counts[f"signals/{page.reason}"] += len(signals)
         if found := self.validators.learn(taken, page):
             self._counts[f"validators/{found}"] += 1
-        if page.cleared:
+        if page.cleared and page.changed is not False:
             self._counts[f"cleared/{page.cleared}"] += 1
         self._counts[f"revisited/{_found(page)}"] += 1
 

@@ -12,6 +12,7 @@ twice. Graphs that are only added to, such as the provenance of a crawl, are not
 from __future__ import annotations
 
 from contextlib import suppress
+from math import inf
 from time import time as now
 from typing import TYPE_CHECKING
 
@@ -52,8 +53,8 @@ class Recorder(SinkAround):
         # Its own comparison: after a kill the store may have a page that the stream has not.
         new = [
             (change, digest)
-            for change in changes
-            if change.replaces and (digest := change.digest()) != self._known(change)
+            for change, is_new in zip(changes, answers, strict=True)
+            if change.replaces and (digest := change.digest()) != self._known(change, is_new)
         ]
         if new:
             with self._versions.transaction():
@@ -64,10 +65,11 @@ class Recorder(SinkAround):
             self._flush()
         return answers
 
-    def _known(self, change: Change) -> bytes | None:
+    def _known(self, change: Change, is_new: bool) -> bytes | None:
         known = self._versions.digest(change.graph)
-        # A page that never had a statement is no news.
-        return change.digest() if known is None and not change.quads else known
+        # A page that never had a statement is no news. One that was stored before the stream began is, though
+        # nobody knows any more which statements it had.
+        return change.digest() if known is None and not change.quads and not is_new else known
 
     def _record(self, change: Change, digest: bytes, number: int) -> bool:
         before, after = self._versions.statements(change.graph), statements(change)
@@ -83,7 +85,8 @@ class Recorder(SinkAround):
             before is None,
         )
         self._versions.set(change.graph, digest, after)
-        if not (patch.removed or patch.added):  # the same statements, differently escaped
+        is_empty = not (patch.removed or patch.added)  # the same statements, differently escaped
+        if is_empty and not (before is None and change.cause):
             return False
         self._versions.add(number, patch.text())
         self.counters["changes"] += 1
@@ -111,8 +114,9 @@ def version_at(directory: Path, graph: str, moment: float) -> list[bytes] | None
         lines, following, pending = versions.last(graph)
     if lines is None:
         raise ValueError(f"The stream of changes has no page {graph}.")
-    version = set(lines)
+    version, oldest = set(lines), inf
     for patch in _back(directory, following, pending):
+        oldest = min(oldest, patch.time)
         if patch.page != graph:
             continue
         if patch.time <= moment:
@@ -121,6 +125,8 @@ def version_at(directory: Path, graph: str, moment: float) -> list[bytes] | None
         version.update(patch.removed)
         if patch.is_first:
             return None
+    if moment >= oldest:  # its last change is in a file that is gone
+        return sorted(version)
     raise ValueError(f"The stream of changes of {graph} does not reach back so far.")
 
 

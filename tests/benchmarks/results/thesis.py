@@ -86,31 +86,42 @@ FIGURE_11 = ["http://abc/1", "http://xyz/4", "http://edc/2", "http://edc/3"]
 
 
 def figures_9_to_11(directory: Path) -> Table:
-    """In which order the URLs of an XTrie come out."""
-    ours = []
-    with LocalFrontier(
-        str(directory / "figures"), order="roundrobin", politeness=Politeness(delay=0.0)
-    ) as frontier:
-        frontier.put(FIGURE_9)
-        while (taken := frontier.take(0.0)) is not None:
-            frontier.finish(taken, "done", 0.0)
-            ours.append(taken.url)
+    """In which order the URLs of an XTrie come out: as they are, and with the nodes of the figure."""
+    ours = _round_robin(directory / "figures", FIGURE_9)
+    nodes = _round_robin(directory / "nodes", [as_nodes(url) for url in FIGURE_9])
+    rows = zip(FIGURE_11, nodes, ours, strict=True)
     return Table(
         "Thesis, Figures 9 to 11: the XTrie",
-        ["request", "thesis", "ours"],
-        [
-            [str(number), f"`{theirs}`", f"`{each}`"]
-            for number, (theirs, each) in enumerate(zip(FIGURE_11, ours, strict=True), 1)
-        ],
-        "Four URLs are put in the order of Figure 9, and taken one by one. In the thesis the names of hosts"
-        " are branches like their paths, character by character from their end: `abc` and `edc` share the"
-        " branch `c`, so `xyz` comes between them. With us (`FRONTIER_ORDER=roundrobin`) branches begin"
-        " below the"
-        " host. Of the hosts the one served longest ago comes first; of those never served, the one that has"
-        " most in the queue page. Neither asks a host twice in a row"
-        " while another waits. The thesis draws three of the four requests; the order is that of its pseudo"
-        " code.",
+        ["request", "thesis", "ours, the same nodes", "ours, the same URLs"],
+        [[str(number), *(f"`{url}`" for url in row)] for number, row in enumerate(rows, 1)],
+        "Four URLs are put in the order of Figure 9, and taken one by one (`FRONTIER_ORDER=roundrobin`). In"
+        " the thesis a node is a character, and hosts are branches like their paths, from their last"
+        " character on. With the same nodes, written as folders of one host, ours come in the same order."
+        " With the same URLs they do not, for two reasons. Branches begin below the host, so that how a name"
+        " is spelt says nothing about its turn: `abc` and `edc` share the node `c` in the thesis, so `xyz`"
+        " comes between them. And of hosts never served, the one with most URLs in the queue page comes"
+        " first, which is `edc`; after that, the one served longest ago. Neither asks a host twice in a row"
+        " while another waits. Figures 10 and 11 draw three requests, of which the text names the first (node"
+        " 6, `abc/1`); the others are what its pseudo code gives.",
     )
+
+
+def as_nodes(url: str) -> str:
+    """Return a URL whose folders are the nodes of the thesis: the characters of the host from its end."""
+    host, _, page = url.removeprefix("http://").partition("/")
+    return f"http://root/{'/'.join(reversed(host))}/{page}"
+
+
+def _round_robin(directory: Path, urls: list[str]) -> list[str]:
+    taken_in_order = []
+    with LocalFrontier(
+        str(directory), order="roundrobin", politeness=Politeness(delay=0.0)
+    ) as frontier:
+        frontier.put(urls)
+        while (taken := frontier.take(0.0)) is not None:
+            frontier.finish(taken, "done", 0.0)
+            taken_in_order.append(taken.url)
+    return taken_in_order
 
 
 def table_3(directory: Path) -> Table:

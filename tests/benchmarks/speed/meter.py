@@ -28,6 +28,7 @@ COMPONENTS = (
     ("robots", ("rdfaspider/middlewares/robots", "rdfaspider/robots/")),
     ("middlewares", ("rdfaspider/middlewares/", "scrapy/downloadermiddlewares/")),
     ("middlewares", ("scrapy/spidermiddlewares/", "scrapy/core/downloader/middleware")),
+    ("middlewares", ("rdfaspider/scraper/chains",)),
     ("extraction hand-over", ("rdfaspider/extract/", "rdfaspider/pipelines/extract")),
     ("extraction hand-over", ("asyncio/subprocess", "asyncio/streams", "asyncio/unix_events")),
     ("filter", ("rdfaspider/pipelines/filter",)),
@@ -37,6 +38,7 @@ COMPONENTS = (
     ("spider and scheduler", ("rdfaspider/scheduler", "rdfaspider/spiders/", "rdfaspider/items")),
     ("stats", ("scrapy/statscollectors", "scrapy/extensions/", "rdfaspider/extensions/")),
     ("signals", ("scrapy/signalmanager", "scrapy/utils/signal", "pydispatch/")),
+    ("signals", ("rdfaspider/scraper/sending",)),
     ("requests, responses", ("scrapy/http/", "scrapy/responsetypes", "w3lib/")),
     (
         "download",
@@ -51,7 +53,7 @@ COMPONENTS = (
     ("download", ("scrapy/core/downloader/contextfactory", "scrapy/utils/url", "hyperlink/")),
     ("download", ("twisted/internet/tcp", "twisted/internet/abstract", "twisted/protocols/")),
     ("download", ("twisted/internet/endpoints", "twisted/internet/_newtls", "multidict/")),
-    ("engine", ("scrapy/", "twisted/", "asyncio/", "logging/")),
+    ("engine", ("scrapy/", "twisted/", "asyncio/", "logging/", "rdfaspider/scraper/")),
 )
 
 

@@ -38,6 +38,15 @@ def of_feed(path: Path) -> Quads:
     return frozenset(quad for quads in found for quad in quads)
 
 
+def of_files(paths: Iterable[Path]) -> Quads:
+    """Read files of N-Quads whose graphs are the pages."""
+    texts = (path.read_bytes() for path in paths)
+    quads = (quad for text in texts for quad in parse(text, RdfFormat.N_QUADS))
+    return frozenset(
+        Quad(quad.subject, quad.predicate, _respelt(quad.object), quad.graph_name) for quad in quads
+    )
+
+
 def of_store(url: str) -> Quads:
     with open_store(url, read_only=True) as store:
         return frozenset(store.quads())

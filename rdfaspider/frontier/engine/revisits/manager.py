@@ -24,21 +24,28 @@ from heapq import heappush, heapreplace
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.engine.revisits.walk import Walk
-from rdfaspider.frontier.tables.trie import KEPT, unpack
+from rdfaspider.frontier.tables.trie import unpack
 from rdfaspider.urls.keys import host_of
 
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
+    from rdfaspider.focus.visits.planner import Past
     from rdfaspider.frontier.engine.revisits.revisits import Revisits
     from rdfaspider.frontier.tables.database import Database
     from rdfaspider.frontier.tables.trie import Record
+    from rdfaspider.frontier.tables.visits import Said
 
 # Pages that become due in a step.
 _CHOSEN = 64
 # Seconds that a cycle takes at least, those in which the rest of its new pages must come, and those after
 # which it ends although some of its kept pages were not handed out: their hosts may be away.
 _SHORTEST, _PATIENCE, _LATEST = 1.0, 600.0, 86_400.0
+
+
+def _is_early(past: Past, said: Said, now: float) -> bool:
+    """Tell whether the server of a page does not want to be asked for it yet."""
+    return now < past.last + said.soonest
 
 
 class Manager(Walk):
@@ -103,14 +110,19 @@ class Manager(Walk):
         """Make some of the chosen pages due."""
         trie, batch = self._revisits.urls.trie, self._database.batch()
         some = [self._chosen.pop() for _ in range(min(_CHOSEN, len(self._chosen)))]
-        keys = trie.keys(some)
-        for key, data in zip(keys, trie.records(keys), strict=True):
+        keys, words = trie.keys(some), self._revisits.urls.server_words.get_all(some)
+        for key, data, said in zip(keys, trie.records(keys), words, strict=True):
             record = None if data is None else unpack(data)
-            if record is None or record.state != KEPT or self._revisits.is_at_hand(record.number):
+            is_free = record is not None and not self._revisits.is_at_hand(record.number)
+            if (
+                record is None
+                or record.past is None
+                or not is_free
+                or _is_early(record.past, said, now)
+            ):
                 self._revisited -= 1
                 self._size -= 1
                 continue
-            assert record.past is not None
             host = self._find(host_of(key))
             self._hosts[host.key] = host
             self._revisits.move(batch, host, key, record, record.past.until(now))

@@ -48,10 +48,15 @@ class Repricing(Walk):
         assert past is not None
         seconds = decode_interval(past.interval)
         is_ahead = past.last > now + _AHEAD
-        # A page that was missed, or whose visit failed, has a time of its own.
-        if not revisits.is_at_hand(record.number) and (is_ahead or not record.attempts):
+        # A page that was missed, whose visit failed, or of which a change was told has a time of its own.
+        has_own_time = record.attempts or revisits.signals.is_expected(record.number)
+        if not revisits.is_at_hand(record.number) and (is_ahead or not has_own_time):
             known = past._replace(last=int(now)) if is_ahead else past
-            better = revisits.planner.plan(key, known, revisits.factor(host, record.number))
+            factor = revisits.factor(host, record.number)
+            better = revisits.planner.plan(key, known, factor)
+            if better.interval < past.interval and is_other(past, better, now):
+                soonest = revisits.soonest(record.number)
+                better = revisits.planner.plan(key, known, factor, soonest)
             if is_ahead or is_other(past, better, now):
                 revisits.move(batch, host, key, record, better)
                 self._hosts[host.key] = host

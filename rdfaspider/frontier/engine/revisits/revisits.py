@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.focus.visits.planner import LAST_TIME, Past, Planner
 from rdfaspider.focus.visits.rates import Rates
-from rdfaspider.focus.visits.scale import decode_interval
+from rdfaspider.focus.visits.scale import decode_interval, encode_coarsely
 from rdfaspider.focus.visits.value import quality
 from rdfaspider.frontier import Taken, Visit
 from rdfaspider.frontier.engine.revisits.manager import Manager
@@ -296,8 +296,8 @@ class Revisits:
             attempts, said = 0, words
             better = self.quality(number)
             past = self.planner.first(key, now, keep.weight, host.factor / better, keep.soonest)
-            if keep.etag or keep.last_modified:
-                said = Said(0, 0, keep.etag, keep.last_modified)
+            if keep.etag or keep.last_modified or keep.soonest:
+                said = self._said(keep)
             self._weigh((keep.weight or 1.0) * better)
         else:
             past, said, attempts = self._plan(key, host, number, now, keep, before, words)
@@ -311,6 +311,17 @@ class Revisits:
         if self._unsaved >= _SAVED_AFTER:
             self.save(batch)
         return key
+
+    def _said(self, keep: Keep) -> Said:
+        """Return what a server has said of a page that it sent: a long bound is cut."""
+        rules, bound = self.planner.rules, 0
+        if keep.soonest > rules.shortest:
+            bound = encode_coarsely(min(keep.soonest, max(rules.longest, rules.every)))
+        return Said(0, 0, keep.etag, keep.last_modified, bound)
+
+    def soonest(self, number: int) -> float:
+        """Return within how many seconds the server of a page does not want to be asked for it again."""
+        return self.urls.server_words.get_all([number])[0].soonest
 
     def _weigh(self, weight: float) -> None:
         """Notice the weight of a new page."""
@@ -337,13 +348,15 @@ class Revisits:
             said = words._replace(misses=words.misses + 1, since=words.since or int(now))
             return past.until(now + max(planner.rules.missed, keep.soonest)), said, 1
         assert before is not None
+        # WIRE's cycles choose among all pages but those with a time of their own.
+        own_time = int(planner.rules.policy != "wire")
         if not keep.is_answered:
             seconds = decode_interval(planner.interval(key, before, self.factor(host, number)))
-            return before.until(now + seconds), words, 1
+            return before.until(now + seconds), words, own_time
         past = planner.visit(key, before, now, keep.changed, keep.weight)
         self.signals.learn(host, number, keep.changed)
         past = planner.plan(key, past, self.factor(host, number), keep.soonest)
-        return past, Said(0, 0, keep.etag, keep.last_modified), int(keep.changed is None)
+        return past, self._said(keep), own_time * (keep.changed is None)
 
     def postpone(
         self, batch: WriteBatch, host: Host, taken: Taken, hint: int, now: float, after: float

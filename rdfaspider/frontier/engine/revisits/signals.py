@@ -39,6 +39,10 @@ class Signals:
         self._revisits = revisits
         self._signalled: set[int] = set()
 
+    def is_expected(self, number: int) -> bool:
+        """Tell whether a page is due because its server told of a change."""
+        return number in self._signalled
+
     def expect(self, changes: Iterable[tuple[str, float]], now: float) -> None:
         """Make pages due that have changed, as far as the signals of their hosts are worth it."""
         since = {to_key(url): time for url, time in changes}
@@ -72,7 +76,8 @@ class Signals:
         is_doubtful = worth < price or _trust(host) < _LEAST_TRUST
         if is_doubtful and crc32(key, int(now)) % _TRIED:
             return
-        better = past.until(max(now, past.last + planner.rules.shortest))
+        least = max(planner.rules.shortest, self._revisits.soonest(record.number))
+        better = past.until(max(now, past.last + least))
         if better.due < past.due:
             if len(self._signalled) < _SIGNALLED:
                 self._signalled.add(record.number)

@@ -130,6 +130,8 @@ class Walk:
                 continue
             if row is None or not 200 <= row.status < 300 or not is_page(row.status, row.reason):
                 continue
+            if row.reason == "type":  # it was never read
+                continue
             host = self._find(host_of(key))
             self._hosts[host.key] = host
             past = planner.begin(min(row.fetched or now, now), row.triples)
