@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from rdfaspider.service.messages import WorkerView
     from rdfaspider.stores import Sink
 
+logger = logging.getLogger(__name__)
+
 _COUNTS = ("seen", "done", "failed", "denied", "waiting", "in_flight")
 # Latest pages that are shown.
 _SHOWN = 12
@@ -221,6 +223,7 @@ class RunningCrawl:
             try:
                 installed_resolver().check_target(*host_and_port(url))
             except ForbiddenAddressError as error:
+                logger.error("The seed %s was not taken: %s", without_userinfo(url), error)
                 refused.append(str(error))
                 continue
             if self.spider.welcome(url):
