@@ -17,6 +17,8 @@ const READY = [
 function Lag() {
   const { data } = usePoll("store", {}, 3);
   if (!data) return null;
+  if (data.is_embedded && !data.is_copy)
+    return html`<p class="hint">Queries read ${data.store}, which no crawl writes now. They end after ${duration(data.seconds)}.</p>`;
   if (!data.is_copy) return html`<p class="hint">Queries are passed on to ${data.store}. They end after ${duration(data.seconds)}.</p>`;
   const age = data.age === null ? "A copy of the store is made for the first query."
     : `The latest answers show the store as it was ${duration(data.age)} ago.`;
