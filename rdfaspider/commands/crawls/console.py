@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ class Command(CheckedCommand):
         from rdfaspider.console.guards import Guards
         from rdfaspider.console.routes import routes_of
         from rdfaspider.console.server import Server
+        from rdfaspider.frontier import FrontierUnavailable
 
         token = self.settings["CONSOLE_TOKEN"] or secrets.token_urlsafe(24)
         guards = Guards(
@@ -63,6 +65,9 @@ class Command(CheckedCommand):
                 f"The console cannot listen at CONSOLE_PORT={wanted}: {error.strerror or error}."
                 " Choose another one, or 0 for any that is free."
             ) from error
+        # What is shown first is ready with the address: to open a crawl that was killed takes long.
+        with suppress(ValueError, FrontierUnavailable):
+            await (await next(iter(crawls.values())).current()).overview()
         print(f"The console: http://127.0.0.1:{port}/?token={token}", flush=True)
         ended = asyncio.Event()
         for each in (signal.SIGINT, signal.SIGTERM):
