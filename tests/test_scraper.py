@@ -29,7 +29,7 @@ from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
 from rdfaspider.scraper import Scraper, ShortWay
-from rdfaspider.scraper.chains import Middlewares, Pipelines
+from rdfaspider.scraper.chains import Middlewares, shortened
 from rdfaspider.scraper.sending import Signals
 
 URL = "http://a.test/"
@@ -405,7 +405,7 @@ def test_a_request_passes_the_middlewares_as_it_would_scrapys(answers: dict[str,
             Passes({}), Passes(answers), Passes({}), crawler=crawler_with()
         )
         if ours:
-            manager = Middlewares.instead_of(manager)
+            manager = shortened(manager)
             assert type(manager) is Middlewares
         try:
             return await manager.download_async(lambda request: later(ANSWER), Request(URL))
@@ -428,6 +428,6 @@ class WithSpider:
 @pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")
 def test_chains_that_need_scrapys_keep_it() -> None:
     middlewares = DownloaderMiddlewareManager(WithSpider(), crawler=crawler_with())
-    assert Middlewares.instead_of(middlewares) is middlewares
+    assert shortened(middlewares) is middlewares
     pipelines = ItemPipelineManager(WithSpider(), crawler=crawler_with())
-    assert Pipelines.instead_of(pipelines) is pipelines
+    assert shortened(pipelines) is pipelines

@@ -25,7 +25,7 @@ from scrapy.utils.defer import deferred_from_coro, ensure_awaitable
 from scrapy.utils.spider import iterate_spider_output
 from twisted.python.failure import Failure
 
-from rdfaspider.scraper.chains import Middlewares, Pipelines
+from rdfaspider.scraper.chains import shortened
 from rdfaspider.scraper.sending import PageSignals, Signals
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Scraper(ScrapyScraper):
         new = cls.__new__(cls)
         vars(new).update(vars(scraper))
         new.signals = PageSignals(scraper.signals.sender)
-        new.itemproc = Pipelines.instead_of(scraper.itemproc)
+        new.itemproc = shortened(scraper.itemproc)
         return new
 
     def enqueue_scrape(self, result: Response | Failure, request: Request) -> Deferred[None]:
@@ -92,7 +92,7 @@ class ShortWay:
         # Receivers are kept by the dispatcher, so those that are connected already stay connected.
         sender = self.crawler.signals.sender
         self.crawler.signals = engine.signals = downloader.signals = Signals(sender)
-        downloader.middleware = Middlewares.instead_of(downloader.middleware)
+        downloader.middleware = shortened(downloader.middleware)
         scraper = engine.scraper
         if (
             type(scraper) is ScrapyScraper

@@ -8,7 +8,7 @@ Scrapy's way.
 from __future__ import annotations
 
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy.core.downloader.middleware import DownloaderMiddlewareManager
 from scrapy.exceptions import _InvalidOutput
@@ -21,17 +21,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
 
+Manager = TypeVar("Manager", DownloaderMiddlewareManager, ItemPipelineManager)
+
+
+def shortened(manager: Manager) -> Manager:
+    """Return a manager of the same parts with a shorter way, or the given one where Scrapy's is needed."""
+    ours: type[Any] | None = _OURS.get(type(manager))
+    if ours is None or manager._mw_methods_requiring_spider:
+        return manager
+    new: Manager = object.__new__(ours)
+    vars(new).update(vars(manager))
+    return new
+
+
 class Middlewares(DownloaderMiddlewareManager):
     """Passes a request down and its response up the middlewares."""
-
-    @classmethod
-    def instead_of(cls, manager: DownloaderMiddlewareManager) -> DownloaderMiddlewareManager | Self:
-        """Return a manager of the same middlewares, or the given one where Scrapy's is needed."""
-        if type(manager) is not DownloaderMiddlewareManager or manager._mw_methods_requiring_spider:
-            return manager
-        new = cls.__new__(cls)
-        vars(new).update(vars(manager))
-        return new
 
     async def _process_request(
         self, request: Request, download_func: Callable[[Request], Coroutine[Any, Any, Response]]
@@ -76,15 +80,6 @@ class Middlewares(DownloaderMiddlewareManager):
 class Pipelines(ItemPipelineManager):
     """Passes an item through the pipelines."""
 
-    @classmethod
-    def instead_of(cls, manager: ItemPipelineManager) -> ItemPipelineManager | Self:
-        """Return a manager of the same pipelines, or the given one where Scrapy's is needed."""
-        if type(manager) is not ItemPipelineManager or manager._mw_methods_requiring_spider:
-            return manager
-        new = cls.__new__(cls)
-        vars(new).update(vars(manager))
-        return new
-
     async def process_item_async(self, item: Any) -> Any:
         method: Any
         for method in self.methods["process_item"]:
@@ -92,6 +87,12 @@ class Pipelines(ItemPipelineManager):
             if answer is not item:
                 item = await _awaited(answer, method)
         return item
+
+
+_OURS: dict[type[Any], type[Any]] = {
+    DownloaderMiddlewareManager: Middlewares,
+    ItemPipelineManager: Pipelines,
+}
 
 
 async def _awaited(answer: Any, method: Any) -> Any:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import argparse
 
 
+_READY = 3.0  # seconds
+
+
 class Command(CheckedCommand):
     arguments = "[options] [DIRECTORY …]"
     summary = "Show crawls in a browser, whether they run or not"
@@ -65,9 +68,11 @@ class Command(CheckedCommand):
                 f"The console cannot listen at CONSOLE_PORT={wanted}: {error.strerror or error}."
                 " Choose another one, or 0 for any that is free."
             ) from error
-        # What is shown first is ready with the address: to open a crawl that was killed takes long.
-        with suppress(ValueError, FrontierUnavailable):
-            await (await next(iter(crawls.values())).current()).overview()
+        # What is shown first is ready with the address: to open a crawl that was killed takes long. A service
+        # that is away is not waited for.
+        with suppress(ValueError, FrontierUnavailable, TimeoutError):
+            async with asyncio.timeout(_READY):
+                await (await next(iter(crawls.values())).current()).overview()
         print(f"The console: http://127.0.0.1:{port}/?token={token}", flush=True)
         ended = asyncio.Event()
         for each in (signal.SIGINT, signal.SIGTERM):
