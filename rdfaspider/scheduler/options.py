@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import time
 from logging import getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,14 @@ def may_import(order: str, settings: BaseSettings) -> None:
             f"This crawl was begun with the order {order}, which is code of its own: set"
             f" FRONTIER_ORDER={order} to go on."
         )
+
+
+def as_begun(reader: FrontierReader, settings: BaseSettings) -> dict[str, Any]:
+    """Return the options to open a local frontier as its crawl was begun, for a command that changes it."""
+    order = reader.order or settings["FRONTIER_ORDER"]
+    may_import(order, settings)
+    begun = {"order": order, "limits": reader.limits, "shard": reader.shard}
+    return begun | {"politeness": politeness_of(settings), "now": time.time()}
 
 
 def _begun_order(settings: BaseSettings) -> str:

@@ -19,7 +19,7 @@ from rdfaspider.frontier.tables.links.outbox import Owed
 from rdfaspider.stores.changes import Change
 
 # Increases when anything in this module changes.
-VERSION = 7
+VERSION = 8
 
 # Time, level and text.
 LogLine = tuple[float, str, str]
@@ -240,7 +240,8 @@ class ListHosts(Question):
 
 
 class ListEnded(Question):
-    """Asks for the next URLs that ended in a state, or for the first (`begin`); likewise `Requeue`."""
+    """Asks for the next URLs that ended in a state, or for the first (`begin`); likewise `Requeue` and
+    `Retire`."""
 
     begin: bool
     state: State
@@ -256,6 +257,11 @@ class Requeue(Question):
     begin: bool
     pattern: str
     reason: str = ""
+
+
+class Retire(Question):
+    begin: bool
+    pattern: str
 
 
 class Tell(Question):
@@ -300,6 +306,7 @@ Said = (
     | ListEnded
     | ListBranches
     | Requeue
+    | Retire
     | Tell
     | ReadLog
     | ListWorkers

@@ -83,6 +83,14 @@ class Selection:
         )
         return f"^https?://([^/@]*@)?({'|'.join(names)})(/|$)"
 
+    @property
+    def pattern(self) -> str:
+        """Return a regular expression for the names of the graphs of selected pages."""
+        if self.is_everything:
+            return ""
+        names = [f"^{re.escape(page)}$" for page in sorted(self.pages)]
+        return "|".join([*names, self._host_pattern()] if self.hosts else names)
+
     # --- as SPARQL ---
 
     def graphs(self) -> str:

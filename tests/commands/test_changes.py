@@ -154,6 +154,7 @@ def test_a_terminal_is_not_steered_and_not_overrun(at_terminal: AtTerminal, tmp_
         (("--at", "1h"), "needs the page"),
         (("--page", "http://site.test/9", "--at", "1h"), "has no page http://site.test/9"),
         (("--page", "http://site.test/1", "--at", "1h"), "had not visited http://site.test/1"),
+        (("--page", "http://site.test/1", "--at", "999999999w"), "by 1970-01-01 00:00:00"),
         (("--sparql", "ASK {}", "--follow"), "without --follow"),
         (("--page", "nonsense"), "nonsense"),
         (("-s", "JOBDIR=elsewhere"), "There is no stream of changes in elsewhere"),

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
+from rdfaspider.focus.visits.planner import RevisitRules
+from rdfaspider.frontier import Keep
+from rdfaspider.frontier.engine.local import LocalFrontier
+from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.items import Page
 from rdfaspider.stores import Refused, open_sink, open_store
 from rdfaspider.stores.changes import Change
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
+RULES = RevisitRules(every=60.0)
 NAME = NamedNode("http://schema.org/name")
 A, B, OTHER = "http://site.test/a", "http://site.test/b", "http://other.test/a"
 FOREIGN = "http://foreign.test/"
@@ -123,6 +128,29 @@ def test_the_whole_crawl_is_what_the_crawl_has_written(
         assert not [*(tmp_path / "store").iterdir()]
     assert sizes(url) == ({FOREIGN: 1} if is_server else {})
     assert put(url, tmp_path, A) == [True]
+
+
+def test_a_crawl_that_visits_pages_again_leaves_out_the_removed(
+    scrapy: Scrapy, tmp_path: Path
+) -> None:
+    url, frontier = str(tmp_path / "crawl" / "store"), str(tmp_path / "crawl" / "frontier")
+    put(url, tmp_path, A, B, OTHER)
+    with LocalFrontier(frontier, politeness=Politeness(delay=0.0), revisits=RULES) as known:
+        known.put([A, B, OTHER])
+        while taken := known.take(0.0):
+            known.finish(taken, "done", 0.0, keep=Keep(None, 2.0))
+    result = scrapy("remove", "--page", B, "--host", "other.test", "--yes")
+    assert result.stdout == (
+        f"Removed 2 graphs with 4 triples of page {B} and host other.test from crawl/store.\n"
+        "2 pages will not be visited again by this crawl.\n"
+    )
+    denied = scrapy("frontier", "--denied").stdout.splitlines()
+    assert sorted(line.split("\t")[-2] for line in denied) == [OTHER, B]
+    assert all("\tremoved\t" in line for line in denied)
+    with LocalFrontier(frontier, politeness=Politeness(delay=0.0), revisits=RULES) as known:
+        due = known.take(100.0)
+        assert due is not None and due.url == A and known.take(100.0) is None
+        assert known.counts().denied == 2
 
 
 def test_of_a_server_that_the_crawl_does_not_know_nothing_is_removed(

@@ -92,6 +92,25 @@ def test_a_kept_page_is_handed_out_again_when_it_is_due(opener: Opener) -> None:
         assert frontier.wait(1_121.0) is None
 
 
+def test_a_page_that_was_removed_is_not_visited_again(opener: Opener) -> None:
+    rules = RevisitRules(every=60.0)
+    with opener(delay=0.0, revisits=rules) as frontier:
+        served: Any = frontier
+        frontier.put([*urls("a", 3), *urls("b", 2), "http://c.test/?q={x}"])
+        assert len(visit_all(frontier, 1_000.0)) == 6
+        assert served.retire(r"^http://a\.test/x/[01]|^http://c\.test/\?q=%7Bx%7D$") == 3
+        assert served.retire(r"^http://a\.test/x/[01]|^http://unknown\.test/") == 0
+        counts = frontier.counts()
+        assert (counts.kept, counts.denied, counts.seen) == (3, 3, 6)
+    with opener(delay=0.0, revisits=rules) as frontier:
+        served, left = frontier, ["http://a.test/x/2", *urls("b", 2)]
+        taken = frontier.take(2_000.0)
+        assert taken is not None and taken.url in left
+        assert served.retire(f"^{taken.url}$") == 0, "it is in flight"
+        frontier.release(taken, 2_000.0)
+        assert sorted(each.url for each in visit_all(frontier, 2_000.0)) == left
+
+
 @pytest.mark.slow
 def test_nothing_is_lost_and_nothing_comes_before_its_time(opener: Opener) -> None:
     pages, rng = [*urls("a", 30), *urls("b", 20), *urls("c", 1)], random.Random(1)

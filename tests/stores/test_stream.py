@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, QuerySolutions, RdfFormat, Store, parse
 
-from rdfaspider.stores import open_sink, open_store
+from rdfaspider.stores import StoreUnavailable, open_sink, open_store
 from rdfaspider.stores.changes import Change, digest, statements
 from rdfaspider.stores.stream import Recorder, forget, version_at
 from rdfaspider.stores.stream.files import follow, read
@@ -335,3 +336,12 @@ def test_a_hostile_cause_stays_one_line() -> None:
     (back,) = patches_in(patch.text())
     assert "\n" not in back.cause
     assert back.added == patch.added
+
+
+def test_a_database_without_its_tables_is_answered_by_a_sentence(tmp_path: Path) -> None:
+    with recorder(str(tmp_path / "store"), tmp_path) as sink:
+        sink.put([change(PAGE, "a", at=100.0)])
+        with sqlite3.connect(tmp_path / "changes" / "versions.sqlite") as database:
+            database.execute("DROP TABLE versions")
+        with pytest.raises(StoreUnavailable, match=r"cannot be used .no such table: versions"):
+            sink.put([change(PAGE, "b", at=200.0)])

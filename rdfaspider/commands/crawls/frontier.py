@@ -177,9 +177,10 @@ class Command(CheckedCommand):
         self._run_local(str(copy), opts)
 
     def _run_local(self, path: str, opts: argparse.Namespace) -> None:
+        from rdfaspider.frontier.engine.local import LocalFrontier
         from rdfaspider.frontier.views import text
         from rdfaspider.frontier.views.reader import FrontierReader
-        from rdfaspider.scheduler.options import frontier_limits, politeness_of
+        from rdfaspider.scheduler.options import as_begun, frontier_limits, politeness_of
 
         if opts.log or any(getattr(opts, name) for name in _INSTRUCTIONS):
             if Path(f"{path}.sock").is_socket():
@@ -196,19 +197,11 @@ class Command(CheckedCommand):
                 _show(text.sum_lines(reader.counts(), reader.limits))
                 now = time.time()
                 _show(text.host_lines(reader.hosts(now), opts.hosts, now))
-            order = reader.order or self.settings["FRONTIER_ORDER"]
-            begun = {"order": order, "limits": reader.limits, "shard": reader.shard}
-        if opts.requeue is not None:
-            self._requeue(path, opts.requeue, begun)
-
-    def _requeue(self, path: str, pattern: str, begun: dict[str, Any]) -> None:
-        from rdfaspider.frontier.engine.local import LocalFrontier
-        from rdfaspider.scheduler.options import may_import, politeness_of
-
-        may_import(begun["order"], self.settings)
-        manners = politeness_of(self.settings)
-        with LocalFrontier(path, politeness=manners, now=time.time(), **begun) as frontier:
-            _say_requeued(frontier.requeue(pattern))
+            if opts.requeue is None:
+                return
+            begun = as_begun(reader, self.settings)
+        with LocalFrontier(path, **begun) as frontier:
+            _say_requeued(frontier.requeue(opts.requeue))
 
 
 def _told(opts: argparse.Namespace) -> Iterator[tuple[str, str]]:

@@ -125,7 +125,7 @@ def _seconds(text: str) -> float:
     from time import time
 
     if ago := re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smhdw])", text):
-        return time() - float(ago[1]) * _UNITS[ago[2]]
+        return max(time() - float(ago[1]) * _UNITS[ago[2]], 0.0)
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +27,8 @@ class Command(CheckedCommand):
         "Remove the graphs of pages, hosts or the whole crawl in JOBDIR from its store, with the"
         " facts about their fetches, what waits in the outbox and what is recorded of their"
         " changes. It says how many there are and"
-        " asks first. --page and --host can be given several times. Removed pages are not fetched"
-        " again by a crawl that visits each page once; one with FRONTIER_REVISIT, or a later one, stores"
-        " them again unless URLS_REJECT leaves them out."
+        " asks first. --page and --host can be given several times. This crawl does not fetch"
+        " removed pages again; a later one does, unless URLS_REJECT leaves them out."
     )
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -60,6 +60,7 @@ class Command(CheckedCommand):
             if not any(removal.found):
                 print(f"There is nothing of {_scope(selection)} in {shown(url)}.")
                 if not opts.dry_run:
+                    _say_retired(self._retire(selection))
                     removal.remove()  # digests may be left, which would keep it from coming back
                 return 0
             if opts.dry_run:
@@ -68,9 +69,47 @@ class Command(CheckedCommand):
             if not (opts.yes or _is_wanted(f"Remove {what} from {shown(url)}?")):
                 print("Nothing was removed.")
                 return 1
+            retired = self._retire(selection)  # first: a page that is visited again would come back
             _remove(removal)
             print(f"Removed {what} from {shown(url)}.")
+            _say_retired(retired)
         return 0
+
+    def _retire(self, selection: Selection) -> int:
+        """Have the crawl visit the pages no more, if it visits pages again; return how many there are."""
+        from rdfaspider import rocksdb
+        from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
+        from rdfaspider.scheduler.options import security_of
+        from rdfaspider.settings.places import frontier_url
+
+        url = frontier_url(self.settings)
+        if not is_shared(url):
+            return self._retire_here(url, selection) if rocksdb.is_there(Path(url)) else 0
+        try:
+            options = {"security": security_of(self.settings), "onlooks": True, "read_ahead": 0}
+            frontier: Any
+            with open_frontier(url, now=time.time(), **options) as frontier:
+                return int(frontier.retire(selection.pattern))
+        except FrontierUnavailable as error:
+            print(
+                f"scrapy remove: {error} A crawl with FRONTIER_REVISIT stores the pages again when it visits"
+                " them: repeat this when its frontier can be reached.",
+                file=sys.stderr,
+            )
+            return 0
+
+    def _retire_here(self, path: str, selection: Selection) -> int:
+        from rdfaspider.focus.visits.planner import RevisitRules
+        from rdfaspider.frontier.engine.local import LocalFrontier
+        from rdfaspider.frontier.views.reader import FrontierReader
+        from rdfaspider.scheduler.options import as_begun
+
+        with FrontierReader(path, delay=0.0) as reader:
+            if not reader.counts().kept:
+                return 0
+            begun = as_begun(reader, self.settings)
+        with LocalFrontier(path, revisits=RevisitRules(), **begun) as frontier:
+            return frontier.retire(selection.pattern)
 
     def _open(self, url: str, selection: Selection, dry: bool, stack: ExitStack) -> Removal:
         """Open everything that holds triples of the crawl, and keep other writers out."""
@@ -144,6 +183,13 @@ def _count(removal: Removal) -> str:
     elif waiting:
         text += f", and {waiting:,} that wait for the store or were refused,"
     return text
+
+
+def _say_retired(pages: int) -> None:
+    from rdfaspider.terminal import plural
+
+    if pages:
+        print(f"{plural(pages, 'page')} will not be visited again by this crawl.")
 
 
 def _scope(selection: Selection) -> str:

@@ -17,7 +17,8 @@ from rdfaspider.frontier.engine.turns import Turns
 from rdfaspider.frontier.schedule.queue import INBOX_PAGE
 from rdfaspider.frontier.tables.database import guarded
 from rdfaspider.frontier.tables.failures import Failure
-from rdfaspider.frontier.tables.trie import FAILED
+from rdfaspider.frontier.tables.trie import FAILED, KEPT
+from rdfaspider.urls import to_iri
 from rdfaspider.urls.expressions import linear
 from rdfaspider.urls.keys import to_key, to_url
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 # The status of an answer without a page, because the page is what it was.
 _NOT_MODIFIED = 304
+# Why a page has ended that somebody has removed from the store.
+REMOVED = "removed"
 
 
 class LocalFrontier(Taking, Turns, Forwarding, Looking):
@@ -206,6 +209,27 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
             if is_wanted:
                 self._reopen(key, record)
             yield is_wanted
+
+    @guarded
+    def retire(self, pattern: str) -> int:
+        """End the kept pages that match a regular expression as denied; return how many. One that is being
+        fetched, or is about to be, stays kept."""
+        return sum(self.retiring(pattern))
+
+    def retiring(self, pattern: str) -> Iterator[bool]:
+        """Do the same URL by URL; yield for each that is looked at whether it has ended."""
+        wanted, why = linear(pattern), Failure(self._now, 0, REMOVED)
+        for key, record in self.trie.subtree():
+            is_wanted = record.state == KEPT and bool(wanted.search(to_iri(to_url(key))))
+            is_wanted = is_wanted and not self._is_at_hand(record.number)
+            if is_wanted:
+                batch, host = self._database.batch(), self._hosts.known(key)
+                self._urls.retire(batch, host, key, record, why)
+                self._write(batch, host)
+            yield is_wanted
+
+    def _is_at_hand(self, number: int) -> bool:
+        return self._revisits is not None and self._revisits.is_at_hand(number)
 
     def _reopen(self, key: bytes, record: Record) -> None:
         batch = self._database.batch()

@@ -195,11 +195,7 @@ class Urls:
             host.done -= 1
             self.counters.done -= 1
         elif record.state == KEPT:
-            assert record.past is not None
-            host.kept -= 1
-            self.counters.kept -= 1
-            self.due_pages.remove(batch, host, record.past.due, record.number)
-            self.server_words.forget(batch, record.number)
+            self._forget_visits(batch, host, record)
             record = record._replace(past=None)
         else:
             host.failed -= 1
@@ -208,6 +204,22 @@ class Urls:
         self._waiting.add(batch, host, key, record)
         self.trie.update(batch, key, record._replace(state=WAITING))
         self.counters.begin(record.depth)
+
+    def retire(
+        self, batch: WriteBatch, host: Host, key: bytes, record: Record, failure: Failure
+    ) -> None:
+        """End a kept page as denied."""
+        self._forget_visits(batch, host, record)
+        self.trie.update(batch, key, record._replace(state=DENIED, past=None))
+        self.counters.denied += 1
+        self._failures.keep(batch, record.number, failure)
+
+    def _forget_visits(self, batch: WriteBatch, host: Host, record: Record) -> None:
+        assert record.past is not None
+        host.kept -= 1
+        self.counters.kept -= 1
+        self.due_pages.remove(batch, host, record.past.due, record.number)
+        self.server_words.forget(batch, record.number)
 
     def move(
         self, batch: WriteBatch, host: Host, key: bytes, record: Record, better: Record

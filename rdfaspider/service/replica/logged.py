@@ -12,6 +12,7 @@ Layout of operations. URLs and hosts (`org,example`) are named in full, times ar
     place    host, address
     note     name, value
     requeue  regular expression, reason if one is given
+    retire   regular expression
     forwarded  page, depth of its links, which other shards have
     floor    smallest unfinished depth of the other shards
 """
@@ -40,7 +41,7 @@ _STANDING = "replica"
 # The method that repeats each operation.
 _OPERATIONS = {
     **{name: f"_do_{name}" for name in ("end", "retry", "report", "demand", "slow", "note")},
-    **{name: name for name in ("put", "expect", "requeue", "forwarded")},
+    **{name: name for name in ("put", "expect", "requeue", "retire", "forwarded")},
     "place": "set_address",
     "floor": "set_floor_elsewhere",
 }
@@ -129,6 +130,11 @@ class LoggedFrontier(LocalFrontier):
         self.record("requeue", *words)
         yield from super().requeuing(pattern, reason)
         self.record("requeue", *words)  # for what has failed meanwhile
+
+    def retiring(self, pattern: str) -> Iterator[bool]:
+        self.record("retire", pattern)
+        yield from super().retiring(pattern)
+        self.record("retire", pattern)  # for what was kept meanwhile
 
     def forwarded(self, page: str, depth: int) -> None:
         super().forwarded(page, depth)

@@ -44,7 +44,11 @@ def answer(handler: Handler, worker: Worker, question: messages.Question) -> Any
             return _next_part(worker, frontier.views.branches(prefix))
         case messages.Requeue(begin=True, pattern=pattern, reason=reason):
             return _next_part(worker, frontier.requeuing(pattern, reason))
-        case messages.ListEnded() | messages.ListBranches() | messages.Requeue():
+        case messages.Retire(begin=True, pattern=pattern):
+            return _next_part(worker, frontier.retiring(pattern))
+        case (
+            messages.ListEnded() | messages.ListBranches() | messages.Requeue() | messages.Retire()
+        ):
             return _next_part(worker, worker.rows)
         case messages.Tell(name=name, value=value):
             try:

@@ -296,6 +296,9 @@ class ShardedFrontier:
     def requeue(self, pattern: str, reason: str = "") -> int:
         return sum(shard.requeue(pattern, reason) for shard in self._shards)
 
+    def retire(self, pattern: str) -> int:
+        return sum(shard.retire(pattern) for shard in self._shards)
+
     def tell(self, name: str, value: str) -> None:
         for shard in self._shards:
             shard.tell(name, value)

@@ -345,9 +345,13 @@ class ServedFrontier:
         """Make the failed URLs that match a regular expression wait again; return how many."""
         return sum(self._all(messages.Requeue(True, pattern, reason), bool))
 
+    def retire(self, pattern: str) -> int:
+        """End the kept pages that match a regular expression; return how many."""
+        return sum(self._all(messages.Retire(True, pattern), bool))
+
     def _all(
         self,
-        question: messages.ListEnded | messages.ListBranches | messages.Requeue,
+        question: messages.ListEnded | messages.ListBranches | messages.Requeue | messages.Retire,
         kind: type[Kind],
     ) -> Iterator[Kind]:
         """Yield the results of a scan of all URLs."""

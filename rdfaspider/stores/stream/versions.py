@@ -18,7 +18,7 @@ import sqlite3
 import zlib
 from contextlib import contextmanager
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rdfaspider.stores import Closable, StoreUnavailable
 
@@ -76,15 +76,14 @@ class Versions(Closable):
 
     def digest(self, graph: str) -> bytes | None:
         """Return the digest of the last version, None if the page is not in the stream."""
-        find = "SELECT digest FROM versions WHERE graph = ?"
-        row = self._database.execute(find, (graph,)).fetchone()
-        return row[0] if row else None
+        rows = self._ask("SELECT digest FROM versions WHERE graph = ?", graph)
+        return rows[0][0] if rows else None
 
     def statements(self, graph: str) -> list[bytes] | None:
         """Return the statements of the last version, None if the page is not in the stream."""
-        find = "SELECT body FROM versions WHERE graph = ?"
-        row = self._database.execute(find, (graph,)).fetchone()
-        return zlib.decompress(row[0]).splitlines() if row else None
+        with self._explained():
+            rows = self._ask("SELECT body FROM versions WHERE graph = ?", graph)
+            return zlib.decompress(rows[0][0]).splitlines() if rows else None
 
     def last(self, graph: str) -> tuple[list[bytes] | None, int, list[tuple[int, bytes]]]:
         """Return the statements of the last version, the number of the patch that comes next, and those that
@@ -103,15 +102,14 @@ class Versions(Closable):
 
     def next_number(self) -> int:
         """Return the number of the next patch."""
-        find = "SELECT seq FROM sqlite_sequence WHERE name = 'pending'"
-        row = self._database.execute(find).fetchone()
-        return row[0] + 1 if row else 1
+        rows = self._ask("SELECT seq FROM sqlite_sequence WHERE name = 'pending'")
+        return rows[0][0] + 1 if rows else 1
 
     def add(self, number: int, text: bytes) -> None:
         self._database.execute("INSERT INTO pending VALUES (?, ?)", (number, text))
 
     def pending(self) -> list[tuple[int, bytes]]:
-        return self._database.execute("SELECT number, text FROM pending ORDER BY number").fetchall()
+        return self._ask("SELECT number, text FROM pending ORDER BY number")
 
     def settle(self, last: int) -> None:
         """Forget the patches that are in the files."""
@@ -129,6 +127,10 @@ class Versions(Closable):
 
     def close(self) -> None:
         self._database.close()
+
+    def _ask(self, question: str, *words: str) -> list[tuple[Any, ...]]:
+        with self._explained():
+            return self._database.execute(question, words).fetchall()
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
