@@ -44,7 +44,7 @@ def test_without_revisits_a_page_ends_for_good(opener: Opener) -> None:
         assert (counts.done, counts.kept, counts.seen) == (1, 0, 1)
 
 
-ENDS = ((200, "page"), (301, "redirect"))
+ENDS = ((200, "page"), (301, "redirect"), (200, "type"), (200, "sitemap"))
 RULES = RevisitRules(mean=100.0, shortest=10.0, longest=1_000.0, missed=50.0)
 
 
@@ -472,13 +472,13 @@ def test_few_pages_are_at_hand_though_all_are_due(
 
 
 def test_the_done_pages_of_a_crawl_without_revisits_are_kept(tmp_path: Path) -> None:
-    page, moved = (pack(Row(status, reason, 50, triples=7)) for status, reason in ENDS)
+    page, *others, sitemap = (pack(Row(status, reason, 50, triples=7)) for status, reason in ENDS)
     with local(tmp_path) as frontier:
         frontier.put(urls("a", 30))
         for number in range(30):
             taken = frontier.take(50.0)
             assert taken is not None
-            row = moved if number % 3 == 0 else page
+            row = others[number % 2] if number % 3 == 0 else (sitemap if number == 1 else page)
             frontier.finish(taken, "done", 50.0, keep=Keep(weight=7), row=row, status=200)
     with local(tmp_path, revisits=RULES, now=100.0) as frontier:
         for second in range(100, 130):

@@ -3,8 +3,8 @@
 A walk goes through the trie once in a period, in the order of keys, and so host by host. What it does at each
 kept page, and at the end, is its subclass's business.
 
-The first walk of a crawl that began without revisits also keeps its done pages. They are those with a row
-that says that a page was fetched (tables/pages.py).
+The first walk of a crawl that began without revisits also keeps its done pages, sitemaps and feeds. They are
+those with a row that says so (tables/pages.py).
 
 What survives a kill. Each step is a batch. The next start begins a walk anew.
 """
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from rdfaspider.frontier import is_page
 from rdfaspider.frontier.tables.pages import Pages
 from rdfaspider.frontier.tables.trie import DONE, KEPT, state_of, unpack
+from rdfaspider.pages.row import Row
 from rdfaspider.pages.row import unpack as unpack_row
 from rdfaspider.urls.keys import host_of
 
@@ -128,9 +129,7 @@ class Walk:
                 row = None if data is None else unpack_row(data)[0]
             except ValueError:
                 continue
-            if row is None or not 200 <= row.status < 300 or not is_page(row.status, row.reason):
-                continue
-            if row.reason == "type":  # it was never read
+            if row is None or not _comes_again(row):
                 continue
             host = self._find(host_of(key))
             self._hosts[host.key] = host
@@ -148,6 +147,13 @@ class Walk:
         if self._is_upgrading:
             self._is_upgrading = False
             batch.put(_UPGRADED, b"yes", self._database.meta.handle)
+
+
+def _comes_again(row: Row) -> bool:
+    """Return whether a page is to be visited again; one of another type was never read."""
+    is_signal = row.reason in ("sitemap", "feed")
+    is_read = 200 <= row.status < 300 and is_page(row.status, row.reason) and row.reason != "type"
+    return is_signal or is_read
 
 
 def forget_upgrade(database: Database) -> None:
