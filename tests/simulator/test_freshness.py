@@ -66,13 +66,16 @@ def test_a_wrong_first_price_heals(pages: Pages) -> None:
 
 
 def test_hosts_at_their_limits_have_prices_of_their_own(pages: Pages) -> None:
-    best = optimum(pages, 10 * DAY).freshness
-    assert planned(pages, 10 * DAY, 100, cap=1.0).freshness / best > 0.93
+    best, limited = (optimum(pages, 10 * DAY, by_host=each) for each in (False, True))
+    visits = np.bincount(pages.hosts, 1 / limited.intervals)
+    assert visits == pytest.approx(np.bincount(pages.hosts) / (10 * DAY), rel=1e-3)
+    assert 0.95 * best.freshness < limited.freshness < best.freshness
+    assert planned(pages, 10 * DAY, 100, cap=1.0).freshness / best.freshness > 0.93
 
 
 def test_the_table_has_every_policy(pages: Pages) -> None:
     comparison = Comparison(generate(hosts=2, seed=1), [2.0])
     lines = list(comparison.lines())
-    assert len(lines) == 3 + len(comparison.shares)
+    assert len(lines) == 4 + len(comparison.shares)
     assert all(0.2 < share < 1.2 for (share,) in comparison.shares.values())
     assert comparison.plot().startswith("<svg")

@@ -49,10 +49,9 @@ class Run:
 
 @dataclass(slots=True)
 class Optimum:
-    """The best with known rates: its freshness, its price, and the interval of each page."""
+    """The best with known rates: its freshness, and the interval of each page."""
 
     freshness: float
-    price: float
     intervals: Floats
 
 
@@ -95,19 +94,19 @@ def freshness_at(pages: Pages, intervals: Floats) -> float:
     return float((pages.weights * fresh).sum() / pages.weights.sum())
 
 
-def optimum(pages: Pages, mean: float) -> Optimum:
-    """Return the best for a visit of each page every `mean` seconds, on average."""
-    low, high = 1e-6, 1e18
-    intervals = np.full(len(pages), np.inf)
-    moves = pages.rates > 0
+def optimum(pages: Pages, mean: float, *, by_host: bool = False) -> Optimum:
+    """Return the best for a visit of each page every `mean` seconds, on average over all pages or, as where
+    every host is at its limit, over those of each host."""
+    groups = pages.hosts if by_host else np.zeros(len(pages), dtype=np.int64)
+    budgets = np.bincount(groups) / mean
+    low, high = np.full(len(budgets), 1e-6), np.full(len(budgets), 1e18)
+    intervals, moves = np.full(len(pages), np.inf), pages.rates > 0
     for _ in range(100):
-        price = float(np.sqrt(low * high))
-        share = price * pages.rates / pages.weights
+        prices = np.sqrt(low * high)
+        share = prices[groups] * pages.rates / pages.weights
         worth = moves & (share < 1.0)
         intervals[:] = np.inf
         intervals[worth] = solve(share[worth]) / pages.rates[worth]
-        if (1 / intervals).sum() > len(pages) / mean:
-            low = price
-        else:
-            high = price
-    return Optimum(freshness_at(pages, intervals), price, intervals)
+        is_low = np.bincount(groups, 1 / intervals) > budgets
+        low, high = np.where(is_low, prices, low), np.where(is_low, high, prices)
+    return Optimum(freshness_at(pages, intervals), intervals)
