@@ -1,6 +1,7 @@
 """`python -m rdfaspider …` is `scrapy …` with this project active, from any directory."""
 
 import os
+import sys
 
 
 def main() -> None:
@@ -12,7 +13,12 @@ def main() -> None:
             f"rdfaspider: The commands need {missing.name}, which is not installed: pip install"
             " 'rdfaspider[crawl]'. Without it this is a library: from rdfaspider.extract import extract."
         ) from None
-    execute()
+    try:
+        execute()
+        sys.stdout.flush()
+    except BrokenPipeError:  # as in `rdfaspider | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
 
 
 if __name__ == "__main__":

@@ -236,3 +236,12 @@ def test_startproject_and_edit(
     assert (tmp_path / "other" / "scrapy.cfg").exists()
     monkeypatch.setenv("EDITOR", "echo")
     assert scrapy("edit", "rdfa").stdout.endswith("spiders/rdfa.py\n")
+
+
+def test_a_reader_that_has_enough_of_the_help_sees_no_error(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "rdfaspider", "--help"]
+    with open(write, "wb") as closed:
+        done = subprocess.run(command, cwd=tmp_path, stdout=closed, stderr=subprocess.PIPE)
+    assert done.stderr == b""
