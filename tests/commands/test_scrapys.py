@@ -242,6 +242,6 @@ def test_a_reader_that_has_enough_of_the_help_sees_no_error(tmp_path: Path) -> N
     read, write = os.pipe()
     os.close(read)
     command = [sys.executable, "-m", "rdfaspider", "--help"]
-    with open(write, "wb") as closed:
+    with os.fdopen(write, "wb") as closed:
         done = subprocess.run(command, cwd=tmp_path, stdout=closed, stderr=subprocess.PIPE)
     assert done.stderr == b""
