@@ -227,6 +227,10 @@ RFC: dict[str, tuple[Rules, str]] = {
         },
         "denied/unreachable",
     ),
+    "2.5 more than DOWNLOAD_MAXSIZE": (
+        {"/robots.txt": lambda count: (200, {}, b"#" * (17 << 20))},
+        "denied/unreachable",
+    ),
 }
 
 

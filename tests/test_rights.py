@@ -135,6 +135,11 @@ def test_a_setting_refuses_what_is_reserved(scrapy: Scrapy, web: str, tmp_path: 
     [
         ("User-agent: *\nDisallowAITraining: /a\nAllowAITraining: /a/b", ["/", "/a/b"], ["/a/c"]),
         ("User-agent: other\nDisallowAITraining: /", ["/"], []),
+        (
+            "User-agent: other\nDisallowAITraining: /\nUser-agent: rdfaspider\nDisallow: /x",
+            ["/"],
+            [],
+        ),
         ("User-agent: *\nContent-Signal: search=yes, ai-train=no\nAllow: /", [], ["/", "/x"]),
         (
             "User-agent: *\nContent-Usage: train-ai=n\nContent-Usage: /ok/ train-ai=y",

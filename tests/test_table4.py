@@ -26,8 +26,8 @@ LARGE = b"<!DOCTYPE html><title>large</title><p>" + b"text " * 2_000_000
 
 # path: (seconds before the answer, content type, body)
 ANSWERS = {
-    "/delay-30": (31.5, "text/html", SMALL),  # aiohttp rounds its limit up to a full second
-    "/delay-29": (28.5, "text/html", SMALL),
+    "/delay-30": (30.0, "text/html", SMALL),
+    "/delay-29": (29.0, "text/html", SMALL),
     "/large": (0.0, "text/html", LARGE),
     "/pdf": (0.0, "application/pdf", b"%PDF-1.7" + bytes(15_000_000)),
     "/image": (0.0, "image/png", b"\x89PNG" + bytes(15_000_000)),

@@ -58,30 +58,32 @@ def _gather(
     """Pass the lines of a file to the group of the agent and that of everybody.
 
     User-agent lines name the readers of the rules that follow; the first rule closes the list, any
-    other line leaves it open (RFC 9309 section 2.2.4). Crawl-delay is not a rule, but sites write one
-    below each name: it has a separate list, which it closes in the same way.
+    other line leaves it open (RFC 9309 section 2.2.4). Crawl-delay and lines about training are no rules,
+    but sites write them below each name: both have a list of their own, which they close in the same way.
     """
     ruled: set[Group] = set()
     delayed: set[Group] = set()
-    ruled_open = delayed_open = False
+    trained: set[Group] = set()
+    ruled_open = delayed_open = trained_open = False
     for key, value in _pairs(text):
         if key == "disallow" or key == "allow":
-            ruled_open = delayed_open = False
+            ruled_open = delayed_open = trained_open = False
             for group in ruled:
                 group.lines.append((value, key == "allow"))
-        elif key in _TRAINING:
-            ruled_open = delayed_open = False
-            for group in ruled:
-                group.training += _TRAINING[key](value)
         elif key == "user-agent":
             named = _named(value, tokens, agent, everybody)
             ruled = ruled | named if ruled_open else named
             delayed = delayed | named if delayed_open else named
-            ruled_open = delayed_open = True
+            trained = trained | named if trained_open else named
+            ruled_open = delayed_open = trained_open = True
         elif key == "crawl-delay":
             delayed_open = False
             for group in delayed:
                 group.crawl_delay = _longest(value, group.crawl_delay)
+        elif key in _TRAINING:
+            trained_open = False
+            for group in trained:
+                group.training += _TRAINING[key](value)
         elif value.lower().startswith((b"http://", b"https://")):  # key is "sitemap"
             sitemaps[value.decode("utf-8", "replace")] = None
 
@@ -147,8 +149,10 @@ _LINE_BREAK_TAG = re.compile(rb"<br\s*+/?>", re.IGNORECASE)
 def _text(body: bytes, limit: int) -> bytes:
     """Return a file in UTF-8 and in lines that each begin with a line feed."""
     if len(body) > limit:
-        # A line cut short would say something else: `Disallow: /` instead of `Disallow: /a`.
-        body = body[: max(body.rfind(b"\n", 0, limit), body.rfind(b"\r", 0, limit), 0)]
+        # A line cut short would say something else: `Disallow: /` instead of `Disallow: /a`. One that ends
+        # at the limit is whole.
+        end = limit + 1
+        body = body[: max(body.rfind(b"\n", 0, end), body.rfind(b"\r", 0, end), 0)]
     if body.startswith((BOM_UTF16_BE, BOM_UTF16_LE)):
         body = body.decode("utf-16", "replace").encode()
     body = body.lstrip(b"\xef\xbb\xbf")  # the byte order mark, or what an editor left of it

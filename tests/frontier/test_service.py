@@ -55,11 +55,12 @@ class Served:
         self.address = Address(path=str(directory / "s.sock"))
         self.security = Security()
         self.delay = 0.0
+        self.server_delay: float | None = None
         self.threaded: ThreadedService
         self.engine: LocalFrontier
 
     def start(self) -> None:
-        manners = Politeness(delay=self.delay)
+        manners = Politeness(delay=self.delay, server_delay=self.server_delay)
         path, now = str(self.directory / "frontier"), self.clock.now
         self.engine = LocalFrontier(path, politeness=manners, now=now)
         self.threaded = ThreadedService(self.engine, self.address, self.security, self.clock)
@@ -146,6 +147,32 @@ def test_a_host_rests_from_the_end_that_the_service_was_told_of(tmp_path: Path) 
         assert one.take(0.0) is None
         served.clock.now += 0.2
         take(one)
+    served.stop()
+
+
+def test_hosts_of_one_server_are_not_asked_by_two_workers_at_a_time(tmp_path: Path) -> None:
+    served = Served(tmp_path)
+    served.server_delay = 5.0
+    served.start()
+    with served.worker("one", read_ahead=0) as one, served.worker("other", read_ahead=0) as other:
+        one.put(["http://a.test/", "http://b.test/"])
+        settle(one)
+        hosts = {name: host for host, name in eventually(lambda: one.hosts_to_resolve(9))}
+        assert sorted(hosts) == ["a.test", "b.test"]
+        for host in hosts.values():
+            one.set_address(host, "192.0.2.1")
+        settle(one)
+        first = take(one)
+        served.clock.now += 100
+        settle(other)
+        assert other.take(0.0) is None, "the server is being asked"
+        one.finish(first, "done", 0.0)
+        settle(one)
+        served.clock.now += 4.9
+        settle(other)
+        assert other.take(0.0) is None
+        served.clock.now += 0.2
+        assert take(other).host != first.host
     served.stop()
 
 

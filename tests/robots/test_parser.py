@@ -68,7 +68,11 @@ def test_groups_of_one_name_are_joined() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["Crawl-delay: 1", "Noindex: /", "Sitemap: https://a.org/", "", "#"]
+    "line",
+    [
+        *("Crawl-delay: 1", "Noindex: /", "Sitemap: https://a.org/", "", "#"),
+        *("DisallowAITraining: /", "AllowAITraining: /", "Content-Signal: ai-train=no"),
+    ],
 )
 def test_only_a_rule_ends_the_list_of_names(line: str) -> None:
     assert blocks(f"User-agent: rdfaspider\n{line}\nUser-agent: other\nDisallow: /blocked")
@@ -157,6 +161,9 @@ def test_octets_that_are_not_utf_8_match_their_escapes() -> None:
 
 def test_the_limit_drops_the_line_that_it_cuts() -> None:
     body = b"User-agent: *\nDisallow: /a\nDisallow: /blocked"
+    at_the_end = len(b"User-agent: *\nDisallow: /a")
+    assert not Robots(body, "rdfaspider", limit=at_the_end).allows("/a")
+    assert Robots(body, "rdfaspider", limit=at_the_end - 1).allows("/a")
     assert not Robots(body, "rdfaspider", limit=len(body) - 6).allows("/a")
     assert Robots(body, "rdfaspider", limit=len(body) - 6).allows("/b")
     assert not Robots(body, "rdfaspider", limit=len(body)).allows("/blocked")

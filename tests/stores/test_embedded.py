@@ -72,6 +72,33 @@ def test_pages_learn_whether_they_are_new_wherever_the_old_one_is(tmp_path: Path
         assert not names(store)
 
 
+def test_no_load_begins_while_the_store_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A load removes graphs before it brings them back, so a copy of the middle would lack them."""
+    with embedded(tmp_path / "store") as store:
+        store.put([change(0, "old")])
+        copy, load, begun = store.store.copy_to, store.store.load, Event()
+
+        def copied_while_pages_come(path: Path) -> None:
+            store.put([change(0, *"abcdefghij")])  # enough for a load
+            assert not begun.wait(0.3)
+            copy(path)
+
+        def loaded(changes: Sequence[Change]) -> None:
+            begun.set()
+            load(changes)
+
+        store.load()
+        monkeypatch.setattr(store.store, "copy_to", copied_while_pages_come)
+        monkeypatch.setattr(store.store, "load", loaded)
+        assert store.copy_store(tmp_path / "copy")
+        assert begun.wait(10)
+        assert len(names(store)) == 10
+    with open_store(str(tmp_path / "copy"), read_only=True) as copied:
+        assert names(copied) == {(graph(0), "old")}
+
+
 def test_a_replacement_takes_the_place_of_everything_before_it(tmp_path: Path) -> None:
     with embedded(tmp_path) as store:
         store.put([change(0, "a"), change(0, "b", replaces=False)])

@@ -90,7 +90,8 @@ class Embedded(Sink):
                 call = (self._load, *self._next()) if is_free else (int,)
                 load = self._loader.submit(*call)
             load.result()
-        self.store.copy_to(path)
+        # In the thread of loads: while one is under way, graphs may be gone that it brings back.
+        self._loader.submit(self.store.copy_to, path).result()
         return True
 
     def put(self, changes: Sequence[Change]) -> list[bool]:
