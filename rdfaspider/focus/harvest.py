@@ -43,6 +43,7 @@ BOLD = 0.3
 
 _NOTHING = (0.0, 0.0, 0.0)
 _CUT = re.compile(rb"[,)/?&]")  # as in the trie
+_SECTION = re.compile(rb"[^/]*/(?:[^,)/?&]*+[,)/?&])?")
 # Quantiles of the normal distribution.
 _LUCK = [NormalDist().inv_cdf((place + 0.5) / 1024) for place in range(1024)]
 
@@ -70,9 +71,7 @@ def prefixes(key: bytes, deep: int = DEEP) -> list[bytes]:
 
 def section_of(key: bytes) -> bytes:
     """Return the host and first segment of a key, if the segment is a folder or has a query."""
-    slash = key.index(b"/") + 1
-    cut = _CUT.search(key, slash)
-    return key[: cut.end()] if cut else key[:slash]
+    return _SECTION.match(key)[0]  # type: ignore[index]
 
 
 class Harvest:
@@ -237,4 +236,4 @@ class Shares:
 
     def has_room(self, host: int) -> bool:
         """Return whether a host may have a turn while others could have it."""
-        return self._counts[host] < self._limit
+        return self._counts.get(host, 0) < self._limit

@@ -573,3 +573,15 @@ def test_the_best_section_is_the_same_as_if_all_were_compared(
             promises = sections.promises
             scores = {each: harvest.score(each, lift_of(promises[each])) for each in promises}
             assert sections.find_best(harvest) == max((scores[each], each) for each in scores)
+
+
+def test_a_harvest_of_many_waiting_urls_does_not_look_up_each_link_at_once(tmp_path: Path) -> None:
+    with frontier(tmp_path, "harvest") as order:
+        order.put(f"http://h{number}.test/x/{number}" for number in range(320))
+        for number in range(4):
+            taken = order.take(0.0)
+            assert taken
+            order.finish(taken, "done", 0.0, [f"http://new.test/{number}/{i}" for i in range(8)])
+        assert order._sieve.inbox.size == 8, "16 of 320 may wait for the next choice, 24 may not"
+        assert order.counts().waiting == 316 + 32
+        assert len(take_all(order)) == 316 + 32

@@ -61,7 +61,7 @@ class Command(CheckedCommand):
         from scrapy.utils.misc import load_object
 
         from rdfaspider.archive.answers import Answers
-        from rdfaspider.extensions.garbage import tune
+        from rdfaspider.heap import tune
         from rdfaspider.pipelines.archive import archive_directory
         from rdfaspider.pipelines.reading import Tally, terms_of
         from rdfaspider.pipelines.replay import Bookmark

@@ -104,6 +104,12 @@ class Sieve:
         return self.inbox.size >= self._order.inbox_page or self.copies.is_due
 
     @property
+    def may_wait(self) -> bool:
+        """Return whether a choice may be made without the links in the inbox."""
+        patience = self._order.patience
+        return patience > 0 and self.inbox.size <= patience * sum(self._counters.unfinished)
+
+    @property
     def has_work(self) -> bool:
         """Return whether links or digests wait to be looked up."""
         return bool(self.inbox.size or self.copies.waiting)

@@ -34,7 +34,8 @@ class Taking(Parts):
                 return self._revisit(host, now)
             if host is not None and host.queue:
                 return self._take_from(host, now)
-            if self._sieve.inbox.size:  # what comes next may be in it
+            if self._sieve.inbox.size and (host is None or not self._sieve.may_wait):
+                # What comes next may be in it.
                 self._sieve.run()
                 if host is not None and host.engaged:  # else the sieve has put it to sleep
                     self._schedule.make_ready(host)

@@ -42,6 +42,9 @@ class Order:
     most_at_hand = MOST_OF_A_HOST
     fed_at_once = FED_AT_ONCE
     inbox_page = INBOX_PAGE
+    # How many links may still have to be looked up when a URL is chosen, as a share of the waiting URLs; with
+    # 0 every choice is made among all.
+    patience = 0.0
 
     def __init__(self, database: Database) -> None:
         """Load what was saved."""

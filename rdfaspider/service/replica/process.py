@@ -20,6 +20,7 @@ from rdfaspider.children import await_end_of_parent, read_task
 from rdfaspider.focus.visits.planner import RevisitRules
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.heap import tune
 from rdfaspider.service.address import Security
 from rdfaspider.service.replica.node import Node
 from rdfaspider.service.server.partitions import Division
@@ -89,6 +90,7 @@ def serve(
     )
 
     async def run() -> None:
+        tune()
         await node.run(stop_signal())
 
     asyncio.run(run())

@@ -8,6 +8,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from rdfaspider import clock
+from rdfaspider.heap import tune
 from rdfaspider.service.server.handler import Handler
 from rdfaspider.service.server.network import Service
 
@@ -24,6 +25,7 @@ def serve(
     frontier: LocalFrontier, address: Address, security: Security, division: Division | None = None
 ) -> None:
     """Serve a frontier until SIGINT or SIGTERM; FrontierUnavailable if that fails."""
+    tune()
     handler = Handler(frontier, clock.now, division=division)
     asyncio.run(_serve(Service(handler, address, security), frontier.shard))
 
