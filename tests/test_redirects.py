@@ -36,6 +36,14 @@ def test_a_chain_over_many_hosts_ends(crawl: Crawler, serve: Serve) -> None:
     assert "more than 5 redirects" in found.output
 
 
+def test_a_redirect_to_itself_leads_nowhere(crawl: Crawler, serve: Serve) -> None:
+    asked = serve({"http://h.test/": moved("/#top")})
+    found = crawl("http://h.test/")
+    assert found.fates == {"http://h.test/": "failed/redirects"}
+    assert [url for url in asked if not url.endswith("robots.txt")] == ["http://h.test/"]
+    assert "it redirects to itself" in found.output
+
+
 def test_a_chain_that_is_just_short_enough_is_followed(crawl: Crawler, serve: Serve) -> None:
     chain = {
         f"http://h{n}.test/": moved(f"http://h{n + 1}.test/") for n in range(MAX_REDIRECTS - 1)

@@ -8,7 +8,7 @@
     200 that says noindex         cleared
     200 that is no page           cleared
     robots.txt forbids it         stays; it is marked as stale
-    5xx, 403, timeout, no name …  stays
+    5xx, 403, timeout, no name …  stays, as if it redirects to itself
 
 A day is FRONTIER_REVISIT_MISSED, a week seven of these. Pages that were never visited before have no graph,
 and pass through.

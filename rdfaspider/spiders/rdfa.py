@@ -366,10 +366,16 @@ class RdfaSpider(Spider):
             self._warn(page, f"more than {MAX_REDIRECTS} redirects follow")
             return
         try:
-            page.links = [redirect_target(location, page.url)]
+            target = redirect_target(location, page.url)
         except ValueError:
             page.outcome = "failed"
             self._warn(page, "it redirects to nowhere")
+            return
+        if target == page.url:  # as where it wants a cookie
+            page.outcome, page.reason = "failed", "redirects"
+            self._warn(page, "it redirects to itself")
+        else:
+            page.links = [target]
 
 
 def _bounded(outside: Counter[str]) -> dict[str, int]:
