@@ -54,6 +54,9 @@ def largest(directory: Path) -> Table:
     last = [(90.5 + i, pace(samples, (90 + i) / 100, (91 + i) / 100)) for i in range(10)]
     FIGURE.write_text(curves(title, {"each tenth": points, "the last tenth": last}))
     size = size_on_disk(place / "crawl")
+    stops = "It ran without a stop."
+    if end.run > 1:
+        stops = f"It was stopped and went on {end.run - 1} times."
     return Table(
         "A crawl larger than the largest of the thesis, to its end",
         ["", "thesis, 23 nodes", "ours, one machine"],
@@ -70,8 +73,8 @@ def largest(directory: Path) -> Table:
             ["failed", "", f"{end.failed:,}"],
         ],
         f"The web is generated: {WEB.hosts:,} hosts of the same size, each asked every"
-        f" {SETTINGS['POLITENESS_DELAY']} s at most; its server takes CPU of the same machine. The crawl was"
-        f" stopped and went on {end.run - 1} times, beside other work. Memory is that of the main process."
+        f" {SETTINGS['POLITENESS_DELAY']} s at most; its server takes CPU of the same machine. {stops} Memory"
+        " is that of the main process."
         f" ![Pages a second from the beginning to the end of the crawl]({FIGURE.name})",
     )
 
