@@ -25,8 +25,8 @@ _ASKED_FOR = frozenset(("urls", "links", "hosts", "meta", "notes", "digests", "s
 _FILTER_BITS = 14
 
 _MEGABYTE = 1 << 20
-# For all families together, at most: blocks, filters and indexes that are read again and again. The filters of
-# a hundred million URLs take 175 MB; a new URL costs twice as much once they do not fit.
+# For all families together, at most: blocks, filters and indexes that are read again and again. The filters
+# of a hundred million URLs take 175 MB; a new URL costs twice as much once they do not fit.
 _CACHE = 256 * _MEGABYTE
 _WRITE_BUFFER = 16 * _MEGABYTE
 
