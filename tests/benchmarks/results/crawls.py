@@ -51,8 +51,8 @@ def figure_11(directory: Path) -> Table:
         " faster of both. It says that speed grows with threads and with machines, and that at nearly 300"
         " threads the CPU is used up. Ours has worker processes on one machine in place of machines, each"
         " with that many fetches at once. The web is generated, of 2,000 hosts that answer after a second on"
-        f" average; its server takes CPU of the same machine. The pace is that of the last eight of {SECONDS}"
-        f" seconds.",
+        " average and have no delay; its server takes CPU of the same machine. The pace is that of the last"
+        f" eight of {SECONDS} seconds.",
     )
 
 

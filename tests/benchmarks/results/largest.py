@@ -1,4 +1,4 @@
-"""A crawl larger than the largest of the thesis, to its end.
+"""A crawl of more pages than the largest of the thesis, to its end.
 
 It takes hours, so it may be stopped (end the crawl's own process) and goes on when it is measured again in
 the same directory, RESULTS_LARGEST. What it did when is in its history, which leaves the stops out.
@@ -58,7 +58,7 @@ def largest(directory: Path) -> Table:
     if end.run > 1:
         stops = f"It was stopped and went on {end.run - 1} times."
     return Table(
-        "A crawl larger than the largest of the thesis, to its end",
+        "A crawl of more pages than the largest of the thesis, to its end",
         ["", "thesis, 23 nodes", "ours, one machine"],
         [
             ["pages", f"{THESIS:,}", f"{end.pages:,}"],
@@ -72,9 +72,10 @@ def largest(directory: Path) -> Table:
             ["MB on disk", "", f"{size / 1e6:,.0f}"],
             ["failed", "", f"{end.failed:,}"],
         ],
-        f"The web is generated: {WEB.hosts:,} hosts of the same size, each asked every"
-        f" {SETTINGS['POLITENESS_DELAY']} s at most; its server takes CPU of the same machine. {stops} Memory"
-        " is that of the main process."
+        "It has more pages, not more bytes: the thesis crawled the web and downloaded 150 GB, and pages here"
+        f" are small. The web is generated: {WEB.hosts:,} hosts of the same size, each asked every"
+        f" {SETTINGS['POLITENESS_DELAY']} s at most, in the thesis about once a second at most; its server"
+        f" takes CPU of the same machine. {stops} Memory is that of the main process."
         f" ![Pages a second from the beginning to the end of the crawl]({FIGURE.name})",
     )
 
