@@ -62,6 +62,7 @@ def largest(directory: Path) -> Table:
         ["", "thesis, 23 nodes", "ours, one machine"],
         [
             ["pages", f"{THESIS:,}", f"{end.pages:,}"],
+            ["GB downloaded", "150", f"{end.received / 1e9:,.1f}"],
             ["triples", "301,219", f"{end.quads:,}"],
             ["seconds of crawling", "12,214", f"{end.seconds:,.0f}"],
             ["pages a second", "150", f"{end.pages / end.seconds:,.0f}"],
