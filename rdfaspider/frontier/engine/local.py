@@ -218,15 +218,18 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
 
     def retiring(self, pattern: str) -> Iterator[bool]:
         """Do the same URL by URL; yield for each that is looked at whether it has ended."""
-        wanted, why = linear(pattern), Failure(self._now, 0, REMOVED)
+        wanted = linear(pattern)
         for key, record in self.trie.subtree():
             is_wanted = record.state == KEPT and bool(wanted.search(to_iri(to_url(key))))
             is_wanted = is_wanted and not self._is_at_hand(record.number)
             if is_wanted:
-                batch, host = self._database.batch(), self._hosts.known(key)
-                self._urls.retire(batch, host, key, record, why)
-                self._write(batch, host)
+                self._retire(key, record)
             yield is_wanted
+
+    def _retire(self, key: bytes, record: Record) -> None:
+        batch, host = self._database.batch(), self._hosts.known(key)
+        self._urls.retire(batch, host, key, record, Failure(self._now, 0, REMOVED))
+        self._write(batch, host)
 
     def _is_at_hand(self, number: int) -> bool:
         return self._revisits is not None and self._revisits.is_at_hand(number)

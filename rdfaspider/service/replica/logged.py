@@ -12,7 +12,7 @@ Layout of operations. URLs and hosts (`org,example`) are named in full, times ar
     place    host, address
     note     name, value
     requeue  regular expression, reason if one is given
-    retire   regular expression
+    retire   URL
     forwarded  page, depth of its links, which other shards have
     floor    smallest unfinished depth of the other shards
 """
@@ -28,20 +28,26 @@ from rdfaspider.frontier import Keep
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Demand, Experience
 from rdfaspider.frontier.tables.database import Database
+from rdfaspider.frontier.tables.trie import KEPT
+from rdfaspider.urls.keys import to_key, to_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from rdfaspider.frontier import State, Taken
+    from rdfaspider.frontier.tables.trie import Record
 
 
 _STANDING = "replica"
 
 # The method that repeats each operation.
 _OPERATIONS = {
-    **{name: f"_do_{name}" for name in ("end", "retry", "report", "demand", "slow", "note")},
-    **{name: name for name in ("put", "expect", "requeue", "retire", "forwarded")},
+    **{
+        name: f"_do_{name}"
+        for name in ("end", "retry", "retire", "report", "demand", "slow", "note")
+    },
+    **{name: name for name in ("put", "expect", "requeue", "forwarded")},
     "place": "set_address",
     "floor": "set_floor_elsewhere",
 }
@@ -131,10 +137,9 @@ class LoggedFrontier(LocalFrontier):
         yield from super().requeuing(pattern, reason)
         self.record("requeue", *words)  # for what has failed meanwhile
 
-    def retiring(self, pattern: str) -> Iterator[bool]:
-        self.record("retire", pattern)
-        yield from super().retiring(pattern)
-        self.record("retire", pattern)  # for what was kept meanwhile
+    def _retire(self, key: bytes, record: Record) -> None:
+        super()._retire(key, record)
+        self.record("retire", to_url(key))
 
     def forwarded(self, page: str, depth: int) -> None:
         super().forwarded(page, depth)
@@ -176,6 +181,11 @@ class LoggedFrontier(LocalFrontier):
                 self.put(links, deep, contexts[: len(links)], hops)
                 if said.get("abroad") and (told is None or told > depth):
                     self.owe(url, deep, said["abroad"], contexts[len(links) :], hops)
+
+    def _do_retire(self, url: str) -> None:
+        record = self.trie.record(url)
+        if record is not None and record.state == KEPT:
+            self._retire(to_key(url), record)
 
     def _do_retry(self, url: str, now: float, after: float, reason: str, status: int) -> None:
         if (taken := self._take_up(url, now)) is not None:
