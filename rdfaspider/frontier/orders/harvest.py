@@ -132,7 +132,7 @@ class HarvestOrder(Order):
     # host with a URL at hand is not compared again.
     most_at_hand = 1
     fed_at_once = 1
-    # Links that came last are compared a little later: looked up many at a time they cost half as much.
+    # Links that came last are compared a little later: looked up many at a time they cost less.
     patience = 1 / 16
 
     def __init__(self, database: Database) -> None:

@@ -300,7 +300,7 @@ def table_7(directory: Path, sizes: Sequence[int] = (1, 2, 3, 4)) -> Table:
         "A site of n levels has n pages below each page; the first two columns are computed. The thesis"
         " found 8 pages on sites of two levels, and prints 7 as generated in three rows of these and 8 in"
         " one; on two pages of two triples it generated and found 8. It has five sites; those of 3,906 pages"
-        " take minutes (`table7-largest`).",
+        " are measured apart (`table7-largest`).",
     )
 
 
