@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pydispatch.dispatcher import Any as Anybody  # type: ignore[import-untyped]
+from pydispatch.dispatcher import connections
+
 # Sent by the scheduler when the addresses of hosts are needed, with `hosts`, pairs of an id and a name, and
 # `place`, which must be called for each with the id and the address ("" if there is none), now or later.
 hosts_unplaced = object()
@@ -23,3 +28,13 @@ exchanged = object()
 
 # Sent when a seed could not be fetched, with its `url` and the `problem` in words.
 seed_failed = object()
+
+
+def is_heard(sender: Any, signal: Any) -> bool:
+    """Tell whether anybody may hear a signal; mostly nobody does, and finding that out by sending it takes
+    longer."""
+    for who in (sender, Anybody):
+        heard = connections.get(id(who))
+        if heard and (heard.get(signal) or heard.get(Anybody)):
+            return True
+    return False

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from pydispatch import dispatcher, robustapply  # type: ignore[import-untyped]
 from scrapy import Request, Spider, signals
+from scrapy.core import engine as scrapys_engine
 from scrapy.core import scraper as scrapys
 from scrapy.core.downloader.middleware import DownloaderMiddlewareManager
 from scrapy.core.spidermw import SpiderMiddlewareManager
@@ -24,19 +25,26 @@ from scrapy.pipelines import ItemPipelineManager
 from scrapy.signalmanager import SignalManager
 from scrapy.utils import asyncio as scrapys_asyncio
 from scrapy.utils import signal as scrapys_signal
-from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
 from rdfaspider.scraper import Scraper, ShortWay
 from rdfaspider.scraper.chains import Middlewares, shortened
 from rdfaspider.scraper.sending import Signals
+from rdfaspider.scraper.visits import Visits
 
 URL = "http://a.test/"
 
 # What `rdfaspider/scraper/` was written after, as Scrapy 2.19 has it. If one has changed, compare the two,
 # see that ours still does the same, and pin the new digest.
 PINNED = {
+    scrapys_engine._Slot: "46bba31332822794",
+    scrapys_engine.ExecutionEngine._start_scheduled_requests: "667c213bbbeaf197",
+    scrapys_engine.ExecutionEngine._start_scheduled_request: "92e88b0d07c0249c",
+    scrapys_engine.ExecutionEngine._remove_request: "82e86f8751677b88",
+    scrapys_engine.ExecutionEngine._download: "c058b362cce44dab",
+    scrapys_engine.ExecutionEngine._handle_downloader_output: "5457d73c802cf4e7",
     scrapys.Slot: "42cec85cae3e9d74",
     scrapys.Scraper.enqueue_scrape: "13797600d476b240",
     scrapys.Scraper._scrape_next: "054e33b47d7b6f5b",
@@ -431,3 +439,99 @@ def test_chains_that_need_scrapys_keep_it() -> None:
     assert shortened(middlewares) is middlewares
     pipelines = ItemPipelineManager(WithSpider(), crawler=crawler_with())
     assert shortened(pipelines) is pipelines
+
+
+class Engine:
+    """As much of Scrapy's engine as a request passes, with a downloader that gives one result."""
+
+    _start_scheduled_request = scrapys_engine.ExecutionEngine._start_scheduled_request
+    _download = scrapys_engine.ExecutionEngine._download
+    _handle_downloader_output = scrapys_engine.ExecutionEngine._handle_downloader_output
+    _remove_request = scrapys_engine.ExecutionEngine._remove_request
+    _downloader_fetch_needs_spider = False
+
+    def __init__(self, result: Any, scraping: Exception | None) -> None:
+        self.told: list[Any] = []
+        self._result, self._scraping = result, scraping
+        self.requests = [Request(URL, meta={"number": 1})]
+        crawler = crawler_with(LOG_LEVEL="DEBUG")
+        self.spider, self.logformatter = crawler.spider, crawler.logformatter
+        self.signals = SignalManager(self)
+        self.signals.connect(self.received, signals.response_received)
+        self.signals.connect(self.empty, signals.scheduler_empty)
+        self.downloader = self.scraper = self
+        schedule = SimpleNamespace(schedule=lambda: self.told.append("next"))
+        scheduler = SimpleNamespace(
+            next_request=lambda: (self.requests and self.requests.pop()) or None
+        )
+        self._slot = scrapys_engine._Slot(True, schedule, scheduler)  # type: ignore[arg-type]
+
+    def received(self, response: Any, request: Any) -> None:
+        self.told.append(("received", response.url, request.url))
+
+    def empty(self) -> None:
+        self.told.append("empty")
+
+    def crawl(self, request: Request) -> None:
+        self.told.append(("crawl", request.url))
+
+    async def fetching(self, request: Request) -> Any:
+        self.told.append(("fetch", [each.url for each in self._slot.inprogress]))
+        await asyncio.sleep(0)
+        if isinstance(self._result, Exception):
+            raise self._result
+        return self._result
+
+    def fetch(self, request: Request) -> Any:
+        return deferred_from_coro(self.fetching(request))
+
+    async def scrape(self, result: Any, request: Request) -> None:
+        what = result.value if isinstance(result, Failure) else result
+        self.told.append(("scrape", type(what).__name__, request.url))
+        await asyncio.sleep(0)
+        if self._scraping:
+            raise self._scraping
+
+    def enqueue_scrape(self, result: Any, request: Request) -> Any:
+        return deferred_from_coro(self.scrape(result, request))
+
+
+@pytest.mark.parametrize(
+    ("result", "scraping"),
+    [
+        (Response(URL), None),
+        (Response(URL), ZeroDivisionError()),
+        (Request(f"{URL}other"), None),
+        (OSError("no answer"), None),
+        (DropItem("an error that is no failure of the net"), None),
+        ("neither", None),
+    ],
+    ids=["page", "broken spider", "another request", "failure", "refusal", "nonsense"],
+)
+def test_a_request_is_followed_as_scrapys_engine_does(
+    result: Any, scraping: Exception | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    def follow(is_ours: bool) -> tuple[list[Any], list[str]]:
+        caplog.clear()
+
+        async def run() -> list[Any]:
+            engine: Any = Engine(result, scraping)
+            start = engine._start_scheduled_request
+            if is_ours:
+                start = Visits(engine, engine.scrape).start_next
+            assert start()
+            assert engine._slot.inprogress, "from the first moment on"
+            assert not start()
+            closing = asyncio.ensure_future(engine._slot.close())
+            engine._slot.nextcall.cancel = lambda: None
+            await asyncio.wait_for(closing, 10)
+            await asyncio.sleep(0.01)
+            return list(engine.told)
+
+        return asyncio.run(run()), [record.getMessage() for record in caplog.records]
+
+    ours, scrapys_own = follow(is_ours=True), follow(is_ours=False)
+    assert ours == scrapys_own
+    assert len(ours[0]) > 3

@@ -21,9 +21,8 @@ from __future__ import annotations
 
 import asyncio
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydispatch import dispatcher  # type: ignore[import-untyped]
 from scrapy import signals
 from scrapy.core.downloader import Downloader as ScrapyDownloader
 from scrapy.exceptions import DownloadCancelledError, DownloadTimeoutError, IgnoreRequest
@@ -38,6 +37,7 @@ from rdfaspider.downloader.memory import DownloadMemory
 from rdfaspider.downloader.pace import Pace
 from rdfaspider.downloader.traffic import Traffic
 from rdfaspider.fetchmeta import meta_of
+from rdfaspider.signals import is_heard
 from rdfaspider.urls.own import OwnServers
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
+
+    _Result = TypeVar("_Result")
 
 
 class Abandoned(IgnoreRequest):
@@ -104,22 +106,47 @@ class Downloader(ScrapyDownloader):
     def fetch(  # type: ignore[override]  # without an argument that Scrapy has deprecated
         self, request: Request
     ) -> Deferred[Response | Request]:
+        self._begin(request)
+        fetched: Deferred[Response | Request] = deferred_from_coro(self._fetch(request))
+        # Only when the engine gets the result; before, the crawl would seem idle.
+        fetched.addBoth(self._fetched, request)
+        return fetched
+
+    def fetching(self, request: Request) -> Coroutine[Any, Any, Response | Request]:
+        """Count a request as being fetched from now on; return a coroutine that fetches it."""
+        self._begin(request)
+        return self._fetching(request)
+
+    async def _fetching(self, request: Request) -> Response | Request:
+        try:
+            result = await self._fetch(request)
+        except BaseException as error:
+            self._end(request, error)
+            raise
+        self._end(request, result)
+        return result
+
+    def _begin(self, request: Request) -> None:
         self.active.add(request)
         self._others += _holds_slot(request)
+
+    def _fetch(self, request: Request) -> Coroutine[Any, Any, Response | Request]:
         is_due = "host" in request.meta or request.callback is NO_CALLBACK
         download = self._download_now if is_due else self._download_in_queue
-        fetched = deferred_from_coro(self.middleware.download_async(download, request))
-        # Only when the engine gets the result; before, the crawl would seem idle.
-        return fetched.addBoth(self._fetched, request)
+        return self.middleware.download_async(download, request)
 
-    def _fetched(self, result: Any, request: Request) -> Any:
+    def _fetched(self, result: _Result, request: Request) -> _Result:
+        self._end(request, result.value if isinstance(result, Failure) else result)
+        return result
+
+    def _end(self, request: Request, result: Any) -> None:
+        """Count a request no longer, whose result may be an exception."""
         self.active.remove(request)
         self._others -= _holds_slot(request)
         self.memory.release(request)
         if "host" in request.meta and self._lanes is not None:
             number = meta_of(request)["number"]
             self._lanes.end(number, clock.now(), answered=_has_answered(result))
-        return result
 
     async def _download_now(self, request: Request) -> Response:
         if self._is_abandoning:
@@ -183,9 +210,7 @@ class Downloader(ScrapyDownloader):
 
     def _tell(self, signal: object, **what: Any) -> None:
         """Send one of Scrapy's signals if anybody listens; mostly nobody does."""
-        if any(dispatcher.getReceivers(self.signals.sender, signal)) or any(
-            dispatcher.getReceivers(dispatcher.Any, signal)
-        ):
+        if is_heard(self.signals.sender, signal):
             self.signals.send_catch_log(signal=signal, spider=self.crawler.spider, **what)
 
     def _report(self) -> None:
@@ -209,8 +234,8 @@ def _holds_slot(request: Request) -> bool:
 
 def _has_answered(result: Any) -> bool | None:
     """Tell whether a host has answered; None if the result does not say."""
-    if not isinstance(result, Failure):
-        return isinstance(result, Response) or None
-    if isinstance(result.value, IgnoreRequest):
+    if isinstance(result, Response):
+        return True
+    if not isinstance(result, Exception) or isinstance(result, IgnoreRequest):
         return None
-    return isinstance(result.value, DownloadCancelledError)  # with more than we wanted
+    return isinstance(result, DownloadCancelledError)  # with more than we wanted

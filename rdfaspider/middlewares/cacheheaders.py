@@ -20,8 +20,8 @@ _MAX_AGE = re.compile(rb'(?:^|[\s,;])max-age\s*=\s*"?(\d{1,12})')
 
 def validators_of(headers: Headers) -> tuple[str, str]:
     """Return ETag and Last-Modified, "" for one that is missing or is none."""
-    etag = (headers.get(b"ETag") or b"").strip()
-    modified = (headers.get(b"Last-Modified") or b"").strip()
+    etag = _last(headers, b"Etag")
+    modified = _last(headers, b"Last-Modified")
     is_date = len(modified) < 40 and modified.isascii() and date_of(modified) is not None
     return (
         etag.decode("ascii") if _ETAG.fullmatch(etag) else "",
@@ -40,6 +40,12 @@ def fresh_seconds(headers: Headers) -> float:
     found = _MAX_AGE.search(control)
     if not found or b"no-cache" in control or b"no-store" in control:
         return 0.0
-    age = (headers.get(b"Age") or b"").strip()
+    age = _last(headers, b"Age")
     left = float(found[1]) - (float(age) if age.isdigit() and len(age) < 12 else 0.0)
     return min(max(left, 0.0), LONGEST_FRESH)
+
+
+def _last(headers: Headers, name: bytes) -> bytes:
+    """Return the last value of a header, whose name is given as Scrapy writes it."""
+    values: list[bytes] | None = dict.get(headers, name)
+    return values[-1].strip() if values else b""

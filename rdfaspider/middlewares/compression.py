@@ -57,7 +57,9 @@ class CompressionMiddleware(HttpCompressionMiddleware):
     def process_response(  # type: ignore[override]  # without an argument that Scrapy has deprecated
         self, request: Request, response: Response
     ) -> Request | Response | Awaitable[Request | Response]:
-        values = response.headers.getlist("Content-Encoding")
+        values: list[bytes] = dict.get(response.headers, b"Content-Encoding", [])
+        if not values:
+            return response
         if len(values) + sum(value.count(b",") for value in values) > _MOST_ENCODINGS:
             raise IgnoreRequest(f"{response} is packed more than {_MOST_ENCODINGS} times.")
         try:

@@ -1,4 +1,4 @@
-"""Scrapy's scraper, with a shorter way for the pages of a crawl.
+"""Scrapy's engine and scraper, with a shorter way for the pages of a crawl.
 
 Scrapy passes an answer through spider middlewares, a queue and a pool of tasks to the callback and the item
 pipelines, and starts a task for each receiver of `item_scraped`. A crawl of ours has no spider middleware,
@@ -11,24 +11,32 @@ that ours was written after are pinned in `tests/test_scraper.py`.
 
 chains     shorter ways through downloader middlewares and item pipelines
 sending    signals that remember who hears them
+visits     one task for a page, from the scheduler to its end
 """
 
 from __future__ import annotations
 
 from types import GeneratorType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
 from scrapy.core.scraper import Scraper as ScrapyScraper
 from scrapy.http import Response
-from scrapy.utils.defer import deferred_from_coro, ensure_awaitable
+from scrapy.utils.defer import (
+    deferred_from_coro,
+    ensure_awaitable,
+    maybe_deferred_to_future,
+)
 from scrapy.utils.spider import iterate_spider_output
 from twisted.python.failure import Failure
 
 from rdfaspider.scraper.chains import shortened
 from rdfaspider.scraper.sending import PageSignals, Signals
+from rdfaspider.scraper.visits import Visits
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
@@ -49,10 +57,21 @@ class Scraper(ScrapyScraper):
     def enqueue_scrape(self, result: Response | Failure, request: Request) -> Deferred[None]:
         if "number" not in request.meta or not isinstance(result, Response):
             return super().enqueue_scrape(result, request)
+        return deferred_from_coro(self._scraping(result, request))
+
+    async def scrape(self, result: Response | Failure, request: Request) -> None:
+        """Scrape a page, or do with a failure or a request of the spider's own what Scrapy does."""
+        if "number" in request.meta and isinstance(result, Response):
+            await self._scraping(result, request)
+        else:
+            await maybe_deferred_to_future(super().enqueue_scrape(result, request))
+
+    def _scraping(self, response: Response, request: Request) -> Coroutine[Any, Any, None]:
+        """Count a page as being scraped from now on; return a coroutine that scrapes it."""
         assert self.slot is not None
-        self.slot.add_response_request(result, request)
+        self.slot.add_response_request(response, request)
         self.slot.next_response_request_deferred()
-        return deferred_from_coro(self._scrape_page(result, request))
+        return self._scrape_page(response, request)
 
     async def _scrape_page(self, response: Response, request: Request) -> None:
         assert self.slot is not None
@@ -100,4 +119,6 @@ class ShortWay:
             and scraper.concurrent_items == 1
             and not settings.getbool("WARN_ON_GENERATOR_RETURN_VALUE")
         ):
-            engine.scraper = Scraper.instead_of(scraper)
+            engine.scraper = ours = Scraper.instead_of(scraper)
+            if hasattr(downloader, "fetching"):  # else it is not ours
+                engine._start_scheduled_request = Visits(engine, ours.scrape).start_next  # type: ignore[method-assign]

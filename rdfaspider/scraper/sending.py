@@ -25,7 +25,8 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    # Those who want the signal, and any signal, of the crawl; and those who want them of anybody.
+    _Connected = tuple[list[Any] | None, ...]
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class Signals(SignalManager):
 
     def __init__(self, sender: Any) -> None:
         super().__init__(sender)
-        self._known: dict[Any, tuple[list[Any], list[tuple[Any, tuple[str, ...] | None]]]] = {}
+        self._known: dict[Any, tuple[_Connected, list[tuple[Any, tuple[str, ...] | None]]]] = {}
 
     def send_catch_log(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
         if "sender" in named or "dont_log" in named:
@@ -63,25 +64,17 @@ class Signals(SignalManager):
             answers.append((receiver, answer))
         return answers
 
-    def _hearing(self, signal: Any) -> Iterator[tuple[Any, tuple[str, ...] | None]]:
-        """Yield the receivers of a signal, with the names that each takes; None if they must be found out."""
-        ours, all_ = (
-            connections.get(id(self.sender), _NOBODY),
-            connections.get(id(Anybody), _NOBODY),
-        )
-        there = [
-            *ours.get(signal, ()),
-            *ours.get(Anybody, ()),
-            *all_.get(signal, ()),
-            *all_.get(Anybody, ()),
-        ]
+    def _hearing(self, signal: Any) -> list[tuple[Any, tuple[str, ...] | None]]:
+        """Return the receivers of a signal and the names that each takes; None if they must be found out."""
+        ours = connections.get(id(self.sender), _NOBODY)
+        all_ = connections.get(id(Anybody), _NOBODY)
+        there = ours.get(signal), ours.get(Anybody), all_.get(signal), all_.get(Anybody)
         known = self._known.get(signal)
         if known is None or known[0] != there:
             each = getAllReceivers(self.sender, signal)
-            known = self._known[signal] = (there, [(one, _names(_alive(one))) for one in each])
-        for one, names in known[1]:
-            if (receiver := _alive(one)) is not None:
-                yield receiver, names
+            copies = tuple(each and [*each] for each in there)
+            known = self._known[signal] = copies, [(one, _names(_alive(one))) for one in each]
+        return [(alive, names) for one, names in known[1] if (alive := _alive(one)) is not None]
 
     def _call(
         self, receiver: Any, names: tuple[str, ...] | None, signal: Any, named: dict[str, Any]

@@ -80,12 +80,15 @@ DOWNLOADER_MIDDLEWARES_BASE = {
     "rdfaspider.middlewares.sitemaps.SitemapsMiddleware": 90,
     "rdfaspider.middlewares.robots.RobotsMiddleware": 100,
     "rdfaspider.middlewares.reservations.ReservationsMiddleware": 110,
+    "rdfaspider.middlewares.defaultheaders.DefaultHeadersMiddleware": 400,
     "rdfaspider.middlewares.compression.CompressionMiddleware": 590,
     "rdfaspider.middlewares.politeness.PolitenessMiddleware": 840,
     "rdfaspider.middlewares.contenttype.ContentTypeMiddleware": 860,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
-    # Each of these costs time per page. The frontier retries and redirects pages, our middleware obeys
-    # robots.txt, our downloader counts. The add-on switches on what a spider's own requests need.
+    # Each of these costs time per page. The frontier retries and redirects pages, our middlewares obey
+    # robots.txt and set headers, our downloader counts. The add-on switches on what a spider's own requests
+    # need.
+    "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": None,
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
@@ -155,6 +158,7 @@ LOG_FORMATTER = "rdfaspider.extensions.quiet.QuietLogFormatter"
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 LOG_DATEFORMAT = "%H:%M:%S"
 LOG_VERSIONS: list[str] = []
+STATS_CLASS = "rdfaspider.extensions.stats.Stats"
 STATS_DUMP = False  # the summary says it in words
 # Nothing listens unless asked.
 TELNETCONSOLE_ENABLED = False

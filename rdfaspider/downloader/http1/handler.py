@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -13,6 +13,7 @@ from scrapy.exceptions import (
     DownloadConnectionRefusedError,
     DownloadTimeoutError,
 )
+from scrapy.http import Response
 from scrapy.responsetypes import responsetypes
 from scrapy.utils._download_handlers import check_stop_download, make_response
 from scrapy.utils.ssl import _log_sslobj_debug_info, _make_ssl_context
@@ -23,13 +24,15 @@ from rdfaspider.downloader.guarded import MOST_KEPT, GuardedDownloadHandler
 from rdfaspider.downloader.http1.connection import CutShort
 from rdfaspider.downloader.http1.pool import NoAddress, Pool, Unreachable
 from rdfaspider.downloader.http1.request import wanted
+from rdfaspider.signals import is_heard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Headers, Response
+    from scrapy.exceptions import StopDownload
+    from scrapy.http import Headers
 
     from rdfaspider.downloader.aiohttp import GuardedAiohttpDownloadHandler
     from rdfaspider.downloader.http1.answer import Answer, Head
@@ -39,6 +42,13 @@ if TYPE_CHECKING:
 
 # Bytes of a body that is taken at once if it is there.
 _SMALL = 64 * 1024
+
+
+@lru_cache(maxsize=256)
+def _kind_of(content_type: bytes) -> type[Response] | None:
+    """Return the class of responses of a media type; None if Scrapy looks at more than that."""
+    kind = responsetypes.from_content_type(content_type)
+    return None if kind is Response else kind
 
 
 class Reception:
@@ -72,7 +82,6 @@ class GuardedHttpDownloadHandler(GuardedDownloadHandler[Reception]):
         self._pool = Pool(
             _make_ssl_context(settings),
             most=MOST_KEPT,
-            most_by_place=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
             local_address=(address, 0) if isinstance(address, str) else address,
         )
         self._by_proxy: GuardedAiohttpDownloadHandler | None = None
@@ -124,17 +133,32 @@ class GuardedHttpDownloadHandler(GuardedDownloadHandler[Reception]):
             return await super()._read_response(response, request)
         headers = self._extract_headers(response)
         arguments = self._build_base_response_args(response, request, headers)
-        tell = partial(check_stop_download, crawler=self.crawler, request=request)
-        if stop := tell(signals.headers_received, headers=headers, body_length=length):
+        if stop := self._tell(
+            signals.headers_received, request, headers=headers, body_length=length
+        ):
             return make_response(**arguments, stop_download=stop)
-        if body and (stop := tell(signals.bytes_received, data=body)):
+        if body and (stop := self._tell(signals.bytes_received, request, data=body)):
             return make_response(**arguments, body=body, stop_download=stop)
-        kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
+        kind = self._kind(headers) or responsetypes.from_args(
+            headers=headers, url=request.url, body=body
+        )
         # Given as an argument they would be copied, and written anew one by one.
         del arguments["headers"]
         answer = kind(**arguments, body=body)
         answer.headers = headers
         return answer
+
+    def _kind(self, headers: Headers) -> type[Response] | None:
+        """Return the class of a response if its media type alone says it, as it mostly does."""
+        values = dict.get(headers, b"Content-Type")
+        if not values or dict.__contains__(headers, b"Content-Encoding"):
+            return None
+        return _kind_of(values[-1])
+
+    def _tell(self, signal: object, request: Request, **what: Any) -> StopDownload | None:
+        if not is_heard(self.crawler.signals.sender, signal):
+            return None
+        return check_stop_download(signal, self.crawler, request, **what)
 
     async def _connect(self, place: Place, request: Request, timeout: float) -> Connection:
         """Find a host and connect to it in time."""

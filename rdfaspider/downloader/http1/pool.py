@@ -38,8 +38,8 @@ class Pool:
 
     Layout: the idle connections by place, the one used last at the end of its list; the place used last is at
     the end of the dictionary.
-    Invariant: at most `most` are idle, and `most_by_place` to one place. An idle connection that gets any
-    input is closed, and is here no longer.
+    Invariant: at most `most` are idle. An idle connection that gets any input is closed, and is here no
+    longer. To one place there are no more than were in use at once, which politeness bounds.
     """
 
     def __init__(
@@ -47,13 +47,11 @@ class Pool:
         tls: ssl.SSLContext,
         *,
         most: int,
-        most_by_place: int,
         local_address: tuple[str, int] | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._tls = tls
         self._most = most
-        self._most_by_place = most_by_place
         self._local_address = local_address
         self._idle: dict[Place, list[Connection]] = {}
         self._count = 0
@@ -80,9 +78,7 @@ class Pool:
         kept.append(connection)
         self._count += 1
         connection.kept_at = self._loop.time()
-        if len(kept) > self._most_by_place:
-            self._close(kept[0])
-        elif self._count > self._most:
+        if self._count > self._most:
             self._close(next(iter(self._idle.values()))[0])
         if self._looking is None:
             self._looking = self._loop.call_later(_LOOK, self._close_old)

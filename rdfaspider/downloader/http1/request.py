@@ -63,7 +63,7 @@ def wanted(request: Request) -> Wanted:
     if not _LINE.fullmatch(line):
         raise ValueError(f"{method} {url} cannot be written in one line.")
     headers = request.headers
-    given: bytes | None = headers.get(b"Host") if b"Host" in headers else None
+    given: bytes | None = headers.get(b"Host") if dict.__contains__(headers, b"Host") else None
     lines = [line.encode() + b" HTTP/1.1", b"Host: " + (host if given is None else given)]
     is_last = False
     for name, values in dict.items(headers):

@@ -8,7 +8,7 @@ The threshold is the RDFa Web Spider's: the reciprocal of the URLs taken per sec
 rate no host is asked more often than once a second, whatever its share. It is a share of a page of 2,000
 URLs. A page of fewer may be used up within a second, and while other hosts wait for their turn it has one
 URL of each. Where a host rests for a second after each fetch anyway, a page may have more of it: that
-saves reads.
+saves reads. So does one that may have as many in flight at once as a page may have of it, such as one's own.
 
 What survives a kill. A queue page is not written: its URLs count as waiting until they are finished, so the
 next page finds them again.
@@ -74,13 +74,16 @@ class Queue:
         Return whether there were any.
         """
         room = (MOST_AT_HAND - len(self._loaded)) // len(hosts)
-        quota = max(1, min(self._diversity.quota(now), self._order.most_at_hand, room))
+        most = max(1, min(self._order.most_at_hand, room))
+        quota = min(self._diversity.quota(now), most)
         are_all = len(hosts) < self._order.fed_at_once
         if not are_all and not self._rests and self._diversity.is_soon_over(len(hosts)):
-            quota = 1
+            quota = most = 1
         cursor = WaitingCursor(self._waiting)
         found = {
-            host.id: self._order.pick(cursor, host, quota)
+            host.id: self._order.pick(
+                cursor, host, quota if host.at_once < MOST_OF_A_HOST else most
+            )
             for host in sorted(hosts, key=lambda host: host.id)  # neighbours share blocks on disk
         }
         picked = [(host, number, value) for host in hosts for number, value in found[host.id]]
