@@ -14,8 +14,6 @@ from rdfaspider.extract.triples.literals import quoted
 
 Triple = tuple[str, str, str]
 
-_FEW = 10_000  # triples that are written at once
-
 
 Warnings = Counter[str]
 """How often each class of the processor graph would have been raised, by its local name."""
@@ -95,7 +93,5 @@ class Graph:
     def nquads(self, graph_name: str) -> bytes:
         """Return the triples as N-Quads in the named graph, itself given as a term."""
         tail = f" {graph_name} .\n"
-        if len(self.triples) <= _FEW:
-            return "".join([f"{s} {p} {o}{tail}" for s, p, o in self.triples]).encode()
-        # The same without a string of all of it, which may take four bytes for each character.
+        # Not a string of all of it: one character may make each of its characters take four bytes.
         return b"".join([f"{s} {p} {o}{tail}".encode() for s, p, o in self.triples])
