@@ -12,6 +12,7 @@ from rdfaspider.downloader.failures import FirstByteTimeoutError
 from rdfaspider.downloader.http1.answer import Answer, BadAnswer
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
     from ipaddress import IPv4Address, IPv6Address
 
@@ -65,7 +66,7 @@ class Connection(asyncio.Protocol):
     def ask(self, wanted: Wanted, patience: float, deadline: float) -> None:
         """Send a request. Its head must come within `patience` seconds, all of it until `deadline`, a time of
         the loop."""
-        self.answer = Answer(has_body=not wanted.head.startswith(b"HEAD "))
+        self.answer = Answer(has_body=not wanted.head.startswith((b"HEAD ", b"CONNECT ")))
         self._is_last = wanted.is_last
         self._deadline = deadline
         late = self._loop.time() + patience
@@ -110,12 +111,19 @@ class Connection(asyncio.Protocol):
         pieces, self._pieces, self._size = self._pieces, [], 0
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    async def secure(self, tls: ssl.SSLContext, host: str, last_words: float) -> None:
+        """Go on by TLS with whom a proxy has connected; the answer of the proxy is forgotten."""
+        self._forget_answer()
+        transport = await self._loop.start_tls(
+            self._transport, self, tls, server_hostname=host, ssl_shutdown_timeout=last_words
+        )
+        if transport is None:
+            raise ConnectionAbortedError("The connection ended before TLS began.")
+        self.connection_made(transport)
+
     def finish(self) -> bool:
         """Forget the answer; return whether another request may be sent. If not, the connection is closed."""
-        answer, self.answer = self.answer, None
-        self._stop_alarm()
-        self._waiter = None
-        self._pieces, self._size = [], 0
+        answer = self._forget_answer()
         if answer is None or not answer.is_complete or self._failure is not None:
             self.abort()
         elif not self._transport.is_closing():
@@ -209,6 +217,13 @@ class Connection(asyncio.Protocol):
             self._wake()
 
     # --- inside ---
+
+    def _forget_answer(self) -> Answer | None:
+        answer, self.answer = self.answer, None
+        self._stop_alarm()
+        self._waiter = None
+        self._pieces, self._size = [], 0
+        return answer
 
     def _fail(self, failure: Exception) -> None:
         """End the exchange. What has come of a body can still be read."""

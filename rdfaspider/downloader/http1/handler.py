@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from scrapy.exceptions import StopDownload
     from scrapy.http import Headers
 
-    from rdfaspider.downloader.aiohttp import GuardedAiohttpDownloadHandler
     from rdfaspider.downloader.http1.answer import Answer, Head
     from rdfaspider.downloader.http1.connection import Connection
     from rdfaspider.downloader.http1.request import Place, Wanted
@@ -72,7 +71,7 @@ class Reception:
 
 
 class GuardedHttpDownloadHandler(GuardedDownloadHandler[Reception]):
-    """Downloads over connections of our own, to addresses of our resolver; through a proxy by aiohttp."""
+    """Downloads over connections of our own, to addresses of our resolver."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -84,17 +83,6 @@ class GuardedHttpDownloadHandler(GuardedDownloadHandler[Reception]):
             most=MOST_KEPT,
             local_address=(address, 0) if isinstance(address, str) else address,
         )
-        self._by_proxy: GuardedAiohttpDownloadHandler | None = None
-
-    async def download_request(self, request: Request) -> Response:
-        if request.meta.get("proxy"):
-            if self._by_proxy is None:
-                # A crawl without a proxy starts sooner without it.
-                from rdfaspider.downloader.aiohttp import GuardedAiohttpDownloadHandler
-
-                self._by_proxy = GuardedAiohttpDownloadHandler(self.crawler)
-            return await self._by_proxy.download_request(request)
-        return await super().download_request(request)
 
     @asynccontextmanager
     async def _make_request(self, request: Request, timeout: float) -> AsyncIterator[Reception]:
@@ -206,5 +194,3 @@ class GuardedHttpDownloadHandler(GuardedDownloadHandler[Reception]):
 
     async def close(self) -> None:
         self._pool.close()
-        if self._by_proxy is not None:
-            await self._by_proxy.close()

@@ -7,6 +7,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from rdfaspider.downloader.http1.connection import Connection
+from rdfaspider.downloader.http1.request import tunnel_to
 from rdfaspider.resolver import installed_resolver
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _LOOK = 5.0
 _NEXT_ADDRESS = 0.25
 # Seconds that a server may take to end TLS.
 _LAST_WORDS = 1.0
+_LONG = 3_600.0
 
 
 class Unreachable(Exception):
@@ -94,32 +96,53 @@ class Pool:
     async def connect(self, place: Place) -> Connection:
         """Connect to the first address of a host that answers.
 
-        Only addresses that the guard admits are tried, and none is looked up again after that.
+        Only addresses that the guard admits are tried, and none is looked up again after that. If a proxy
+        makes a tunnel to the host, these are the proxy's.
         """
+        reached = place.proxy or place
         try:
-            addresses = await installed_resolver().resolve(place.host, place.port)
+            addresses = await installed_resolver().resolve(reached.host, reached.port)
         except OSError as error:
             raise NoAddress(str(error)) from error
         try:
             if len(addresses) == 1:
-                return await self._connect(place, addresses[0])
-            return await self._connect_to_any(place, _by_turns(addresses))
+                connection = await self._connect(place, addresses[0])
+            else:
+                connection = await self._connect_to_any(place, _by_turns(addresses))
+            if place.proxy is not None:
+                await self._open_tunnel(connection)
+            return connection
         except (OSError, ValueError) as error:  # ValueError: TLS does not take such a name
             raise Unreachable(str(error)) from error
 
     async def _connect(self, place: Place, address: Address) -> Connection:
         connection = Connection(self._loop, place, address, self._forget)
-        tls = self._tls if place.is_tls else None
+        reached = place.proxy or place
+        tls = self._tls if reached.is_tls else None
         await self._loop.create_connection(
             lambda: connection,
             str(address),
-            place.port,
+            reached.port,
             ssl=tls,
-            server_hostname=place.host.rstrip(".") if tls else None,
+            server_hostname=_name(reached) if tls else None,
             ssl_shutdown_timeout=_LAST_WORDS if tls else None,
             local_addr=self._local_address,
         )
         return connection
+
+    async def _open_tunnel(self, connection: Connection) -> None:
+        """Let a proxy connect to the place of a connection, and begin TLS with that."""
+        try:
+            # Whoever wants the connection limits the time for all of it.
+            connection.ask(tunnel_to(connection.place), _LONG, self._loop.time() + _LONG)
+            answer = await connection.receive_head()
+            assert answer.head is not None
+            if not 200 <= answer.head.status < 300:
+                raise ConnectionRefusedError(f"The proxy answers {answer.head.status} to CONNECT.")
+            await connection.secure(self._tls, _name(connection.place), _LAST_WORDS)
+        except BaseException:
+            connection.abort()
+            raise
 
     async def _connect_to_any(self, place: Place, addresses: list[Address]) -> Connection:
         """Try the addresses one after the other; the next one at once if the last has failed, else soon."""
@@ -169,6 +192,11 @@ class Pool:
             if connection.kept_at <= oldest:
                 self._close(connection)
         self._looking = self._loop.call_later(_LOOK, self._close_old) if self._idle else None
+
+
+def _name(place: Place) -> str:
+    """Return the name that the certificate of a place must have."""
+    return place.host.rstrip(".")
 
 
 def _by_turns(addresses: Sequence[Address]) -> list[Address]:

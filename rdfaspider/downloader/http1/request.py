@@ -8,6 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from scrapy.utils.url import add_http_if_no_scheme
+
 from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
@@ -26,11 +28,23 @@ _WITH_BODY: Final = frozenset(("POST", "PUT", "PATCH"))
 
 
 class Place(NamedTuple):
-    """A server: connections to one place serve all its requests."""
+    """A server: connections to one place serve all its requests.
+
+    One that is reached through a tunnel has the place of the proxy that makes it, and what that is shown as
+    Proxy-Authorization.
+    """
 
     is_tls: bool
     host: str
     port: int
+    proxy: Place | None = None
+    authorization: bytes = b""
+
+    @property
+    def authority(self) -> bytes:
+        """Return host and port as CONNECT names them."""
+        name = self.host.rstrip(".")
+        return (f"[{name}]:{self.port}" if ":" in name else f"{name}:{self.port}").encode()
 
 
 class Wanted(NamedTuple):
@@ -51,18 +65,29 @@ class Wanted(NamedTuple):
 def wanted(request: Request) -> Wanted:
     """Return what to send for a request of Scrapy; raise ValueError if it cannot be sent.
 
-    The URL is sent as it is. A user and password in it are sent as a header.
+    The URL is sent as it is. A user and password in it are sent as a header. A proxy gets the whole URL of a
+    page without TLS, and of others only a server to make a tunnel to.
     """
     url, method, body = request.url, request.method, request.body
     parts = _URL.match(url)
     if parts is None:
         raise ValueError(f"{url} is not a URL of the web.")
     place, host, authorization = _server(parts[1])
-    path = parts[2]
-    line = f"{method} {path}" if path.startswith("/") else f"{method} /{path}"
+    path = parts[2] if parts[2].startswith("/") else f"/{parts[2]}"
+    headers = request.headers
+    to_proxy: bytes | None = None
+    if proxy := request.meta.get("proxy"):
+        through = _server(add_http_if_no_scheme(proxy).rstrip("/"))[0]
+        to_proxy = headers.get(b"Proxy-Authorization")
+        if place.is_tls:
+            place = place._replace(proxy=through, authorization=to_proxy or b"")
+            to_proxy = None
+        else:
+            place = through
+            path = f"http://{host.decode()}{path}"
+    line = f"{method} {path}"
     if not _LINE.fullmatch(line):
         raise ValueError(f"{method} {url} cannot be written in one line.")
-    headers = request.headers
     given: bytes | None = headers.get(b"Host") if dict.__contains__(headers, b"Host") else None
     lines = [line.encode() + b" HTTP/1.1", b"Host: " + (host if given is None else given)]
     is_last = False
@@ -73,14 +98,27 @@ def wanted(request: Request) -> Wanted:
         lines += [name + b": " + value for value in values]
     if authorization:
         lines.append(authorization)
+    if to_proxy:
+        lines.append(b"Proxy-Authorization: " + to_proxy)
     if body or method in _WITH_BODY:
         lines.append(b"Content-Length: %d" % len(body))
     lines += (b"", b"")
     head = b"\r\n".join(lines)
-    ends = len(lines) - 1
-    if head.count(b"\n") != ends or head.count(b"\r") != ends or b"\0" in head:
+    if not _is_of_lines(head, len(lines) - 1) or not _is_of_lines(place.authorization, 0):
         raise ValueError(f"A header of the request for {url} has a line end or a zero in it.")
     return Wanted(place, head, body, is_last)
+
+
+def tunnel_to(place: Place) -> Wanted:
+    """Return what to ask the proxy of a place."""
+    lines = [b"CONNECT " + place.authority + b" HTTP/1.1", b"Host: " + place.authority]
+    if place.authorization:
+        lines.append(b"Proxy-Authorization: " + place.authorization)
+    return Wanted(place, b"\r\n".join((*lines, b"", b"")), b"", False)
+
+
+def _is_of_lines(head: bytes, ends: int) -> bool:
+    return head.count(b"\n") == ends and head.count(b"\r") == ends and b"\0" not in head
 
 
 @lru_cache(maxsize=4_096)

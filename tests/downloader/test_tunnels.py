@@ -1,0 +1,224 @@
+"""Proxies: what they are asked, tunnels through them, and proxies that do not do their work."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy.exceptions import DownloadConnectionRefusedError, DownloadFailedError
+
+from rdfaspider.downloader.failures import CertificateError, ConnectTimeoutError
+from rdfaspider.middlewares.problems import problem_of
+from rdfaspider.resolver import ForbiddenAddressError
+from tests.downloader.conftest import Client, run, serving
+from tests.resolver.test_fetch import self_signed
+
+if TYPE_CHECKING:
+    from tests.downloader.conftest import Open
+
+PAGE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+CREDENTIALS = {"Proxy-Authorization": "Basic YTpi"}
+
+
+async def plainly(client: Client) -> None:
+    while await client.read_request():
+        await client.send(PAGE)
+
+
+async def connect(client: Client, greeting: bytes = b"HTTP/1.1 200 Connected\r\n\r\n") -> None:
+    """Connect a client with the server that it asks for."""
+
+    async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65_536):
+                writer.write(data)
+            writer.close()
+
+    request = await client.read_request()
+    host, _, port = request.split()[1].decode().rpartition(":")
+    reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+    try:
+        await client.send(greeting)
+        await asyncio.gather(copy(client.reader, writer), copy(reader, client.writer))
+    finally:
+        writer.transport.abort()
+
+
+def saying(answer: bytes) -> Callable[[Client], object]:
+    async def talk(client: Client) -> None:
+        await client.read_request()
+        await client.send(answer)
+
+    return talk
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return self_signed(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="module")
+def tls(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+def test_a_page_without_tls_is_asked_of_the_proxy(fetching: Open) -> None:
+    async def main() -> None:
+        async with serving(plainly) as proxy, fetching(allow=()) as fetch:
+            meta = {"proxy": proxy.origin}
+            await fetch("http://example.org/a?b#c", meta=meta)
+            await fetch("http://user:secret@example.net:81", meta=meta, headers=CREDENTIALS)
+            first, second = proxy.requests
+            assert first.startswith(b"GET http://example.org/a?b HTTP/1.1\r\nHost: example.org\r\n")
+            assert b"Proxy-Authorization" not in first
+            assert second.startswith(
+                b"GET http://example.net:81/ HTTP/1.1\r\nHost: example.net:81\r\n"
+            )
+            assert b"\r\nProxy-Authorization: Basic YTpi\r\n" in second
+            assert b"\r\nAuthorization: Basic dXNlcjpzZWNyZXQ=\r\n" in second
+            assert len(proxy.clients) == 1, "one connection serves all servers"
+            for named in (proxy.origin.removeprefix("http://"), f"{proxy.origin}/"):
+                await fetch("http://example.org/d", meta={"proxy": named})
+            with pytest.raises(ForbiddenAddressError):
+                await fetch("http://127.0.0.1/", meta=meta)
+            assert len(proxy.clients) == 1
+
+    run(main())
+
+
+@pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "by TLS"])
+def test_a_page_by_tls_comes_through_a_tunnel(
+    fetching: Open, tls: ssl.SSLContext, is_tls: bool
+) -> None:
+    async def main() -> None:
+        options = {"ssl": tls} if is_tls else {}
+        async with (
+            serving(plainly, ssl=tls) as server,
+            serving(connect, **options) as proxy,
+            fetching() as fetch,
+        ):
+            for _ in range(3):
+                response = await fetch(f"{server.origin}/a", meta={"proxy": proxy.origin})
+                assert response.body == b"hello"
+                assert response.certificate
+            place = server.origin.removeprefix("https://").encode()
+            (asked,) = proxy.requests
+            assert asked == b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (place, place)
+            assert len(server.clients) == 1, "a tunnel is used again"
+            await fetch(f"{server.origin}/b", meta={"proxy": proxy.origin}, headers=CREDENTIALS)
+            assert b"\r\nProxy-Authorization: Basic YTpi\r\n" in proxy.requests[1]
+            await fetch(f"{server.origin}/c")
+            assert len(proxy.requests) == 2, "and only for those who go by it"
+            assert len(server.clients) == 3
+            for request in server.requests:
+                assert request.startswith(b"GET /")
+                assert b"Proxy-Authorization" not in request
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [
+        b"HTTP/1.0 200 OK\r\nConnection: close\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+    ],
+    ids=["closing", "empty", "chunked", "early hints"],
+)
+def test_what_a_proxy_says_of_its_answer_does_not_matter(
+    fetching: Open, tls: ssl.SSLContext, greeting: bytes
+) -> None:
+    async def main() -> None:
+        async with (
+            serving(plainly, ssl=tls) as server,
+            serving(lambda client: connect(client, greeting)) as proxy,
+            fetching() as fetch,
+        ):
+            response = await fetch(server.origin, meta={"proxy": proxy.origin})
+            assert response.body == b"hello"
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (
+            b"HTTP/1.1 407 Who are you?\r\nContent-Length: 3\r\n\r\nno!",
+            DownloadConnectionRefusedError,
+        ),
+        (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", DownloadConnectionRefusedError),
+        (b"HTTP/1.1 200 OK\r\n\r\nThis is no TLS.", DownloadConnectionRefusedError),
+        (b"HTTP/1.1 200 OK\r\n\r\n", DownloadConnectionRefusedError),
+        (b"SSH-2.0-OpenSSH\r\n", DownloadFailedError),
+        (b"HTTP/1.1 200 OK\r\nA: " + b"b" * 100_000, DownloadFailedError),
+        (b"", DownloadFailedError),
+    ],
+    ids=["credentials", "no server", "no TLS", "hangs up later", "no HTTP", "long", "hangs up"],
+)
+def test_a_proxy_that_makes_no_tunnel(fetching: Open, answer: bytes, kind: type[Exception]) -> None:
+    async def main() -> None:
+        async with serving(saying(answer)) as proxy, fetching() as fetch:  # type: ignore[arg-type]
+            with pytest.raises(kind) as failed:
+                await fetch("https://example.org/", meta={"proxy": proxy.origin})
+            assert problem_of(failed.value)
+            assert all([await client.until_closed() for client in proxy.clients])
+            assert not fetch.handler._pool
+
+    run(main())
+
+
+def test_a_tunnel_has_its_time(fetching: Open) -> None:
+    async def talk(client: Client) -> None:
+        await client.read_request()
+        await client.drip(b"")
+
+    async def main() -> None:
+        async with (
+            serving(talk) as proxy,
+            fetching(FETCH_CONNECT_TIMEOUT=0.3) as fetch,
+        ):
+            began = monotonic()
+            with pytest.raises(ConnectTimeoutError):
+                await fetch("https://example.org/", meta={"proxy": proxy.origin})
+            assert monotonic() - began < 2
+            assert await proxy.clients[0].until_closed()
+
+    run(main())
+
+
+def test_the_certificate_is_that_of_the_server(fetching: Open, tls: ssl.SSLContext) -> None:
+    async def main() -> None:
+        async with (
+            serving(plainly, ssl=tls) as server,
+            serving(connect) as proxy,
+            fetching(DOWNLOAD_VERIFY_CERTIFICATES=True) as fetch,
+        ):
+            with pytest.raises(CertificateError):
+                await fetch(server.origin, meta={"proxy": proxy.origin})
+
+    run(main())
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_credentials_with_a_line_end_are_not_sent(fetching: Open, scheme: str) -> None:
+    async def main() -> None:
+        async with serving(connect) as proxy, fetching() as fetch:
+            headers = {"Proxy-Authorization": "Basic YTpi\r\nX: y"}
+            with pytest.raises(ValueError, match="line end"):
+                await fetch(
+                    f"{scheme}://example.org/", meta={"proxy": proxy.origin}, headers=headers
+                )
+            assert not proxy.requests
+
+    run(main())
