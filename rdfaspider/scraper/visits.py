@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     Download = Coroutine[Any, Any, Response | Request]
     Scrape = Callable[[Response | Failure, Request], Awaitable[None]]
 
-logger = logging.getLogger(__name__)
+# By this name people find the lines of the engine, or silence them.
+logger = logging.getLogger("scrapy.core.engine")
 
 
 class Visits:
@@ -61,17 +62,18 @@ class Visits:
     async def _visit(self, request: Request, download: Download) -> None:
         slot = self._slot
         try:
-            result: Response | Request | Failure
-            try:
-                result = await self._download(request, download)
-            except Exception:
-                result = Failure()  # type: ignore[no-untyped-call]
-            await self._hand_over(result, request)
+            await self._hand_over(await self._result(request, download), request)
         except Exception:
             self._log(logging.INFO, "Error while handling downloader output")
         finally:
             slot.remove_request(request)
             slot.nextcall.schedule()
+
+    async def _result(self, request: Request, download: Download) -> Response | Request | Failure:
+        try:
+            return await self._download(request, download)
+        except Exception:
+            return Failure()  # type: ignore[no-untyped-call]
 
     async def _download(self, request: Request, download: Download) -> Response | Request:
         engine = self._engine

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.exceptions import DownloadConnectionRefusedError, DownloadFailedError
@@ -99,7 +99,7 @@ def test_a_page_by_tls_comes_through_a_tunnel(
     fetching: Open, tls: ssl.SSLContext, is_tls: bool
 ) -> None:
     async def main() -> None:
-        options = {"ssl": tls} if is_tls else {}
+        options: dict[str, Any] = {"ssl": tls} if is_tls else {}
         async with (
             serving(plainly, ssl=tls) as server,
             serving(connect, **options) as proxy,
