@@ -255,11 +255,8 @@ class RdfaSpider(Spider):
         outside: Counter[str] = Counter()
         links: list[str] = []
         places: list[int] = []
-        for place, link in enumerate(page.links):
-            if len(links) >= most:
-                rejected["links"] += len(page.links) - place
-                break
-            url, reason = self._judged(link)
+        # One by one, because after the most that may be followed no other is looked at.
+        for place, (url, reason) in enumerate(map(self._judged, page.links)):
             if reason and not (
                 (may_leave and reason == "scope")
                 # The crawl already visits the host of this page.
@@ -271,6 +268,10 @@ class RdfaSpider(Spider):
             else:
                 links.append(url)
                 places.append(place)
+                if len(links) == most:
+                    if left := len(page.links) - place - 1:
+                        rejected["links"] += left
+                    break
         for reason, count in rejected.items():
             self.crawler.stats.inc_value(f"urls/rejected/{reason}", count)
         if self.keeps_graph:
