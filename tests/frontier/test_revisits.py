@@ -394,6 +394,29 @@ def test_the_index_is_what_the_records_say(tmp_path: Path) -> None:
         assert not alarms
 
 
+def test_a_page_comes_to_hand_when_it_is_due_while_new_pages_wait(tmp_path: Path) -> None:
+    with local(tmp_path, revisits=RevisitRules(every=10.0)) as frontier:
+        frontier.put([url for host in range(50) for url in urls(f"h{host}", 1)])
+        first, second = frontier.take(0.0), frontier.take(1.0)
+        assert first and second and frontier._revisits is not None
+        frontier.finish(first, "done", 2.0, keep=Keep(weight=5.0))
+        for now in range(3, 14):
+            assert frontier._revisits.is_at_hand(first.number) == (now > 12)
+            assert frontier.take(float(now)) is not None
+
+
+def test_the_weight_of_new_pages_is_their_mean(tmp_path: Path) -> None:
+    with local(tmp_path, revisits=RULES) as frontier:
+        frontier.put(urls("a", 90))
+        for weight in range(90):
+            taken = frontier.take(0.0)
+            assert taken is not None
+            frontier.finish(taken, "done", 0.0, keep=Keep(weight=weight + 1.0))
+    with local(tmp_path, revisits=RULES) as frontier:
+        assert frontier._revisits is not None
+        assert frontier._revisits.weight_of_new == pytest.approx(45.5)
+
+
 def test_a_wrong_price_heals(tmp_path: Path) -> None:
     rules = RevisitRules(mean=100.0, shortest=1.0, longest=2_000.0)
     with local(tmp_path, revisits=rules) as frontier:
