@@ -24,6 +24,7 @@ from rdfaspider.focus.visits.rates import Rates
 from rdfaspider.focus.visits.scale import decode_interval, encode_coarsely
 from rdfaspider.focus.visits.value import quality
 from rdfaspider.frontier import Taken, Visit
+from rdfaspider.frontier.engine.revisits.budget import Budget
 from rdfaspider.frontier.engine.revisits.manager import Manager
 from rdfaspider.frontier.engine.revisits.repricing import Repricing
 from rdfaspider.frontier.engine.revisits.signals import Signals
@@ -96,6 +97,7 @@ class Revisits:
             float(self._meta.get(_PRICE) or b"0"),
         )
         self.alarms = Alarms(database)
+        self._budget = Budget(rules, urls.counters)
         self.in_flight = 0
         # Pages kept since the start, and kept ones handed out.
         self.visits = self.recalls = 0
@@ -134,26 +136,34 @@ class Revisits:
 
         The caller does this at any time that is not between `began` and `next_step`.
         """
-        walk, alarms = self._walk, self.alarms
+        walk = self._walk
+        self._budget.left(now)  # so that it counts from the first step on
         if not walk.began <= now < walk.next:
             walk.step(now)
-        if alarms.first is not None and alarms.first <= now:
+        if self._next_recall <= now:
             self.recall(now, is_free=False)
-        self.began = walk.began
-        self.next_step = walk.next if alarms.first is None else min(walk.next, alarms.first)
+        self.began, self.next_step = walk.began, min(walk.next, self._next_recall)
 
     @property
     def next_time(self) -> float | None:
         """Return when a host is to be woken, or a walk must go on; None if there is nothing."""
-        times = [each for each in (self.alarms.first, self._walk.alarm) if each is not None]
-        return min(times, default=None)
+        time = self._next_recall
+        if self._walk.alarm is not None:
+            time = min(time, self._walk.alarm)
+        return time if time < inf else None
+
+    @property
+    def _next_recall(self) -> float:
+        """Return when hosts may be woken, infinity if no page is due at any time."""
+        first = self.alarms.first
+        return inf if first is None else max(first, self._budget.next_time)
 
     def recall(self, now: float, *, is_free: bool) -> bool:
-        """Wake hosts whose pages are due; return whether any was woken.
+        """Wake hosts whose pages are due, within the budget; return whether any was woken.
 
         Unless it `is_free`, as many as the share of revisits allows while new pages wait.
         """
-        room = MOST_AT_HAND // 2 - len(self._pasts)
+        room = int(min(MOST_AT_HAND // 2 - len(self._pasts), self._budget.left(now)))
         if self.has_new:
             room = min(room, max(int(self._earn()), _FEW if is_free else 0))
         has_woken, batch = False, self._database.batch()
@@ -216,18 +226,16 @@ class Revisits:
         self.recalls += 1
         if self.has_new:
             self._credit = self._earn() - 1.0
-        if not host.recalled and 0 < host.next_due <= now and self._may_go_on:
-            self._load(host, now, taken.number, self._room)
+        if not host.recalled and 0 < host.next_due <= now:
+            self._load_more(host, now, taken.number)
         return taken
 
-    @property
-    def _room(self) -> int:
-        """Return how many pages a host that is awake may have at hand: fewer while there are many."""
-        return max(1, min(MOST_OF_A_HOST, MOST_AT_HAND - len(self._pasts)))
-
-    @property
-    def _may_go_on(self) -> bool:
-        return self._earn() >= 1.0 or not self.has_new
+    def _load_more(self, host: Host, now: float, without: int) -> None:
+        """Bring more pages to hand of a host that is awake, if they may come: fewer while there are many."""
+        left = self._budget.left(now)
+        if left >= 1.0 and (self._earn() >= 1.0 or not self.has_new):
+            room = max(1, min(MOST_OF_A_HOST, MOST_AT_HAND - len(self._pasts)))
+            self._load(host, now, without, int(min(room, left)))
 
     def _load(self, host: Host, now: float, without: int, most: int) -> None:
         """Bring pages of a host to hand that are due."""
@@ -241,6 +249,7 @@ class Revisits:
                 break
             numbers.append(number)
         pages = self._read(host, numbers) if numbers else []
+        self._budget.spend(len(pages))
         self._queue.recall(host, pages[::-1])
 
     def _read(self, host: Host, numbers: list[int]) -> list[Taken]:
@@ -296,6 +305,7 @@ class Revisits:
     def give_back(self, batch: WriteBatch, host: Host, taken: Taken, now: float) -> None:
         """Put a page back unchanged: it is due still."""
         past, _ = self._pasts.pop(taken.number)
+        self._budget.spend(-1)
         self._note_due(batch, host, past.due)
         self._settle(batch, host, now)
 
@@ -412,8 +422,8 @@ class Revisits:
         The page of the number has just ended: its due time, 0 if it has none, is not on disk yet.
         """
         if host.is_awake and not host.recalled:
-            if 0 < host.next_due <= now and self._may_go_on:
-                self._load(host, now, number, self._room)
+            if 0 < host.next_due <= now:
+                self._load_more(host, now, number)
                 if due:
                     host.next_due = min(host.next_due or LAST_TIME, due)
             if not host.recalled and not host.revisiting:
