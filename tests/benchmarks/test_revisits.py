@@ -82,13 +82,13 @@ def _time_of_a_page(crawl: Crawl, links: int) -> float:
     return turn / TURN * 1e6
 
 
-# Without links, the two writes that a kept page has more are seen best.
-@pytest.mark.parametrize(("links", "most"), [(40, 1.2), (5, 1.2), (0, 1.4)])
-def test_a_page_costs_little_more_with_revisits(tmp_path: Path, links: int, most: float) -> None:
+# Without links, what a kept page has more is seen best.
+@pytest.mark.parametrize("links", [40, 5, 0])
+def test_a_page_costs_little_more_with_revisits(tmp_path: Path, links: int) -> None:
     without, with_them = (
         Crawl(tmp_path / name, rules, links) for name, rules in (("a", None), ("b", RULES))
     )
-    for turn in range(60):  # short turns, because others use the machine too
+    for turn in range(60 if links else 120):  # short ones, because others use the machine too
         for crawl in (without, with_them)[:: 1 if turn % 2 else -1]:
             crawl.go(TURN)
     page, kept = (_time_of_a_page(crawl, links) for crawl in (without, with_them))
@@ -99,7 +99,7 @@ def test_a_page_costs_little_more_with_revisits(tmp_path: Path, links: int, most
         print(f"a revisit: {again / page:.2f} times a first visit without revisits")
     for crawl in (without, with_them):
         crawl.frontier.close()
-    assert ratio < most
+    assert ratio < 1.2
 
 
 @pytest.mark.parametrize("visits", [1, 4])

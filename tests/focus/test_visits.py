@@ -172,6 +172,18 @@ def test_an_interval_keeps_the_rules() -> None:
     assert 604_800 <= decode_interval(fixed) <= 605_300
 
 
+@pytest.mark.parametrize("rules", [RevisitRules(), RevisitRules(every=1e12)])
+def test_a_first_visit_is_planned_as_any_other(rules: RevisitRules) -> None:
+    planner, key, other = Planner(rules), b"test,a)/x/1", b"test,b)/1"
+    for now in (5.2, 1e6, 4.29e9):
+        for page in (key, other):
+            for weight, factor, soonest in ((7.0, 1.0, 0.0), (None, 4.0, 1e5), (7.0, 1.0, 0.0)):
+                first = planner.first(page, now, weight, factor, soonest)
+                past = planner.plan(page, planner.begin(now, weight), factor, soonest)
+                assert first == (past, past.due)
+        planner.rates.learn(key, 3.0, now)
+
+
 def test_a_dearer_host_is_visited_less() -> None:
     planner, key = Planner(RevisitRules(), price=1e5), b"test,a)/1"
     past = planner.begin(0.0, 10.0)

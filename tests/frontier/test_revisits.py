@@ -394,6 +394,29 @@ def test_the_index_is_what_the_records_say(tmp_path: Path) -> None:
         assert not alarms
 
 
+def test_a_page_comes_to_hand_when_it_is_due_while_new_pages_wait(tmp_path: Path) -> None:
+    with local(tmp_path, revisits=RevisitRules(every=10.0)) as frontier:
+        frontier.put([url for host in range(50) for url in urls(f"h{host}", 1)])
+        first, second = frontier.take(0.0), frontier.take(1.0)
+        assert first and second and frontier._revisits is not None
+        frontier.finish(first, "done", 2.0, keep=Keep(weight=5.0))
+        for now in range(3, 14):
+            assert frontier._revisits.is_at_hand(first.number) == (now > 12)
+            assert frontier.take(float(now)) is not None
+
+
+def test_the_weight_of_new_pages_is_their_mean(tmp_path: Path) -> None:
+    with local(tmp_path, revisits=RULES) as frontier:
+        frontier.put(urls("a", 90))
+        for weight in range(90):
+            taken = frontier.take(0.0)
+            assert taken is not None
+            frontier.finish(taken, "done", 0.0, keep=Keep(weight=weight + 1.0))
+    with local(tmp_path, revisits=RULES) as frontier:
+        assert frontier._revisits is not None
+        assert frontier._revisits.weight_of_new == pytest.approx(45.5)
+
+
 def test_a_wrong_price_heals(tmp_path: Path) -> None:
     rules = RevisitRules(mean=100.0, shortest=1.0, longest=2_000.0)
     with local(tmp_path, revisits=rules) as frontier:
@@ -411,6 +434,44 @@ def test_a_wrong_price_heals(tmp_path: Path) -> None:
                 taken, "done", now, keep=Keep(None if taken.visit is None else False, 5)
             )
         assert 500 < visits < 1_500, "some 1,000 are within the budget"
+
+
+def _visits_by_day(frontier: LocalFrontier, pages: int, days: int) -> list[int]:
+    """Return how many visits are made to known pages that have changed at each."""
+    frontier.put([url for host in range(10) for url in urls(f"h{host}", pages // 10)])
+    visits, now = [0] * days, 0.0
+    while now < days * DAY:
+        taken = frontier.take(now)
+        if taken is None:
+            seconds = frontier.wait(now)
+            assert seconds is not None
+            now += max(seconds, 1.0)
+        else:
+            is_known = taken.visit is not None
+            visits[int(now // DAY)] += is_known
+            frontier.finish(taken, "done", now, keep=Keep(is_known or None, 5.0))
+    return visits
+
+
+def test_visits_keep_to_the_budget_before_prices_are_right(tmp_path: Path) -> None:
+    """Pages that change all the time are found out at once, and the price follows slowly."""
+    with local(tmp_path, revisits=RevisitRules(mean=DAY)) as frontier:
+        visits = _visits_by_day(frontier, 50, 8)
+    assert visits[0] == 0 and visits[1] <= 50 + 60 + 20, "what was saved, and what is added"
+    assert all(45 <= count <= 57 for count in visits[2:]), visits
+
+
+def test_what_is_overdue_after_a_pause_is_visited_at_once(tmp_path: Path) -> None:
+    with local(tmp_path, revisits=RevisitRules(mean=DAY)) as frontier:
+        _visits_by_day(frontier, 50, 3)
+    with local(tmp_path, revisits=RevisitRules(mean=DAY), now=30 * DAY) as frontier:
+        assert len({taken.url for taken in visit_all(frontier, 30 * DAY)}) == 50
+
+
+def test_without_a_budget_visits_are_not_counted(tmp_path: Path) -> None:
+    for rules in (RevisitRules(mean=0.0), RevisitRules(every=3_600.0)):
+        with local(tmp_path / str(rules.every), revisits=rules) as frontier:
+            assert sum(_visits_by_day(frontier, 50, 2)) > 1_000
 
 
 def test_pages_are_visited_again_though_the_clock_is_set_back(tmp_path: Path) -> None:

@@ -25,10 +25,7 @@ from rdfaspider.urls.keys import to_key, to_url
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rocksdict import WriteBatch
-
     from rdfaspider.frontier import Beside, Hooks, Keep, State, Taken
-    from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.trie import Record
 
 
@@ -119,11 +116,16 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
         hint = taken.hint if state == "denied" else self._order.requested(taken.hint)
         if state == "done":
             hint = self._order.done(hint, gain)
-        failure = Failure(now, status, reason)
-        if self._revisits is None:
-            key = self._urls.end(batch, host, taken, state, hint, failure)
+        revisits = self._revisits
+        if revisits is not None and keep is not None:
+            key = revisits.keep(batch, host, taken, hint, now, keep)
+            if state != "done":
+                self._urls.keep_failure(batch, taken.number, Failure(now, status, reason))
         else:
-            key = self._end(batch, host, taken, state, hint, failure, keep)
+            failure = Failure(now, status, reason)
+            key = self._urls.end(batch, host, taken, state, hint, failure)
+            if revisits is not None and taken.visit is not None:
+                revisits.end(batch, host, taken, now)
         if row:
             if taken.visit is not None:  # it may have been a copy
                 self._urls.counters.copies -= self._sieve.copies.forget(batch, taken.number)
@@ -139,29 +141,6 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
                 rest = contexts[len(own) :]
                 self._sieve.outbox.add(batch, key, depth, others, rest, hops)
         self._write(batch, host)
-
-    def _end(
-        self,
-        batch: WriteBatch,
-        host: Host,
-        taken: Taken,
-        state: State,
-        hint: int,
-        failure: Failure,
-        keep: Keep | None,
-    ) -> bytes:
-        """End a URL, or keep it to be visited again."""
-        revisits = self._revisits
-        assert revisits is not None
-        if keep is not None:
-            key = revisits.keep(batch, host, taken, hint, failure.time, keep)
-            if state != "done":
-                self._urls.keep_failure(batch, taken.number, failure)
-        else:
-            key = self._urls.end(batch, host, taken, state, hint, failure)
-            if taken.visit is not None:
-                revisits.end(batch, host, taken, failure.time)
-        return key
 
     @guarded
     def retry(

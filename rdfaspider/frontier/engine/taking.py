@@ -26,7 +26,7 @@ class Taking(Parts):
             self._sieve.run()
         self._steering.step(now)
         revisits = self._revisits
-        if revisits is not None:
+        if revisits is not None and not revisits.began <= now < revisits.next_step:
             revisits.step(now)
         while True:
             host = self._schedule.next_ready(now)
@@ -50,8 +50,6 @@ class Taking(Parts):
         self._order.taken(host, taken)
         self._schedule.depart(host, taken.number, now)
         self._queue.tidy(host)
-        if self._revisits is not None:
-            self._revisits.new_taken()
         return taken
 
     def _revisit(self, host: Host, now: float) -> Taken:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from rocksdict import WriteBatch
 
-    from rdfaspider.focus.visits.planner import Past
+    from rdfaspider.focus.visits.planner import Fields, Past
     from rdfaspider.frontier import State, Taken
     from rdfaspider.frontier.orders.order import Order
     from rdfaspider.frontier.schedule.hosts import Host
@@ -129,7 +129,7 @@ class Urls:
         taken: Taken,
         hint: int,
         attempts: int,
-        past: Past,
+        past: Fields,
         due: int,
         before: Past | None,
     ) -> None:
@@ -145,7 +145,7 @@ class Urls:
             host.kept += 1
         if before is not None:
             self.due_pages.remove(batch, host, before.due, number)
-        self.trie.update(batch, key, Record(KEPT, depth, attempts, number, hint, taken.hops, past))
+        self.trie.keep(batch, key, depth, attempts, number, hint, taken.hops, past)
         self.due_pages.add(batch, host, due, number)
 
     def keep_failure(self, batch: WriteBatch, number: int, failure: Failure) -> None:

@@ -60,6 +60,7 @@ class Queue:
         self._loaded: dict[int, Taken] = {}
         self._diversity = Diversity()
         self._places = 0
+        self.popped = 0  # new URLs handed out
 
     def __len__(self) -> int:
         return len(self._loaded)
@@ -99,6 +100,7 @@ class Queue:
 
     def pop(self, host: Host) -> Taken:
         _, taken = host.queue.pop()
+        self.popped += 1
         self._diversity.taken()
         return taken
 

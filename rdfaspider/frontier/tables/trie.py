@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from rocksdict import WriteBatch
 
+    from rdfaspider.focus.visits.planner import Fields
     from rdfaspider.frontier.tables.database import Database
 
 # States of a URL, as stored. A URL in flight is stored as waiting, so a crash puts it back. A postponed URL
@@ -182,6 +183,26 @@ class Trie:
 
     def update(self, batch: WriteBatch, key: bytes, record: Record) -> None:
         batch.put(key, pack(record), self._urls.handle)
+
+    def keep(
+        self,
+        batch: WriteBatch,
+        key: bytes,
+        depth: int,
+        attempts: int,
+        number: int,
+        hint: int,
+        hops: int,
+        past: Fields,
+    ) -> None:
+        """Write a kept page: the same as `update`, but each visit ends here, and to make a record costs more
+        than to pack it."""
+        first, high, low = KEPT | hops << _HOPS, number >> 32, number & _LOW
+        last, changes, seconds, weight, interval = past
+        value = _KEPT.pack(
+            first, depth, attempts, high, low, last, changes, seconds, weight, interval
+        )
+        batch.put(key, value + pack_hint(hint) if hint else value, self._urls.handle)
 
     def subtree(self, prefix: bytes = b"") -> Iterator[tuple[bytes, Record]]:
         """Yield the keys that begin with a prefix, in order, with their records."""

@@ -55,10 +55,12 @@ class Due:
         self._family = database.due
 
     def add(self, batch: WriteBatch, host: Host, time: int, number: int) -> None:
-        batch.put(_key(host, time, number), b"", self._family.handle)
+        key = _ENTRY.pack(host.id, time, number >> 32, number & _LOW)
+        batch.put(key, b"", self._family.handle)
 
     def remove(self, batch: WriteBatch, host: Host, time: int, number: int) -> None:
-        batch.delete(_key(host, time, number), self._family.handle)
+        key = _ENTRY.pack(host.id, time, number >> 32, number & _LOW)
+        batch.delete(key, self._family.handle)
 
     def of(self, host: Host, start: int) -> Iterator[tuple[int, int]]:
         """Yield the times and numbers of a host's pages, from a time on."""
@@ -71,10 +73,6 @@ class Due:
             yield int.from_bytes(key[4:8], "big"), unpack_number(key[8:])
             cursor.next()
         cursor.status()  # raises what ended it too soon, if a file is damaged
-
-
-def _key(host: Host, time: int, number: int) -> bytes:
-    return _ENTRY.pack(host.id, time, number >> 32, number & _LOW)
 
 
 class Alarms:

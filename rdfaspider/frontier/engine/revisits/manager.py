@@ -83,7 +83,8 @@ class Manager(Walk):
         revisits = self._revisits
         room = max(revisits.planner.rules.cycle - self._left_over, 0)
         best = sorted(self._best, reverse=True)[:room]
-        better = sum(profit > revisits.weight_of_new for profit, _ in best)
+        weight_of_new = revisits.weight_of_new
+        better = sum(profit > weight_of_new for profit, _ in best)
         new = revisits.new_pages
         count = max(better, room - new)
         # In the order of numbers, which is nearly that of the disk.

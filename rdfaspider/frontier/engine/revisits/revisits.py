@@ -16,6 +16,7 @@ In memory are only the pages at hand, so after a crash all that were in flight a
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from rdfaspider.focus.visits.planner import LAST_TIME, Past, Planner
@@ -23,6 +24,7 @@ from rdfaspider.focus.visits.rates import Rates
 from rdfaspider.focus.visits.scale import decode_interval, encode_coarsely
 from rdfaspider.focus.visits.value import quality
 from rdfaspider.frontier import Taken, Visit
+from rdfaspider.frontier.engine.revisits.budget import Budget
 from rdfaspider.frontier.engine.revisits.manager import Manager
 from rdfaspider.frontier.engine.revisits.repricing import Repricing
 from rdfaspider.frontier.engine.revisits.signals import Signals
@@ -34,7 +36,7 @@ from rdfaspider.urls.keys import to_key, to_url
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
-    from rdfaspider.focus.visits.planner import RevisitRules
+    from rdfaspider.focus.visits.planner import Fields, RevisitRules
     from rdfaspider.frontier import Keep
     from rdfaspider.frontier.engine.revisits.walk import Walk
     from rdfaspider.frontier.engine.urls import Urls
@@ -54,9 +56,9 @@ _FEW = 4
 _CREDIT = 10.0
 # Visits after which what was learnt is written; a kill loses the rest.
 _SAVED_AFTER = 1_000
-# How much a new first visit counts for the weight of new pages, and after how many visits these are compared
-# with revisits again.
-_NEWEST, _COMPARED = 0.01, 64
+# How much a new first visit counts for the weight of new pages, after this many; and after how many visits
+# these are compared with revisits again.
+_NEWEST, _MANY, _COMPARED = 0.01, 100, 64
 # Of a page that was not visited before.
 _UNKNOWN: tuple[None, Said] = None, Said()
 # Where the due times of a host that wakes are read from: its alarm may be later than pages that are overdue.
@@ -95,15 +97,20 @@ class Revisits:
             float(self._meta.get(_PRICE) or b"0"),
         )
         self.alarms = Alarms(database)
+        self._budget = Budget(rules, urls.counters)
         self.in_flight = 0
-        # Pages kept since the start, kept ones handed out, and all that were.
-        self.visits = self.recalls = self.handed_out = 0
-        self._unsaved = 0
-        self._credit = 0.0
+        # Pages kept since the start, and kept ones handed out.
+        self.visits = self.recalls = 0
+        self._saved = 0  # of these visits
+        # How many revisits may be made while new pages wait, and up to which new page this was counted.
+        self._credit, self._counted = 0.0, queue.popped
         # The weight of new pages, in the mean, and of how many.
         weight = self._meta.get(_WEIGHT)
-        self.weight_of_new, self._weighed = float(weight or b"1"), 100 if weight else 0
+        self._weight, self._weighed = float(weight or b"1"), _MANY if weight else 0
+        self._weights: list[float] = []  # of the last ones, which are not in it yet
         self._walk: Walk = (Manager if rules.policy == "wire" else Repricing)(database, self)
+        # There is nothing to do for `step` from one time to another.
+        self.began, self.next_step = inf, -inf
         self._earned = 0.0
         self.compare()
         # Of pages at hand.
@@ -125,27 +132,40 @@ class Revisits:
     # --- out ---
 
     def step(self, now: float) -> None:
-        """Do what time has brought: go on with the walk, and wake hosts within the share of revisits."""
-        if not self._walk.began <= now < self._walk.next:
-            self._walk.step(now)
-        first = self.alarms.first
-        if first is not None and first <= now:
+        """Do what time has brought: go on with the walk, and wake hosts within the share of revisits.
+
+        The caller does this at any time that is not between `began` and `next_step`.
+        """
+        walk = self._walk
+        self._budget.left(now)  # so that it counts from the first step on
+        if not walk.began <= now < walk.next:
+            walk.step(now)
+        if self._next_recall <= now:
             self.recall(now, is_free=False)
+        self.began, self.next_step = walk.began, min(walk.next, self._next_recall)
 
     @property
     def next_time(self) -> float | None:
         """Return when a host is to be woken, or a walk must go on; None if there is nothing."""
-        times = [each for each in (self.alarms.first, self._walk.alarm) if each is not None]
-        return min(times, default=None)
+        time = self._next_recall
+        if self._walk.alarm is not None:
+            time = min(time, self._walk.alarm)
+        return time if time < inf else None
+
+    @property
+    def _next_recall(self) -> float:
+        """Return when hosts may be woken, infinity if no page is due at any time."""
+        first = self.alarms.first
+        return inf if first is None else max(first, self._budget.next_time)
 
     def recall(self, now: float, *, is_free: bool) -> bool:
-        """Wake hosts whose pages are due; return whether any was woken.
+        """Wake hosts whose pages are due, within the budget; return whether any was woken.
 
         Unless it `is_free`, as many as the share of revisits allows while new pages wait.
         """
-        room = MOST_AT_HAND // 2 - len(self._pasts)
+        room = int(min(MOST_AT_HAND // 2 - len(self._pasts), self._budget.left(now)))
         if self.has_new:
-            room = min(room, max(int(self._credit), _FEW if is_free else 0))
+            room = min(room, max(int(self._earn()), _FEW if is_free else 0))
         has_woken, batch = False, self._database.batch()
         while room > 0 and self.alarms.first is not None and self.alarms.first <= now:
             for key in self.alarms.ring(now, min(-(-room // MOST_OF_A_HOST), _WOKEN)):
@@ -181,14 +201,20 @@ class Revisits:
         """Return whether new pages wait."""
         return self._inbox.size > 0 or any(self.urls.counters.unfinished)
 
-    def new_taken(self) -> None:
-        """Notice that a new page was handed out: some revisits may follow."""
-        self.handed_out += 1
-        if self._credit < _CREDIT:
-            self._credit = min(self._credit + self._earned, _CREDIT)
+    @property
+    def handed_out(self) -> int:
+        """Return how many pages were handed out."""
+        return self._queue.popped + self.recalls
+
+    def _earn(self) -> float:
+        """Return how many revisits may follow the new pages that were handed out."""
+        new, self._counted = self._queue.popped - self._counted, self._queue.popped
+        self._credit = min(self._credit + new * self._earned, _CREDIT)
+        return self._credit
 
     def compare(self) -> None:
         """Compare revisits with new pages: how many may follow one of these."""
+        self._earn()
         share = self._walk.share
         self._earned = share / max(1.0 - share, 0.01)
 
@@ -198,21 +224,18 @@ class Revisits:
         host.revisiting += 1
         self.in_flight += 1
         self.recalls += 1
-        self.handed_out += 1
         if self.has_new:
-            self._credit -= 1.0
-        if not host.recalled and 0 < host.next_due <= now and self._may_go_on:
-            self._load(host, now, taken.number, self._room)
+            self._credit = self._earn() - 1.0
+        if not host.recalled and 0 < host.next_due <= now:
+            self._load_more(host, now, taken.number)
         return taken
 
-    @property
-    def _room(self) -> int:
-        """Return how many pages a host that is awake may have at hand: fewer while there are many."""
-        return max(1, min(MOST_OF_A_HOST, MOST_AT_HAND - len(self._pasts)))
-
-    @property
-    def _may_go_on(self) -> bool:
-        return self._credit >= 1.0 or not self.has_new
+    def _load_more(self, host: Host, now: float, without: int) -> None:
+        """Bring more pages to hand of a host that is awake, if they may come: fewer while there are many."""
+        left = self._budget.left(now)
+        if left >= 1.0 and (self._earn() >= 1.0 or not self.has_new):
+            room = max(1, min(MOST_OF_A_HOST, MOST_AT_HAND - len(self._pasts)))
+            self._load(host, now, without, int(min(room, left)))
 
     def _load(self, host: Host, now: float, without: int, most: int) -> None:
         """Bring pages of a host to hand that are due."""
@@ -226,6 +249,7 @@ class Revisits:
                 break
             numbers.append(number)
         pages = self._read(host, numbers) if numbers else []
+        self._budget.spend(len(pages))
         self._queue.recall(host, pages[::-1])
 
     def _read(self, host: Host, numbers: list[int]) -> list[Taken]:
@@ -281,6 +305,7 @@ class Revisits:
     def give_back(self, batch: WriteBatch, host: Host, taken: Taken, now: float) -> None:
         """Put a page back unchanged: it is due still."""
         past, _ = self._pasts.pop(taken.number)
+        self._budget.spend(-1)
         self._note_due(batch, host, past.due)
         self._settle(batch, host, now)
 
@@ -290,26 +315,29 @@ class Revisits:
         """Keep a page that was visited; return its key."""
         key, number = to_key(taken.url), taken.number
         before, words = self._pasts.pop(number, _UNKNOWN)
-        self._unsaved += 1
         self.visits += 1
+        past: Fields
         if before is None and not keep.missed:
+            _, weight, etag, last_modified, soonest, _ = keep
             attempts, said = 0, words
-            better = self.quality(number)
-            past = self.planner.first(key, now, keep.weight, host.factor / better, keep.soonest)
-            if keep.etag or keep.last_modified or keep.soonest:
+            better = self.quality(number) if self._ranks.urls else 1.0
+            past, due = self.planner.first(key, now, weight, host.factor / better, soonest)
+            if etag or last_modified or soonest:
                 said = self._said(keep)
-            self._weigh((keep.weight or 1.0) * better)
+            self._weights.append((weight or 1.0) * better)
         else:
             past, said, attempts = self._plan(key, host, number, now, keep, before, words)
-        due = past.due
+            due = past.due
         self.urls.keep(batch, host, key, taken, hint, attempts, past, due, before)
         if said is not words:
             self.urls.server_words.keep(batch, number, said, words)
-        self._note_due(batch, host, due)
-        if host.is_awake:
+        if host.is_awake or due < host.alarm or not host.alarm:
+            self._note_due(batch, host, due)
             self._settle(batch, host, now, number, due)
-        if self._unsaved >= _SAVED_AFTER:
-            self.save(batch)
+        if self.visits % _COMPARED == 1:
+            self.compare()
+            if self.visits - self._saved >= _SAVED_AFTER:
+                self.save(batch)
         return key
 
     def _said(self, keep: Keep) -> Said:
@@ -323,13 +351,16 @@ class Revisits:
         """Return within how many seconds the server of a page does not want to be asked for it again."""
         return self.urls.server_words.get_all([number])[0].soonest
 
-    def _weigh(self, weight: float) -> None:
-        """Notice the weight of a new page."""
-        count = self._weighed = self._weighed + 1
-        share = _NEWEST if count * _NEWEST >= 1.0 else 1.0 / count
-        self.weight_of_new += (weight - self.weight_of_new) * share
-        if self.visits % _COMPARED == 1:
-            self.compare()
+    @property
+    def weight_of_new(self) -> float:
+        """Return the weight of new pages in the mean, to which the last ones are added now."""
+        mean, count = self._weight, self._weighed
+        for weight in self._weights:
+            count += 1
+            mean += (weight - mean) * (_NEWEST if count > _MANY else 1.0 / count)
+        self._weights.clear()
+        self._weight, self._weighed = mean, count
+        return mean
 
     def _plan(
         self,
@@ -381,7 +412,7 @@ class Revisits:
         if host.is_awake:
             host.next_due = min(host.next_due or LAST_TIME, due)
         elif not host.alarm or due < host.alarm:
-            self.alarms.set(batch, host, due)
+            self._set_alarm(batch, host, due)
 
     def _settle(
         self, batch: WriteBatch, host: Host, now: float, number: int = -1, due: int = 0
@@ -391,8 +422,8 @@ class Revisits:
         The page of the number has just ended: its due time, 0 if it has none, is not on disk yet.
         """
         if host.is_awake and not host.recalled:
-            if 0 < host.next_due <= now and self._may_go_on:
-                self._load(host, now, number, self._room)
+            if 0 < host.next_due <= now:
+                self._load_more(host, now, number)
                 if due:
                     host.next_due = min(host.next_due or LAST_TIME, due)
             if not host.recalled and not host.revisiting:
@@ -400,7 +431,12 @@ class Revisits:
 
     def _let_sleep(self, batch: WriteBatch, host: Host, now: float) -> None:
         host.is_awake = False
-        self.alarms.set(batch, host, max(host.next_due, int(now) + 1) if host.next_due else 0)
+        self._set_alarm(batch, host, max(host.next_due, int(now) + 1) if host.next_due else 0)
+
+    def _set_alarm(self, batch: WriteBatch, host: Host, time: int) -> None:
+        self.alarms.set(batch, host, time)
+        if time:
+            self.next_step = min(self.next_step, time)
 
     # --- known pages ---
 
@@ -423,8 +459,8 @@ class Revisits:
 
     def save(self, batch: WriteBatch) -> None:
         """Add what was learnt to a batch, if there is any."""
-        if self._unsaved:
-            self._unsaved = 0
+        if self._saved < self.visits:
+            self._saved = self.visits
             batch.put(_RATES, self.planner.rates.dump(), self._meta.handle)
             self.save_price(batch)
 
