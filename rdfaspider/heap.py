@@ -37,6 +37,12 @@ def keep_freed() -> None:
 def tune() -> None:
     """Leave the objects that exist alone from now on, collect the others less often, keep freed memory."""
     keep_freed()
-    gc.collect()
+    # Only the young: the old, some hundred thousand, have been looked at while they were imported.
+    gc.collect(1)
     gc.freeze()
     gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
+
+
+def leave() -> None:
+    """Leave all objects to the system, because the process ends: Python would look through them once more."""
+    gc.freeze()
