@@ -1,5 +1,6 @@
 """`python -m rdfaspider …` is `scrapy …` with this project active, from any directory."""
 
+import gc
 import os
 import sys
 
@@ -8,6 +9,7 @@ from rdfaspider.heap import leave
 
 def main() -> None:
     os.environ.setdefault("SCRAPY_SETTINGS_MODULE", "rdfaspider.settings")
+    gc.disable()  # imports make hardly any garbage
     try:
         from scrapy.cmdline import execute
     except ModuleNotFoundError as missing:
@@ -15,6 +17,7 @@ def main() -> None:
             f"rdfaspider: The commands need {missing.name}, which is not installed: pip install"
             " 'rdfaspider[crawl]'. Without it this is a library: from rdfaspider.extract import extract."
         ) from None
+    gc.enable()
     try:
         execute()
         sys.stdout.flush()
