@@ -17,6 +17,7 @@ def main() -> None:
             f"rdfaspider: The commands need {missing.name}, which is not installed: pip install"
             " 'rdfaspider[crawl]'. Without it this is a library: from rdfaspider.extract import extract."
         ) from None
+    gc.freeze()
     gc.enable()
     try:
         execute()
