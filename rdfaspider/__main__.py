@@ -4,8 +4,6 @@ import gc
 import os
 import sys
 
-from rdfaspider.heap import leave
-
 
 def main() -> None:
     os.environ.setdefault("SCRAPY_SETTINGS_MODULE", "rdfaspider.settings")
@@ -25,8 +23,6 @@ def main() -> None:
     except BrokenPipeError:  # as in `rdfaspider | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
-    finally:
-        leave()
 
 
 if __name__ == "__main__":

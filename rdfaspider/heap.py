@@ -39,8 +39,3 @@ def tune() -> None:
     keep_freed()
     gc.freeze()  # less than two in a hundred are garbage, which is not worth a search
     gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
-
-
-def leave() -> None:
-    """Leave all objects to the system, because the process ends: Python would look through them once more."""
-    gc.freeze()

@@ -8,7 +8,6 @@ from scrapy import signals
 from scrapy.utils.test import get_crawler
 
 from rdfaspider.extensions.garbage import Garbage
-from rdfaspider.heap import leave
 
 
 @pytest.fixture
@@ -30,9 +29,3 @@ def test_what_was_there_before_is_not_looked_at_and_new_cycles_still_are() -> No
     while gc.get_stats()[0]["collected"] == found:  # else the test runs into its time limit
         cycle: list[object] = [garbage]
         cycle.append(cycle)
-
-
-@pytest.mark.usefixtures("restored")
-def test_nothing_is_left_to_look_at_when_the_process_ends() -> None:
-    leave()
-    assert len(gc.get_objects()) < 1_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
 
-from rdfaspider.heap import leave, tune
+from rdfaspider.heap import tune
 from rdfaspider.secrets import masked
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ class Command(CrawlCommand):
             return
         crawl = process.crawl(crawler, **opts.spargs)
         process.start()
-        leave()
         # Not done: stopped by force, a second Ctrl-C.
         error = crawl.exception() if crawl.done() and not crawl.cancelled() else None
         refusal = _refusal(error)
