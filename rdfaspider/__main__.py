@@ -1,11 +1,13 @@
 """`python -m rdfaspider …` is `scrapy …` with this project active, from any directory."""
 
+import gc
 import os
 import sys
 
 
 def main() -> None:
     os.environ.setdefault("SCRAPY_SETTINGS_MODULE", "rdfaspider.settings")
+    gc.disable()  # imports make hardly any garbage
     try:
         from scrapy.cmdline import execute
     except ModuleNotFoundError as missing:
@@ -13,6 +15,8 @@ def main() -> None:
             f"rdfaspider: The commands need {missing.name}, which is not installed: pip install"
             " 'rdfaspider[crawl]'. Without it this is a library: from rdfaspider.extract import extract."
         ) from None
+    gc.freeze()
+    gc.enable()
     try:
         execute()
         sys.stdout.flush()

@@ -91,7 +91,10 @@ _WITHOUT_EFFECT = {
 
 # Components that would be imported only to say that they are switched off, by their switches.
 _SWITCHES = {
-    "EXTENSIONS_BASE": {"scrapy.extensions.remote_control.RemoteControl": "REMOTE_CONTROL_ENABLED"},
+    "EXTENSIONS_BASE": {
+        "scrapy.extensions.remote_control.RemoteControl": "REMOTE_CONTROL_ENABLED",
+        "scrapy.extensions.telnet.TelnetConsole": "TELNETCONSOLE_ENABLED",
+    },
     "DOWNLOADER_MIDDLEWARES_BASE": {
         "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": "COOKIES_ENABLED",
         "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware": "HTTPCACHE_ENABLED",

@@ -11,8 +11,9 @@ pages read by other processes, so that is imported when it is first asked for.
 
 ``own`` calls extractors that others wrote; ``reference`` asks pyRdfa3, to compare.
 
-``contexts`` has the prefixes that need no declaration, ``files`` reads pages from disk, ``pool``
-runs ``extract`` in other processes, and ``worker`` is what runs there.
+``contexts`` has the prefixes that need no declaration, ``datafiles`` reads the files of ``data/``,
+``files`` reads pages from disk, ``pool`` runs ``extract`` in other processes, and ``worker`` is what
+runs there.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 
-_DATA = json.loads(files("rdfaspider.extract").joinpath("data/initial-context.json").read_text())
+from rdfaspider.extract.datafiles import read_data
+
+_DATA = json.loads(read_data("initial-context.json"))
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFA = "http://www.w3.org/ns/rdfa#"

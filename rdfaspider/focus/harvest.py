@@ -20,9 +20,9 @@ import re
 import struct
 import zlib
 from collections import Counter, deque
+from functools import cache
 from itertools import chain, islice
 from math import sqrt
-from statistics import NormalDist
 from zlib import crc32
 
 from rdfaspider.focus.contexts import Contexts
@@ -44,12 +44,17 @@ BOLD = 0.3
 _NOTHING = (0.0, 0.0, 0.0)
 _CUT = re.compile(rb"[,)/?&]")  # as in the trie
 _SECTION = re.compile(rb"[^/]*/(?:[^,)/?&]*+[,)/?&])?")
-# Quantiles of the normal distribution.
-_LUCK = [NormalDist().inv_cdf((place + 0.5) / 1024) for place in range(1024)]
-
 _MAGIC = b"harvest2"
 # bytes of the contexts, bytes of the prefixes, number of counts, the root
 _HEAD = struct.Struct(">IIIddd")
+
+
+@cache
+def _luck() -> list[float]:
+    """Return quantiles of the normal distribution; other orders do without them, and without the import."""
+    from statistics import NormalDist
+
+    return [NormalDist().inv_cdf((place + 0.5) / 1024) for place in range(1024)]
 
 
 def prefixes(key: bytes, deep: int = DEEP) -> list[bytes]:
@@ -153,7 +158,7 @@ class Harvest:
         weight = STRENGTH + pages
         share = (STRENGTH * min(share * lift, 0.95) + rich) / weight
         worth = (WORTH_STRENGTH * worth + gain) / (WORTH_STRENGTH + rich)
-        luck = _LUCK[crc32(section, self._seed + int(16 * pages)) & 1023]
+        luck = _luck()[crc32(section, self._seed + int(16 * pages)) & 1023]
         return worth * (share + BOLD * luck * sqrt(share * (1.0 - share) / (weight + 1.0)))
 
     def _estimate_above(self, section: bytes) -> tuple[float, float]:

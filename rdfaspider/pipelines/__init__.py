@@ -21,7 +21,8 @@ that were read (`is_read`) are changed on the way; all others, and items of the 
 
 `writer.py` is the thread in which the store pipeline writes: it makes all pages that came meanwhile durable
 together. The sink is the journal of the embedded store or the outbox of any other (`rdfaspider/stores/`); in
-a crawl of many processes it is the sink of the crawl itself, reached through `ServedSink`.
+a crawl of many processes it is the sink of the crawl itself, reached through `ServedSink`
+(`served.py`).
 
 `replay.py` reads pages of archives again by the same pipelines (`reading.py`), and `analysis.py` finds
 languages and near copies among them.

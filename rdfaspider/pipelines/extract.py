@@ -74,6 +74,7 @@ class ExtractPipeline:
                 memory=settings.getint("EXTRACT_MEMORY_MB"),
                 on_crash=lambda: crawler.stats.inc_value("extract/retried/crash"),
             )
+            pool.launch()
             crawler.signals.connect(pool.hurry, time_is_over)
         return cls(crawler.stats, options, pool, settings.getlist("EXTRACT_REFUSE"))
 

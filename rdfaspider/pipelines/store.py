@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
@@ -12,17 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import create_looping_call
 
-from rdfaspider.frontier import FrontierUnavailable, is_shared
+from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
 from rdfaspider.pipelines.writer import Writer
-from rdfaspider.service.address import Address, Security
-from rdfaspider.service.messages import StoreChanges
-from rdfaspider.service.worker.connection import Connection
-from rdfaspider.service.worker.session import Session
 from rdfaspider.settings.defaults import completed
 from rdfaspider.settings.places import jobdir_of, store_url
 from rdfaspider.signals import store_closing, store_opened
-from rdfaspider.stores import Sink, StoreUnavailable, open_sink
+from rdfaspider.stores import Sink, open_sink
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.provenance import crawl_graph, ended, provenance, stale
 from rdfaspider.stores.server.access import Access
@@ -38,34 +33,6 @@ if TYPE_CHECKING:
 
 # Seconds between two looks at a full sink.
 _PATIENCE = 0.1
-# Seconds that a worker looks for its crawl, and waits while the store is full.
-_SERVED = 600.0
-
-
-class ServedSink(Sink):
-    """Puts changes into the sink that a crawl serves to its workers."""
-
-    is_full = False  # the crawl makes its workers wait
-    backlog = (0, 0)
-    backlog_quads = 0
-
-    def __init__(self, url: str) -> None:
-        self.counters = Counter()
-        connection = Connection(Address.parse(url), Security(), timeout=_SERVED)
-        self._session = Session(connection, "", 0.0, _SERVED)
-        self._is_connected = False
-
-    def put(self, changes: Sequence[Change]) -> list[bool]:
-        try:
-            if not self._is_connected:
-                self._session.greet()
-                self._is_connected = True
-            return self._session.ask(StoreChanges(list(changes)), list[bool], 2 * _SERVED)
-        except FrontierUnavailable as error:
-            raise StoreUnavailable(str(error)) from error
-
-    def close(self) -> None:
-        self._session.shut()
 
 
 def store_access(settings: BaseSettings) -> Access | None:
@@ -163,6 +130,8 @@ class StorePipeline:
         url = store_url(settings)
         sink: Sink
         if is_shared(url):
+            from rdfaspider.pipelines.served import ServedSink  # with all messages of a service
+
             sink = ServedSink(url)  # the crawl itself records its changes
         else:
             sink = open_sink(url, **outbox_options(settings))

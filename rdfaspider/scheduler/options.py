@@ -14,7 +14,6 @@ from rdfaspider.frontier import is_begun, is_replicated, is_shared, open_frontie
 from rdfaspider.frontier.engine.terms import WITH_WINDOW
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.plugins import is_path
 from rdfaspider.scheduler.lanes import Lanes
 from rdfaspider.secrets import without_secrets
@@ -28,6 +27,8 @@ from rdfaspider.urls.own import OwnServers
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.settings import BaseSettings
+
+    from rdfaspider.frontier.views.reader import FrontierReader
 
 
 # Slow fetches allowed for each slot.
@@ -77,6 +78,8 @@ def _begun_order(settings: BaseSettings) -> str:
         return _served_order(settings, order if is_asked else "")
     if is_asked or not is_begun(url):
         return order
+    from rdfaspider.frontier.views.reader import FrontierReader  # a new crawl has nothing to read
+
     with FrontierReader(url, delay=0.0) as reader:
         return reader.order or order
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdfaspider import rocksdb
-from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 from rdfaspider.stores.selection import Selection
 
@@ -41,6 +40,8 @@ def read_earlier(argument: str) -> Iterator[tuple[str, str]]:
         )
     hubs: dict[str, list[str]] = {}
     if has_frontier:
+        from rdfaspider.frontier.views.reader import FrontierReader  # most crawls have other seeds
+
         with FrontierReader(str(frontier), delay=0.0) as reader:
             if reader.order == "topics" or not has_store:
                 hubs = reader.hubs(most)

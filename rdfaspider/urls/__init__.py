@@ -2,6 +2,7 @@
 
 normalise   the normal form, and links joined to their page
 hosts       host, port and registered domain of a URL
+suffixes    the public suffix list
 own         which addresses are one server, and which servers are the user's own
 iris        URLs as names of graphs, and without passwords
 keys        URLs as keys of the frontier's trie

@@ -1,13 +1,11 @@
 """Host, port and domain of a URL in normal form, without parsing it again."""
 
 import re
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache
+from typing import Final
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from tldextract import TLDExtract
-
+from rdfaspider.urls.suffixes import registered
 
 # Characters that WHATWG allows in a host name, but no server and no IRI can have.
 _ODD: Final = re.compile(r"https?://[^/?]*[\"`{}]")
@@ -76,21 +74,11 @@ def registered_domain(url: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def domain_of(name: str) -> str:
-    """Return the registered domain of a host."""
-    return _extractor().extract_str(name).top_domain_under_public_suffix or name
+    """Return the registered domain of a host; blogspot.com and other private suffixes are one domain."""
+    return registered(name, private=False) or name
 
 
 @lru_cache(maxsize=10_000)
 def owner_of(name: str) -> str:
     """Return the part of a host name that belongs to one owner: ``me.blogspot.com``."""
-    found = _extractor().extract_str(name, include_psl_private_domains=True)
-    return found.top_domain_under_public_suffix or name
-
-
-@cache
-def _extractor() -> "TLDExtract":
-    # Imported here because it imports requests. The bundled list is used as it is: no network,
-    # no cache on disk; blogspot.com and other private suffixes count as one domain.
-    from tldextract import TLDExtract
-
-    return TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=False)
+    return registered(name, private=True) or name

@@ -165,6 +165,49 @@ def test_workers_that_cannot_start_any_more_are_told_of(monkeypatch: pytest.Monk
     assert {type(each) for each in asyncio.run(run())} == {WorkersUnavailable}
 
 
+def test_a_process_that_was_launched_before_is_the_first_worker() -> None:
+    async def run() -> None:
+        pool = Batches(2, OPTIONS)
+        pool.launch()
+        assert pool._launched is not None
+        process = pool._launched.process
+        await pool.open()
+        try:
+            assert [worker.process for worker in pool._workers] == [process]
+            assert await all_of(pool, batch(0, 1)) == [extract(*page(0), OPTIONS).nquads]
+        finally:
+            await pool.close()
+        assert process.returncode == -signal.SIGKILL
+
+    asyncio.run(run())
+
+
+def test_a_pool_that_is_never_opened_ends_what_it_has_launched() -> None:
+    async def run() -> None:
+        pool = Batches(2, OPTIONS)
+        pool.launch()
+        assert pool._launched is not None
+        process = pool._launched.process
+        await pool.close()
+        assert process.returncode == -signal.SIGKILL
+
+    asyncio.run(run())
+
+
+def test_a_process_that_cannot_be_launched_is_told_of_when_the_pool_is_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+
+    async def run() -> None:
+        pool = Batches(1, OPTIONS)
+        pool.launch()
+        await pool.open()
+
+    with pytest.raises(WorkersUnavailable, match="No process can be started"):
+        asyncio.run(run())
+
+
 def test_workers_that_cannot_start_are_told_of() -> None:
     async def run() -> None:
         await Batches(1, OPTIONS, memory=1).open()

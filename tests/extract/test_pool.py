@@ -25,7 +25,7 @@ from rdfaspider.extract.pool import (
     WorkersUnavailable,
     options_to_json,
 )
-from rdfaspider.extract.pool.process import WorkerProcess
+from rdfaspider.extract.pool.process import WorkerProcess, launch
 from rdfaspider.extract.worker import options_from_json
 
 URL = "http://a.test/"
@@ -221,7 +221,7 @@ def test_a_worker_ends_by_itself_when_a_page_burns_too_much_time() -> None:
     async def scenario() -> None:
         # 0.2 s of CPU time, with the grace that the crawl has to end it first.
         arguments = (options_to_json(Options()), "2048", "-4.8")
-        worker = await WorkerProcess.start(arguments)
+        worker = await WorkerProcess.start(launch(arguments))
         header = json.dumps({"url": URL, "content_type": "text/html", "size": len(RICH)})
         with pytest.raises(ExtractionFailed, match="crash"):
             await worker.ask(header.encode() + b"\n", RICH, 60.0)

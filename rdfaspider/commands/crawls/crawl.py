@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
 
+from rdfaspider.heap import tune
 from rdfaspider.secrets import masked
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ class Command(CrawlCommand):
             " -a seeds=URL[,URL…]|FILE|-|crawl:DIRECTORY [-a depth=N] [-a scope=host|domain|all]"
             " [-s JOBDIR=DIRECTORY]. The same command again resumes a stopped crawl."
         )
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        tune()  # before all that a crawl imports; when the spider is opened, again
+        super().process_options(args, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:

@@ -15,12 +15,12 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 from pyoxigraph import NamedNode
 
 from rdfaspider.extract.contexts import PREFIXES
+from rdfaspider.extract.datafiles import read_data
 from rdfaspider.extract.triples import iris
 
 UNKNOWN = "urn:unknown-jsonld-context:"
@@ -211,8 +211,7 @@ def bundled(link: str) -> Terms | None:
 
 @cache
 def _read(name: str) -> Terms:
-    path = files("rdfaspider.extract").joinpath(f"data/jsonld/{name}.json")
-    terms: Terms = json.loads(path.read_text(encoding="utf-8"))
+    terms: Terms = json.loads(read_data(f"jsonld/{name}.json"))
     return terms
 
 

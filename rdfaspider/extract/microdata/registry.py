@@ -10,8 +10,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
+
+from rdfaspider.extract.datafiles import read_data
 
 _FOLDER = re.compile(r"[^:/?#]+:(?://[^/?#]*+)?+[^?#]*/")
 _RELATIONS = ("subPropertyOf", "equivalentProperty")
@@ -63,6 +64,4 @@ def _related(relations: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"<{iri}>" for iri in found)
 
 
-REGISTRY = MicrodataRegistry.loads(
-    files("rdfaspider.extract").joinpath("data/microdata/registry.json").read_bytes()
-)
+REGISTRY = MicrodataRegistry.loads(read_data("microdata/registry.json"))

@@ -28,7 +28,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Literal
 
 from rdfaspider.extract import Extraction
-from rdfaspider.extract.pool.process import ExtractionFailed, WorkerKilled, WorkerProcess
+from rdfaspider.extract.pool.process import ExtractionFailed, WorkerKilled, WorkerProcess, launch
 from rdfaspider.extract.pool.suspects import Suspects
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class Pool:
         while not self._trouble:
             await asyncio.sleep(_PAUSE * (failures + kills))
             try:
-                return await WorkerProcess.start(self._arguments)
+                return await WorkerProcess.start(launch(self._arguments))
             except WorkerKilled as error:
                 kills += 1
                 reason = str(error)

@@ -16,17 +16,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rdfaspider.extract import Extraction
 from rdfaspider.extract.pool import LARGE, MOMENT, PER_MEGABYTE, Pool, options_to_json
-from rdfaspider.extract.pool.process import ExtractionFailed, WorkerProcess
+from rdfaspider.extract.pool.process import ExtractionFailed, WorkerProcess, launch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rdfaspider.extract import Options
-    from rdfaspider.extract.pool.process import Answer
+    from rdfaspider.extract.pool.process import Answer, Launched
 
 # Batches that a worker has at a time: one that it reads, and the next one. It may have more with this many
 # bytes in all, some pages of usual size.
@@ -214,6 +215,8 @@ class Batches(Pool):
         self._single: deque[tuple[Request, asyncio.Future[Answer | None]]] = deque()
         self._is_called = False
         self._workers: list[_BatchProcess] = []
+        # A process that was started before the pool was opened.
+        self._launched: Launched | None = None
         self._starts: set[asyncio.Task[None]] = set()
         self._starting = 0
         # When to look whether the workers keep up; until then, whether nothing has waited at some moment.
@@ -221,6 +224,11 @@ class Batches(Pool):
         self._keeps_up = False
         # The CPU time of each worker when that was decided.
         self._used: list[tuple[_BatchProcess, float]] = []
+
+    def launch(self) -> None:
+        """Have the first worker get ready while the crawl opens everything else."""
+        with suppress(OSError):  # `open` tries again, and says why
+            self._launched = launch(self._batch_arguments)
 
     async def open(self) -> None:
         """Start the first worker, to find out if none can start; the others start when they are needed."""
@@ -316,7 +324,8 @@ class Batches(Pool):
 
     async def _start_one(self) -> None:
         try:
-            worker = await _BatchProcess.start(self._batch_arguments)
+            launched, self._launched = self._launched, None
+            worker = await _BatchProcess.start(launched or launch(self._batch_arguments))
             worker.on_free, worker.on_death = self._hand_out, self._lost
             self._workers.append(worker)
         except OSError:
@@ -340,6 +349,9 @@ class Batches(Pool):
         for worker in self._workers:
             worker.on_free = lambda: None
             await worker.end()
+        if self._launched is not None:  # it was never opened
+            self._launched.end()
+            self._launched = None
         await super().close()
 
 

@@ -18,7 +18,7 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from rdfaspider.children import command
 
@@ -59,6 +59,44 @@ class WorkerKilled(ChildProcessError):
     """A worker was killed before it was ready, by a user or by a system out of memory."""
 
 
+class Launched(NamedTuple):
+    """A process that gets ready to be a worker, our end of its socket, and of the pipe that it prints to."""
+
+    process: subprocess.Popen[bytes]
+    channel: socket.socket
+    output: int
+
+    def end(self) -> None:
+        """Kill a process that nobody waits for."""
+        self.process.kill()
+        self.process.wait()
+        self.channel.close()
+        os.close(self.output)
+
+
+def launch(arguments: Sequence[str]) -> Launched:
+    """Start the process of a worker; raise OSError if the system has no room for it."""
+    ours, theirs = socket.socketpair()
+    output, printed = os.pipe()
+    try:
+        process = subprocess.Popen(
+            command("rdfaspider.extract.worker", *arguments),
+            # Rust code that is out of memory may wait forever for the lock of its backtrace.
+            env={**os.environ, "RUST_BACKTRACE": "0"},
+            stdin=theirs.fileno(),
+            stdout=printed,
+            stderr=printed,
+        )
+    except OSError:
+        ours.close()
+        os.close(output)
+        raise
+    finally:
+        theirs.close()
+        os.close(printed)
+    return Launched(process, ours, output)
+
+
 class WorkerProcess(asyncio.Protocol):
     """One child process and the page that it reads.
 
@@ -76,28 +114,10 @@ class WorkerProcess(asyncio.Protocol):
         self._header: dict[str, Any] | None = None
 
     @classmethod
-    async def start(cls, arguments: Sequence[str]) -> Self:
-        """Return a worker that is ready, or raise OSError with the reason it gave."""
-        ours, theirs = socket.socketpair()
-        output, printed = os.pipe()
-        try:
-            process = subprocess.Popen(
-                command("rdfaspider.extract.worker", *arguments),
-                # Rust code that is out of memory may wait forever for the lock of its backtrace.
-                env={**os.environ, "RUST_BACKTRACE": "0"},
-                stdin=theirs.fileno(),
-                stdout=printed,
-                stderr=printed,
-            )
-        except OSError:
-            ours.close()
-            os.close(output)
-            raise
-        finally:
-            theirs.close()
-            os.close(printed)
-        worker = cls(process)
-        await worker._connect(ours, output)
+    async def start(cls, launched: Launched) -> Self:
+        """Return a worker when it is ready, or raise OSError with the reason it gave."""
+        worker = cls(launched.process)
+        await worker._connect(launched.channel, launched.output)
         return worker
 
     async def _connect(self, channel: socket.socket, output: int) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 
 from pyoxigraph import Quad, RdfFormat, parse
 
 from rdfaspider.extract.contexts import RDF, RDFA
+from rdfaspider.extract.datafiles import read_data
 from rdfaspider.extract.triples.graph import Graph
 
 Vocabularies = Mapping[str, Iterable[Quad]]
@@ -25,7 +25,7 @@ _EQUATES = frozenset((f"{_OWL}equivalentProperty>", f"{_OWL}equivalentClass>"))
 @cache
 def bundled() -> Vocabularies:
     """Return the hierarchies of Dublin Core, FOAF and SKOS, by the IRI that @vocab would name."""
-    text = files("rdfaspider.extract").joinpath("data/vocabularies.ttl").read_bytes()
+    text = read_data("vocabularies.ttl")
     vocabularies: dict[str, list[Quad]] = {
         "http://purl.org/dc/terms/": [],
         "http://xmlns.com/foaf/0.1/": [],

@@ -16,7 +16,6 @@ its seeds are pages with many links to such pages. Errors name the line.
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rdfaspider.urls import normalise
@@ -60,6 +59,8 @@ def read_topics(path: Path) -> list[Topic]:
 
 def parse_topics(text: str) -> list[Topic]:
     """Parse a topics file; ValueError with the line at fault."""
+    import tomllib  # few crawls have topics
+
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

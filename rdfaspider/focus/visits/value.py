@@ -14,6 +14,7 @@ seconds, and PRIOR changes at the rate that pages of its kind have (rates.py).
 
 from __future__ import annotations
 
+from functools import cache
 from math import exp, expm1, inf, log1p, sqrt
 
 # Changes at the rate of its kind that a page is born with.
@@ -35,7 +36,10 @@ def _solve(height: float) -> float:
     return x
 
 
-_TABLE = [0.0] + [_solve((step / _STEPS) ** 2) for step in range(1, _STEPS * _WIDEST + 2)]
+@cache
+def _table() -> list[float]:
+    """Return x for each step; made when first asked for, since most crawls never are."""
+    return [0.0] + [_solve((step / _STEPS) ** 2) for step in range(1, _STEPS * _WIDEST + 2)]
 
 
 def value(weight: float, rate: float, age: float) -> float:
@@ -71,8 +75,8 @@ def interval(weight: float, rate: float, price: float) -> float:
     step = int(place)
     if step >= _STEPS * _WIDEST:
         return _solve((place / _STEPS) ** 2) / rate
-    low = _TABLE[step]
-    return (low + (_TABLE[step + 1] - low) * (place - step)) / rate
+    low, high = _table()[step : step + 2]
+    return (low + (high - low) * (place - step)) / rate
 
 
 def rate_of(changes: float, seconds: float, prior: float) -> float:

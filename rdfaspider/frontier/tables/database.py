@@ -106,6 +106,10 @@ class Family:
         except Exception as error:  # a damaged file has ended it too soon
             raise FrontierUnavailable(explain(self._path, error)) from error
 
+    def begin_flush(self) -> None:
+        """Have what is in memory written to a file in the background."""
+        self._family.flush(False)
+
     def close(self) -> None:
         self._family.close()
         del self.handle, self.get, self.cursor, self._family
@@ -221,6 +225,9 @@ class Database:
             rocksdb.seal(self.path)
 
     def _let_go(self) -> None:
+        if not (self._read_only or self.is_broken):
+            for family in self._families:  # closed one by one, each would wait for the disk alone
+                family.begin_flush()
         for family in self._families:
             family.close()
         self._database.close()
