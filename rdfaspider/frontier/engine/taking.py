@@ -68,9 +68,9 @@ class Taking(Parts):
             raise self._database.fail("Corruption: URLs that should wait are missing")
         for host in hosts:
             self._schedule.make_ready(host)
-        batch = self._database.batch()
-        self._order.save(batch)
-        if len(batch):
+        if self._order.has_news:
+            batch = self._database.batch()
+            self._order.save(batch)
             self._database.write(batch)
 
     @guarded
@@ -128,6 +128,7 @@ class Taking(Parts):
         host = self._land(taken, now)
         if taken.visit is not None and self._revisits is not None:
             self._revisits.give_back(batch, host, taken, now)
+        self._order.forgotten(host)  # it may know that nothing was left beside this one
         self._write(batch, host)
 
     def _put_back_overdue(self, now: float) -> None:
