@@ -194,6 +194,7 @@ class Sieve:
                 numbers.update(zip(accepted, count(first), strict=False))
                 self._edges.add_all(batch, entries, numbers)
             self._outlinks.prune(batch, min(self.floor, self.floor_elsewhere))
+            self._hosts.save_rest(batch)
             self._counters.save(batch)
             self._database.write(batch)
             for host in idle:

@@ -194,6 +194,7 @@ class Hosts:
         self._by_id: dict[int, Host] = {}
         # Clocks of unknown hosts from which something was fetched.
         self.strangers = Clocks()
+        self._unsaved: set[int] = set()
         # Return a host in memory, None if it has no work any more.
         self.by_id: Callable[[int], Host | None] = self._by_id.get
         self.in_memory: Callable[[bytes], Host | None] = self._by_key.get
@@ -258,6 +259,16 @@ class Hosts:
 
     def save(self, batch: WriteBatch, host: Host) -> None:
         batch.put(host.key, host.pack(), self._family.handle)
+
+    def save_later(self, host: Host) -> None:
+        """Save a host with the next batch of many: a kill before that loses what is new of it."""
+        self._unsaved.add(host.id)
+
+    def save_rest(self, batch: WriteBatch) -> None:
+        """Save the hosts that were left for later; those without work were saved when it ended."""
+        while self._unsaved:
+            if (host := self._by_id.get(self._unsaved.pop())) is not None:
+                self.save(batch, host)
 
     def remember(self, host: Host) -> Host:
         self._by_key[host.key] = self._by_id[host.id] = host
