@@ -607,6 +607,7 @@ def test_a_section_without_urls_is_not_read_again(tmp_path: Path) -> None:
         first = order.take(0.0)
         assert first
         assert first.url == "http://h.test/a/1"
+        assert isinstance(order._order, HarvestOrder)
         (sections,) = order._order._sections.values()
         assert list(sections.promises) == [b"test,h:80)/b/"]
 

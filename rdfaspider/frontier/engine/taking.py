@@ -45,6 +45,7 @@ class Taking(Parts):
                 return None
 
     def _take_from(self, host: Host, now: float) -> Taken:
+        self._save_address(host)
         taken = self._queue.pop(host)
         self._leases.grant(taken, now)
         self._order.taken(host, taken)
@@ -56,11 +57,19 @@ class Taking(Parts):
 
     def _revisit(self, host: Host, now: float) -> Taken:
         assert self._revisits is not None
+        self._save_address(host)
         taken = self._revisits.take(host, now)
         self._steering.count_revisit()
         self._leases.grant(taken, now)
         self._schedule.depart(host, taken.number, now)
         return taken
+
+    def _save_address(self, host: Host) -> None:
+        """Write the address of a host before it is asked: after a kill its server rests too."""
+        if self._hosts.is_unsaved(host):
+            batch = self._database.batch()
+            self._hosts.save_rest(batch)
+            self._database.write(batch)
 
     def _feed(self, hosts: list[Host], now: float) -> None:
         """Give ready hosts their next URLs."""

@@ -261,8 +261,11 @@ class Hosts:
         batch.put(host.key, host.pack(), self._family.handle)
 
     def save_later(self, host: Host) -> None:
-        """Save a host with the next batch of many: a kill before that loses what is new of it."""
+        """Save a host with the next batch of many: a kill before that loses what is new."""
         self._unsaved.add(host.id)
+
+    def is_unsaved(self, host: Host) -> bool:
+        return host.id in self._unsaved
 
     def save_rest(self, batch: WriteBatch) -> None:
         """Save the hosts that were left for later; those without work were saved when it ended."""
