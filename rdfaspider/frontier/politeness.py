@@ -1,15 +1,14 @@
 """How long a host is left alone: between two fetches, at its own request, and when it is in trouble.
 
 `Manners` is what is remembered of one host, `Experience` what one fetch adds, `Demand` what is asked for
-beside the fetches, `Politeness` the rules. A new number to remember is a field of `Manners` in `pack`, one of
-`Experience` or `Demand`, which all frontiers pass on as they are, and a rule, all here; who learns it, mostly
-middlewares/politeness.py; and a new VERSION of the database (tables/database.py) and of the messages
+beside the fetches, `Politeness` the rules. A new number to remember is a field of `Manners` in `stored`, one
+of `Experience` or `Demand`, which all frontiers pass on as they are, and a rule, all here; who learns it,
+mostly middlewares/politeness.py; and a new VERSION of the database (tables/database.py) and of the messages
 (service/messages.py), because those of before lack it.
 """
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     from rdfaspider.urls.own import OwnServers
 
 # failures in a row; crawl delay, latency, back-off, clock, blocked until
-_RECORD = struct.Struct(">Hddddd")
+MANNERS_FORMAT = "Hddddd"
+_MOST_FAILURES = 65_535
 
 
 class Experience(NamedTuple):
@@ -62,8 +62,6 @@ class Manners:
         "latency",
     )
 
-    SIZE = _RECORD.size
-
     def __init__(self, key: bytes = b"") -> None:
         self.key = key
         self.failures = 0
@@ -81,19 +79,16 @@ class Manners:
         """Return a factor a little above 1 that differs from host to host."""
         return 1.0
 
-    def pack(self) -> bytes:
-        return _RECORD.pack(
-            min(self.failures, 65_535),
-            self.crawl_delay,
-            self.latency,
-            self.backoff,
-            self.clock,
-            self.blocked,
-        )
+    @property
+    def stored(self) -> tuple[int, float, float, float, float, float]:
+        """The numbers to remember, as MANNERS_FORMAT has them."""
+        failures = self.failures if self.failures < _MOST_FAILURES else _MOST_FAILURES
+        return failures, self.crawl_delay, self.latency, self.backoff, self.clock, self.blocked
 
-    def unpack(self, data: bytes, start: int) -> None:
+    @stored.setter
+    def stored(self, numbers: tuple[int, float, float, float, float, float]) -> None:
         (self.failures, self.crawl_delay, self.latency, self.backoff, self.clock, self.blocked) = (
-            _RECORD.unpack_from(data, start)
+            numbers
         )
 
 

@@ -14,7 +14,6 @@ the user and the `)`: it has one clock, for all its services and users.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from rdfaspider.urls.hosts import split_port
 
@@ -24,21 +23,27 @@ _DEFAULT_PORT = {"http": "80", "https": ""}
 # Where a key may be cut: labels of the host, then the path's segments, then the query's parts.
 CUTS = frozenset(b",)/?&")
 
-# Pages link mostly within a few hosts, so each is converted once.
+# Pages link mostly within a few hosts, so each is converted once. A dict that is emptied when it is full is
+# faster than one that knows which of its many hosts was used last.
 _REMEMBERED = 65_536
+_host_keys: dict[str, bytes] = {}
+_origins: dict[bytes, str] = {}
 
 
 def to_key(url: str) -> bytes:
     """Return the key of a normalised URL; ValueError if it is none."""
     # The shortest scheme is http://, and a host has at least one character.
     slash = url.index("/", 8)
-    return _host_key(url[:slash]) + url[slash:].encode("ascii")
+    origin = url[:slash]
+    host = _host_keys.get(origin)
+    return (host or _host_key(origin)) + url[slash:].encode("ascii")
 
 
 def to_url(key: bytes) -> str:
     """Return the URL of a key."""
     slash = key.index(b"/")
-    return _origin(key[:slash]) + key[slash:].decode("ascii")
+    host = key[:slash]
+    return (_origins.get(host) or _origin(host)) + key[slash:].decode("ascii")
 
 
 def prefix_of(text: str) -> bytes:
@@ -64,7 +69,6 @@ def is_dynamic(key: bytes) -> bool:
     return b"?" in key
 
 
-@lru_cache(_REMEMBERED)
 def _host_key(origin: str) -> bytes:
     scheme, _, authority = origin.partition("://")
     if scheme not in _DEFAULT_PORT:
@@ -72,16 +76,23 @@ def _host_key(origin: str) -> bytes:
     user, at, place = authority.rpartition("@")
     name, port = split_port(place)
     tag = port + ("s" if scheme == "https" else "") if port else _DEFAULT_PORT[scheme]
-    return f"{_turn(name)}{':' + tag if tag else ''}{at}{user})".encode("ascii")
+    host = f"{_turn(name)}{':' + tag if tag else ''}{at}{user})".encode("ascii")
+    if len(_host_keys) >= _REMEMBERED:
+        _host_keys.clear()
+    _host_keys[origin] = host
+    return host
 
 
-@lru_cache(_REMEMBERED)
 def _origin(host: bytes) -> str:
     place, at, user = host[:-1].decode("ascii").partition("@")
     name, tag = split_port(place)
     scheme = "https" if not tag or tag.endswith("s") else "http"
     port = "" if tag in ("", "80") else ":" + tag.removesuffix("s")
-    return f"{scheme}://{user}{at}{_turn_back(name)}{port}"
+    origin = f"{scheme}://{user}{at}{_turn_back(name)}{port}"
+    if len(_origins) >= _REMEMBERED:
+        _origins.clear()
+    _origins[host] = origin
+    return origin
 
 
 def _turn(name: str) -> str:

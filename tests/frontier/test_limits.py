@@ -35,7 +35,7 @@ def test_depths() -> None:
     limits = FrontierLimits(depth=3, dynamic_depth=1)
     findings = {b"a)/": 3, b"b)/": 4, b"c)/?": 1, b"d)/?": 2, b"e)/?": 4}
     rejected: Counter[str] = Counter()
-    chosen = within_depth(limits, list(findings), findings, lambda r, n: rejected.update({r: n}))
+    chosen = within_depth(limits, list(findings), findings, 4, lambda r, n: rejected.update({r: n}))
     assert chosen == [b"a)/", b"c)/?"]
     assert rejected == {"depth": 2, "dynamic_depth": 1}
 

@@ -290,3 +290,19 @@ def test_contexts_belong_to_links(tmp_path: Path) -> None:
         pytest.raises(ValueError, match="2 links have 1 contexts"),
     ):
         frontier.put(["https://a.example/1", "https://a.example/2"], 0, [7])
+
+
+def test_the_address_of_a_host_is_on_disk_before_it_is_asked(tmp_path: Path) -> None:
+    """So a server rests after a kill, even for longer than its hosts."""
+    path, rules = str(tmp_path / "frontier"), Politeness(delay=1.0, server_delay=10.0)
+    frontier = LocalFrontier(path, politeness=rules, now=0.0)
+    frontier.put([f"http://h{number}.test/" for number in range(3)])
+    assert frontier.take(0.0) is None
+    for host, _ in frontier.hosts_to_resolve(3):
+        frontier.set_address(host, "192.0.2.1")
+    assert frontier.take(0.0)
+    frontier.abandon()
+    with LocalFrontier(path, politeness=rules, now=1.0) as again:
+        assert again.hosts_to_resolve(3) == []
+        assert again.take(10.5) is None
+        assert again.take(11.0)

@@ -563,12 +563,12 @@ def test_the_best_section_is_the_same_as_if_all_were_compared(
     harvest, sections = Harvest(), Sections({b"test,h)/": 128})
     for step, section, number in steps:
         if step == "set":
-            sections.set_promise(section, number)
+            sections.set_promise(section, number, harvest)
         elif step == "drop":
             sections.drop(section)
         elif step == "learn":
             harvest.learn(section + b"page", float(number % 3))
-            sections.forget_scores()
+            sections.forget_best()
         else:
             promises = sections.promises
             scores = {each: harvest.score(each, lift_of(promises[each])) for each in promises}
@@ -585,3 +585,43 @@ def test_a_harvest_of_many_waiting_urls_does_not_look_up_each_link_at_once(tmp_p
         assert order._sieve.inbox.size == 8, "16 of 320 may wait for the next choice, 24 may not"
         assert order.counts().waiting == 316 + 32
         assert len(take_all(order)) == 316 + 32
+
+
+def test_a_url_that_is_released_comes_back_to_harvest(tmp_path: Path) -> None:
+    """The section that it alone was in is known again, though others wait."""
+    with promising(tmp_path) as order:
+        order.put(["http://h.test/a/1"], contexts=[GOOD])
+        order.put([f"http://h.test/b/{page}" for page in range(5)], contexts=[BAD] * 5)
+        first = order.take(0.0)
+        assert first
+        order.release(first, 0.0)
+        again = order.take(0.0)
+        assert again
+        assert first.url == again.url == "http://h.test/a/1"
+
+
+def test_a_section_without_urls_is_not_read_again(tmp_path: Path) -> None:
+    with promising(tmp_path, at_once=4) as order:
+        order.put(["http://h.test/a/1"], contexts=[GOOD])
+        order.put(["http://h.test/b/1", "http://h.test/b/2"], contexts=[FAIR, FAIR])
+        first = order.take(0.0)
+        assert first
+        assert first.url == "http://h.test/a/1"
+        assert isinstance(order._order, HarvestOrder)
+        (sections,) = order._order._sections.values()
+        assert list(sections.promises) == [b"test,h:80)/b/"]
+
+
+def test_a_ready_host_is_compared_again_only_for_a_better_section(tmp_path: Path) -> None:
+    with promising(tmp_path) as order:
+        hosts = [f"http://h{number}.test/a/" for number in range(20)]
+        order.put(hosts, contexts=[FAIR] * 20)
+        order.wait(0.0)
+        assert order.take(0.0)
+        ready = len(order._schedule._ready)
+        order.put([host + "again" for host in hosts], contexts=[FAIR] * 20)
+        order.counts()
+        assert len(order._schedule._ready) == ready
+        order.put([host[:-2] + "good/" for host in hosts], contexts=[GOOD] * 20)
+        order.counts()
+        assert len(order._schedule._ready) > ready

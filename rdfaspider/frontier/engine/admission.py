@@ -48,25 +48,27 @@ def redirected(entries: Iterable[Entry]) -> dict[bytes, int]:
 
 def by_host(keys: list[bytes]) -> Iterator[tuple[bytes, list[bytes]]]:
     """Yield runs of sorted keys that have the same host."""
-    host, start = b"", 0
-    ends: tuple[bytes, ...] = ()
+    service, host, start = b" ", b"", 0
     for index, key in enumerate(keys):
-        if not key.startswith(ends):
+        if not key.startswith(service):
             if index > start:
                 yield host, keys[start:index]
-            host, start = host_of(key), index
-            ends = (host + b")", host + b":", host + b"@")
+            service, start = key[: key.index(b")") + 1], index
+            is_plain = b":" not in service and b"@" not in service
+            host = service[:-1] if is_plain else host_of(service)
     if keys:
         yield host, keys[start:]
 
 
 def within_depth(
-    limits: FrontierLimits, keys: list[bytes], findings: Mapping[bytes, int], reject: Reject
+    limits: FrontierLimits,
+    keys: list[bytes],
+    findings: Mapping[bytes, int],
+    deepest: int,
+    reject: Reject,
 ) -> list[bytes]:
-    """Return the keys that are not too deep."""
-    # A hint makes a finding large: then each is looked at.
-    largest = max(map(findings.__getitem__, keys), default=0)
-    if largest <= min(limits.depth, limits.dynamic_depth):
+    """Return the keys that are not too deep; `deepest` is the greatest depth in the inbox."""
+    if deepest <= min(limits.depth, limits.dynamic_depth):
         return keys
     chosen, too_deep = [], 0
     for key in keys:
@@ -89,7 +91,7 @@ def within_host(
 ) -> list[bytes]:
     """Return the keys that a host has room for, in order; seeds always fit."""
     of_all, of_waiting = limits.host_urls - host.taken_in, limits.host_waiting - host.waiting
-    if min(of_all, of_waiting) >= len(keys):
+    if of_all >= len(keys) <= of_waiting:
         return keys
     seeds = sum(not findings[key] & DEPTH for key in keys)
     room = max(min(of_all, of_waiting) - seeds, 0)
@@ -113,11 +115,12 @@ def count_admitted(database: Database, limits: FrontierLimits) -> Counter[bytes]
     Nothing is written. A shorter way to a done page may admit more URLs; those are not counted.
     """
     found = smallest_depths(Inbox(database).entries)
+    deepest = max(found.values(), default=0)
     keys = sorted(found)
     records = database.urls.get_all(keys) if keys else []
     new = [key for key, record in zip(keys, records, strict=True) if record is None]
     counts: Counter[bytes] = Counter()
-    for host_key, group in by_host(within_depth(limits, new, found, _ignore)):
+    for host_key, group in by_host(within_depth(limits, new, found, deepest, _ignore)):
         data = database.hosts.get(host_key)
         host = Host(host_key, 0) if data is None else Host.read(host_key, data)
         counts[host_key] = len(within_host(limits, host, group, found, _ignore))

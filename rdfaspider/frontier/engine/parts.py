@@ -159,6 +159,7 @@ class Parts:
             if not self._database.is_broken:
                 self._sieve.run()  # so that the numbers on disk are those of `counts`
                 batch = self._database.batch()
+                self._hosts.save_rest(batch)
                 self._order.close(batch)
                 if self._revisits is not None:
                     self._revisits.save(batch)

@@ -9,6 +9,7 @@ order they were found (guarantee G6).
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import cache
 from itertools import count, repeat
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,7 @@ class Sieve:
         self._queue = queue
         self._order = order
         self._limits = limits
-        self._stirred: list[Host] = []  # hosts that had work and got more
+        self._stirred: list[Host] = []  # hosts that had work and got other work
         # The smallest unfinished depth of the other shards, as far as is known: an error costs a second
         # fetch of a page. Until the workers report it, assume the smallest.
         self.floor_elsewhere = 0 if shard.total > 1 else NO_DEPTH
@@ -193,6 +194,7 @@ class Sieve:
                 numbers.update(zip(accepted, count(first), strict=False))
                 self._edges.add_all(batch, entries, numbers)
             self._outlinks.prune(batch, min(self.floor, self.floor_elsewhere))
+            self._hosts.save_rest(batch)
             self._counters.save(batch)
             self._database.write(batch)
             for host in idle:
@@ -223,10 +225,11 @@ class Sieve:
         if not order.reads_hints:
             return smallest_depths(entries)
         found: dict[bytes, int] = {}
+        hint_of = cache(order.hint)  # many links have the same context
         for entry in entries:
             depth = entry.depth
-            for key, context in zip(entry.keys, entry.contexts or repeat(0), strict=False):
-                hint = order.hint(context)
+            hints = map(hint_of, entry.contexts) if entry.contexts else repeat(hint_of(0))
+            for key, hint in zip(entry.keys, hints, strict=False):
                 if (known := found.get(key)) is not None:
                     hint = order.combine(known >> HINT, hint)
                     found[key] = min(known & DEPTH, depth) | hint << HINT
@@ -247,18 +250,23 @@ class Sieve:
         accepted: list[bytes] = []
         idle: list[Host] = []
         first, limits, reject = self._counters.next_number, self._limits, self._counters.reject
-        for host_key, group in by_host(within_depth(limits, keys, findings, reject)):
-            host = self._hosts.find(host_key) or self._create(host_key)
+        find, save = self._hosts.find, self._hosts.save
+        add, is_stirred = self._urls.add, self._order.is_stirred
+        deepest = max((entry.depth for entry in entries), default=0)
+        for host_key, group in by_host(within_depth(limits, keys, findings, deepest, reject)):
+            host = find(host_key) or self._create(host_key)
             chosen = within_host(limits, host, group, findings, reject)
             if chosen:
-                if not host.can_give:
+                could_give = host.can_give
+                add(batch, host, chosen, findings)
+                if not could_give:
                     idle.append(host)
-                elif self._order.reads_hints:
+                elif is_stirred(host):
                     self._stirred.append(host)
-                self._urls.add(batch, host, chosen, findings)
-                self._hosts.save(batch, host)
+                save(batch, host)
                 accepted += chosen
-            self._schedule.forget_if_idle(host)
+            else:
+                self._schedule.forget_if_idle(host)
         self._urls.add_records(batch, accepted, findings, first)
         self._referrers.add(batch, accepted, finders(entries) if accepted else {}, first)
         for key, hops in redirected(entries).items():

@@ -45,6 +45,7 @@ class Taking(Parts):
                 return None
 
     def _take_from(self, host: Host, now: float) -> Taken:
+        self._save_address(host)
         taken = self._queue.pop(host)
         self._leases.grant(taken, now)
         self._order.taken(host, taken)
@@ -54,11 +55,19 @@ class Taking(Parts):
 
     def _revisit(self, host: Host, now: float) -> Taken:
         assert self._revisits is not None
+        self._save_address(host)
         taken = self._revisits.take(host, now)
         self._steering.count_revisit()
         self._leases.grant(taken, now)
         self._schedule.depart(host, taken.number, now)
         return taken
+
+    def _save_address(self, host: Host) -> None:
+        """Write the address of a host before it is asked: after a kill its server rests too."""
+        if self._hosts.is_unsaved(host):
+            batch = self._database.batch()
+            self._hosts.save_rest(batch)
+            self._database.write(batch)
 
     def _feed(self, hosts: list[Host], now: float) -> None:
         """Give ready hosts their next URLs."""
@@ -66,9 +75,9 @@ class Taking(Parts):
             raise self._database.fail("Corruption: URLs that should wait are missing")
         for host in hosts:
             self._schedule.make_ready(host)
-        batch = self._database.batch()
-        self._order.save(batch)
-        if len(batch):
+        if self._order.has_news:
+            batch = self._database.batch()
+            self._order.save(batch)
             self._database.write(batch)
 
     @guarded
@@ -126,6 +135,7 @@ class Taking(Parts):
         host = self._land(taken, now)
         if taken.visit is not None and self._revisits is not None:
             self._revisits.give_back(batch, host, taken, now)
+        self._order.forgotten(host)  # it may know that nothing was left beside this one
         self._write(batch, host)
 
     def _put_back_overdue(self, now: float) -> None:

@@ -60,4 +60,4 @@ class Turns(Parts):
         known = self._hosts.by_id(host)
         if known is not None and known.address != address and self._schedule.by_address:
             self._schedule.set_address(known, address)
-            self._write(self._database.batch(), known)
+            self._hosts.save_later(known)  # if a kill loses it, it is resolved once more

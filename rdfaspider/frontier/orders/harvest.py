@@ -17,7 +17,7 @@ from rdfaspider.frontier.tables.waiting import highest_byte_of_hint
 from rdfaspider.linkgraph.weights import doublings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rocksdict import WriteBatch
 
@@ -47,6 +47,7 @@ _PLACES = [bytes((0, 255 - byte)) for byte in range(256)]
 _CONTEXT = 0xFFFF
 _LINKS, _MOST_LINKS = 16, 3
 _PROMISE = 0xFC
+_PROMISED = 24  # in a finding: where class and promise are
 _REST = ~(_MOST_LINKS << _LINKS)
 # The probability that one more link raises the class of a URL, by the class; and by the difference of two.
 _RISES = [1 / (15 * 16**times) for times in range(_MOST_LINKS)]
@@ -55,60 +56,55 @@ _RISES = [1 / (15 * 16**times) for times in range(_MOST_LINKS)]
 class Sections:
     """The sections of one host in which URLs wait, and the best of them.
 
-    Layout: `promises` has the best promise of each section, `scores` the scores drawn for them, `unscored`
-    the sections that have none yet. `ahead` has the next URLs of the section `ahead_of`, after the one that
-    was picked last; the next one is last.
-    Invariant: a section in `promises` is either in `scores` or in `unscored`, and `best` is the highest of
-    the scores or None. So a new section is compared with the best one only.
+    Layout: `promises` has the best promise of each section. `ahead` has the next URLs of the section
+    `ahead_of`, after the one that was picked last; the next one is last. If `is_all`, it has no more.
+    Invariant: `best` is the highest score and its section, so a new section is compared with it only; None if
+    all are to be scored. If `is_compared`, the host stands among others by this score.
     """
 
-    __slots__ = ("ahead", "ahead_of", "best", "promises", "scores", "unscored")
+    __slots__ = ("ahead", "ahead_of", "best", "is_all", "is_compared", "promises")
 
     def __init__(self, promises: dict[bytes, int]) -> None:
         self.promises = promises
-        self.scores: dict[bytes, float] = {}
-        self.unscored = set(promises)
         self.best: tuple[float, bytes] | None = None
+        self.is_compared = False
         self.ahead: list[Picked] = []
         self.ahead_of = b""
+        self.is_all = False
 
     def find_best(self, harvest: Harvest) -> tuple[float, bytes]:
-        """Return the highest score and its section; score those that have none."""
-        scores, promises, best = self.scores, self.promises, self.best
-        if self.unscored:
-            for section in self.unscored:
-                score = scores[section] = harvest.score(section, lift_of(promises[section]))
-                if best is not None and (score, section) > best:
-                    best = (score, section)
-            self.unscored.clear()
-        if best is None:
-            best = max(zip(scores.values(), scores, strict=True))
-        self.best = best
-        return best
+        """Return the highest score and its section."""
+        if self.best is None:
+            self.best = max(
+                (harvest.score(section, lift_of(promise)), section)
+                for section, promise in self.promises.items()
+            )
+        return self.best
 
-    def set_promise(self, section: bytes, promise: int) -> None:
+    def set_promise(self, section: bytes, promise: int, harvest: Harvest) -> None:
         """Update what a section promises."""
-        if self.promises.get(section) != promise:
-            self.promises[section] = promise
-            self._forget_score(section)
-            self.unscored.add(section)
+        if self.promises.get(section) == promise:
+            return
+        self.promises[section] = promise
+        best = self.best
+        if best is None:
+            return
+        if best[1] == section:
+            self.forget_best()
+            return
+        score = harvest.score(section, lift_of(promise))
+        if (score, section) > best:
+            self.best, self.is_compared = (score, section), False
 
     def drop(self, section: bytes) -> None:
         """Drop a section in which nothing waits."""
         self.promises.pop(section, None)
-        self._forget_score(section)
-        self.unscored.discard(section)
-
-    def _forget_score(self, section: bytes) -> None:
-        self.scores.pop(section, None)
         if self.best is not None and self.best[1] == section:
-            self.best = None
+            self.forget_best()
 
-    def forget_scores(self) -> None:
-        """Drop the scores, because something was learnt about the host."""
-        self.scores.clear()
-        self.unscored = set(self.promises)
-        self.best = None
+    def forget_best(self) -> None:
+        """Let all be scored again: the best is gone, or something was learnt about the host."""
+        self.best, self.is_compared = None, False
 
 
 class HarvestOrder(Order):
@@ -166,19 +162,27 @@ class HarvestOrder(Order):
         # The section without the host, which is one for all of them.
         return _OF_HOST.match(key)[1] + _PLACES[hint >> 16]  # type: ignore[index]
 
-    def arrived(self, host: Host, keys: Sequence[bytes], findings: Mapping[bytes, int]) -> None:
+    def arrived(self, host: Host, keys: Sequence[bytes], findings: Sequence[int]) -> list[bytes]:
         sections = self._sections.get(host.id)
         if sections is None:
-            if host.waiting > len(keys):  # after a restart: they are read when its turn comes
-                return
-            sections = self._sections[host.id] = Sections({})
+            # After a restart they are read when the turn of the host comes; until then these are unknown too.
+            sections = Sections({})
+            if not host.waiting:
+                self._sections[host.id] = sections
         sections.ahead.clear()
-        promises = sections.promises
-        for key in keys:
-            section, promise = section_of(key), findings[key] >> 24
+        sections.is_all = False
+        promises, start, ranks = sections.promises, len(host.key), []
+        for key, found in zip(keys, findings, strict=True):
+            section, promise = section_of(key), found >> _PROMISED
+            ranks.append(section[start:] + _PLACES[promise])
             known = promises.get(section, -1)
             if promise > known and (known >= 0 or len(promises) < _SECTIONS):
-                sections.set_promise(section, promise)
+                sections.set_promise(section, promise, self.harvest)
+        return ranks
+
+    def is_stirred(self, host: Host) -> bool:
+        sections = self._sections.get(host.id)
+        return sections is None or not sections.is_compared
 
     def forgotten(self, host: Host) -> None:
         self._sections.pop(host.id, None)
@@ -191,14 +195,14 @@ class HarvestOrder(Order):
             _, section = sections.find_best(self.harvest)
             if not sections.ahead or sections.ahead_of != section:
                 sections.ahead = self._next_of(waiting, host, section)
-                sections.ahead_of = section
+                sections.ahead_of, sections.is_all = section, len(sections.ahead) < _AHEAD
             if not sections.ahead:
                 sections.drop(section)
                 continue
             promise = highest_byte_of_hint(sections.ahead[-1][1])
             if promise == sections.promises[section]:
                 return [sections.ahead.pop()]
-            sections.set_promise(section, promise)  # the most promising one is gone
+            sections.set_promise(section, promise, self.harvest)  # the most promising one is gone
         self._sections[host.id] = Sections(dict(self._read(waiting, host)))
         return self.pick(waiting, host, count)
 
@@ -223,27 +227,35 @@ class HarvestOrder(Order):
         sections = self._sections.get(host.id)
         if not sections or not sections.promises:  # it is looked at when its turn comes
             return late - self.harvest.score(host.key + b")/")
+        # A host whose share is used up is compared again in any case: it may have room then.
+        sections.is_compared = not late
         return late - sections.find_best(self.harvest)[0]
 
     def taken(self, host: Host, taken: Taken) -> None:
         self._shares.count(host.id)
         sections = self._sections.get(host.id)
         if sections and sections.ahead:
-            sections.set_promise(sections.ahead_of, highest_byte_of_hint(sections.ahead[-1][1]))
+            promise = highest_byte_of_hint(sections.ahead[-1][1])
+            sections.set_promise(sections.ahead_of, promise, self.harvest)
+        elif sections and sections.is_all:
+            sections.drop(sections.ahead_of)
 
     # --- what is learnt ---
 
     def learn(self, host: Host, key: bytes, hint: int, gain: float) -> None:
         self.harvest.learn(key, gain, hint & _CONTEXT)
         if sections := self._sections.get(host.id):
-            sections.forget_scores()
+            sections.forget_best()
         self._unsaved += 1
 
+    @property
+    def has_news(self) -> bool:
+        return self._unsaved >= _SAVED_AFTER
+
     def save(self, batch: WriteBatch) -> None:
-        if self._unsaved >= _SAVED_AFTER:
-            self.close(batch)
+        batch.put(_NAME, self.harvest.dump(), self._meta.handle)
+        self._unsaved = 0
 
     def close(self, batch: WriteBatch) -> None:
         if self._unsaved:
-            batch.put(_NAME, self.harvest.dump(), self._meta.handle)
-            self._unsaved = 0
+            self.save(batch)

@@ -6,9 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.schedule.queue import FED_AT_ONCE, INBOX_PAGE, MOST_OF_A_HOST
+from rdfaspider.frontier.tables.trie import DEPTH, HINT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rocksdict import WriteBatch
 
@@ -74,8 +75,17 @@ class Order:
         """Return the bytes that sort a waiting URL among those of its host, before its number."""
         return b""
 
-    def arrived(self, host: Host, keys: Sequence[bytes], findings: Mapping[bytes, int]) -> None:
-        """Notice new waiting URLs of a host, with their findings (tables/trie.py)."""
+    def arrived(self, host: Host, keys: Sequence[bytes], findings: Sequence[int]) -> list[bytes]:
+        """Notice URLs of a host that begin to wait, with their findings (tables/trie.py); return their ranks.
+
+        The host does not count them yet.
+        """
+        rank, pairs = self.rank, zip(keys, findings, strict=True)
+        return [rank(key, found & DEPTH, found >> HINT) for key, found in pairs]
+
+    def is_stirred(self, host: Host) -> bool:
+        """Return whether the URLs that arrived last may have changed how a ready host compares."""
+        return self.reads_hints
 
     def forgotten(self, host: Host) -> None:
         """Notice that a host has no more work."""
@@ -97,6 +107,11 @@ class Order:
 
     def learn(self, host: Host, key: bytes, hint: int, gain: float) -> None:
         """Learn what a done page of a host was worth."""
+
+    @property
+    def has_news(self) -> bool:
+        """Return whether there is something to save."""
+        return False
 
     def save(self, batch: WriteBatch) -> None:
         """Add to the batch what the order must remember across a restart."""

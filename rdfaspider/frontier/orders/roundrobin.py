@@ -44,6 +44,10 @@ class RoundRobin(Order):
             passed.add(found[0])
         return picked
 
+    @property
+    def has_news(self) -> bool:
+        return bool(self._moved)
+
     def save(self, batch: WriteBatch) -> None:
         for name, child in self._moved.items():
             batch.put(name, child, self._meta.handle)

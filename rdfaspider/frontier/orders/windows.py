@@ -147,6 +147,10 @@ class LeafWindow(_Windowed):
         order = sorted(range(len(found)), key=lambda place: -worths[place])
         return [found[place] for place in order]
 
+    @property
+    def has_news(self) -> bool:
+        return bool(self._moved)
+
     def save(self, batch: WriteBatch) -> None:
         for name, state in self._moved.items():
             batch.put(name, state, self._meta.handle)

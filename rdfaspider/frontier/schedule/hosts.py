@@ -13,7 +13,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier import HostView
-from rdfaspider.frontier.politeness import Manners
+from rdfaspider.frontier.politeness import MANNERS_FORMAT, Manners
 from rdfaspider.urls.keys import host_name, host_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 # id, taken in, waiting, postponed, done, failed; then its manners; for a host with kept pages a plus sign and
 # its revisits; then a space and the address of its server as text
-_COUNTS = struct.Struct(">IIIIII")
+_RECORD = struct.Struct(f">IIIIII{MANNERS_FORMAT}")
+_COUNTS = 6
 # The highest factor of a price that is written: no page is worth as much.
 _HIGHEST = 1e30
 # a plus, kept pages, its alarm, the factor of its price, right and wrong signals of change
@@ -48,11 +49,12 @@ class Host(Manners):
     """One host: its counts, its clock, the URLs at hand and the numbers of those in flight.
 
     `waiting` counts all its unfinished URLs, including those in flight, but not the `postponed` ones.
-    `queue` holds (place in a page, URL), the next one last, and at most a page's quota. `low` is where its
-    waiting keys begin, as far as is known: before it there may be many deleted keys, which RocksDB would
-    have to step over. `address` is None until it is resolved; it and the name decide whether the host
-    `is_own`, and so how many of its URLs may be in flight `at_once`. `turn` counts the takes up to its last
-    one. `due` belongs to the order; `server`, `stamp`, `engaged` and `before` belong to schedule.py.
+    `prefix` begins the keys of its waiting URLs. `queue` holds (place in a page, URL), the next one last, and
+    at most a page's quota. `low` is where its waiting keys begin, as far as is known: before it there may be
+    many deleted keys, which RocksDB would have to step over. `address` is None until it is resolved; it and
+    the name decide whether the host `is_own`, and so how many of its URLs may be in flight `at_once`. `turn`
+    counts the takes up to its last one. `due` belongs to the order; `server`, `stamp`, `engaged` and `before`
+    belong to schedule.py.
 
     Of its `kept` pages, some are at hand to be visited again (`recalled`, the next one last), some are being
     visited (`revisiting`), and the first of the others is due at `next_due`, which is known while the host
@@ -75,6 +77,7 @@ class Host(Manners):
         "low",
         "next_due",
         "postponed",
+        "prefix",
         "queue",
         "recalled",
         "revisiting",
@@ -90,6 +93,7 @@ class Host(Manners):
     def __init__(self, key: bytes, number: int) -> None:
         super().__init__(key)
         self.id = number
+        self.prefix = b"" if number == STRANGER else number.to_bytes(4, "big")
         self.taken_in = self.waiting = self.postponed = self.done = self.failed = 0
         self.in_flight: set[int] | frozenset[int] = NONE_IN_FLIGHT
         self.address: str | None = None
@@ -122,7 +126,7 @@ class Host(Manners):
     @property
     def can_give(self) -> bool:
         """Return whether it has a URL that is not in flight yet."""
-        return bool(self.recalled) or self.has_new
+        return bool(self.recalled) or self.waiting > len(self.in_flight) - self.revisiting
 
     @property
     def has_new(self) -> bool:
@@ -134,28 +138,23 @@ class Host(Manners):
         """Return whether there is nothing to do for it."""
         return not (self.waiting or self.recalled or self.revisiting)
 
-    @property
-    def prefix(self) -> bytes:
-        """Return the prefix of the keys of its waiting URLs."""
-        return self.id.to_bytes(4, "big")
-
     def pack(self) -> bytes:
         counts = (self.id, self.taken_in, self.waiting, self.postponed, self.done, self.failed)
-        end = b"" if self.address is None else b" " + self.address.encode()
+        data = _RECORD.pack(*counts, *self.stored)
         if self.kept or self.alarm:
             factor = self.factor if self.factor < _HIGHEST else _HIGHEST
-            revisits = _REVISITS.pack(_PLUS, self.kept, self.alarm, factor, self.right, self.wrong)
-            end = revisits + end if end else revisits
-        return _COUNTS.pack(*counts) + super().pack() + end
+            data += _REVISITS.pack(_PLUS, self.kept, self.alarm, factor, self.right, self.wrong)
+        return data if self.address is None else data + b" " + self.address.encode()
 
     @classmethod
     def read(cls, key: bytes, data: bytes) -> Host:
         """Return the host of a record."""
-        number, *counts = _COUNTS.unpack_from(data)
+        numbers = _RECORD.unpack_from(data)
+        number, *counts = numbers[:_COUNTS]
         host = cls(key, number)
         host.taken_in, host.waiting, host.postponed, host.done, host.failed = counts
-        host.unpack(data, _COUNTS.size)
-        end = data[_COUNTS.size + cls.SIZE :]
+        host.stored = numbers[_COUNTS:]
+        end = data[_RECORD.size :]
         if end.startswith(_PLUS):
             _, *revisits = _REVISITS.unpack_from(end)
             host.kept, host.alarm, host.factor, host.right, host.wrong = revisits
@@ -195,6 +194,7 @@ class Hosts:
         self._by_id: dict[int, Host] = {}
         # Clocks of unknown hosts from which something was fetched.
         self.strangers = Clocks()
+        self._unsaved: set[int] = set()
         # Return a host in memory, None if it has no work any more.
         self.by_id: Callable[[int], Host | None] = self._by_id.get
         self.in_memory: Callable[[bytes], Host | None] = self._by_key.get
@@ -259,6 +259,19 @@ class Hosts:
 
     def save(self, batch: WriteBatch, host: Host) -> None:
         batch.put(host.key, host.pack(), self._family.handle)
+
+    def save_later(self, host: Host) -> None:
+        """Save a host with the next batch of many: a kill before that loses what is new."""
+        self._unsaved.add(host.id)
+
+    def is_unsaved(self, host: Host) -> bool:
+        return host.id in self._unsaved
+
+    def save_rest(self, batch: WriteBatch) -> None:
+        """Save the hosts that were left for later; those without work were saved when it ended."""
+        while self._unsaved:
+            if (host := self._by_id.get(self._unsaved.pop())) is not None:
+                self.save(batch, host)
 
     def remember(self, host: Host) -> Host:
         self._by_key[host.key] = self._by_id[host.id] = host

@@ -67,14 +67,21 @@ class WaitingUrls:
 
     def add(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
         """Make one URL wait, as its record says."""
-        place = self.write(batch, host, key, record)
+        (rank,) = self._order.arrived(host, [key], [record.depth | record.hint << HINT])
+        place = self._write(batch, host, key, record, rank)
         host.low = min(host.low, place)
         host.waiting += 1
-        self._order.arrived(host, [key], {key: record.depth | record.hint << HINT})
 
-    def write(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> bytes:
-        """Write a waiting URL, again if it waits already; return its place."""
-        place = self._order.rank(key, record.depth, record.hint) + pack_number(record.number)
+    def write(self, batch: WriteBatch, host: Host, key: bytes, record: Record) -> None:
+        """Write a waiting URL once more."""
+        rank = self._order.rank(key, record.depth, record.hint)
+        self._write(batch, host, key, record, rank)
+
+    def _write(
+        self, batch: WriteBatch, host: Host, key: bytes, record: Record, rank: bytes
+    ) -> bytes:
+        """Write a waiting URL; return its place."""
+        place = rank + pack_number(record.number)
         head = bytes((record.depth, record.attempts)) + record.hint.to_bytes(3, "big")
         hops = bytes((record.hops,)) if record.hops else b""
         value = head + hops + key[len(host.key) :]
@@ -90,19 +97,22 @@ class WaitingUrls:
         first: int,
     ) -> None:
         """Make new URLs of a host wait, with numbers from `first` on."""
-        rank, put, handle, prefix = self._order.rank, batch.put, self._family.handle, host.prefix
-        start, low = len(host.key), host.low
-        for number, key in enumerate(keys, start=first):
-            found = findings[key]
-            depth, hint = found & DEPTH, found >> HINT
-            place = rank(key, depth, hint) + number.to_bytes(_NUMBER, "big")
-            head = _NEW[depth] if not hint else _NEW[depth][:2] + hint.to_bytes(3, "big")
+        put, handle, prefix = batch.put, self._family.handle, host.prefix
+        start, low, number = len(host.key), host.low, first
+        found = [findings[key] for key in keys]
+        ranks = self._order.arrived(host, keys, found)
+        for key, each, rank in zip(keys, found, ranks, strict=True):
+            place = rank + number.to_bytes(_NUMBER, "big")
+            number += 1
+            hint = each >> HINT
+            head = _NEW[each & DEPTH]
+            if hint:
+                head = head[:2] + hint.to_bytes(3, "big")
             put(prefix + place, head + key[start:], handle)
             if place < low:
                 low = place
         host.low = low
         host.waiting += len(keys)
-        self._order.arrived(host, keys, findings)
 
     def remove(
         self, batch: WriteBatch, host: Host, key: bytes, depth: int, hint: int, number: int
