@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.exceptions import DownloadConnectionRefusedError, DownloadFailedError
@@ -99,7 +99,7 @@ def test_a_page_by_tls_comes_through_a_tunnel(
     fetching: Open, tls: ssl.SSLContext, is_tls: bool
 ) -> None:
     async def main() -> None:
-        options = {"ssl": tls} if is_tls else {}
+        options: dict[str, Any] = {"ssl": tls} if is_tls else {}
         async with (
             serving(plainly, ssl=tls) as server,
             serving(connect, **options) as proxy,
@@ -206,6 +206,19 @@ def test_the_certificate_is_that_of_the_server(fetching: Open, tls: ssl.SSLConte
         ):
             with pytest.raises(CertificateError):
                 await fetch(server.origin, meta={"proxy": proxy.origin})
+
+    run(main())
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_does_not_speak_http_is_not_asked(fetching: Open, scheme: str) -> None:
+    async def main() -> None:
+        async with serving(plainly) as proxy, fetching() as fetch:
+            named = proxy.origin.replace("http:", "socks5:")
+            with pytest.raises(ValueError) as failed:
+                await fetch(f"{scheme}://example.org/", meta={"proxy": named})
+            assert problem_of(failed.value) == "A proxy is asked by http or https, not by socks5"
+            assert not proxy.clients
 
     run(main())
 
