@@ -59,24 +59,6 @@ def vectors() -> Path:
     return path
 
 
-# The download handlers of the project, and the setting that chooses one.
-HANDLERS = {
-    "http1": "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler",
-    "aiohttp": "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler",
-}
-
-
-def by_handler(name: str) -> dict[str, str]:
-    """Return the setting with which a download handler fetches all pages."""
-    return {"DOWNLOAD_HANDLERS": json.dumps(dict.fromkeys(("http", "https"), HANDLERS[name]))}
-
-
-@pytest.fixture(params=HANDLERS)
-def handler(request: pytest.FixtureRequest) -> str:
-    """Return the name of each download handler in turn."""
-    return str(request.param)
-
-
 Scrapy = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -226,10 +226,12 @@ def test_workers_write_files_of_their_own(scrapy: Scrapy, server: str, tmp_path:
 def test_a_handler_that_does_not_tell_is_refused(
     scrapy: Scrapy, server: str, tmp_path: Path
 ) -> None:
-    handler = "rdfaspider.downloader.aiohttp"
+    handler = "rdfaspider.downloader.http1.handler"
     (tmp_path / "other.py").write_text(
-        f"from {handler} import GuardedAiohttpDownloadHandler as Guarded\n"
-        "class Handler(Guarded):\n    pass\n"
+        f"from {handler} import GuardedHttpDownloadHandler\n"
+        "class Handler(GuardedHttpDownloadHandler):\n"
+        "    async def _read_response(self, response, request):\n"
+        "        return self._at_once(response, request, b'')\n"
     )
     handlers = '{"http": "other.Handler"}'
     done = scrapy("crawl", "rdfa", "-a", f"seeds={server}", ARCHIVE=1, DOWNLOAD_HANDLERS=handlers)

@@ -23,7 +23,7 @@ import brotli  # type: ignore[import-untyped]
 import pytest
 from backports import zstd
 
-from tests.conftest import FATES, HANDLERS, by_handler, read_fates
+from tests.conftest import FATES, read_fates
 
 PROJECT = Path(__file__).parent.parent
 
@@ -307,9 +307,8 @@ def peak_while_running(process: subprocess.Popen[bytes]) -> float:
     return peak
 
 
-def crawl(directory: Path, handler: str) -> Outcome:
+def crawl(directory: Path) -> Outcome:
     settings = {
-        **by_handler(handler),
         "DOWNLOAD_MAXSIZE": LARGEST,
         "DOWNLOAD_TIMEOUT": TIMEOUT,
         "POLITENESS_DELAY": 0,
@@ -341,9 +340,9 @@ def crawl(directory: Path, handler: str) -> Outcome:
     return Outcome(fates, server, peak, output)
 
 
-@pytest.fixture(scope="module", params=HANDLERS)
-def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    return crawl(tmp_path_factory.mktemp("crawl"), request.param)
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    return crawl(tmp_path_factory.mktemp("crawl"))
 
 
 @pytest.mark.slow

@@ -5,10 +5,7 @@ frontier has already decided when a page is fetched, and how many at a time. So 
 handler, as does what middlewares ask for in their turn (robots.txt). Requests of the spider itself, to log in
 for example, have no turn: they wait in Scrapy's queues, with the frontier's delay.
 
-guarded      what the download handlers share: targets are checked, sizes and memory limited
-aiohttp      the download handler over aiohttp: every address comes from our resolver
-connection   a connection of aiohttp that takes answers only to what was asked
-http1        the download handler over our own client of HTTP/1, at about half of aiohttp's CPU
+http1        the download handler, over our own client of HTTP/1: every address comes from our resolver
 capture      the exchange as it went over the line, for the archive
 failures     downloads that are late, or whose server has no valid certificate
 memory       bounds the memory of large downloads

@@ -37,6 +37,4 @@ def certificate_fault(error: BaseException) -> str:
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
         cause = cause.__cause__
-    # aiohttp's own error has no message, but the one that it wraps has.
-    cause = getattr(cause, "certificate_error", cause)
     return getattr(cause, "verify_message", "") or str(cause or "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from http import HTTPStatus
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +19,6 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from rdfaspider.downloader.aiohttp import resolved
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.resolver.cache import Cache
 from rdfaspider.resolver.directory import Directory
@@ -153,7 +153,17 @@ class _Guarded(AbstractResolver):
         self._resolver = resolver
 
     async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
-        return await resolved(self._resolver, host, port)
+        return [
+            {
+                "hostname": host,
+                "host": str(address),
+                "port": port,
+                "family": socket.AF_INET if address.version == 4 else socket.AF_INET6,
+                "proto": 0,
+                "flags": 0,
+            }
+            for address in await self._resolver.resolve(host, port)
+        ]
 
     async def close(self) -> None:
         """Do nothing: look-ups end with the process."""

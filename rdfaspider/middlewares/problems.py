@@ -44,13 +44,12 @@ def problem_of(error: BaseException) -> str:
             return "the connection is refused"
         if isinstance(cause, OSError) and cause.errno:
             return os.strerror(cause.errno).lower()
-    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    words = str(error)
+    return words.splitlines()[0][:200].removesuffix(".") if words else type(error).__name__
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and its causes, also those that aiohttp wraps."""
+    """Yield an error and its causes."""
     while error is not None:
-        if (wrapped := getattr(error, "os_error", None)) is not None:
-            yield wrapped
         yield error
         error = error.__cause__ or error.__context__

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# They say what went over the line.
-_HANDLERS = (
-    "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler",
-    "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler",
-)
+# It says what went over the line.
+_HANDLER = "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler"
 
 # Small pages are packed in the loop: a thread would wait for the interpreter's lock several times a page, and
 # that takes longer than the packing. They are packed in groups of this many pages or bytes, which takes two
@@ -199,11 +196,10 @@ class ArchivePipeline:
 def _check_handlers(settings: BaseSettings) -> None:
     """Refuse a crawl whose pages would reach the archive other than as they came, or not at all."""
     handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
-    known = [load_object(path) for path in _HANDLERS]
     for scheme in ("http", "https"):
-        if handlers[scheme] is None or load_object(handlers[scheme]) not in known:
+        if handlers[scheme] is None or load_object(handlers[scheme]) is not load_object(_HANDLER):
             raise UsageError(
-                f"ARCHIVE needs the download handler {' or '.join(_HANDLERS)}: the one that"
+                f"ARCHIVE needs the download handler {_HANDLER}: the one that"
                 f" DOWNLOAD_HANDLERS has for {scheme} does not say what went over the line."
             )
 

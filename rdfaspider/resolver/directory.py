@@ -98,7 +98,7 @@ class Directory:
     def admit(self, host: str, port: int, found: tuple[Address, ...]) -> list[Address]:
         """Return the addresses of a host that may be connected to; count a host with none."""
         name = name_of(host)
-        if self._is_proxy(name, port):
+        if (name, port) in self._proxies:
             return list(found)
         admitted = [address for address in found if not self.guard.refuses(address, port, name)]
         if found and not admitted:
@@ -110,12 +110,6 @@ class Directory:
         name = name_of(host)
         reasons = [self.guard.refuses(address, port, name) for address in found]
         return reasons[0] if reasons and all(reasons) else ""
-
-    def _is_proxy(self, name: str, port: int) -> bool:
-        # The proxy of a tunnel is resolved without a port; the host of a URL always has one.
-        return (name, port) in self._proxies or (
-            port == 0 and any(name == proxy for proxy, _ in self._proxies)
-        )
 
     def _start(self, name: str) -> None:
         Thread(target=self._work, args=(name,), name=f"look-up of {name}", daemon=True).start()

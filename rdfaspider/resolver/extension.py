@@ -113,11 +113,11 @@ def check_wiring(settings: BaseSettings) -> None:
             handler = load_object(path)
         except (ImportError, NameError, ValueError) as error:
             raise UsageError(
-                f"DOWNLOAD_HANDLERS has {path} for {scheme}, which is not there ({error}): use"
-                f" {_GUARDED}, or None."
+                f"DOWNLOAD_HANDLERS has {path} for {scheme}, which is not there ({error}): leave it"
+                f" out, or use {_GUARDED}."
             ) from error
         if not getattr(handler, "is_guarded", False):
             raise UsageError(
                 f"DOWNLOAD_HANDLERS has {handler.__name__} for {scheme}, which bypasses the"
-                f" address guard: use {_GUARDED}, or None."
+                f" address guard: leave it out, or use {_GUARDED}."
             )

@@ -55,8 +55,7 @@ DEFAULT_REQUEST_HEADERS = {
 
 # --- connections ---
 
-# Only through the address guard; a handler that is not behind it is refused at the start. The one of
-# downloader/aiohttp.py takes more time (docs/resolver.md).
+# Only through the address guard; a handler that is not behind it is refused at the start.
 TWISTED_DNS_RESOLVER = "rdfaspider.resolver.Resolver"
 DOWNLOAD_HANDLERS_BASE = {
     "http": "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler",

@@ -14,8 +14,8 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from rdfaspider.archive.archive import Archive
-from rdfaspider.downloader import guarded
 from rdfaspider.downloader.capture import exchange_of
+from rdfaspider.downloader.http1 import handler
 from rdfaspider.items import Page
 from rdfaspider.pipelines.archive import ArchivePipeline
 
@@ -64,7 +64,7 @@ class MeteredPipeline(ArchivePipeline):
         archive.put = metered("thread", archive.put)  # type: ignore[method-assign]
         self._pack = metered("loop", self._pack)  # type: ignore[method-assign]
         self._written = metered("loop", self._written)  # type: ignore[method-assign]
-        guarded.exchange_of = metered("loop", exchange_of)  # type: ignore[attr-defined]
+        handler.exchange_of = metered("loop", exchange_of)  # type: ignore[attr-defined]
 
     async def process_item(self, page: Page) -> Page:
         answer: Page = await Steps(super().process_item(page))

@@ -1,33 +1,31 @@
-"""CPU time of a page with each download handler: the handler alone, and a whole crawl.
+"""CPU time of a page with our download handler and with Scrapy's over aiohttp, which has no guard.
 
     pytest tests/benchmarks/test_handlers.py -s
 
-Both are measured in turn in one run, and the least of some rounds counts. The ratio of the handlers alone is
-asserted; that of whole crawls is only printed, since on a shared machine it is less than the noise.
+They are measured in turn in one run, and the least of some rounds counts.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from time import process_time
 from typing import Any
 
 import pytest
 import uvloop
 from scrapy import Request, signals
+from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
 
-from rdfaspider.site.parameters import Parameters
-from rdfaspider.site.process import running
-from tests.conftest import HANDLERS, by_handler
+from rdfaspider.downloader.http1.handler import GuardedHttpDownloadHandler
 from tests.downloader.conftest import opened
 
-PROJECT = Path(__file__).parent.parent.parent
+HANDLERS: dict[str, type[Any]] = {
+    "ours": GuardedHttpDownloadHandler,
+    "Scrapy's": AiohttpDownloadHandler,
+}
 ROUNDS = 3
 PAGES = 3_000
 AT_ONCE = 16
@@ -70,8 +68,8 @@ def origin() -> Iterator[str]:
             server.kill()
 
 
-async def seconds_a_page(monkeypatch: pytest.MonkeyPatch, handler: str, origin: str) -> float:
-    async with opened(monkeypatch, handler, CONCURRENT_REQUESTS_PER_DOMAIN=64) as fetch:
+async def seconds_a_page(monkeypatch: pytest.MonkeyPatch, kind: type[Any], origin: str) -> float:
+    async with opened(monkeypatch, kind, CONCURRENT_REQUESTS_PER_DOMAIN=64) as fetch:
         downloads: Any = fetch.handler  # type: ignore[attr-defined]
         crawler: Any = fetch.crawler  # type: ignore[attr-defined]
 
@@ -95,65 +93,13 @@ async def seconds_a_page(monkeypatch: pytest.MonkeyPatch, handler: str, origin: 
         return (process_time() - began) / PAGES
 
 
-def test_a_page_by_the_handler_alone(monkeypatch: pytest.MonkeyPatch, origin: str) -> None:
+def test_a_page_by_each_handler(monkeypatch: pytest.MonkeyPatch, origin: str) -> None:
     seconds = dict.fromkeys(HANDLERS, 1e9)
     for _ in range(ROUNDS):
-        for handler in HANDLERS:
-            taken = uvloop.run(seconds_a_page(monkeypatch, handler, origin))
-            seconds[handler] = min(seconds[handler], taken)
+        for name, kind in HANDLERS.items():
+            taken = uvloop.run(seconds_a_page(monkeypatch, kind, origin))
+            seconds[name] = min(seconds[name], taken)
     print()
-    for handler, least in seconds.items():
-        print(f"  {handler}: {least * 1e6:.0f} µs of CPU a page, its Request and Response included")
-    assert seconds["http1"] < 0.75 * seconds["aiohttp"]
-
-
-SITE = Parameters(seed=1, levels=2, pages=30)
-
-
-def test_a_page_of_a_crawl(tmp_path: Path) -> None:
-    """Crawl the generated site with each handler; the CPU of all processes of the crawl."""
-    pages = 1 + SITE.pages + SITE.pages**2
-    seconds = dict.fromkeys(HANDLERS, 1e9)
-    with running(SITE) as url:
-        for number in range(ROUNDS):
-            for handler in HANDLERS:
-                directory = tmp_path / f"{handler}-{number}"
-                directory.mkdir()
-                settings = {
-                    "POLITENESS_OFF_FOR_OWN_SERVERS": 1,
-                    "EXTRACT_PROCESSES": 0,
-                    "STATS_DUMP": 1,
-                    **by_handler(handler),
-                }
-                options = [word for k, v in settings.items() for word in ("-s", f"{k}={v}")]
-                began = children_seconds()
-                done = subprocess.run(
-                    [
-                        sys.executable,
-                        "-m",
-                        "rdfaspider",
-                        "crawl",
-                        "rdfa",
-                        "-a",
-                        f"seeds={url}",
-                        *options,
-                    ],
-                    cwd=directory,
-                    env={**os.environ, "PYTHONPATH": str(PROJECT)},
-                    check=True,
-                    capture_output=True,
-                    text=True,
-                )
-                # With robots.txt.
-                assert f"'downloader/response_count': {pages + 1}," in done.stderr
-                seconds[handler] = min(seconds[handler], children_seconds() - began)
-    print()
-    for handler, least in seconds.items():
-        print(
-            f"  {handler}: {least / pages * 1e3:.2f} ms of CPU a page, of about {pages} and a start"
-        )
-
-
-def children_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    for name, least in seconds.items():
+        print(f"  {name}: {least * 1e6:.0f} µs of CPU a page, its Request and Response included")
+    assert seconds["ours"] < 0.75 * seconds["Scrapy's"]

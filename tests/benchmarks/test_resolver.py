@@ -1,4 +1,4 @@
-"""Names resolved per second, what the cache holds, and what the guard costs a crawl.
+"""Names resolved per second, what the cache holds, and what a page costs behind the guard.
 
     pytest tests/benchmarks/test_resolver.py -s
 
@@ -128,7 +128,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 kind, pages = sys.argv[1], int(sys.argv[2])
 path = {
     "stock": "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler",
-    "guarded": "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler",
+    "guarded": "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler",
 }[kind]
 
 class Fetcher(Spider):
@@ -164,6 +164,7 @@ process = AsyncCrawlerProcess({
     "RESOLVER_MISS_SECONDS": 60, "RESOLVER_THREADS": 8, "LOG_LEVEL": "ERROR",
     "CONCURRENT_REQUESTS_PER_DOMAIN": 16, "TELNETCONSOLE_ENABLED": False,
     "REMOTE_CONTROL_ENABLED": False, "CONCURRENT_ITEMS": 1, "DOWNLOAD_DELAY": 0,
+    "EXTRACT_MAX_BYTES": 5_000_000,
 })
 crawler = process.create_crawler(Fetcher)
 process.crawl(crawler)
@@ -173,8 +174,9 @@ print(crawler.spider.seconds)
 """
 
 
-def test_cost_of_the_guard() -> None:
-    """The same small pages with and without the guard; the processor's time, server included."""
+def test_a_page_behind_the_guard() -> None:
+    """Small pages by our client behind the guard, and by Scrapy's over aiohttp without one; the processor's
+    time, server included."""
     pages = 1500
     seconds = {"stock": 1e9, "guarded": 1e9}
     for _ in range(2):
@@ -185,7 +187,7 @@ def test_cost_of_the_guard() -> None:
             )
             seconds[kind] = min(seconds[kind], float(result.stdout) / pages)
     print(
-        f"\n  a page: {seconds['stock'] * 1e3:.2f} ms without, {seconds['guarded'] * 1e3:.2f} ms"
-        " with the guard"
+        f"\n  a page: {seconds['stock'] * 1e3:.2f} ms by Scrapy's client,"
+        f" {seconds['guarded'] * 1e3:.2f} ms by ours behind the guard"
     )
-    assert seconds["guarded"] < 1.2 * seconds["stock"]
+    assert seconds["guarded"] < seconds["stock"]

@@ -1,4 +1,4 @@
-"""The download handlers without a crawl: behind the guard, in one loop with a server that says anything."""
+"""The download handler without a crawl: behind the guard, in one loop with a server that says anything."""
 
 from __future__ import annotations
 
@@ -18,16 +18,13 @@ import pytest
 import uvloop
 from scrapy import Request
 from scrapy.http import Response
-from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
-from rdfaspider.downloader import aiohttp, guarded
-from rdfaspider.downloader.http1 import pool
+from rdfaspider.downloader.http1 import handler, pool
 from rdfaspider.resolver.cache import Cache
 from rdfaspider.resolver.directory import Directory
 from rdfaspider.resolver.guard import Guard
 from rdfaspider.resolver.resolver import Resolver
-from tests.conftest import HANDLERS
 
 # The loop of a crawl.
 run = uvloop.run
@@ -126,7 +123,7 @@ Open = Callable[..., Any]
 @asynccontextmanager
 async def opened(
     monkeypatch: pytest.MonkeyPatch,
-    handler: str,
+    kind: type[Any] = handler.GuardedHttpDownloadHandler,
     *,
     names: Names | None = None,
     allow: tuple[str, ...] = ("127.0.0.1",),
@@ -149,11 +146,11 @@ async def opened(
         call_from_thread=asyncio.get_running_loop().call_soon_threadsafe,
     )
     resolver = Resolver(None, directory)
-    for module in (guarded, aiohttp, pool):
+    for module in (handler, pool):
         monkeypatch.setattr(module, "installed_resolver", lambda: resolver)
     crawler = get_crawler(settings_dict={"EXTRACT_MAX_BYTES": 5_000_000, **settings})
     crawler.engine = cast("Any", SimpleNamespace(downloader=None))
-    downloads = load_object(HANDLERS[handler])(crawler)
+    downloads = kind(crawler)
 
     async def fetch(url: str, seconds: float = 10.0, **arguments: Any) -> Response:
         meta = {"verbatim_url": True, "download_timeout": seconds, **arguments.pop("meta", {})}
@@ -170,6 +167,6 @@ async def opened(
 
 
 @pytest.fixture
-def fetching(monkeypatch: pytest.MonkeyPatch, handler: str) -> Open:
-    """Return what opens each download handler in turn: `async with fetching() as fetch`."""
-    return partial(opened, monkeypatch, handler)
+def fetching(monkeypatch: pytest.MonkeyPatch) -> Open:
+    """Return what opens the download handler: `async with fetching() as fetch`."""
+    return partial(opened, monkeypatch)

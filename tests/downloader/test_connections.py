@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import FATES, by_handler, read_fates
+from tests.conftest import FATES, read_fates
 from tests.resolver.test_fetch import self_signed
 
 if TYPE_CHECKING:
@@ -100,9 +100,7 @@ def serving(
 
 
 @pytest.mark.parametrize("manner", [soon_after, together, then_nothing, plainly])
-def test_every_page_is_its_own(
-    scrapy: Scrapy, tmp_path: Path, manner: Manner, handler: str
-) -> None:
+def test_every_page_is_its_own(scrapy: Scrapy, tmp_path: Path, manner: Manner) -> None:
     with serving(manner) as (origin, connections):
         result = scrapy(
             "crawl",
@@ -113,7 +111,6 @@ def test_every_page_is_its_own(
             "items.jl",
             POLITENESS_DELAY=0.3,
             FRONTIER_RETRIES=0,
-            **by_handler(handler),
         )
     assert result.returncode == 0, result.stderr
     items = [json.loads(line) for line in (tmp_path / "items.jl").read_text().splitlines()]
@@ -180,13 +177,12 @@ def test_pages_by_tls(
     tls: ssl.SSLContext,
     monkeypatch: pytest.MonkeyPatch,
     is_proxied: bool,
-    handler: str,
 ) -> None:
     with serving(plainly, tls) as (origin, connections), tunnelling() as (proxy, asked):
         if is_proxied:
             monkeypatch.setenv("https_proxy", proxy)
         crawl = ["crawl", "rdfa", "-a", f"seeds={origin}/", "-o", "items.jl"]
-        result = scrapy(*crawl, POLITENESS_DELAY=0.1, FRONTIER_RETRIES=0, **by_handler(handler))
+        result = scrapy(*crawl, POLITENESS_DELAY=0.1, FRONTIER_RETRIES=0)
     assert result.returncode == 0, result.stderr
     items = [json.loads(line) for line in (tmp_path / "items.jl").read_text().splitlines()]
     assert {item["title"] for item in items} == {f"Page {path}" for path in ("/", *PATHS)}
@@ -202,7 +198,6 @@ def test_a_certificate_must_be_valid_where_that_is_demanded(
     certificate: Path,
     monkeypatch: pytest.MonkeyPatch,
     is_trusted: bool,
-    handler: str,
 ) -> None:
     if is_trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -213,7 +208,6 @@ def test_a_certificate_must_be_valid_where_that_is_demanded(
             POLITENESS_DELAY=0.1,
             FRONTIER_RETRIES=0,
             FEEDS=FATES,
-            **by_handler(handler),
         )
     fate = "done/page" if is_trusted else "failed/CertificateError"
     assert read_fates(tmp_path / "fates.csv") == [(f"{origin}/", fate)]

@@ -17,9 +17,7 @@ from scrapy.exceptions import (
     DownloadConnectionRefusedError,
 )
 
-from rdfaspider.downloader import aiohttp
 from rdfaspider.downloader.failures import CertificateError, ConnectTimeoutError
-from rdfaspider.downloader.http1 import handler as http1
 from rdfaspider.downloader.http1 import pool
 from rdfaspider.middlewares.problems import is_shortage, problem_of
 from rdfaspider.resolver import ForbiddenAddressError
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from tests.downloader.conftest import Open
 
 PAGE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
-OWN = pytest.mark.parametrize("handler", ["http1"])
 
 
 async def plainly(client: Client) -> None:
@@ -54,8 +51,7 @@ def test_a_connection_is_used_again(fetching: Open) -> None:
 def test_only_the_connections_used_last_are_kept(
     fetching: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (aiohttp, http1):
-        monkeypatch.setattr(module, "MOST_KEPT", 3)
+    monkeypatch.setattr(pool, "_MOST", 3)
 
     async def main() -> None:
         async with fetching(allow=("127.0.0.0/8",)) as fetch, serving(plainly, "0.0.0.0") as server:
@@ -72,7 +68,6 @@ def test_only_the_connections_used_last_are_kept(
     run(main())
 
 
-@OWN
 def test_connections_that_were_used_at_once_are_kept(fetching: Open) -> None:
     async def main() -> None:
         async with serving(plainly) as server, fetching() as fetch:
@@ -83,7 +78,6 @@ def test_connections_that_were_used_at_once_are_kept(fetching: Open) -> None:
     run(main())
 
 
-@OWN
 def test_idle_connections_are_closed_in_time(
     fetching: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,21 +277,5 @@ def test_what_is_no_tls_is_told(fetching: Open) -> None:
             with pytest.raises(DownloadConnectionRefusedError) as failed:
                 await fetch(server.origin.replace("http:", "https:"))
             assert problem_of(failed.value).startswith("TLS fails: ")
-
-    run(main())
-
-
-def test_requests_go_through_a_proxy(fetching: Open) -> None:
-    async def main() -> None:
-        async with serving(plainly) as proxy, fetching(allow=()) as fetch:
-            await fetch("http://example.org/a", meta={"proxy": proxy.origin})
-            headers = {"Proxy-Authorization": "Basic YTpi"}
-            await fetch("http://example.org/b", meta={"proxy": proxy.origin}, headers=headers)
-            first, second = proxy.requests
-            assert first.startswith(b"GET http://example.org/a HTTP/1.1\r\nHost: example.org\r\n")
-            assert b"\r\nProxy-Authorization: Basic YTpi\r\n" in second
-            assert b"Proxy-Authorization" not in first
-            with pytest.raises(ForbiddenAddressError):
-                await fetch("http://127.0.0.1/", meta={"proxy": proxy.origin})
 
     run(main())

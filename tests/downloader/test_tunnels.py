@@ -211,6 +211,19 @@ def test_the_certificate_is_that_of_the_server(fetching: Open, tls: ssl.SSLConte
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_does_not_speak_http_is_not_asked(fetching: Open, scheme: str) -> None:
+    async def main() -> None:
+        async with serving(plainly) as proxy, fetching() as fetch:
+            named = proxy.origin.replace("http:", "socks5:")
+            with pytest.raises(ValueError) as failed:
+                await fetch(f"{scheme}://example.org/", meta={"proxy": named})
+            assert problem_of(failed.value) == "A proxy is asked by http or https, not by socks5"
+            assert not proxy.clients
+
+    run(main())
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
 def test_credentials_with_a_line_end_are_not_sent(fetching: Open, scheme: str) -> None:
     async def main() -> None:
         async with serving(connect) as proxy, fetching() as fetch:

@@ -16,19 +16,14 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import HANDLERS as GUARDED
-
 PROJECT = Path(__file__).parent.parent.parent
 
-HANDLERS = {
-    **GUARDED,
-    "unguarded": "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler",
-}
+GUARDED = "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler"
+UNGUARDED = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
 
 
-def guard_settings(handler: str) -> dict[str, Any]:
-    """Return the settings that put a crawl behind the guard."""
-    path = HANDLERS[handler]
+def guard_settings(path: str = GUARDED) -> dict[str, Any]:
+    """Return the settings that put a crawl behind the guard, if its handler is."""
     return {
         "TWISTED_DNS_RESOLVER": "rdfaspider.resolver.Resolver",
         "DOWNLOAD_HANDLERS": {"http": path, "https": path, "ftp": None, "file": None, "s3": None},
@@ -41,9 +36,9 @@ def guard_settings(handler: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def guarded(handler: str) -> dict[str, Any]:
-    """Return the settings that put a crawl by each handler behind the guard."""
-    return guard_settings(handler)
+def guarded() -> dict[str, Any]:
+    """Return the settings that put a crawl behind the guard."""
+    return guard_settings()
 
 
 @dataclass
@@ -186,12 +181,12 @@ Fetch = Callable[..., Fetched]
 
 
 @pytest.fixture
-def fetch(tmp_path: Path, handler: str) -> Fetch:
-    """Fetch URLs in a Scrapy process of its own, by each handler in turn."""
+def fetch(tmp_path: Path) -> Fetch:
+    """Fetch URLs in a Scrapy process of its own."""
 
     def run(
         urls: list[str],
-        handler: str = handler,
+        handler: str = GUARDED,
         *,
         names: dict[str, list[list[str]]] | None = None,
         seeds: tuple[str, ...] = (),

@@ -138,7 +138,7 @@ def test_allowed_names_and_proxies_may_be_anywhere() -> None:
         ("WIKI.example.", 80, True),
         ("wiki.example", 81, False),
         ("proxy.example", 3128, True),
-        ("proxy.example", 0, True),  # as Twisted asks for a tunnel's proxy
+        ("proxy.example", 0, False),
         ("proxy.example", 80, False),
         ("other.example", 3128, False),
         ("other.example", 0, False),

@@ -10,6 +10,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 
 from rdfaspider.resolver.extension import check_wiring
+from tests.resolver.conftest import UNGUARDED
 
 Fetch = Callable[..., Any]
 
@@ -33,13 +34,20 @@ def test_others_are_not(guarded: dict[str, Any], scheme: str, other: str) -> Non
         check_wiring(Settings(guarded))
 
 
+def test_a_handler_that_is_gone_is_named(guarded: dict[str, Any]) -> None:
+    gone = "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler"
+    guarded["DOWNLOAD_HANDLERS"]["https"] = gone
+    with pytest.raises(UsageError, match=f"{gone} for https, which is not there .* leave it out"):
+        check_wiring(Settings(guarded))
+
+
 def test_the_defaults_of_scrapy_are_not() -> None:
     with pytest.raises(UsageError, match="TWISTED_DNS_RESOLVER"):
         check_wiring(Settings())
 
 
 def test_a_crawl_without_guard_does_not_start(canary: Any, fetch: Fetch) -> None:
-    fetched = fetch([f"http://127.0.0.1:{canary.port}/"], "unguarded")
+    fetched = fetch([f"http://127.0.0.1:{canary.port}/"], UNGUARDED)
     assert "UsageError" in fetched.error
     assert fetched.outcomes == []
     assert canary.visits == []

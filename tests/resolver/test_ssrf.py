@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.resolver.conftest import UNGUARDED
+
 Listening = Any  # conftest.Server
 Fetch = Callable[..., Any]
 
@@ -97,7 +99,7 @@ def test_the_same_do_reach_it_when_allowed(canary: Listening, fetch: Fetch) -> N
 def test_nothing_that_twisted_connects_to_reaches_it(canary: Listening, fetch: Fetch) -> None:
     """Whatever else in the process uses Twisted asks the same resolver."""
     asked = urls(WAYS, canary.port)
-    fetched = fetch(asked, "unguarded", names=NAMES, EXTENSIONS={})
+    fetched = fetch(asked, UNGUARDED, names=NAMES, EXTENSIONS={})
     assert canary.visits == []
     assert "200" not in fetched.outcomes
 

@@ -1,10 +1,13 @@
-"""Our own client of HTTP/1.0 and 1.1, with which a download costs about half the CPU.
+"""Our own client of HTTP/1.0 and 1.1, with which a download costs about half the CPU of aiohttp's.
 
 answer       reads one answer from its bytes; knows nothing of sockets
 request      writes one request
 connection   sends a request over a connection, and waits for its answer
-pool         connects to addresses that the guard admits, and keeps idle connections for a while
-handler      the download handler of Scrapy
+pool         connects to addresses that the guard admits, also through proxies, and keeps idle connections for
+             a while
+reception    an answer whose head is there, and the way to its body
+handler      the download handler of Scrapy: targets are checked, sizes and memory limited
 
-What it does not speak is left to aiohttp: proxies.
+It does not speak HTTP/2: that serves many requests at once over one connection, and a polite crawler asks a
+host for one page at a time.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from rdfaspider.downloader.http1.request import Place
     from rdfaspider.resolver.addresses import Address
 
+# Idle connections that are kept. A polite crawl comes back to a host after a second or more, so this is
+# enough for hundreds of pages per second. They take at most a quarter of the files that may be open.
+_MOST = min(512, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
 # Seconds that an idle connection is kept, and between two looks at their ages.
 _IDLE = 15.0
 _LOOK = 5.0
@@ -40,7 +44,7 @@ class Pool:
 
     Layout: the idle connections by place, the one used last at the end of its list; the place used last is at
     the end of the dictionary.
-    Invariant: at most `most` are idle. An idle connection that gets any input is closed, and is here no
+    Invariant: at most `_MOST` are idle. An idle connection that gets any input is closed, and is here no
     longer. To one place there are no more than were in use at once, which politeness bounds.
     """
 
@@ -48,12 +52,10 @@ class Pool:
         self,
         tls: ssl.SSLContext,
         *,
-        most: int,
         local_address: tuple[str, int] | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._tls = tls
-        self._most = most
         self._local_address = local_address
         self._idle: dict[Place, list[Connection]] = {}
         self._count = 0
@@ -80,7 +82,7 @@ class Pool:
         kept.append(connection)
         self._count += 1
         connection.kept_at = self._loop.time()
-        if self._count > self._most:
+        if self._count > _MOST:
             self._close(next(iter(self._idle.values()))[0])
         if self._looking is None:
             self._looking = self._loop.call_later(_LOOK, self._close_old)

@@ -77,7 +77,12 @@ def wanted(request: Request) -> Wanted:
     headers = request.headers
     to_proxy: bytes | None = None
     if proxy := request.meta.get("proxy"):
-        through = _server(add_http_if_no_scheme(proxy).rstrip("/"))[0]
+        proxy = add_http_if_no_scheme(proxy)
+        if not proxy.lower().startswith(("http://", "https://")):
+            raise ValueError(
+                f"A proxy is asked by http or https, not by {proxy.partition(':')[0]}."
+            )
+        through = _server(proxy.rstrip("/"))[0]
         to_proxy = headers.get(b"Proxy-Authorization")
         if place.is_tls:
             place = place._replace(proxy=through, authorization=to_proxy or b"")
