@@ -16,16 +16,16 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", programs.PEERS)
+@pytest.mark.parametrize("name", programs.COMPILED)
 def test_a_missing_tool_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    peer = programs.PEERS[name]
+    peer = programs.COMPILED[name]
     with pytest.raises(programs.Unavailable, match=f"{name} is not built: no {peer.tools[0]}"):
         peer.build()
 
 
 def test_a_build_that_fails_names_its_log_and_is_tried_again(built: Path) -> None:
-    peer = replace(programs.PEERS["colly"], tools=("sh",), make=("sh", "-c", "echo no; exit 1"))
+    peer = replace(programs.COMPILED["colly"], tools=("sh",), make=("sh", "-c", "echo no; exit 1"))
     for _ in range(2):
         with pytest.raises(programs.Unavailable, match=str(built / "colly.log")):
             peer.build()
@@ -34,7 +34,7 @@ def test_a_build_that_fails_names_its_log_and_is_tried_again(built: Path) -> Non
 
 def test_a_program_is_built_once(built: Path) -> None:
     make = ("sh", "-c", f"echo built >> {built}/times")
-    peer = replace(programs.PEERS["colly"], tools=("sh",), make=make)
+    peer = replace(programs.COMPILED["colly"], tools=("sh",), make=make)
     peer.build()
     peer.build()
     assert (built / "times").read_text() == "built\n"

@@ -2,12 +2,13 @@
 
     pytest tests/benchmarks/test_peers.py -s
 
-colly, spider and crawler4j with Any23 crawl the web of test_speed.py under the same meter, beside bare
-Scrapy and rdfaspider. Each is built when it is first used (speed/programs.py), and left out with a
-reason where it cannot be. Only ratios within the run are asserted: a goal once it is reached, and on the
-machine that docs/speed.json was measured on that none is 15 % below what it has. A goal that is not
-reached is told, as a skipped test. A ratio by the clock is skipped when strangers took part of a core
-meanwhile. SPEED_PIN=1 writes the part `peers` of that file, and docs/speed.md.
+colly, spider, crawler4j with Any23 and Apache Nutch crawl the web of test_speed.py under the same meter,
+beside bare Scrapy and rdfaspider. Each is built when it is first used (speed/programs.py), and left out
+with a reason where it cannot be. Nutch must be installed: NUTCH_HOME is its folder runtime/local. Only
+ratios within the run are asserted: a goal once it is reached, and on the machine that docs/speed.json
+was measured on that none is 15 % below what it has. A goal that is not reached is told, as a skipped
+test. A ratio by the clock is skipped when strangers took part of a core meanwhile. SPEED_PIN=1 writes
+the part `peers` of that file, and docs/speed.md.
 """
 
 from __future__ import annotations
@@ -29,7 +30,14 @@ from tests.benchmarks.test_speed import PROCESSOR as BY_CPU
 
 COLLY, COLLY_REDIS = "(g) colly (Go), in memory", "(h) colly (Go), Redis"
 SPIDER, CRAWLER4J = "(i) spider (Rust), in memory", "(j) crawler4j (Java), Any23"
-PROGRAMS = {COLLY: "colly", COLLY_REDIS: "colly", SPIDER: "spider", CRAWLER4J: "crawler4j"}
+NUTCH = "(k) Nutch (Java), Hadoop in local mode"
+PROGRAMS = {
+    COLLY: "colly",
+    COLLY_REDIS: "colly",
+    SPIDER: "spider",
+    CRAWLER4J: "crawler4j",
+    NUTCH: "nutch",
+}
 # Not a program here: its Berkeley DB is in no registry that is asked.
 HERITRIX = {
     "Heritrix 3": "it needs Berkeley DB 7.5.11 (com.sleepycat:je), which Maven Central lacks"
@@ -41,6 +49,7 @@ GOALS = {
     "(e) : (g), pages/s": Goal(0.9, EMBEDDED, COLLY),
     "(e) : (h), pages a CPU second": Goal(1.0, EMBEDDED, COLLY_REDIS, measure=BY_CPU),
     "(e) : (j), pages a CPU second": Goal(5.0, EMBEDDED, CRAWLER4J, measure=BY_CPU),
+    "(e) : (k), pages a CPU second": Goal(15.0, EMBEDDED, NUTCH, measure=BY_CPU),
 }
 
 pytestmark = pytest.mark.timeout(3600)
@@ -83,6 +92,7 @@ def _race(run: Run) -> None:
             agrees = quads == race.expected
             row = replace(run.rows[CRAWLER4J], triples=len(quads), agrees=agrees)
             run.rows[CRAWLER4J] = row
+        _crawl(race, NUTCH)
         redis = run.start(stack, "Redis", machine.redis(run.directory))
         _crawl(race, COLLY_REDIS, "--redis", redis)
     run.rows = dict(sorted(run.rows.items()))

@@ -58,6 +58,12 @@ program; what Redis takes is in the last column.
   N-Quads. It waits some seconds at its end to be sure that it is done, which its pages/s include.
   Berkeley DB is 5.0.73 instead of 5.0.84, which Maven Central lacks, and Any23 is 2.4, because 2.7
   needs another Tika than crawler4j. Any23 gives dates the language of the page and no type.
+* (k) Nutch runs on Hadoop in local mode, and keeps its database of URLs and its segments in files. It
+  parses pages while it fetches them, follows links and scores pages, but extracts no triples, stores no
+  page and makes no index. It works in rounds of generate, fetch and updatedb, and starts a JVM for each
+  step, as its own `bin/crawl` does. All of them count, "of children". On a web of this size their starts
+  are most of it: the steps of Nutch 1.22 in one JVM took about a third of the CPU. Nutch is not built
+  here, because its plugins are in no registry: `NUTCH_HOME` names an installed one.
 
 Only (e) and (j) extract triples, and only (e) puts them into a durable store. Where "strangers" differ
 between two contenders, so does what a page costs them, and their ratio is rough.

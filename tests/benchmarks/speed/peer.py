@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 from pathlib import Path
 from threading import Timer
@@ -54,7 +55,7 @@ def main() -> None:
         "children": children,
         "others": max(0.0, core - own - children) / seconds,
         "memory": memory,
-        "children_memory": 0,
+        "children_memory": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10,
         # A page that is fetched twice is one page.
         "answers": len(set(pages)),
         "samples": {},

@@ -2,6 +2,7 @@
 
 Each is built when it is first used, with the tool chain that is there, from the versions that its
 go.mod, Cargo.toml or pom.xml names. Where the tool chain or its registry is missing, `build` says so.
+Apache Nutch is not built: its plugins are in no registry, so NUTCH_HOME names an installed one.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +22,7 @@ LONGEST = 1800
 
 
 class Unavailable(Exception):
-    """Why a peer cannot be built here."""
+    """Why a peer cannot run here."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,26 @@ class Peer:
         ready.touch()
 
 
+@dataclass(frozen=True)
+class Installed:
+    """A program that the user has installed, in a folder that an environment variable names."""
+
+    variable: str
+    program: str
+    module: str
+
+    def build(self) -> None:
+        """Check that the program is there; Unavailable, with the reason, if it is not."""
+        home = os.environ.get(self.variable)
+        if not home:
+            raise Unavailable(f"{self.variable} does not say where it is installed")
+        if not os.access(Path(home) / self.program, os.X_OK):
+            raise Unavailable(f"{self.variable} is {home}, where there is no {self.program}")
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", f"tests.benchmarks.speed.{self.module}"]
+
+
 def _java(folder: str) -> list[str]:
     built = BUILT / folder
     return ["java", "-cp", f"{built}/classes:{built}/dependency/*", "Peer"]
@@ -71,7 +93,7 @@ def _maven(folder: str) -> Peer:
     return Peer(folder, ("java", "javac", "mvn"), make, lambda: _java(folder))
 
 
-PEERS = {
+COMPILED = {
     "colly": Peer(
         "colly",
         ("go",),
@@ -86,4 +108,8 @@ PEERS = {
         {"CARGO_TARGET_DIR": str(BUILT / "spider")},
     ),
     "crawler4j": _maven("crawler4j"),
+}
+PEERS: dict[str, Peer | Installed] = {
+    **COMPILED,
+    "nutch": Installed("NUTCH_HOME", "bin/nutch", "nutch"),
 }
