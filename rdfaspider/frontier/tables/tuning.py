@@ -30,6 +30,12 @@ _MEGABYTE = 1 << 20
 _CACHE = 256 * _MEGABYTE
 _WRITE_BUFFER = 16 * _MEGABYTE
 
+# How many times larger each level of the URLs is than the one before. Their keys come in no order, so this is
+# how much of the next level a compaction rewrites; the additional level costs a look-up one more filter.
+_URLS_GROWTH = 5.0
+# Waiting URLs are scanned, not looked up, so more of their new files may wait for a compaction (RocksDB: 4).
+_WAITING_FILES = 8
+
 
 def open_families(path: Path, access: AccessType, names: list[str], *, is_secondary: bool) -> Rdict:
     cache = Cache(_CACHE)
@@ -40,6 +46,9 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     options.set_db_write_buffer_size(3 * _WRITE_BUFFER)
     options.set_max_total_wal_size(6 * _WRITE_BUFFER)
     options.set_max_open_files(256)
+    # Open files are counted by shard. In RocksDB's 64 shards each would have four, and the files of the URLs,
+    # which every look-up needs, would be closed again and again once there are hundreds of others.
+    options.set_table_cache_num_shard_bits(2)
     options.set_keep_log_file_num(2)
     # A kill may leave half a batch at the end of the log. An error before its end is damage: to continue
     # from there would lose everything after it.
@@ -48,6 +57,8 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     # Links are written once, and read when the graph is built: what makes them small costs little.
     if "edges" in families:
         families["edges"] = _options(cache, filtered=False, block=64, level=9)
+    families["urls"].set_max_bytes_for_level_multiplier(_URLS_GROWTH)
+    families["waiting"].set_level_zero_file_num_compaction_trigger(_WAITING_FILES)
     # Waiting URLs are deleted as fast as they come; their tombstones must not slow down seeks.
     for name in families.keys() & {"waiting", "later", "inbox", "due", "alarms"}:
         families[name].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
