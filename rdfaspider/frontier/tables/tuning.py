@@ -40,6 +40,9 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     options.set_db_write_buffer_size(3 * _WRITE_BUFFER)
     options.set_max_total_wal_size(6 * _WRITE_BUFFER)
     options.set_max_open_files(256)
+    # Open files are counted by shard. In RocksDB's 64 shards each would have four, and the files of the URLs,
+    # which every look-up needs, would be closed again and again once there are hundreds of others.
+    options.set_table_cache_num_shard_bits(2)
     options.set_keep_log_file_num(2)
     # A kill may leave half a batch at the end of the log. An error before its end is damage: to continue
     # from there would lose everything after it.
