@@ -99,11 +99,14 @@ class Pool:
         """Connect to the first address of a host that answers.
 
         Only addresses that the guard admits are tried, and none is looked up again after that. If a proxy
-        makes a tunnel to the host, these are the proxy's.
+        makes a tunnel to the host, these are the proxy's. The guard admits all addresses of a proxy: the
+        user's environment or code has chosen it, and no page.
         """
         reached = place.proxy or place
         try:
-            addresses = await installed_resolver().resolve(reached.host, reached.port)
+            addresses = await installed_resolver().resolve(
+                reached.host, reached.port, is_trusted=reached.is_proxy
+            )
         except OSError as error:
             raise NoAddress(str(error)) from error
         try:
