@@ -170,7 +170,7 @@ class GuardedHttpDownloadHandler(BaseStreamingDownloadHandler[Reception]):
         kind = self._kind(headers) or responsetypes.from_args(
             headers=headers, url=request.url, body=body
         )
-        # Given as an argument they would be copied, and written anew one by one.
+        # Given as an argument they would be copied, and each normalised once more.
         del arguments["headers"]
         answer = kind(**arguments, body=body)
         answer.headers = headers

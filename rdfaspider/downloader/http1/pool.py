@@ -138,7 +138,7 @@ class Pool:
     async def _open_tunnel(self, connection: Connection) -> None:
         """Let a proxy connect to the place of a connection, and begin TLS with that."""
         try:
-            # Whoever wants the connection limits the time for all of it.
+            # The caller limits the time for all of it.
             connection.ask(tunnel_to(connection.place), _LONG, self._loop.time() + _LONG)
             answer = await connection.receive_head()
             assert answer.head is not None
