@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from rdfaspider.extract import Limits, Options, extract
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.orders import order_class
+from rdfaspider.frontier.orders.order import Order
 from rdfaspider.plugins import load
 from rdfaspider.scheduler.control.exclusions import check_rule
 from rdfaspider.settings.declarations import DECLARED
@@ -19,6 +22,12 @@ from rdfaspider.stores.kinds import shown
 from rdfaspider.urls import Filters
 from tests.conftest import Scrapy
 from tests.frontier.served import ServiceProcess
+
+if TYPE_CHECKING:
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.tables.database import Database
 
 pytestmark = pytest.mark.slow
 
@@ -152,6 +161,31 @@ def test_what_is_excluded_while_a_crawl_runs_imports_nothing() -> None:
 def test_an_order_may_learn_as_ours_do() -> None:
     assert order_class(f"{MINE}.DeepFirst").advice == ""
     assert order_class("rdfaspider.frontier.orders.harvest.HarvestOrder").advice == "harvest"
+
+
+class Counting(Order):
+    """Remembers how often a host got ready."""
+
+    def __init__(self, database: Database) -> None:
+        self._meta = database.meta
+        self.count = int(self._meta.get(b"count") or b"0")
+
+    def urgency(self, host: Host) -> float:
+        self.count += 1
+        return host.turn
+
+    def save(self, batch: WriteBatch) -> None:
+        batch.put(b"count", b"%d" % self.count, self._meta.handle)
+
+
+def test_what_an_order_saves_survives_a_kill(tmp_path: Path) -> None:
+    frontier = LocalFrontier(str(tmp_path), order=f"{__name__}.Counting", now=0.0)
+    frontier.put(["http://a.test/"])
+    assert frontier.take(0.0)
+    frontier.abandon()
+    with LocalFrontier(str(tmp_path), order=f"{__name__}.Counting", now=0.0) as frontier:
+        assert isinstance(frontier._order, Counting)
+        assert frontier._order.count
 
 
 def test_a_store_that_cannot_be_opened_says_why(tmp_path: Path) -> None:

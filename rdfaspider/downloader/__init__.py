@@ -165,7 +165,9 @@ class Downloader(ScrapyDownloader):
                 raise self.memory.put_off(request) from None
             raise
         except Exception:
-            # Immediate failures must not starve everything else in the loop.
+            # Immediate failures must not starve everything else in the loop. There is nothing to give up any
+            # more.
+            self._tasks.discard(task)
             await asyncio.sleep(0)
             raise
         finally:

@@ -78,7 +78,8 @@ async def _fetch(
     first = url = normalise(url)
     resolver = _resolver(allow)
     resolver.allow_seeds([url])
-    connector = aiohttp.TCPConnector(resolver=_Guarded(resolver), use_dns_cache=False)
+    guarded = _Guarded(resolver)
+    connector = aiohttp.TCPConnector(resolver=guarded, use_dns_cache=False)
     async with (
         asyncio.timeout(timeout),
         aiohttp.ClientSession(
@@ -90,7 +91,7 @@ async def _fetch(
     ):
         for _ in range(MAX_REDIRECTS + 1):
             try:
-                answer = await _answer(session, resolver, url, limit)
+                answer = await _answer(session, guarded, url, limit)
             except (ForbiddenAddressError, aiohttp.ClientError) as error:
                 by = "" if url == first else f"{first} redirects to {url}: "
                 raise FetchFailed(by + _sentence(url, error)) from error
@@ -101,13 +102,12 @@ async def _fetch(
 
 
 async def _answer(
-    session: aiohttp.ClientSession, resolver: Resolver, url: str, limit: int
+    session: aiohttp.ClientSession, guarded: _Guarded, url: str, limit: int
 ) -> FetchedPage | str:
     """Return the page at a URL, or the URL that it redirects to."""
-    resolver.check_target(*host_and_port(url))
+    guarded.resolver.check_target(*host_and_port(url))
     proxy = _proxy(url)
-    if proxy:
-        resolver.trust_proxy(*host_and_port(proxy))
+    guarded.is_for_proxy = bool(proxy)
     target = URL(url, encoded=True)
     async with session.get(target, allow_redirects=False, proxy=proxy) as response:
         location = response.headers.get("Location", "")
@@ -147,10 +147,14 @@ def _resolver(allow: Iterable[str]) -> Resolver:
 
 
 class _Guarded(AbstractResolver):
-    """Gives aiohttp the addresses that the guard admits."""
+    """Gives aiohttp the addresses that the guard admits.
+
+    If the request `is_for_proxy`, only the proxy is looked up. It may be anywhere: no page has chosen it.
+    """
 
     def __init__(self, resolver: Resolver) -> None:
-        self._resolver = resolver
+        self.resolver = resolver
+        self.is_for_proxy = False
 
     async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
         return [
@@ -162,7 +166,7 @@ class _Guarded(AbstractResolver):
                 "proto": 0,
                 "flags": 0,
             }
-            for address in await self._resolver.resolve(host, port)
+            for address in await self.resolver.resolve(host, port, is_trusted=self.is_for_proxy)
         ]
 
     async def close(self) -> None:

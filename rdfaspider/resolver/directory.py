@@ -58,7 +58,6 @@ class Directory:
         self._look_up = look_up
         self._clock = clock
         self._call_from_thread = call_from_thread
-        self._proxies: set[tuple[str, int]] = set()
 
     def find(self, host: str, waiter: Waiter) -> None:
         """Call `waiter` with all addresses of a host, now or later; with none if it has none."""
@@ -91,15 +90,9 @@ class Directory:
         name = name_of(host)
         return self.cache.get(name, self._clock()) if name else ()
 
-    def trust_proxy(self, host: str, port: int) -> None:
-        """Allow connections to a proxy, wherever it is."""
-        self._proxies.add((name_of(host), port))
-
     def admit(self, host: str, port: int, found: tuple[Address, ...]) -> list[Address]:
         """Return the addresses of a host that may be connected to; count a host with none."""
         name = name_of(host)
-        if (name, port) in self._proxies:
-            return list(found)
         admitted = [address for address in found if not self.guard.refuses(address, port, name)]
         if found and not admitted:
             self.counts[f"refused/{self.refusal(host, port, found)}"] += 1

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from scrapy import Request
 from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
 from scrapy.settings import Settings
 from scrapy.utils._download_handlers import make_response
 
 from rdfaspider import settings as defaults
-from rdfaspider.downloader import Downloader
+from rdfaspider.downloader import Abandoned, Downloader
 from rdfaspider.scheduler.options import politeness_of
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
@@ -93,3 +95,26 @@ def test_only_our_handlers_are_called_without_scrapys_choice() -> None:
         assert download(Request("http://a.test/")) is ours.download_request
         for url in ("https://a.test/", "ftp://a.test/"):  # the other one may still want a spider
             assert download(Request(url)) is downloader.handlers.download_request_async
+
+
+@pytest.mark.parametrize("has_failed", [False, True])
+def test_a_download_that_is_given_up_says_so_and_one_that_has_failed_says_why(
+    has_failed: bool,
+) -> None:
+    async def download(request: Request) -> Any:
+        if has_failed:
+            raise OSError
+        await asyncio.sleep(10)
+
+    async def main() -> None:
+        downloader: Any = Downloader.__new__(Downloader)
+        downloader.signals = SimpleNamespace(sender=downloader)
+        downloader._downloads, downloader._tasks = {"http": download}, set()
+        downloader._counts = downloader._is_abandoning = False
+        task = asyncio.ensure_future(downloader._download_now(Request("http://a.test/")))
+        await asyncio.sleep(0)
+        downloader.abandon()
+        with pytest.raises(OSError if has_failed else Abandoned):
+            await task
+
+    asyncio.run(main())

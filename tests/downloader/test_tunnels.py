@@ -94,6 +94,25 @@ def test_a_page_without_tls_is_asked_of_the_proxy(fetching: Open) -> None:
     run(main())
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_no_page_reaches_the_proxy_itself(fetching: Open, tls: ssl.SSLContext, scheme: str) -> None:
+    """It may be anywhere, but only as a proxy: a link to it, that no_proxy excepts, is guarded as any."""
+
+    async def main() -> None:
+        options: dict[str, Any] = {"ssl": tls} if scheme == "https" else {}
+        async with (
+            serving(plainly, **options) as proxy,
+            fetching(names={"proxy.test": [["127.0.0.1"]]}, allow=()) as fetch,
+        ):
+            named = proxy.origin.replace("127.0.0.1", "proxy.test")
+            await fetch("http://example.org/", meta={"proxy": named})
+            with pytest.raises(ForbiddenAddressError):
+                await fetch(f"{named}/secrets")
+            assert len(proxy.requests) == 1
+
+    run(main())
+
+
 @pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "by TLS"])
 def test_a_page_by_tls_comes_through_a_tunnel(
     fetching: Open, tls: ssl.SSLContext, is_tls: bool

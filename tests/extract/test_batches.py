@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -192,6 +193,20 @@ def test_a_pool_that_is_never_opened_ends_what_it_has_launched() -> None:
         assert process.returncode == -signal.SIGKILL
 
     asyncio.run(run())
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_pool_that_is_dropped_leaves_nothing_behind() -> None:
+    """As where another part of a crawl refuses it before anything is opened."""
+    pool = Batches(2, OPTIONS)
+    pool.launch()
+    assert pool._launched is not None
+    process, number = pool._launched.process, pool._launched.output.fileno()
+    del pool
+    gc.collect()
+    with pytest.raises(OSError):
+        os.fstat(number)
+    assert process.wait(30) is not None
 
 
 def test_a_process_that_cannot_be_launched_is_told_of_when_the_pool_is_opened(

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 import rdfaspider.settings
-from rdfaspider.frontier.engine.admission import within_depth, within_host
+from rdfaspider.frontier.engine.admission import by_host, within_depth, within_host
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import SETTINGS, FrontierLimits, explain
 from rdfaspider.frontier.schedule.hosts import Host
+from rdfaspider.frontier.views.reader import FrontierReader
+from rdfaspider.urls.keys import to_key
 
 
 def test_every_reason_names_a_setting() -> None:
@@ -65,3 +69,38 @@ def test_a_host_takes_in_what_it_has_room_for_and_all_seeds(seed: int) -> None:
     chosen = within_host(limits, host, keys, findings, lambda r, n: rejected.update({r: n}))
     assert chosen == sorted(expected)
     assert +rejected == reasons
+
+
+# One host by https, by http, on another port and with a user, and another host.
+SERVICES = [
+    "https://a.test",
+    "http://a.test",
+    "https://a.test:8",
+    "https://me@a.test",
+    "http://b.test",
+]
+
+
+def test_the_services_of_a_host_are_one_run() -> None:
+    keys = sorted(to_key(f"{service}/{page}") for service in SERVICES for page in range(2))
+    assert [(host, len(run)) for host, run in by_host(keys)] == [(b"test,a", 8), (b"test,b", 2)]
+
+
+@pytest.mark.parametrize("subdomain", [[], ["https://sub.a.test/"]], ids=["alone", "between"])
+@pytest.mark.parametrize("most", [5, 1_000])
+def test_a_reader_counts_what_the_sieve_will_take_in(
+    tmp_path: Path, subdomain: list[str], most: int
+) -> None:
+    """A subdomain comes between the services of its domain."""
+    path, limits = str(tmp_path / "frontier"), FrontierLimits(host_urls=most)
+    frontier = LocalFrontier(path, limits=limits, now=0.0)
+    links = [f"{service}/{page}" for service in SERVICES for page in range(2)]
+    frontier.put([*links, *subdomain], 1)
+    frontier.abandon()
+    with FrontierReader(path, delay=0.0) as reader:
+        expected, hosts = reader.counts(), {view.name: view.waiting for view in reader.hosts(0.0)}
+    with LocalFrontier(path, limits=limits, now=0.0) as frontier:
+        frontier.wait(0.0)
+        assert frontier.counts().waiting == expected.waiting
+        assert {view.name: view.waiting for view in frontier.hosts(0.0)} == hosts
+        assert hosts["a.test"] == min(most, 8)

@@ -128,6 +128,18 @@ def test_a_proxy_of_the_user_may_be_anywhere_but_its_targets_may_not(
     assert "loopback" in failure("http://site.test/")
 
 
+def test_a_proxy_may_be_anywhere_only_as_a_proxy(
+    friend: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Resolver, "look_up", staticmethod(lambda name: ["127.0.0.2"]))
+    proxy = f"http://proxy.test:{friend.port}"
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.setenv("no_proxy", "proxy.test")
+    assert get("http://site.test/").body == b"You asked for http://site.test/."
+    friend.redirect("http://site.test/", f"{proxy}/secrets")
+    assert "loopback" in failure("http://site.test/")
+
+
 @contextmanager
 def talking(
     *parts: bytes, pause: float = 0.0, end: Callable[[], bytes] | None = None

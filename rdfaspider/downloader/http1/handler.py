@@ -19,7 +19,6 @@ from scrapy.http import Response
 from scrapy.responsetypes import responsetypes
 from scrapy.utils._download_handlers import check_stop_download, make_response
 from scrapy.utils.ssl import _log_sslobj_debug_info, _make_ssl_context
-from scrapy.utils.url import add_http_if_no_scheme
 
 from rdfaspider.downloader.capture import exchange_of
 from rdfaspider.downloader.failures import (
@@ -171,7 +170,7 @@ class GuardedHttpDownloadHandler(BaseStreamingDownloadHandler[Reception]):
         kind = self._kind(headers) or responsetypes.from_args(
             headers=headers, url=request.url, body=body
         )
-        # Given as an argument they would be copied, and written anew one by one.
+        # Given as an argument they would be copied, and each normalised once more.
         del arguments["headers"]
         answer = kind(**arguments, body=body)
         answer.headers = headers
@@ -239,13 +238,7 @@ class GuardedHttpDownloadHandler(BaseStreamingDownloadHandler[Reception]):
 
 
 def _check_target(request: Request) -> None:
-    """Raise ForbiddenAddressError if the URL of a request names a refused address.
-
-    Its proxy may be anywhere: the user's environment or code has chosen it.
-    """
+    """Raise ForbiddenAddressError if the URL of a request names a refused address."""
     resolver = installed_resolver()
     resolver.check_target(*host_and_port(request.url))
-    proxy = meta_of(request).get("proxy")
-    resolver.uses_proxy = proxy is not None
-    if proxy:
-        resolver.trust_proxy(*host_and_port(add_http_if_no_scheme(proxy)))
+    resolver.uses_proxy = meta_of(request).get("proxy") is not None

@@ -99,11 +99,14 @@ class Pool:
         """Connect to the first address of a host that answers.
 
         Only addresses that the guard admits are tried, and none is looked up again after that. If a proxy
-        makes a tunnel to the host, these are the proxy's.
+        makes a tunnel to the host, these are the proxy's. The guard admits all addresses of a proxy: the
+        user's environment or code has chosen it, and no page.
         """
         reached = place.proxy or place
         try:
-            addresses = await installed_resolver().resolve(reached.host, reached.port)
+            addresses = await installed_resolver().resolve(
+                reached.host, reached.port, is_trusted=reached.is_proxy
+            )
         except OSError as error:
             raise NoAddress(str(error)) from error
         try:
@@ -135,7 +138,7 @@ class Pool:
     async def _open_tunnel(self, connection: Connection) -> None:
         """Let a proxy connect to the place of a connection, and begin TLS with that."""
         try:
-            # Whoever wants the connection limits the time for all of it.
+            # The caller limits the time for all of it.
             connection.ask(tunnel_to(connection.place), _LONG, self._loop.time() + _LONG)
             answer = await connection.receive_head()
             assert answer.head is not None

@@ -31,7 +31,7 @@ class Place(NamedTuple):
     """A server: connections to one place serve all its requests.
 
     One that is reached through a tunnel has the place of the proxy that makes it, and what that is shown as
-    Proxy-Authorization.
+    Proxy-Authorization. A proxy `is_proxy` where it is asked as one: then it may be at any address.
     """
 
     is_tls: bool
@@ -39,6 +39,7 @@ class Place(NamedTuple):
     port: int
     proxy: Place | None = None
     authorization: bytes = b""
+    is_proxy: bool = False
 
     @property
     def authority(self) -> bytes:
@@ -82,7 +83,7 @@ def wanted(request: Request) -> Wanted:
             raise ValueError(
                 f"A proxy is asked by http or https, not by {proxy.partition(':')[0]}."
             )
-        through = _server(proxy.rstrip("/"))[0]
+        through = _server(proxy.rstrip("/"))[0]._replace(is_proxy=True)
         to_proxy = headers.get(b"Proxy-Authorization")
         if place.is_tls:
             place = place._replace(proxy=through, authorization=to_proxy or b"")

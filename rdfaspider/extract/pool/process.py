@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import time
+from io import FileIO
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from rdfaspider.children import command
@@ -60,18 +61,21 @@ class WorkerKilled(ChildProcessError):
 
 
 class Launched(NamedTuple):
-    """A process that gets ready to be a worker, our end of its socket, and of the pipe that it prints to."""
+    """A process that gets ready to be a worker, our end of its socket, and of the pipe that it prints to.
+
+    If it is dropped, both are closed, and the process ends by itself.
+    """
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
-    output: int
+    output: FileIO
 
     def end(self) -> None:
         """Kill a process that nobody waits for."""
         self.process.kill()
         self.process.wait()
         self.channel.close()
-        os.close(self.output)
+        self.output.close()
 
 
 def launch(arguments: Sequence[str]) -> Launched:
@@ -94,7 +98,7 @@ def launch(arguments: Sequence[str]) -> Launched:
     finally:
         theirs.close()
         os.close(printed)
-    return Launched(process, ours, output)
+    return Launched(process, ours, FileIO(output))
 
 
 class WorkerProcess(asyncio.Protocol):
@@ -120,9 +124,9 @@ class WorkerProcess(asyncio.Protocol):
         await worker._connect(launched.channel, launched.output)
         return worker
 
-    async def _connect(self, channel: socket.socket, output: int) -> None:
+    async def _connect(self, channel: socket.socket, output: FileIO) -> None:
         loop = asyncio.get_running_loop()
-        await loop.connect_read_pipe(lambda: self._output, os.fdopen(output, "rb", 0))
+        await loop.connect_read_pipe(lambda: self._output, output)
         await loop.create_connection(lambda: self, sock=channel)
         try:
             await self._answered(_START_SECONDS)

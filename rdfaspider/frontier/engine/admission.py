@@ -47,15 +47,19 @@ def redirected(entries: Iterable[Entry]) -> dict[bytes, int]:
 
 
 def by_host(keys: list[bytes]) -> Iterator[tuple[bytes, list[bytes]]]:
-    """Yield runs of sorted keys that have the same host."""
+    """Yield runs of sorted keys that have the same host.
+
+    A host with several services has more than one run if keys of its subdomains come between them.
+    """
     service, host, start = b" ", b"", 0
     for index, key in enumerate(keys):
         if not key.startswith(service):
-            if index > start:
-                yield host, keys[start:index]
-            service, start = key[: key.index(b")") + 1], index
+            service = key[: key.index(b")") + 1]
             is_plain = b":" not in service and b"@" not in service
-            host = service[:-1] if is_plain else host_of(service)
+            if (found := service[:-1] if is_plain else host_of(service)) != host:
+                if index > start:
+                    yield host, keys[start:index]
+                host, start = found, index
     if keys:
         yield host, keys[start:]
 
@@ -119,11 +123,18 @@ def count_admitted(database: Database, limits: FrontierLimits) -> Counter[bytes]
     keys = sorted(found)
     records = database.urls.get_all(keys) if keys else []
     new = [key for key, record in zip(keys, records, strict=True) if record is None]
+    hosts: dict[bytes, Host] = {}
     counts: Counter[bytes] = Counter()
     for host_key, group in by_host(within_depth(limits, new, found, deepest, _ignore)):
-        data = database.hosts.get(host_key)
-        host = Host(host_key, 0) if data is None else Host.read(host_key, data)
-        counts[host_key] = len(within_host(limits, host, group, found, _ignore))
+        host = hosts.get(host_key)
+        if host is None:
+            data = database.hosts.get(host_key)
+            host = Host(host_key, 0) if data is None else Host.read(host_key, data)
+            hosts[host_key] = host
+        admitted = len(within_host(limits, host, group, found, _ignore))
+        host.taken_in += admitted
+        host.waiting += admitted
+        counts[host_key] += admitted
     return counts
 
 

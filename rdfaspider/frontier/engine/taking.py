@@ -78,7 +78,8 @@ class Taking(Parts):
         if self._order.has_news:
             batch = self._database.batch()
             self._order.save(batch)
-            self._database.write(batch)
+            if len(batch):
+                self._database.write(batch)
 
     @guarded
     def wait(self, now: float) -> float | None:

@@ -110,8 +110,9 @@ class Order:
 
     @property
     def has_news(self) -> bool:
-        """Return whether there is something to save."""
-        return False
+        """Return whether there may be something to save; an order that has `save` and not this is asked
+        each time."""
+        return type(self).save is not Order.save
 
     def save(self, batch: WriteBatch) -> None:
         """Add to the batch what the order must remember across a restart."""

@@ -8,7 +8,8 @@ The threshold is the RDFa Web Spider's: the reciprocal of the URLs taken per sec
 rate no host is asked more often than once a second, whatever its share. It is a share of a page of 2,000
 URLs. A page of fewer may be used up within a second, and while other hosts wait for their turn it has one
 URL of each. Where a host rests for a second after each fetch anyway, a page may have more of it: that
-saves reads. So does one that may have as many in flight at once as a page may have of it, such as one's own.
+saves reads. The same holds for a host that may have as many URLs in flight as a page may have of it, such as
+a server of the user.
 
 What survives a kill. A queue page is not written: its URLs count as waiting until they are finished, so the
 next page finds them again.
