@@ -52,7 +52,7 @@ WEB = Parameters(
     microdata=0.0,
 )
 # Of each page, so that all run for some seconds.
-LARGE_COPIES = {"pyrdfa": 4, "rdfaspider": 40}
+LARGE_COPIES = {"pyrdfa": 4, "rdfaspider": 160}
 # Seconds after which a contender is taken for stuck.
 LONGEST = 600
 BARE, LINKS = "(a) Scrapy, fetching only", "(b) Scrapy, following links"
@@ -299,10 +299,10 @@ class Goal(NamedTuple):
 
 
 PAIRS = {
-    "(e) : (a)": Goal(0.5, EMBEDDED, BARE),
+    "(e) : (a)": Goal(0.9, EMBEDDED, BARE),
     "(e) : (c)": Goal(6, EMBEDDED, EXTRUCT),
     "(e) : (d)": Goal(6, EMBEDDED, PYRDFA),
-    "(f) : (e)": Goal(0.7, SHARED, EMBEDDED),
+    "(f) : (e)": Goal(0.4, SHARED, EMBEDDED),
     "(e) : (d), large pages": Goal(15, EMBEDDED, PYRDFA, large=True),
 }
 GOALS = {
