@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from types import SimpleNamespace
 from typing import Any, cast
@@ -25,6 +27,7 @@ from rdfaspider.resolver.cache import Cache
 from rdfaspider.resolver.directory import Directory
 from rdfaspider.resolver.guard import Guard
 from rdfaspider.resolver.resolver import Resolver
+from tests.resolver.test_fetch import self_signed
 
 # The loop of a crawl.
 run = uvloop.run
@@ -170,3 +173,16 @@ async def opened(
 def fetching(monkeypatch: pytest.MonkeyPatch) -> Open:
     """Return what opens the download handler: `async with fetching() as fetch`."""
     return partial(opened, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return self_signed(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="module")
+def tls(certificate: Path) -> ssl.SSLContext:
+    """Return a server's context with a certificate that nobody vouches for."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import FATES, read_fates
-from tests.resolver.test_fetch import self_signed
 
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
@@ -118,19 +117,6 @@ def test_every_page_is_its_own(scrapy: Scrapy, tmp_path: Path, manner: Manner) -
     assert titles == {path: f"Page {path}" for path in ("/", *PATHS)}
     # A connection is used again unless something came on it.
     assert len(connections) == (1 if manner is plainly else len(titles))
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return self_signed(tmp_path_factory.mktemp("tls"))
-
-
-@pytest.fixture(scope="module")
-def tls(certificate: Path) -> ssl.SSLContext:
-    """Return a server's context with a certificate that nobody vouches for."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
 
 
 @contextmanager

@@ -8,7 +8,6 @@ import socket
 import ssl
 from contextlib import ExitStack
 from ipaddress import ip_address
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +21,6 @@ from rdfaspider.downloader.http1 import pool
 from rdfaspider.middlewares.problems import is_shortage, problem_of
 from rdfaspider.resolver import ForbiddenAddressError
 from tests.downloader.conftest import Client, run, serving
-from tests.resolver.test_fetch import self_signed
 
 if TYPE_CHECKING:
     from tests.downloader.conftest import Open
@@ -229,18 +227,6 @@ def test_a_shortage_of_files_is_told_from_a_host_that_is_down(fetching: Open) ->
             assert (await fetch(f"{server.origin}/")).body == b"hello"
 
     run(main())
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return self_signed(tmp_path_factory.mktemp("tls"))
-
-
-@pytest.fixture
-def tls(certificate: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
 
 
 def test_pages_by_tls(fetching: Open, tls: ssl.SSLContext) -> None:

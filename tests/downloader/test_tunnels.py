@@ -6,7 +6,6 @@ import asyncio
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ from rdfaspider.downloader.failures import CertificateError, ConnectTimeoutError
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.resolver import ForbiddenAddressError
 from tests.downloader.conftest import Client, run, serving
-from tests.resolver.test_fetch import self_signed
 
 if TYPE_CHECKING:
     from tests.downloader.conftest import Open
@@ -56,18 +54,6 @@ def saying(answer: bytes) -> Callable[[Client], object]:
         await client.send(answer)
 
     return talk
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return self_signed(tmp_path_factory.mktemp("tls"))
-
-
-@pytest.fixture(scope="module")
-def tls(certificate: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
 
 
 def test_a_page_without_tls_is_asked_of_the_proxy(fetching: Open) -> None:
