@@ -82,3 +82,17 @@ def test_terms_are_valid_or_none(iri: str, expected: str | None) -> None:
 def test_a_term_is_always_a_valid_iri(reference: str, base: str) -> None:
     found = Base(base, 8192).term(reference)
     assert found is None or str(NamedNode(found[1:-1])) == found
+
+
+@given(
+    st.text(alphabet="ab:/?#.%é _-~", max_size=12),
+    st.sampled_from(["http://a/b/c", "http://a", "http://a/x y", "http://a/b/../c?q", "urn:x:y"]),
+)
+def test_references_that_need_no_work_come_out_as_others(reference: str, base: str) -> None:
+    resolved = Base(base, 8192).resolve(reference.strip(" \t\n\r\f"))
+    assert Base(base, 8192).term(reference) == term(resolved, 8192)
+
+
+def test_a_fragment_counts_with_its_page() -> None:
+    assert Base("http://a/b", 12).term("#c") == "<http://a/b#c>"
+    assert Base("http://a/b", 11).term("#c") is None

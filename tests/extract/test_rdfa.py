@@ -53,6 +53,36 @@ def test_content_beats_datetime_beats_text(triples: Triples) -> None:
     assert triples(page) == {f'{PAGE} {DC}date> "c"'}
 
 
+def test_siblings_hand_down_no_more_than_their_parent(triples: Triples) -> None:
+    page = """<div about="#a" rel="dc:relation" resource="#b" lang="en">
+        <p property="dc:title">x<b property="dc:type">y</b></p>
+        <p property="dc:title" lang="de">u<b property="dc:type">v</b></p>
+        <p property="dc:title" about="#c">z<b property="dc:type">w</b></p></div>"""
+    a, b, c = (f"<{URL}#{name}>" for name in "abc")
+    assert triples(page) == {
+        f"{a} {DC}relation> {b}",
+        f'{b} {DC}title> "xy"@en',
+        f'{b} {DC}type> "y"@en',
+        f'{b} {DC}title> "uv"@de',
+        f'{b} {DC}type> "v"@de',
+        f'{c} {DC}title> "zw"@en',
+        f'{c} {DC}type> "w"@en',
+    }
+
+
+def test_siblings_within_a_relation_have_scopes_of_their_own(triples: Triples) -> None:
+    page = """<div about="#a" rel="dc:relation"><p property="dc:title">1<b property="dc:type">2</b></p>
+        <p property="dc:title" prefix="dc: http://z/">3<b property="dc:type">4</b></p></div>"""
+    found = triples(page)
+    assert {line.split(" ", 1)[1] for line in found if line.startswith("_:")} == {
+        f'{DC}title> "12"',
+        f'{DC}type> "2"',
+        '<http://z/title> "34"',
+        '<http://z/type> "4"',
+    }
+    assert sum(f"{DC}relation> _:" in line for line in found) == 1
+
+
 def test_xml_literal_in_html_carries_its_namespaces(triples: Triples) -> None:
     page = (
         '<p prefix="x: http://x/" property="x:y" datatype="rdf:XMLLiteral">a<b>&amp;<br>c</b></p>'
@@ -87,6 +117,19 @@ def test_roles_are_an_option(triples: Triples) -> None:
     assert triples(page, role=False) == set()
     expected = {f"<{URL}#i> <{vocabulary}role> <{vocabulary}note>"}
     assert triples(page) == expected
+
+
+def test_roles_mean_what_their_scope_says(triples: Triples) -> None:
+    page = """<p id="a" role="x:r">1</p><p id="b" role="x:r" prefix="x: http://x/">2</p>
+        <div prefix="x: http://y/"><p id="c" role="x:r">3</p><p id="d" role="main x:r">4</p></div>"""
+    role = "<http://www.w3.org/1999/xhtml/vocab#role>"
+    assert triples(page) == {
+        f"<{URL}#a> {role} <x:r>",
+        f"<{URL}#b> {role} <http://x/r>",
+        f"<{URL}#c> {role} <http://y/r>",
+        f"<{URL}#d> {role} <http://y/r>",
+        f"<{URL}#d> {role} <http://www.w3.org/1999/xhtml/vocab#main>",
+    }
 
 
 def test_named_characters_of_xhtml_survive(triples: Triples) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from operator import methodcaller
 from typing import Any
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from rdfaspider.extract.document.tree import (
     LARGE,
@@ -66,7 +65,7 @@ class HtmlDocument:
     ) -> None:
         self._tree = LexborHTMLParser(body)
         self.host = "html5"
-        self.text: Callable[[Any], str] = methodcaller("text")
+        self.text: Callable[[Any], str] = LexborNode.text_lexbor
         self.namespaces = namespaces
         self.embedded: list[tuple[str, bytes]] = []
         self.is_cut = False
@@ -98,7 +97,7 @@ class HtmlDocument:
                 attributes = _filled(attributes)
             if is_large and len(attributes) > MANY:
                 attributes = without_unread(attributes)
-            if is_plain(attributes):
+            if ("href" in attributes or "src" in attributes) and is_plain(attributes):
                 places[node.mem_id] = ~count
                 append((UNPLACED, node.tag, attributes, node))
                 continue

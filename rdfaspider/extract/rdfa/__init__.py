@@ -28,8 +28,6 @@ ATTRIBUTES = DECLARATIONS | {"about", "resource", "href", "src", "property", "re
 
 _RESOURCES = ATTRIBUTES - DECLARATIONS
 _COMPLEX = frozenset(("about", "inlist", "rel", "rev", "typeof"))
-_LINKS = frozenset(("resource", "href", "src"))
-_FORMS = frozenset(("content", "datatype"))
 _SOURCES = frozenset(("property", "typeof", "vocab"))  # each of them makes a triple
 TYPE = f"<{RDF}type>"
 _NIL = f"<{RDF}nil>"
@@ -65,6 +63,7 @@ class Processor:
         "_is_html5",
         "_labels",
         "_lists",
+        "_roles",
         "_values",
         "_warnings",
     )
@@ -79,6 +78,7 @@ class Processor:
         self._values = Values(document, graph)
         self._declarations = Declarations(document.host, graph, warnings)
         self._lists: list[Lists] = []
+        self._roles: dict[Names, Names] = {}  # the scopes of @role, by those around them
         self._hangs = False  # whether a plain link may be the end of a relation
         self._is_html = document.host in ("html5", "xhtml1", "xhtml5")
         self._is_html5 = document.host in ("html5", "xhtml5")
@@ -108,7 +108,9 @@ class Processor:
         contexts: list[Any] = []  # by element: a Context, or what it takes to make it
         leave = contexts.append
         enter = self._declarations.entered
-        is_silent = (DECLARATIONS | self._document.namespaces).isdisjoint
+        declarations = DECLARATIONS | self._document.namespaces
+        is_silent = declarations.isdisjoint
+        is_simple = (_COMPLEX | declarations | {"role"}).isdisjoint
         for parent, tag, attributes, node in self._document.elements:
             if parent == UNPLACED:
                 if not self._hangs:  # nothing can come of it
@@ -118,6 +120,9 @@ class Processor:
             context = initial if parent < 0 else contexts[parent]
             if type(context) is tuple:
                 context = contexts[parent] = self._element(*context)
+            if "property" in attributes and is_simple(attributes):
+                leave(self._plain(context, tag, attributes, node))
+                continue
             if not is_silent(attributes):
                 context = enter(context, attributes, parent < 0)
             if role and "role" in attributes:
@@ -134,8 +139,8 @@ class Processor:
     def _plain(self, context: Context, tag: str, attributes: dict[str, str], node: Any) -> Context:
         """Do what ``_element`` would do for the commonest kind: a property and its value."""
         resource = None
-        if not _LINKS.isdisjoint(attributes):
-            if not _FORMS.isdisjoint(attributes):
+        if "href" in attributes or "src" in attributes or "resource" in attributes:
+            if "content" in attributes or "datatype" in attributes:
                 return self._element(context, False, tag, attributes, node)
             resource = _linked(context.names, attributes)
         subject = context.target
@@ -149,26 +154,26 @@ class Processor:
             self._complete(context, subject)
         elif subject == context.subject:
             return context  # nothing has changed
-        return Context(subject, subject, [], context.lists, context.language, context.names)
+        if context.inner is None:
+            context.inner = Context(
+                subject, subject, [], context.lists, context.language, context.names
+            )
+        return context.inner
 
     def _element(
         self, context: Context, is_root: bool, tag: str, attributes: dict[str, str], node: Any
     ) -> Context:
         """Apply steps 5 to 13 to one element; return the context of its children."""
         names = context.names
-        get = attributes.get
-        prop = get("property")
-        rel = get("rel")
-        rev = get("rev")
+        prop, rel, rev = attributes.get("property"), attributes.get("rel"), attributes.get("rev")
         if prop is not None and self._is_html5 and (rel is not None or rev is not None):
             rel, rev = without_terms(rel), without_terms(rev)
-        about = get("about")
-        if about is not None:
-            about = names.resource(about)
+        about = names.resource(attributes["about"]) if "about" in attributes else None
         linked = _linked(names, attributes)
         related = rel is not None or rev is not None
         found: Resources | None
-        if related or (prop is not None and _FORMS.isdisjoint(attributes)):
+        has_form = "content" in attributes or "datatype" in attributes
+        if related or (prop is not None and not has_form):
             found = linking(context, related, is_root, about, linked, attributes, self._labels)
         else:
             is_rooted = is_root or (self._is_html and tag in ("head", "body"))
@@ -271,7 +276,10 @@ class Processor:
     def _add_roles(self, names: Names, attributes: dict[str, str]) -> None:
         identity = attributes.get("id", "").strip()
         subject = names.base.term(f"#{identity}") if identity else None
-        for kind in names.changed(vocabulary=XHTML_VOCABULARY).values(attributes["role"]):
+        scope = self._roles.get(names)
+        if scope is None:
+            scope = self._roles[names] = names.changed(vocabulary=XHTML_VOCABULARY)
+        for kind in scope.values(attributes["role"]):
             self._graph.add(subject or self._labels.fresh(), _ROLE, kind)
 
 
@@ -286,14 +294,12 @@ def _can_speak(names: Names, attributes: dict[str, str]) -> bool:
 
 def _linked(names: Names, attributes: dict[str, str]) -> str | None:
     """Return the resource of @resource, @href or @src, the first that names one."""
-    value = attributes.get("resource")
-    if value is not None and (term := names.resource(value)) is not None:
-        return term
-    value = attributes.get("href")
-    if value is not None and (term := names.base.term(value)) is not None:
-        return term
-    value = attributes.get("src")
-    return None if value is None else names.base.term(value)
+    term = names.resource(attributes["resource"]) if "resource" in attributes else None
+    if term is None and "href" in attributes:
+        term = names.base.term(attributes["href"])
+    if term is None and "src" in attributes:
+        term = names.base.term(attributes["src"])
+    return term
 
 
 def without_terms(value: str | None) -> str | None:

@@ -30,6 +30,7 @@ class Context:
     lists: Lists
     language: str  # as a suffix, such as @en, or empty
     names: Names
+    inner: Context | None = None  # what properties inside hand down, if one has been found
 
 
 class Declarations:

@@ -90,11 +90,13 @@ class Names:
         labels: Labels,
         warnings: Warnings,
         graph: Graph,
+        prefixes: dict[str, str] | None = None,
+        vocabulary: str = "",
     ) -> None:
         self.base = base
         self._document = document
-        self.prefixes: dict[str, str] = {}
-        self.vocabulary = ""
+        self.prefixes = prefixes or {}
+        self.vocabulary = vocabulary
         self.warnings = warnings
         self._terms = terms
         self._labels = labels
@@ -113,11 +115,9 @@ class Names:
     ) -> Names:
         """Return the scope of an element that declares something."""
         shared = (self._document, self._terms, self._labels, self.warnings, self._graph)
-        names = type(self)(base or self.base, *shared)
-        names.prefixes = {**self.prefixes, **prefixes} if prefixes else self.prefixes
-        names.vocabulary = self.vocabulary if vocabulary is None else vocabulary
-        names._known = names._remembered()
-        return names
+        prefixes = {**self.prefixes, **prefixes} if prefixes else self.prefixes
+        vocabulary = self.vocabulary if vocabulary is None else vocabulary
+        return type(self)(base or self.base, *shared, prefixes, vocabulary)
 
     def _remembered(self) -> _Meanings | None:
         """Return what names mean on any page that declares the same, None if that is long to remember."""
@@ -184,13 +184,12 @@ class Names:
 
     def resource(self, value: str) -> str | None:
         """Return the term that @about or @resource names, or None when it must be ignored."""
-        try:
+        if value in self._resources:
             return self._resources[value]
-        except KeyError:
-            answer = self._resources[value] = self._resource(value.strip())
-            if answer and len(answer) > iris.SHORT:
-                self._graph.spend(len(answer))
-            return answer
+        answer = self._resources[value] = self._resource(value.strip())
+        if answer and len(answer) > iris.SHORT:
+            self._graph.spend(len(answer))
+        return answer
 
     def _resource(self, value: str) -> str | None:
         if value.startswith("["):

@@ -12,7 +12,6 @@ from rdfaspider.extract.triples.literals import time_suffix
 
 XML_LITERAL = f"^^<{RDF}XMLLiteral>"
 _HTML_LITERAL = f"^^<{RDF}HTML>"
-_ASKING = frozenset(("content", "datatype", "datetime"))  # asking for a literal
 _UNTYPABLE = frozenset((f"^^<{RDF}langString>", f"^^<{RDF}dirLangString>"))
 
 
@@ -38,24 +37,26 @@ class Values:
 
         An empty string means that the literal is too long to be kept.
         """
-        if _ASKING.isdisjoint(attributes) and tag != "time":
-            return resource or self._graph.literal(self._document.text(node), context.language)
-        text = attributes.get("content")
-        datatype = attributes.get("datatype")
-        if text is None and self._has_times:
-            text = attributes.get("datetime")
-            if text is None and tag == "time":
-                text = self._document.text(node)
-            if text is not None and datatype is None:
-                return self._graph.literal(text, time_suffix(text) or context.language)
-        if datatype is not None:
-            return self._typed(context, datatype, text, node)
-        if text is None:
-            return resource or self._graph.literal(self._document.text(node), context.language)
-        return self._graph.literal(text, context.language)
+        literal = self._graph.literal
+        if "datatype" in attributes:
+            return self._typed(context, tag, attributes, node)
+        if "content" in attributes:
+            return literal(attributes["content"], context.language)
+        text = self._time(tag, attributes, node) if self._has_times else None
+        if text is not None:
+            return literal(text, time_suffix(text) or context.language)
+        return resource or literal(self._document.text(node), context.language)
 
-    def _typed(self, context: Context, datatype: str, text: str | None, node: Any) -> str:
-        suffix = self._datatype(context, datatype)
+    def _time(self, tag: str, attributes: dict[str, str], node: Any) -> str | None:
+        if "datetime" in attributes:
+            return attributes["datetime"]
+        return self._document.text(node) if tag == "time" else None
+
+    def _typed(self, context: Context, tag: str, attributes: dict[str, str], node: Any) -> str:
+        suffix = self._datatype(context, attributes["datatype"])
+        text = attributes.get("content")
+        if text is None and self._has_times:
+            text = self._time(tag, attributes, node)
         return self._graph.literal(
             self._content(context, suffix, node) if text is None else text, suffix
         )

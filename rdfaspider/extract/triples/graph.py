@@ -85,13 +85,13 @@ class Graph:
             self.cuts["literal"] += 1
             self.spend(len(text))
             return ""
-        return quoted(text) + suffix
+        return quoted(text, suffix)
 
     def predicates(self) -> set[str]:
         return {predicate for _, predicate, _ in self.triples}
 
     def nquads(self, graph_name: str) -> bytes:
         """Return the triples as N-Quads in the named graph, itself given as a term."""
-        tail = f" {graph_name} .\n"
         # Not a string of all of it: one character may make each of its characters take four bytes.
-        return b"".join([f"{s} {p} {o}{tail}".encode() for s, p, o in self.triples])
+        lines = map(str.encode, map(" ".join, self.triples))
+        return f" {graph_name} .\n".encode().join([*lines, b""])

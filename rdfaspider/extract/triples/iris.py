@@ -21,10 +21,12 @@ _PARTS = re.compile(
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _ILLEGAL = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f-\x9f\ue000-\uf8ff]|%(?![0-9A-Fa-f]{2})")
 
-# References that need no work, as most do: (1) an absolute IRI, (2) a path from the root.
+# References that need no work, as most do: (1) an absolute IRI, (2) a path from the root, (3) a fragment.
 _TAIL = r"(?:/[\w~!$&'()*+,;=:@\-][\w.~!$&'()*+,;=:@\-]*+)*+/?(?:\?[\w.~!$&'()*+,;=:@/?\-]*+)?"
-_PLAIN = re.compile(rf"https?://[\w.\-]++(?::\d++)?{_TAIL}(?:#[\w.~!$&'()*+,;=:@/?\-]*+)?", re.A)
+_TARGET = r"#[\w.~!$&'()*+,;=:@/?\-]*+"
+_PLAIN = re.compile(rf"https?://[\w.\-]++(?::\d++)?{_TAIL}(?:{_TARGET})?", re.A)
 _ROOTED = re.compile(rf"(?=/[^/]){_TAIL}", re.A)
+_FRAGMENT = re.compile(_TARGET, re.A)
 _DOTS = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 
 
@@ -59,6 +61,7 @@ class Base:
     """
 
     __slots__ = (
+        "_fragment",
         "_limit",
         "_origin",
         "_spend",
@@ -75,23 +78,26 @@ class Base:
         self.scheme, self.authority, self.path, self.query, _ = _split(self.iri)
         origin = f"{self.scheme}://{self.authority}"
         self._origin = origin if _PLAIN.fullmatch(origin) else ""
+        self._fragment = limit - len(self.iri) if _PLAIN.fullmatch(self.iri) else 0
         self._limit = limit
         self._terms: dict[str, str | None] = {}
         self._spend = spend
 
     def term(self, reference: str) -> str | None:
         """Return the term for a reference, or None when the result is not a valid IRI."""
-        try:
+        # Most references occur once: an exception for each would cost more than looking twice.
+        if reference in self._terms:
             return self._terms[reference]
-        except KeyError:
-            answer = self._terms[reference] = self._term(reference.strip(" \t\n\r\f"))
-            if self._spend and answer and len(answer) > SHORT:
-                self._spend(len(answer))
-            return answer
+        answer = self._terms[reference] = self._term(reference.strip(" \t\n\r\f"))
+        if self._spend and answer and len(answer) > SHORT:
+            self._spend(len(answer))
+        return answer
 
     def _term(self, reference: str) -> str | None:
         if self._origin and len(reference) < self._limit and _ROOTED.fullmatch(reference):
             return f"<{self._origin}{reference}>"
+        if len(reference) <= self._fragment and _FRAGMENT.fullmatch(reference):
+            return f"<{self.iri}{reference}>"
         return term(self.resolve(reference), self._limit)
 
     def resolve(self, reference: str) -> str:

@@ -28,8 +28,8 @@ _FORMS = (
 )
 
 
-def quoted(text: str) -> str:
-    """Return a string as N-Quads writes it, without language and datatype."""
+def quoted(text: str, suffix: str = "") -> str:
+    """Return a string as N-Quads writes it, with its language or datatype as a suffix."""
     if "\\" in text:
         text = text.replace("\\", "\\\\")
     if '"' in text:
@@ -38,7 +38,7 @@ def quoted(text: str) -> str:
         text = text.replace("\n", "\\n")
     if "\r" in text:
         text = text.replace("\r", "\\r")
-    return f'"{text}"'
+    return f'"{text}"{suffix}'
 
 
 def time_suffix(text: str) -> str:
