@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     _Put = tuple[Sequence[Change], asyncio.Future[list[bool]]]
 
-# Bytes of N-Triples written together, beyond the first page.
+# Bytes of triples written together, beyond the first page.
 _ENOUGH = 1 << 20
 
 
@@ -44,7 +44,7 @@ class Writer:
     def _write_next(self) -> None:
         count = size = 0
         while count < len(self._waiting) and size < _ENOUGH:
-            size += sum(len(change.triples) for change in self._waiting[count][0])
+            size += sum(len(change.lines) for change in self._waiting[count][0])
             count += 1
         self._writing, self._waiting = self._waiting[:count], self._waiting[count:]
         groups = [changes for changes, _ in self._writing]

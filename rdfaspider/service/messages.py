@@ -19,7 +19,7 @@ from rdfaspider.frontier.tables.links.outbox import Owed
 from rdfaspider.stores.changes import Change
 
 # Increases when anything in this module changes.
-VERSION = 8
+VERSION = 9
 
 # Time, level and text.
 LogLine = tuple[float, str, str]

@@ -22,13 +22,15 @@ _REMOVALS = 500
 
 
 class Change(NamedTuple):
-    """The triples that replace the content of a graph, or are added to it, as N-Triples.
+    """The triples that replace the content of a graph, or are added to it.
 
-    Invariant: each triple is one line, so that changes can be joined and a bad one harms no other.
+    They are N-Triples or, if `is_named`, N-Quads of the graph. Pages come as N-Quads and the embedded store
+    takes them as such; rewriting every line on the way would cost as much as parsing it. Invariant: each
+    triple is one line, so that changes can be joined and a bad one harms no other.
     """
 
     graph: str
-    triples: bytes
+    lines: bytes
     quads: int
     replaces: bool = True
     # For the stream of changes: when the page was visited, and why its graph is cleared.
@@ -37,6 +39,7 @@ class Change(NamedTuple):
     # For the search index: those of the page. No store has them.
     title: str = ""
     text: str = ""
+    is_named: bool = False
 
     @classmethod
     def replacing(cls, graph: str, quads: Iterable[Quad]) -> Self:
@@ -57,7 +60,7 @@ class Change(NamedTuple):
         tail, count = f" <{graph}> .\n".encode(), nquads.count(b"\n")
         # All lines are of this graph, as they should be, and the last one is complete.
         if nquads.count(tail) == count and nquads[-1:] in (b"\n", b""):
-            return cls(graph, nquads.replace(tail, b" .\n"), count)
+            return cls(graph, nquads, count, is_named=True)
         return cls.replacing(graph, parse(nquads, RdfFormat.N_QUADS, lenient=True))
 
     @classmethod
@@ -74,17 +77,32 @@ class Change(NamedTuple):
         """Tell whether another change leaves the same graph, except for labels of blank nodes."""
         if self.replaces != other.replaces:
             return False
-        return self.triples == other.triples or self.digest() == other.digest()
+        is_same = self.is_named == other.is_named and self.lines == other.lines
+        return is_same or self.digest() == other.digest()
+
+    def unnamed(self) -> Self:
+        """Return the same change as N-Triples."""
+        return self._replace(lines=self.triples, is_named=False) if self.is_named else self
+
+    @property
+    def triples(self) -> bytes:
+        """The triples as N-Triples."""
+        # A line feed inside a literal is escaped, so this is only found at the end of a line.
+        return self.lines.replace(self._end, b" .\n") if self.is_named else self.lines
 
     def nquads(self) -> bytes:
-        # A line feed inside a literal is escaped, so this is only found at the end of a line.
-        return self.triples.replace(b" .\n", f" <{self.graph}> .\n".encode())
+        return self.lines if self.is_named else self.lines.replace(b" .\n", self._end)
+
+    @property
+    def _end(self) -> bytes:
+        return f" <{self.graph}> .\n".encode()
 
     def digest(self) -> bytes:
         """Return the digest of the triples; equal texts that are escaped differently count as different."""
-        if b"_:" in self.triples:
-            return digest(parse(self.nquads(), RdfFormat.N_QUADS, lenient=True))
-        return _digest_of(self.triples.splitlines())
+        triples = self.triples
+        if b"_:" in triples:
+            return digest(parse(triples, RdfFormat.N_TRIPLES, lenient=True))
+        return _digest_of(triples.splitlines())
 
 
 def removals(graphs: Iterable[str]) -> Iterator[list[Change]]:
@@ -152,10 +170,11 @@ def statements(change: Change) -> list[bytes]:
     Blank nodes are labelled by what is said of them. So a statement about one is the same text in two
     versions of a page if nothing that is said around the node has changed.
     """
-    if b"_:" not in change.triples:
-        return sorted({line.removesuffix(b" .") for line in change.triples.splitlines()})
+    triples = change.triples
+    if b"_:" not in triples:
+        return sorted({line.removesuffix(b" .") for line in triples.splitlines()})
     plain, linked = set(), []
-    for quad in parse(change.triples, RdfFormat.N_TRIPLES, lenient=True):
+    for quad in parse(triples, RdfFormat.N_TRIPLES, lenient=True):
         words = (
             str(quad.subject).encode(),
             str(quad.predicate).encode(),

@@ -66,7 +66,7 @@ def test_nquads_and_update_say_the_same(quads: list[Quad]) -> None:
     store = Store()
     store.update(update([change]).decode())
     assert len(store) == len(set(quads))
-    store.update(update([change._replace(triples=b"", quads=0)]).decode())
+    store.update(update([change._replace(lines=b"", quads=0)]).decode())
     assert len(store) == 0
 
 
@@ -98,8 +98,20 @@ def test_a_line_feed_in_an_iri_is_refused(iri: str) -> None:
 def test_the_last_line_of_a_page_needs_no_end() -> None:
     line = f'<{GRAPH}> <{GRAPH}> "a" <{GRAPH}> .'.encode()
     change = Change.of_page(GRAPH, line)
-    assert change == Change.of_page(GRAPH, line + b"\n")
+    assert change == Change.of_page(GRAPH, line + b"\n").unnamed()
     assert change.quads == 1
+
+
+def test_a_change_is_the_same_in_both_forms() -> None:
+    graph = "http://site.test/_:a"  # in the text of one form only
+    page = Change.of_page(graph, f'<{graph}> <{graph}> "a . <b>" <{graph}> .\n'.encode())
+    assert page.is_named
+    assert not page.unnamed().is_named
+    assert page.triples == page.unnamed().lines == f'<{graph}> <{graph}> "a . <b>" .\n'.encode()
+    assert page.nquads() == page.unnamed().nquads()
+    assert page.digest() == page.unnamed().digest()
+    assert page.has_content_of(page.unnamed())
+    assert not page.has_content_of(Change.of_page(graph, page.lines.replace(b"a .", b"b .")))
 
 
 @given(QUADS, st.sampled_from([GRAPH, "http://site.test/other"]), st.randoms())
@@ -108,7 +120,7 @@ def test_a_page_as_lines_is_the_same_change(quads: list[Quad], name: str, chance
     named = [Quad(q.subject, q.predicate, q.object, NamedNode(name)) for q in quads]
     lines = serialize(named, format=RdfFormat.N_QUADS) or b""
     change = Change.of_page(GRAPH, lines)
-    assert change == Change.replacing(GRAPH, quads)
+    assert change.unnamed() == Change.replacing(GRAPH, quads)
     chance.shuffle(named)  # type: ignore[attr-defined]
     others = Change.of_page(GRAPH, serialize(named, format=RdfFormat.N_QUADS) or b"")
     assert others.digest() == change.digest()

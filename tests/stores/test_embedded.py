@@ -55,12 +55,32 @@ def test_what_waits_is_loaded_when_it_is_enough(tmp_path: Path) -> None:
         assert not [*(tmp_path / "journal").iterdir()]
 
 
+def test_loads_grow_with_what_was_loaded(tmp_path: Path) -> None:
+    with Embedded(OxigraphStore(str(tmp_path)), load_quads=2, most_quads=4) as store:
+        loads = []
+        for number in range(24):
+            store.put([change(number, "a")])
+            store._loader.submit(int).result()  # waits for a load that this began
+            loads.append(store.counters["batches"])
+    # Two each time, half of what was loaded before when that is more, and never more than four.
+    assert [loads.count(batch) for batch in range(1, 7)] == [2, 2, 3, 4, 4, 4]
+
+
 def test_many_quads_are_loaded_in_bulk(tmp_path: Path) -> None:
     with embedded(tmp_path, 10_000) as store:
         store.put([change(number, *map(str, range(100))) for number in range(100)])
         assert len(names(store)) == 10_000
         store.put([change(number, "new") for number in range(50)])
         assert len(names(store)) == 5_050
+
+
+def test_pages_of_all_sizes_are_loaded_together(tmp_path: Path) -> None:
+    """Larger and smaller than what Oxigraph reads at a time, and empty."""
+    sizes = [0, 1, 3_000, 0, 700, 1, 0]
+    with OxigraphStore(str(tmp_path)) as store:
+        store.load([change(at, *map(str, range(size))) for at, size in enumerate(sizes)] * 2)
+        stored = sorted((quad.graph_name.value, int(quad.object.value)) for quad in store.quads())  # type: ignore[union-attr]
+    assert stored == [(graph(at), name) for at, size in enumerate(sizes) for name in range(size)]
 
 
 def test_pages_learn_whether_they_are_new_wherever_the_old_one_is(tmp_path: Path) -> None:

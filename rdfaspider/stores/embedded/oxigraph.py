@@ -6,9 +6,8 @@ back as `"1"^^xsd:integer`.
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store, parse
 
@@ -22,6 +21,7 @@ from rdfaspider.stores.selection import TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import IO
 
     from rdfaspider.stores.changes import Change
     from rdfaspider.stores.selection import Selection
@@ -59,15 +59,16 @@ class OxigraphStore(PageStore):
         Several may be about one graph: then the first may replace it, and the others add.
         """
         known = [change.graph for change in changes if change.replaces and self._knows(change)]
-        nquads = b"".join(change.nquads() for change in changes)
+        nquads = (change.nquads() for change in changes)
         if sum(change.quads for change in changes) < _BULK:
-            quads = [*_quads(nquads)]
+            quads = [*_quads(b"".join(nquads))]
             self._drop(known)
             self._store.extend(quads)
         else:
             self._drop(known)
             # Bytes would be read by several threads, each of which would rename blank nodes differently.
-            self._store.bulk_load(BytesIO(nquads), RdfFormat.N_QUADS, lenient=True)
+            text = cast("IO[bytes]", _Joined(nquads))
+            self._store.bulk_load(text, RdfFormat.N_QUADS, lenient=True)
         self._store.flush()
 
     def _drop(self, graphs: Sequence[str]) -> None:
@@ -164,6 +165,28 @@ class OxigraphStore(PageStore):
         """Close the store; if unreadable data has ended the block, raise a sentence about it."""
         self.close()
         raise_for_damage(self.path, exception[1])
+
+
+class _Joined:
+    """Pieces of bytes as a file to read, which spares the memory of joining them."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, as many as were asked for: each call waits for Python's lock."""
+        parts: list[memoryview] = []
+        while size and (self._rest or self._next()):
+            parts.append(self._rest[:size])
+            self._rest = self._rest[size:]
+            size -= len(parts[-1])
+        return b"".join(parts)
+
+    def _next(self) -> bool:
+        """Go on to the next piece that is not empty; return False if there is none."""
+        self._rest = memoryview(next(filter(None, self._pieces), b""))
+        return bool(self._rest)
 
 
 def _as_stored(quads: Sequence[Quad]) -> Iterable[Quad]:

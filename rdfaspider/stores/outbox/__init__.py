@@ -152,8 +152,9 @@ class Outbox(Sink):
         return self.database.quads
 
     def put(self, changes: Sequence[Change]) -> list[bool]:
+        given = [change.unnamed() for change in changes]
         answers = self.database.put(
-            [(change, change.digest() if change.replaces else b"") for change in changes]
+            [(change, change.digest() if change.replaces else b"") for change in given]
         )
         self._notify()
         return answers

@@ -132,7 +132,7 @@ class OutboxDatabase(Closable):
                         break  # those before it can be sent
                     raise
                 quads -= change.quads
-                space -= len(change.triples)
+                space -= len(change.lines)
                 if entries and (quads < 0 or space < 0):
                     break
                 entries.append(Entry(row[0], len(row[-1]) + len(change.graph), change))
