@@ -153,6 +153,19 @@ def test_a_crawl_that_visits_pages_again_leaves_out_the_removed(
         assert known.counts().denied == 2
 
 
+def test_without_its_frontier_a_removal_is_not_complete(scrapy: Scrapy, tmp_path: Path) -> None:
+    """The pages are gone, but a crawl that cannot be told may bring them back."""
+    url = str(tmp_path / "crawl" / "store")
+    put(url, tmp_path, A, B)
+    gone = f"unix://{tmp_path / 'nobody.sock'}"
+    for said in ("Removed 1 graph with 2 triples", "There is nothing of page"):
+        result = scrapy("remove", "--page", A, "--yes", FRONTIER_URL=gone)
+        assert result.stdout.startswith(said)
+        assert result.stderr.startswith("scrapy remove: ")
+        assert "repeat this when its frontier can be reached" in result.stderr
+        assert result.returncode == 1
+
+
 def test_of_a_server_that_the_crawl_does_not_know_nothing_is_removed(
     scrapy: Scrapy, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

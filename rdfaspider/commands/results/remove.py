@@ -59,10 +59,11 @@ class Command(CheckedCommand):
             what = f"{_count(removal)} of {_scope(selection)}"
             if not any(removal.found):
                 print(f"There is nothing of {_scope(selection)} in {shown(url)}.")
-                if not opts.dry_run:
-                    _say_retired(self._retire(selection))
-                    removal.remove()  # digests may be left, which would keep it from coming back
-                return 0
+                if opts.dry_run:
+                    return 0
+                retired = self._retire(selection)
+                removal.remove()  # digests may be left, which would keep it from coming back
+                return _say_retired(retired)
             if opts.dry_run:
                 print(f"{what} would be removed from {shown(url)}.")
                 return 0
@@ -72,11 +73,11 @@ class Command(CheckedCommand):
             retired = self._retire(selection)  # first: a page that is visited again would come back
             _remove(removal)
             print(f"Removed {what} from {shown(url)}.")
-            _say_retired(retired)
-        return 0
+            return _say_retired(retired)
 
-    def _retire(self, selection: Selection) -> int:
-        """Have the crawl visit the pages no more, if it visits pages again; return how many there are."""
+    def _retire(self, selection: Selection) -> int | None:
+        """Have the crawl visit the pages no more, if it visits pages again; return how many there are, None
+        if it cannot be told."""
         from rdfaspider import rocksdb
         from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
         from rdfaspider.scheduler.options import security_of
@@ -96,7 +97,7 @@ class Command(CheckedCommand):
                 " them: repeat this when its frontier can be reached.",
                 file=sys.stderr,
             )
-            return 0
+            return None
 
     def _retire_here(self, path: str, selection: Selection) -> int:
         from rdfaspider.focus.visits.planner import RevisitRules
@@ -185,11 +186,13 @@ def _count(removal: Removal) -> str:
     return text
 
 
-def _say_retired(pages: int) -> None:
+def _say_retired(pages: int | None) -> int:
+    """Say how many pages the crawl visits no more; return the exit code."""
     from rdfaspider.terminal import plural
 
     if pages:
         print(f"{plural(pages, 'page')} will not be visited again by this crawl.")
+    return 1 if pages is None else 0
 
 
 def _scope(selection: Selection) -> str:
