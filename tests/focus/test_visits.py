@@ -15,7 +15,7 @@ from rdfaspider.focus.visits.planner import (
     Planner,
     RevisitRules,
 )
-from rdfaspider.focus.visits.prices import Tally, follow
+from rdfaspider.focus.visits.prices import CrawlPrice, Tally, follow_host
 from rdfaspider.focus.visits.rates import FIRST_RATE, Rates
 from rdfaspider.focus.visits.scale import (
     CHANGES,
@@ -213,18 +213,47 @@ def test_quality_is_the_rank_within_bounds(
 # --- prices ---
 
 
+def _followed(price: float, tally: Tally, capacity: float, period: float = DAY) -> float:
+    """Return the price after a pass, in which all planned visits were made."""
+    crawl = CrawlPrice(price)
+    crawl.end_pass(tally, math.ceil(tally.demand * period), period, capacity)
+    return crawl.price
+
+
 def test_a_price_follows_what_is_asked_for() -> None:
     """Visits fall with the root of the price; from a price that is wrong by a factor of a million."""
     for price in (1e-3, 1.0, 1e3):
         for _ in range(60):
-            price = follow(price, Tally(100, 1.0 / math.sqrt(price), 0), 1.0, DAY)
+            price = _followed(price, Tally(100, 1.0 / math.sqrt(price), 0), 1.0)
         assert price == pytest.approx(1.0, rel=0.05)
 
 
 def test_a_backlog_raises_a_price() -> None:
-    even = follow(1.0, Tally(10, 1.0, 0), 1.0, 10.0)
-    assert even == 1.0
-    assert follow(1.0, Tally(10, 1.0, 50), 1.0, 10.0) > 1.0
+    assert _followed(1.0, Tally(10, 1.0, 0), 1.0, 10.0) == 1.0
+    assert _followed(1.0, Tally(10, 1.0, 50), 1.0, 10.0) > 1.0
+    assert follow_host(2.0, Tally(10, 1.0, 50), 1.0, 10.0) > follow_host(
+        2.0, Tally(10, 1.0, 0), 1.0, 10.0
+    )
+
+
+def test_a_price_follows_the_hosts_that_it_can_move() -> None:
+    """Where most hosts are at their limits, what the others leave of the budget is much for these."""
+    total, busy, idle = Tally(), Tally(), Tally()
+    busy.demand, idle.demand = 5.0, 0.05
+    total.add(busy, capacity=0.8, factor=4.0)
+    total.add(idle, capacity=0.2, factor=1.0)
+    assert total.held == 0.8
+    same = Tally(total.pages + 2, total.demand)
+    total.pages += 2
+    assert _followed(1.0, total, 1.0) < 0.85 < 0.94 < _followed(1.0, same, 1.0) < 1.0
+
+
+@pytest.mark.parametrize("budget", [0.0, 2.0, 100.0])
+def test_a_price_stands_still_where_all_hosts_are_at_their_limits(budget: float) -> None:
+    """More than they allow cannot be had at any price."""
+    total, busy = Tally(), Tally(100, 5.0)
+    total.add(busy, capacity=1.0, factor=4.0)
+    assert _followed(1.0, total, budget) == pytest.approx(1.0, rel=0.01)
 
 
 def test_what_is_beyond_the_limit_of_a_host_loads_nobody_else() -> None:

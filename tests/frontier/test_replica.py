@@ -606,6 +606,10 @@ def test_a_leader_without_redis_ends(tmp_path: Path) -> None:
         url = url_of(server)
         one = NodeProcess(url, tmp_path / "one")
         await_leader(url, one)
+    until = time.monotonic() + 30
+    while "Redis is away" not in one.log:  # before that nothing would be missing in the log
+        assert time.monotonic() < until
+        time.sleep(0.05)
     began = time.monotonic()
     one.end()
     assert time.monotonic() - began < 15

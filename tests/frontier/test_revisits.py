@@ -526,7 +526,7 @@ def test_few_pages_are_at_hand_though_all_are_due(
             assert taken is not None
             frontier.finish(taken, "done", 200.0, keep=Keep(False, 5.0))
         assert frontier._revisits is not None
-        assert len(frontier._revisits._pasts) <= 40 + len(hosts)
+        assert len(frontier._revisits._at_hand) <= 40 + len(hosts)
         visits = [_visit(frontier, 201.0) for _ in range(600)]
         visited = {taken.url for taken in visits if taken is not None}
         assert visited >= {url for host in hosts for url in urls(host, 30)[1:]}

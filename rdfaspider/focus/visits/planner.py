@@ -36,9 +36,10 @@ LAST_TIME = 0xFFFFFFFF
 # The longest interval, unless it is given: seconds at least, and the multiple of the mean. A shorter one
 # spends more on pages that do not change than these bring: at a mean of 30 days, one of 90 days costs 0.01 of
 # the optimum.
-_LONGEST, _LONG = 90 * DAY, 24.0
-# How many times in the longest interval all pages are priced again: daily, if that is 90 days.
-_PRICED = 90
+_LONGEST, _LONG = 90 * DAY, 36.0
+# How many times in the longest interval all pages are priced again: about daily, if that is 90 days. More
+# often, and prices follow chance.
+_PRICED = 100
 
 _CRC = float(1 << 32)
 # First visits that are remembered because others may be alike.
@@ -58,7 +59,7 @@ class RevisitRules:
     mean      between two visits of a page, over all pages: the budget; 0 for what hosts and workers allow
     share     of the fetches that may be revisits while new pages wait
     shortest  time between two visits of a page
-    longest   time between two visits of a page; 0 for 24 times the mean, at least 90 days
+    longest   time between two visits of a page; 0 for 36 times the mean, at least 90 days
     every     a fixed time between visits, for all pages; 0 to let their values decide
     missed    until a page that was not found is tried again
     rank      the most times that PageRank multiplies or divides the weight of a page; 1 leaves it out

@@ -2,7 +2,8 @@
 
 All pages are priced again in a period, host by host. That pass counts what the prices ask for, in visits a
 second, and the pages that are overdue. A host at the limit of its politeness has a factor of its own, above
-1, so that it visits what brings most within its limit; the price of the crawl is for the others.
+1, so that it visits what brings most within its limit. The price of the crawl is for the other hosts: it
+compares what they ask for with the part of the budget that hosts at their limits do not use.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from dataclasses import dataclass
 _GAIN = 0.3
 # The most that what is asked for may differ in a step, either way.
 _STEP = 1_000.0
-# Periods in which a backlog is to be worked off.
-_PATIENCE = 10.0
+# Periods in which a backlog is to be worked off: few of them would have prices follow chance.
+_PATIENCE = 30.0
 # What the factor of a host asks for, as a multiple of what can be fetched: a visit is never early and often a
 # little late, so that fewer are made than were planned.
-_MORE = 1.02
+_MORE = 1.05
+# The share of the visits of hosts at their limits that counts as if the price could move it: otherwise the
+# few hosts that are not at theirs would swing the price.
+_CALM = 0.1
 # The share of planned visits that may be overdue; without a budget, how much more is asked for while fewer
 # are.
 _OVERDUE, _GROWTH = 0.1, 1.5
@@ -28,11 +32,14 @@ _NEWEST = 0.1
 
 @dataclass(slots=True)
 class Tally:
-    """What a pass has counted: pages, the visits a second they ask for, and those overdue."""
+    """What a pass has counted: pages, the visits a second they ask for, and those overdue; `held` is the part
+    of the visits that hosts at their limits have, `capacity` what all hosts allow."""
 
     pages: int = 0
     demand: float = 0.0
     backlog: int = 0
+    held: float = 0.0
+    capacity: float = 0.0
 
     def count(self, interval: int, *, is_late: bool) -> None:
         self.pages += 1
@@ -42,21 +49,28 @@ class Tally:
     def add(self, host: Tally, capacity: float, factor: float) -> None:
         """Add a host: what is beyond its limit loads the host and nobody else."""
         self.pages += host.pages
-        self.demand += min(host.demand, capacity)
+        visits = min(host.demand, capacity)
+        self.demand += visits
+        self.capacity += capacity
+        if factor > 1.0 or host.demand >= capacity:
+            self.held += visits
         if factor <= 1.0:
             self.backlog += host.backlog
 
+    def within(self, capacity: float, period: float) -> float:
+        """Return what a capacity leaves for planned visits, once a backlog is worked off."""
+        return max(capacity - self.backlog / (_PATIENCE * period), capacity / 4)
 
-def follow(price: float, tally: Tally, capacity: float, period: float) -> float:
-    """Return the price at which visits are what a capacity allows, once a backlog is worked off."""
-    target = max(capacity - tally.backlog / (_PATIENCE * period), capacity / 4)
-    ratio = min(max(tally.demand / target, 1 / _STEP), _STEP)
+
+def _follow(price: float, asked: float, target: float) -> float:
+    """Return a price at which what is asked for comes nearer to a target."""
+    ratio = min(max(asked / target, 1 / _STEP), _STEP)
     return price * float(ratio**_GAIN)
 
 
 def follow_host(factor: float, tally: Tally, capacity: float, period: float) -> float:
     """Return the factor of a host's price, at least 1, at which its visits are within its capacity."""
-    return max(1.0, follow(factor, tally, _MORE * capacity, period))
+    return max(1.0, _follow(factor, tally.demand, tally.within(_MORE * capacity, period)))
 
 
 class CrawlPrice:
@@ -82,4 +96,9 @@ class CrawlPrice:
             capacity = max(visits, 1) / elapsed
         else:
             capacity = total.demand * _GROWTH
-        self.price = follow(self.price, total, capacity, elapsed)
+        # More than all hosts allow would never be reached: the price would fall for ever.
+        if total.capacity:
+            capacity = min(capacity, total.capacity)
+        target, held = total.within(capacity, elapsed), (1.0 - _CALM) * total.held
+        left = max(target - held, _CALM * target)
+        self.price = _follow(self.price, total.demand - held, left)

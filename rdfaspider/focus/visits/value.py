@@ -18,7 +18,7 @@ from functools import cache
 from math import exp, expm1, inf, log1p, sqrt
 
 # Changes at the rate of its kind that a page is born with.
-PRIOR = 0.5
+PRIOR = 0.3
 # What a visit leaves of X and T: rates change, and old visits say less than new ones.
 MEMORY = 0.95
 # The largest correction: a page that had changed at each of a few visits says no more.

@@ -51,6 +51,12 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     # Links are written once, and read when the graph is built: what makes them small costs little.
     if "edges" in families:
         families["edges"] = _options(cache, filtered=False, block=64, level=9)
+    # Each visit writes the record of its URL again, and the old one takes space until files are merged.
+    if "urls" in families:
+        families["urls"].set_level_zero_file_num_compaction_trigger(2)
+    # Times of visits come in order within a host: a higher level makes them a seventh smaller.
+    for name in families.keys() & {"due", "alarms"}:
+        families[name].set_compression_options(-14, 3, 0, 0)
     # Waiting URLs are deleted as fast as they come; their tombstones must not slow down seeks.
     for name in families.keys() & {"waiting", "later", "inbox", "due", "alarms"}:
         families[name].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)

@@ -111,8 +111,8 @@ SETTINGS = (
         "FRONTIER_REVISIT_LONGEST",
         "seconds",
         0.0,
-        "The longest time between two visits of a page; 0 means 24 times the mean, at least 90 days. All"
-        " pages are priced again 90 times in it.",
+        "The longest time between two visits of a page; 0 means 36 times the mean, at least 90 days. All"
+        " pages are priced again 100 times in it.",
     ),
     number(
         "FRONTIER_REVISIT_EVERY",

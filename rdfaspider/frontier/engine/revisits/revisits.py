@@ -4,14 +4,12 @@ A kept page has a due time (tables/visits.py), and its host an alarm. When the a
 some of its pages that are due come to hand (`recalled`), and the host competes for its turns with them, by
 the same clocks as with new ones. When none is left that is due, the host sleeps, with a new alarm.
 
-While new pages wait, only a share of the fetches are revisits. The two compare by the same number: a new page
-brings what an old one brings after infinite time, and a revisit is due when it brings the price. Where
-nothing else is ready, revisits come without limit.
+While new pages wait, only a share of the fetches are revisits (share.py).
 
 A page of twice the quality is worth twice the triples, which is the same as half the price. Quality is
 PageRank within bounds (focus/visits/value.py). It is read when a visit is planned, and not stored.
 
-In memory are only the pages at hand, so after a crash all that were in flight are due still.
+In memory are only the pages at hand (athand.py), so after a crash all that were in flight are due still.
 """
 
 from __future__ import annotations
@@ -23,21 +21,22 @@ from rdfaspider.focus.visits.planner import LAST_TIME, Past, Planner
 from rdfaspider.focus.visits.rates import Rates
 from rdfaspider.focus.visits.scale import decode_interval, encode_coarsely
 from rdfaspider.focus.visits.value import quality
-from rdfaspider.frontier import Taken, Visit
+from rdfaspider.frontier.engine.revisits.athand import AtHand
 from rdfaspider.frontier.engine.revisits.budget import Budget
 from rdfaspider.frontier.engine.revisits.manager import Manager
 from rdfaspider.frontier.engine.revisits.repricing import Repricing
+from rdfaspider.frontier.engine.revisits.share import Share
 from rdfaspider.frontier.engine.revisits.signals import Signals
 from rdfaspider.frontier.schedule.queue import MOST_AT_HAND, MOST_OF_A_HOST
-from rdfaspider.frontier.tables.trie import Record, unpack
+from rdfaspider.frontier.tables.trie import Record
 from rdfaspider.frontier.tables.visits import Alarms, Said
-from rdfaspider.urls.keys import to_key, to_url
+from rdfaspider.urls.keys import to_key
 
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
     from rdfaspider.focus.visits.planner import Fields, RevisitRules
-    from rdfaspider.frontier import Keep
+    from rdfaspider.frontier import Keep, Taken
     from rdfaspider.frontier.engine.revisits.walk import Walk
     from rdfaspider.frontier.engine.urls import Urls
     from rdfaspider.frontier.schedule.hosts import Host
@@ -52,19 +51,14 @@ if TYPE_CHECKING:
 _WOKEN = 64
 # Pages that come to hand where new pages wait but none is ready.
 _FEW = 4
-# Takes that revisits may make up for while new pages wait.
-_CREDIT = 10.0
 # Visits after which what was learnt is written; a kill loses the rest.
 _SAVED_AFTER = 1_000
-# How much a new first visit counts for the weight of new pages, after this many; and after how many visits
-# these are compared with revisits again.
-_NEWEST, _MANY, _COMPARED = 0.01, 100, 64
-# Of a page that was not visited before.
-_UNKNOWN: tuple[None, Said] = None, Said()
+# Visits after which new pages are compared with revisits again.
+_COMPARED = 64
 # Where the due times of a host that wakes are read from: its alarm may be later than pages that are overdue.
 _FIRST_TIME = 1
 
-_PRICE, _RATES, _WEIGHT = b"price", b"rates", b"weight of new pages"
+_PRICE, _RATES = b"price", b"rates"
 
 
 class Revisits:
@@ -102,23 +96,16 @@ class Revisits:
         # Pages kept since the start, and kept ones handed out.
         self.visits = self.recalls = 0
         self._saved = 0  # of these visits
-        # How many revisits may be made while new pages wait, and up to which new page this was counted.
-        self._credit, self._counted = 0.0, queue.popped
-        # The weight of new pages, in the mean, and of how many.
-        weight = self._meta.get(_WEIGHT)
-        self._weight, self._weighed = float(weight or b"1"), _MANY if weight else 0
-        self._weights: list[float] = []  # of the last ones, which are not in it yet
+        self._share = Share(self._meta, queue)
+        self._at_hand = AtHand(urls)
         self._walk: Walk = (Manager if rules.policy == "wire" else Repricing)(database, self)
         # There is nothing to do for `step` from one time to another.
         self.began, self.next_step = inf, -inf
-        self._earned = 0.0
         self.compare()
-        # Of pages at hand.
-        self._pasts: dict[int, tuple[Past, Said]] = {}
         self.signals = Signals(database, self)
 
     def is_at_hand(self, number: int) -> bool:
-        return number in self._pasts
+        return number in self._at_hand
 
     def quality(self, number: int) -> float:
         """Return by what the weight of a page is multiplied."""
@@ -163,9 +150,9 @@ class Revisits:
 
         Unless it `is_free`, as many as the share of revisits allows while new pages wait.
         """
-        room = int(min(MOST_AT_HAND // 2 - len(self._pasts), self._budget.left(now)))
+        room = int(min(MOST_AT_HAND // 2 - len(self._at_hand), self._budget.left(now)))
         if self.has_new:
-            room = min(room, max(int(self._earn()), _FEW if is_free else 0))
+            room = min(room, max(int(self._share.left()), _FEW if is_free else 0))
         has_woken, batch = False, self._database.batch()
         while room > 0 and self.alarms.first is not None and self.alarms.first <= now:
             for key in self.alarms.ring(now, min(-(-room // MOST_OF_A_HOST), _WOKEN)):
@@ -206,17 +193,14 @@ class Revisits:
         """Return how many pages were handed out."""
         return self._queue.popped + self.recalls
 
-    def _earn(self) -> float:
-        """Return how many revisits may follow the new pages that were handed out."""
-        new, self._counted = self._queue.popped - self._counted, self._queue.popped
-        self._credit = min(self._credit + new * self._earned, _CREDIT)
-        return self._credit
+    @property
+    def weight_of_new(self) -> float:
+        """Return the weight of new pages in the mean."""
+        return self._share.weight_of_new
 
     def compare(self) -> None:
         """Compare revisits with new pages: how many may follow one of these."""
-        self._earn()
-        share = self._walk.share
-        self._earned = share / max(1.0 - share, 0.01)
+        self._share.compare(self._walk)
 
     def take(self, host: Host, now: float) -> Taken:
         """Take the next page of a host from those at hand; the caller grants it and starts the clocks."""
@@ -225,7 +209,7 @@ class Revisits:
         self.in_flight += 1
         self.recalls += 1
         if self.has_new:
-            self._credit = self._earn() - 1.0
+            self._share.spend()
         if not host.recalled and 0 < host.next_due <= now:
             self._load_more(host, now, taken.number)
         return taken
@@ -233,8 +217,8 @@ class Revisits:
     def _load_more(self, host: Host, now: float, without: int) -> None:
         """Bring more pages to hand of a host that is awake, if they may come: fewer while there are many."""
         left = self._budget.left(now)
-        if left >= 1.0 and (self._earn() >= 1.0 or not self.has_new):
-            room = max(1, min(MOST_OF_A_HOST, MOST_AT_HAND - len(self._pasts)))
+        if left >= 1.0 and (self._share.left() >= 1.0 or not self.has_new):
+            room = max(1, min(MOST_OF_A_HOST, MOST_AT_HAND - len(self._at_hand)))
             self._load(host, now, without, int(min(room, left)))
 
     def _load(self, host: Host, now: float, without: int, most: int) -> None:
@@ -248,44 +232,9 @@ class Revisits:
                 host.next_due = time
                 break
             numbers.append(number)
-        pages = self._read(host, numbers) if numbers else []
+        pages = self._at_hand.read(host, numbers) if numbers else []
         self._budget.spend(len(pages))
         self._queue.recall(host, pages[::-1])
-
-    def _read(self, host: Host, numbers: list[int]) -> list[Taken]:
-        """Return pages of a host by their numbers, in this order."""
-        ordered = sorted(numbers)
-        keys = self.urls.trie.keys(ordered)
-        pages = {}
-        records = self.urls.trie.records(keys)
-        words = self.urls.server_words.get_all(ordered)
-        for key, data, said in zip(keys, records, words, strict=True):
-            assert data is not None
-            record = unpack(data)
-            pages[record.number] = self._taken(host, to_url(key), record, said)
-        return [pages[number] for number in numbers]
-
-    def _taken(self, host: Host, url: str, record: Record, said: Said) -> Taken:
-        assert record.past is not None
-        self._pasts[record.number] = record.past, said
-        visit = Visit(
-            float(record.past.last),
-            said.etag,
-            said.last_modified,
-            said.misses,
-            float(said.since),
-            record.past.triples,
-        )
-        return Taken(
-            url,
-            record.depth,
-            record.attempts,
-            record.number,
-            host.id,
-            record.hint,
-            record.hops,
-            visit,
-        )
 
     def adopt(self, host: Host, url: str, record: Record) -> Taken:
         """Return a kept page that a worker has held since before a restart."""
@@ -293,7 +242,7 @@ class Revisits:
             host.is_awake, host.next_due = True, _FIRST_TIME
         host.revisiting += 1
         self.in_flight += 1
-        return self._taken(host, url, record, self.urls.server_words.get_all([record.number])[0])
+        return self._at_hand.adopt(host, url, record)
 
     # --- back ---
 
@@ -304,7 +253,7 @@ class Revisits:
 
     def give_back(self, batch: WriteBatch, host: Host, taken: Taken, now: float) -> None:
         """Put a page back unchanged: it is due still."""
-        past, _ = self._pasts.pop(taken.number)
+        past, _ = self._at_hand.pop(taken.number)
         self._budget.spend(-1)
         self._note_due(batch, host, past.due)
         self._settle(batch, host, now)
@@ -314,7 +263,7 @@ class Revisits:
     ) -> bytes:
         """Keep a page that was visited; return its key."""
         key, number = to_key(taken.url), taken.number
-        before, words = self._pasts.pop(number, _UNKNOWN)
+        before, words = self._at_hand.end(number)
         self.visits += 1
         past: Fields
         if before is None and not keep.missed:
@@ -324,7 +273,7 @@ class Revisits:
             past, due = self.planner.first(key, now, weight, host.factor / better, soonest)
             if etag or last_modified or soonest:
                 said = self._said(keep)
-            self._weights.append((weight or 1.0) * better)
+            self._share.weights.append((weight or 1.0) * better)
         else:
             past, said, attempts = self._plan(key, host, number, now, keep, before, words)
             due = past.due
@@ -350,17 +299,6 @@ class Revisits:
     def soonest(self, number: int) -> float:
         """Return within how many seconds the server of a page does not want to be asked for it again."""
         return self.urls.server_words.get_all([number])[0].soonest
-
-    @property
-    def weight_of_new(self) -> float:
-        """Return the weight of new pages in the mean, to which the last ones are added now."""
-        mean, count = self._weight, self._weighed
-        for weight in self._weights:
-            count += 1
-            mean += (weight - mean) * (_NEWEST if count > _MANY else 1.0 / count)
-        self._weights.clear()
-        self._weight, self._weighed = mean, count
-        return mean
 
     def _plan(
         self,
@@ -393,7 +331,7 @@ class Revisits:
         self, batch: WriteBatch, host: Host, taken: Taken, hint: int, now: float, after: float
     ) -> None:
         """Visit a page some seconds later, because this visit has failed."""
-        before, _ = self._pasts.pop(taken.number)
+        before, _ = self._at_hand.pop(taken.number)
         past = before.until(now + after)
         attempts, due = min(taken.attempts + 1, 255), past.due
         self.urls.keep(batch, host, to_key(taken.url), taken, hint, attempts, past, due, before)
@@ -402,7 +340,7 @@ class Revisits:
 
     def end(self, batch: WriteBatch, host: Host, taken: Taken, now: float) -> None:
         """Forget the visits of a page that has ended for good; the caller writes its end."""
-        before, _ = self._pasts.pop(taken.number)
+        before, _ = self._at_hand.pop(taken.number)
         self.urls.due_pages.remove(batch, host, before.due, taken.number)
         self.urls.server_words.forget(batch, taken.number)
         self._settle(batch, host, now, taken.number)
@@ -466,4 +404,4 @@ class Revisits:
 
     def save_price(self, batch: WriteBatch) -> None:
         batch.put(_PRICE, repr(self.planner.price).encode(), self._meta.handle)
-        batch.put(_WEIGHT, repr(self.weight_of_new).encode(), self._meta.handle)
+        self._share.save(batch)
