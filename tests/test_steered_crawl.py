@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 # More pages than two shards need to rank a thousand each, so that the crawl goes on meanwhile.
 SITE = Parameters(seed=6, hosts=20, levels=3, pages=5, links_across=2)
 SETTINGS = {
-    "POLITENESS_DELAY": 0,
-    "POLITENESS_AT_ONCE": 4,
+    "POLITENESS_DELAY": 0.05,  # otherwise it would end before it is ranked
     "FRONTIER_RETRIES": 0,
     "FRONTIER_RANK_EVERY": 0.5,
 }
