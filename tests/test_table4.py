@@ -26,7 +26,7 @@ LARGE = b"<!DOCTYPE html><title>large</title><p>" + b"text " * 2_000_000
 
 # path: (seconds before the answer, content type, body)
 ANSWERS = {
-    "/delay-30": (30.0, "text/html", SMALL),
+    "/delay-30": (32.0, "text/html", SMALL),  # a busy machine sees an answer and a timeout at once
     "/delay-29": (29.0, "text/html", SMALL),
     "/large": (0.0, "text/html", LARGE),
     "/pdf": (0.0, "application/pdf", b"%PDF-1.7" + bytes(15_000_000)),

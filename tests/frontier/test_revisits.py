@@ -755,6 +755,45 @@ def test_a_host_that_is_away_does_not_hold_up_the_next_cycle_for_ever(tmp_path: 
         assert min(visited.values()) > 2
 
 
+def test_a_page_in_flight_does_not_hold_up_the_next_cycle(tmp_path: Path) -> None:
+    """Its answer comes after the cycle that follows its own was chosen."""
+    rules = RevisitRules(mean=0.0, shortest=1.0, longest=1e8, policy="wire", cycle=2)
+    with local(tmp_path, revisits=rules) as frontier:
+        frontier.put([*urls("a", 1), *urls("b", 3)])
+        for _ in range(4):
+            assert _visit(frontier, 0.0) is not None
+        now, slow, visits = 0.0, None, 0
+        while now < 200.0:
+            now += 1.0
+            if (taken := frontier.take(now)) is None:
+                continue
+            visits += 1
+            if slow is None and "//a." in taken.url:
+                slow = taken
+            else:
+                frontier.finish(taken, "done", now, keep=Keep(False, 5.0))
+            if slow is not None and visits == 30:
+                frontier.finish(slow, "done", now, keep=Keep(False, 5.0))
+        assert slow is not None
+        assert visits > 100
+
+
+def test_known_links_do_not_hold_up_a_cycle(tmp_path: Path) -> None:
+    """While they are on their way they are taken for new pages."""
+    rules = RevisitRules(mean=0.0, shortest=1.0, longest=1e8, policy="wire", cycle=3)
+    with local(tmp_path, revisits=rules) as frontier:
+        frontier.put(urls("a", 4))
+        for _ in range(4):
+            assert _visit(frontier, 0.0) is not None
+        visits = 0
+        for now in range(1, 200):
+            if (taken := frontier.take(float(now))) is not None:
+                visits += 1
+                keep = Keep(False, 5.0)
+                frontier.finish(taken, "done", float(now), urls("a", 4), keep=keep)
+        assert visits > 100
+
+
 @pytest.mark.parametrize(
     "rules",
     [

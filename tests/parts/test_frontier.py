@@ -153,13 +153,13 @@ class Kept:
 """
 
 
-def books(directory: Path, url: str, parts: str) -> subprocess.Popen[bytes]:
+def books(directory: Path, url: str, parts: str, delay: float = 0.05) -> subprocess.Popen[bytes]:
     """Start the example, with a pipeline that writes each item at once."""
     directory.mkdir(exist_ok=True)
     (directory / "scrapy.cfg").write_text((EXAMPLE / "scrapy.cfg").read_text())
     (directory / "kept.py").write_text(KEPT)
     settings = (
-        *("JOBDIR=job", f"ADDON_PARTS={parts}", "POLITENESS_DELAY=0.05"),
+        *("JOBDIR=job", f"ADDON_PARTS={parts}", f"POLITENESS_DELAY={delay}"),
         'ITEM_PIPELINES={"kept.Kept": 1}',
     )
     options = [word for setting in settings for word in ("-s", setting)]
@@ -181,10 +181,12 @@ def test_a_killed_crawl_goes_on_with_its_callbacks(tmp_path: Path) -> None:
     with running(Parameters(seed=3, levels=2, pages=5, links_inside=6)) as url:
         assert books(whole, url, "triples").wait(120) == 0
         for most in (4, 12):
-            crawl = books(killed, url, "triples,frontier")
+            crawl = books(
+                killed, url, "triples,frontier", delay=0.5
+            )  # so that it is killed in time
             wait_for_items(killed, most)
             crawl.send_signal(signal.SIGKILL)
-            crawl.wait(30)
+            assert crawl.wait(30) == -signal.SIGKILL
         assert books(killed, url, "triples,frontier").wait(120) == 0
     log = (killed / "log").read_text()
     assert log.count("Resuming: ") == 2, log

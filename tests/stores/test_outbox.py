@@ -163,13 +163,15 @@ def test_a_slow_store_is_not_given_up_while_it_takes_pages(
     faulty: FaultyServer, tmp_path: Path
 ) -> None:
     def slow(body: bytes) -> Fault:
-        time.sleep(0.05)
+        time.sleep(0.1)
         return None
 
     faulty.fault = slow
-    with outbox(faulty, tmp_path, drain_seconds=0.2, batch_quads=2, batch_seconds=60) as box:
+    began = time.monotonic()
+    with outbox(faulty, tmp_path, drain_seconds=0.8, batch_quads=2, batch_seconds=60) as box:
         for number in range(20):
             put(box, number)
+    assert time.monotonic() - began > 0.8
     assert box.backlog[0] == 0
     assert graphs(faulty) == list(range(20))
 

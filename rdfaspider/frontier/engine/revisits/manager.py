@@ -7,8 +7,9 @@ visit to one of the others brings is
 
 Nothing is there of a new page, so its profit is its quality in full (figure 3 of the paper). The K URLs of
 the highest profit are the cycle: kept pages among them become due, new pages have the rest of it, and turns
-are shared in proportion. The cycle ends when all of it was handed out; after ten minutes also if only all its
-kept pages were, because some new pages may have to be tried again much later; and after a day in any case.
+are shared in proportion. The cycle ends when all of it was handed out, or all its kept pages and there is no
+new one left; after ten minutes also if only all its kept pages were, because some new pages may have to be
+tried again much later; and after a day in any case.
 Within a budget of visits, the next one does not begin before its time.
 
 Quality is the number of triples times PageRank within bounds, as in the default policy; of new pages it is
@@ -56,7 +57,7 @@ class Manager(Walk):
         self._best: list[tuple[float, int]] = []  # a heap, the worst first
         self._chosen: list[int] = []  # those that are not due yet
         self._kept_pages = self._left_over = 0
-        # Of this cycle: all URLs, and the kept pages among them; and what was handed out before it.
+        # Of this cycle: all URLs, and the kept pages among them; and what was handed out before its walk.
         self._size = self._revisited = 0
         self._handed_out = self._recalls = 0
 
@@ -67,7 +68,7 @@ class Manager(Walk):
         assert past is not None
         self._kept_pages += 1
         if past.due <= now:  # of the cycle before, or tried again
-            self._left_over += 1
+            self._left_over += not self._is_in_flight(key, record.number)
             return
         # A page that was missed, or whose visit failed, has a time of its own.
         if record.attempts or now - past.last < planner.rules.shortest:
@@ -91,10 +92,14 @@ class Manager(Walk):
         self._chosen = sorted((number for _, number in best[:count]), reverse=True)
         self._revisited = len(self._chosen) + self._left_over
         self._size = min(revisits.planner.rules.cycle, self._revisited + new)
-        self._handed_out, self._recalls = revisits.handed_out, revisits.recalls
         self._best.clear()
         self._left_over = 0
         revisits.compare()
+
+    def _is_in_flight(self, key: bytes, number: int) -> bool:
+        """Tell whether a page was handed out already, and so will not be in this cycle."""
+        is_at_hand = self._revisits.is_at_hand(number)
+        return is_at_hand and number in self._find(host_of(key)).in_flight
 
     # --- the cycle ---
 
@@ -104,6 +109,8 @@ class Manager(Walk):
         elif self._key or self._end <= now or now < self.began:
             if not self._key:
                 self._kept_pages = 0
+                self._handed_out = self._revisits.handed_out
+                self._recalls = self._revisits.recalls
             super().step(now)
         self.next = self._when(now)
 
@@ -139,9 +146,13 @@ class Manager(Walk):
     @property
     def _end(self) -> float:
         """Return when the cycle ends, as far as is known."""
-        if self._revisits.handed_out - self._handed_out >= self._size:
+        revisits = self._revisits
+        are_visited = revisits.recalls - self._recalls >= self._revisited
+        # Links that were taken for new pages may have been known.
+        if revisits.handed_out - self._handed_out >= self._size or (
+            are_visited and not revisits.has_new
+        ):
             return self.next
-        are_visited = self._revisits.recalls - self._recalls >= self._revisited
         return max(self.next, self.began + (_PATIENCE if are_visited else _LATEST))
 
     @property
