@@ -130,6 +130,8 @@ class Page(Content):
     dates: list[tuple[str, float]] = field(default_factory=list)  # when others changed, by its word
     # Language, certainty, words and sketch, if they are found out during the crawl.
     analysis: tuple[str, int, int, bytes] | None = None
+    # The statements that were counted last, and how many they are.
+    _counted: tuple[bytes, int] = (b"", 0)
 
     @property
     def quads(self) -> tuple[Quad, ...]:
@@ -177,8 +179,10 @@ class Page(Content):
 
     @property
     def quad_count(self) -> int:
-        # A line feed inside a literal is escaped.
-        return self.nquads.count(b"\n")
+        if self._counted[0] is not self.nquads:
+            # A line feed inside a literal is escaped.
+            self._counted = self.nquads, self.nquads.count(b"\n")
+        return self._counted[1]
 
     @property
     def is_read(self) -> bool:
