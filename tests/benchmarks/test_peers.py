@@ -81,7 +81,7 @@ def _race(run: Run) -> None:
             run.missing[name] = str(reason)
     with ExitStack() as stack:
         race = Race(run, run.start(stack, "site", running(WEB)))
-        for _ in range(3):
+        for _ in range(5):
             race.bare()
             race.embedded()
             _crawl(race, COLLY)

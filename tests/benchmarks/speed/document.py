@@ -27,7 +27,8 @@ READING = """
 be spelt `Z` or, as rdflib does, `+00:00`. extruct leaves out the languages of texts and takes what
 is shown of a time for its value. "Strangers" is what other work took of a core: where it is much,
 pages/s tell of the machine, and pages a CPU second (of the main process and its children) are what to
-compare.
+compare. Some run several times, in turns with others: the table has the fastest run of each, and a ratio is
+the median over the turns.
 """
 
 HELD = """
