@@ -115,6 +115,8 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
     if kind == "ahead":
         if request.node.originalname in TO_THE_MOMENT:
             pytest.skip("the URLs were handed out before the test took them")
+        if request.node.name == "test_new_pages_keep_their_share[ahead-topwindow]":
+            pytest.skip("of one host at a time one new page is ready: old ones fill the read-ahead")
         yield partial(read_ahead_alone, tmp_path, order)
         return
     if kind == "shards":
