@@ -70,9 +70,7 @@ class Run:
     directory: Path
     servers: dict[str, int] = field(default_factory=dict)  # name -> process
     rows: dict[str, Row] = field(default_factory=dict)
-    turns: dict[str, list[Row]] = field(
-        default_factory=dict
-    )  # all runs of which `rows` has the best
+    turns: dict[str, list[Row]] = field(default_factory=dict)  # all runs, one after the other
     large: dict[str, Row] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)  # name -> why it did not run
     failed: dict[str, str] = field(default_factory=dict)  # name -> what went wrong
