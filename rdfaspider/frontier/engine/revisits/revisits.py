@@ -14,7 +14,7 @@ In memory are only the pages at hand (athand.py), so after a crash all that were
 
 from __future__ import annotations
 
-from math import inf
+from math import ceil, inf
 from typing import TYPE_CHECKING
 
 from rdfaspider.focus.visits.planner import LAST_TIME, Past, Planner
@@ -253,6 +253,7 @@ class Revisits:
 
     def give_back(self, batch: WriteBatch, host: Host, taken: Taken, now: float) -> None:
         """Put a page back unchanged: it is due still."""
+        self.recalls += 1  # it may have been counted as one that is to be handed out
         past, _ = self._at_hand.pop(taken.number)
         self._budget.spend(-1)
         self._note_due(batch, host, past.due)
@@ -318,14 +319,16 @@ class Revisits:
             return past.until(now + max(planner.rules.missed, keep.soonest)), said, 1
         assert before is not None
         # WIRE's cycles choose among all pages but those with a time of their own.
-        own_time = int(planner.rules.policy != "wire")
+        rules, is_wire = planner.rules, planner.rules.policy == "wire"
         if not keep.is_answered:
             seconds = decode_interval(planner.interval(key, before, self.factor(host, number)))
-            return before.until(now + seconds), words, own_time
+            if is_wire and not rules.every:  # the next cycle would choose it again at once
+                seconds = ceil(max(rules.mean, rules.shortest))
+            return before.until(now + seconds), words, 1
         past = planner.visit(key, before, now, keep.changed, keep.weight)
         self.signals.learn(host, number, keep.changed)
         past = planner.plan(key, past, self.factor(host, number), keep.soonest)
-        return past, self._said(keep), own_time * (keep.changed is None)
+        return past, self._said(keep), int(not is_wire and keep.changed is None)
 
     def postpone(
         self, batch: WriteBatch, host: Host, taken: Taken, hint: int, now: float, after: float
@@ -401,6 +404,10 @@ class Revisits:
             self._saved = self.visits
             batch.put(_RATES, self.planner.rates.dump(), self._meta.handle)
             self.save_price(batch)
+    def retire(self, past: Past, now: float) -> None:
+        """Note that a page which is not at hand has ended: if it is due, it is not handed out any more."""
+        self.recalls += past.due <= now
+
 
     def save_price(self, batch: WriteBatch) -> None:
         batch.put(_PRICE, repr(self.planner.price).encode(), self._meta.handle)
