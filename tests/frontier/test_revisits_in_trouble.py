@@ -12,7 +12,7 @@ import pytest
 from rdfaspider.focus.visits.planner import DAY, Past, RevisitRules
 from rdfaspider.frontier import Keep, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
-from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.politeness import Demand, Politeness
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,3 +162,45 @@ def test_a_visit_in_the_future_is_not_the_last(tmp_path: Path, policy: str, end:
     with local(tmp_path, revisits=rules, now=now) as frontier:
         visits = Counter(url for _, url in run(frontier, now, now + 50_000.0, step=10.0))
     assert visits[taken.url] > 10
+
+
+# --- pages at hand ---
+
+
+def test_hosts_that_are_away_do_not_keep_others_from_their_visits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their pages would be all that is at hand, and the crawl would ask for others without a pause."""
+    monkeypatch.setattr("rdfaspider.frontier.engine.revisits.revisits.MOST_AT_HAND", 400)
+    hosts = [f"h{number}" for number in range(30)]
+    away = {f"{host}.test" for host in hosts[:20]}
+
+    def answer(frontier: LocalFrontier, taken: Taken, now: float) -> None:
+        if now < DAY and taken.url.split("/")[2] in away:
+            frontier.slow_down(taken.host, now, Demand(pause=DAY - now))
+            frontier.retry(taken, now, after=600.0)
+        else:
+            visit(frontier, taken, now)
+
+    with local(tmp_path, revisits=RevisitRules(every=6_000.0)) as frontier:
+        frontier.put(url for host in hosts for url in urls(host, 30))
+        visit_new(frontier)
+        visits = run(frontier, 6_001.0, DAY + 7_000.0, answer)
+        assert frontier.counts().kept == 900
+    early = Counter(url for time, url in visits if time < DAY)
+    late = {url for time, url in visits if time >= DAY}
+    assert all(early[url] >= 10 for host in hosts[20:] for url in urls(host, 30))
+    assert late == {url for host in hosts for url in urls(host, 30)}
+
+
+def test_who_waits_for_room_at_hand_does_not_ask_all_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rdfaspider.frontier.engine.revisits.revisits.MOST_AT_HAND", 40)
+    with local(tmp_path, delay=10.0, revisits=RevisitRules(every=1_000.0)) as frontier:
+        frontier.put(url for host in range(10) for url in urls(f"h{host}", 20))
+        now = visit_new(frontier) + 1_000.0
+        while frontier.take(now) is not None:
+            pass
+        seconds = frontier.wait(now)
+    assert seconds is not None and seconds > 1.0
