@@ -204,3 +204,40 @@ def test_who_waits_for_room_at_hand_does_not_ask_all_the_time(
             pass
         seconds = frontier.wait(now)
     assert seconds is not None and seconds > 1.0
+
+
+# --- while new pages wait ---
+
+
+def _share_of_revisits(frontier: LocalFrontier, now: float, takes: int) -> float:
+    frontier.put(url for host in range(50) for url in urls(f"new{host}", 100))
+    revisits = 0
+    for _ in range(takes):
+        taken = frontier.take(now)
+        assert taken is not None
+        revisits += taken.visit is not None
+        visit(frontier, taken, now)
+        now += 0.01
+    return revisits / takes
+
+
+def test_visits_that_took_nothing_from_new_pages_are_no_debt(tmp_path: Path) -> None:
+    """One new page is to be tried again much later, and meanwhile old ones are visited a thousand times."""
+    with local(tmp_path, revisits=RevisitRules(every=100.0)) as frontier:
+        frontier.put(url for host in range(20) for url in urls(f"old{host}", 20))
+        visit_new(frontier)
+        frontier.put(["http://z.test/"])
+        taken = frontier.take(1.0)
+        assert taken is not None
+        frontier.retry(taken, 1.0, after=1e6)
+        assert len(run(frontier, 1.0, 1_500.0)) > 4_000
+        assert _share_of_revisits(frontier, 1_700.0, 2_000) > 0.1
+
+
+def test_revisits_get_what_they_have_earned_where_more_hosts_are_ready_than_are_asked(
+    tmp_path: Path,
+) -> None:
+    with local(tmp_path, revisits=RevisitRules(every=1_000.0)) as frontier:
+        frontier.put(url for host in range(20) for url in urls(f"old{host}", 20))
+        visit_new(frontier)
+        assert 0.3 < _share_of_revisits(frontier, 1_500.0, 600) <= 0.55
