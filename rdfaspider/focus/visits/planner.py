@@ -121,6 +121,12 @@ class Past(NamedTuple):
         """Return the same past with the next visit at a time, or a little later."""
         return self._replace(interval=encode_interval(max(time - self.last, 1.0)))
 
+    def due_by(self, time: float) -> Past:
+        """Return the same past with the next visit at a time, or a little earlier: it is due then."""
+        seconds = max(int(time - self.last), 1)
+        code = encode_interval(seconds)
+        return self._replace(interval=code - (decode_interval(code) > seconds))
+
     @property
     def triples(self) -> float:
         """Return the weight that was kept."""

@@ -207,6 +207,8 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
 
     def _retire(self, key: bytes, record: Record) -> None:
         batch, host = self._database.batch(), self._hosts.known(key)
+        if self._revisits is not None and record.past is not None:
+            self._revisits.retire(record.past, self._now)
         self._urls.retire(batch, host, key, record, Failure(self._now, 0, REMOVED))
         self._write(batch, host)
 

@@ -122,6 +122,13 @@ class Queue:
         for taken in pages:
             self._loaded[taken.number] = taken
 
+    def put_back_recalled(self, host: Host) -> list[Taken]:
+        """Drop the pages of a host that are to be visited again and are not taken; return them."""
+        pages, host.recalled = [*host.recalled], []
+        for taken in pages:
+            del self._loaded[taken.number]
+        return pages
+
     def pop_recalled(self, host: Host) -> Taken:
         self._diversity.taken()
         assert isinstance(host.recalled, list)

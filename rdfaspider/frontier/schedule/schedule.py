@@ -161,10 +161,13 @@ class Schedule:
         return hosts
 
     def make_ready(self, host: Host) -> None:
-        """Put an engaged host among the ready ones, at the place of its first URL at hand."""
+        """Put an engaged host among the ready ones, at the place of its first URL at hand.
+
+        Pages to be visited again have none: how many there are is limited before, so they come first.
+        """
         self._stamps += 1
         host.stamp = self._stamps
-        place = host.queue[-1][0] if host.queue else _LAST_PLACE
+        place = -1 if host.recalled else host.queue[-1][0] if host.queue else _LAST_PLACE
         heapq.heappush(self._ready, (self._order.urgency(host), place, host.stamp, host.id))
 
     def compare_again(self, host: Host) -> None:

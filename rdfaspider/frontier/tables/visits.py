@@ -14,7 +14,8 @@ host are in the order in which they are due.
 
 Invariant. A kept page has exactly one entry in `due`, at the time that its past says. A host with kept pages
 has exactly one alarm, which the host's record names. It is not later than its first page is due, unless the
-host is awake: then the alarm has rung, and stays on disk until the host sleeps again.
+host is awake: then the alarm has rung, and stays on disk until the host sleeps again. Where pages are overdue
+then, it is a little later, and where the host is to be left alone, up to an hour.
 
 What survives a kill. All of it is written in the batch that ends the visit. A page that was in flight is
 still due, and the alarm of its host rings again.

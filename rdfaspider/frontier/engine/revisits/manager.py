@@ -24,29 +24,22 @@ from __future__ import annotations
 from heapq import heappush, heapreplace
 from typing import TYPE_CHECKING
 
-from rdfaspider.frontier.engine.revisits.walk import Walk
+from rdfaspider.frontier.engine.revisits.walk import AHEAD, Walk
 from rdfaspider.frontier.tables.trie import unpack
 from rdfaspider.urls.keys import host_of
 
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
-    from rdfaspider.focus.visits.planner import Past
     from rdfaspider.frontier.engine.revisits.revisits import Revisits
     from rdfaspider.frontier.tables.database import Database
     from rdfaspider.frontier.tables.trie import Record
-    from rdfaspider.frontier.tables.visits import Said
 
 # Pages that become due in a step.
 _CHOSEN = 64
 # Seconds that a cycle takes at least, those in which the rest of its new pages must come, and those after
 # which it ends although some of its kept pages were not handed out: their hosts may be away.
 _SHORTEST, _PATIENCE, _LATEST = 1.0, 600.0, 86_400.0
-
-
-def _is_early(past: Past, said: Said, now: float) -> bool:
-    """Tell whether the server of a page does not want to be asked for it yet."""
-    return now < past.last + said.soonest
 
 
 class Manager(Walk):
@@ -70,15 +63,23 @@ class Manager(Walk):
         if past.due <= now:  # of the cycle before, or tried again
             self._left_over += not self._is_in_flight(key, record.number)
             return
-        # A page that was missed, or whose visit failed, has a time of its own.
-        if record.attempts or now - past.last < planner.rules.shortest:
+        if past.last > now + AHEAD and not self._revisits.is_at_hand(record.number):
+            host = self._find(host_of(key))
+            self._hosts[host.key] = host
+            better = planner.plan(key, past._replace(last=int(now)))
+            self._revisits.move(batch, host, key, record, better)
+            return
+        if self.has_own_time(record, past, now) or now - past.last < planner.rules.shortest:
             return
         quality = self._revisits.quality(record.number)
         found = quality * planner.profit(key, past, now), record.number
-        if len(self._best) < planner.rules.cycle:
-            heappush(self._best, found)
-        elif found > self._best[0]:
-            heapreplace(self._best, found)
+        is_full = len(self._best) >= planner.rules.cycle
+        if is_full and found <= self._best[0]:
+            return
+        # Those whose servers do not want to be asked yet would take the places of others.
+        if now < past.last + self._revisits.soonest(record.number):
+            return
+        (heapreplace if is_full else heappush)(self._best, found)
 
     def arrive(self, batch: WriteBatch, now: float) -> None:
         revisits = self._revisits
@@ -118,22 +119,17 @@ class Manager(Walk):
         """Make some of the chosen pages due."""
         trie, batch = self._revisits.urls.trie, self._database.batch()
         some = [self._chosen.pop() for _ in range(min(_CHOSEN, len(self._chosen)))]
-        keys, words = trie.keys(some), self._revisits.urls.server_words.get_all(some)
-        for key, data, said in zip(keys, trie.records(keys), words, strict=True):
+        keys = trie.keys(some)
+        for key, data in zip(keys, trie.records(keys), strict=True):
             record = None if data is None else unpack(data)
             is_free = record is not None and not self._revisits.is_at_hand(record.number)
-            if (
-                record is None
-                or record.past is None
-                or not is_free
-                or _is_early(record.past, said, now)
-            ):
+            if record is None or record.past is None or not is_free:
                 self._revisited -= 1
                 self._size -= 1
                 continue
             host = self._find(host_of(key))
             self._hosts[host.key] = host
-            self._revisits.move(batch, host, key, record, record.past.until(now))
+            self._revisits.move(batch, host, key, record, record.past.due_by(now))
         self._write(batch)
 
     def _when(self, now: float) -> float:

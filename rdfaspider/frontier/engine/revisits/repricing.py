@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.focus.visits.prices import CrawlPrice, Tally, follow_host
 from rdfaspider.focus.visits.scale import decode_interval
-from rdfaspider.frontier.engine.revisits.walk import Walk
+from rdfaspider.frontier.engine.revisits.walk import AHEAD, Walk
 from rdfaspider.urls.keys import host_of
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 # Intervals that differ by less than this are left alone.
 _ALIKE = 0.05
-# Seconds by which a visit may lie ahead. Beyond that the clock has been set back since, and the next visit
-# might be years away.
-_AHEAD = 3_600.0
 # Seconds between two fetches of a host without a delay.
 _QUICKEST = 0.05
 
@@ -47,9 +44,8 @@ class Repricing(Walk):
         host, past, revisits = self._enter(key), record.past, self._revisits
         assert past is not None
         seconds = decode_interval(past.interval)
-        is_ahead = past.last > now + _AHEAD
-        # A page that was missed, whose visit failed, or of which a change was told has a time of its own.
-        has_own_time = record.attempts or revisits.signals.is_expected(record.number)
+        is_ahead = past.last > now + AHEAD
+        has_own_time = self.has_own_time(record, past, now)
         if not revisits.is_at_hand(record.number) and (is_ahead or not has_own_time):
             known = past._replace(last=int(now)) if is_ahead else past
             factor = revisits.factor(host, record.number)

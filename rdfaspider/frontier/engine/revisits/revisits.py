@@ -14,7 +14,7 @@ In memory are only the pages at hand (athand.py), so after a crash all that were
 
 from __future__ import annotations
 
-from math import inf
+from math import ceil, inf
 from typing import TYPE_CHECKING
 
 from rdfaspider.focus.visits.planner import LAST_TIME, Past, Planner
@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 
 # Hosts woken at a time.
 _WOKEN = 64
+# A host that is to be left alone for longer than this has no pages at hand: they would take the places of
+# others. It is looked at again after some time, because its rest may have been cut.
+_AWAY, _LOOKED_AT = 30.0, 3_600
 # Pages that come to hand where new pages wait but none is ready.
 _FEW = 4
 # Visits after which what was learnt is written; a kill loses the rest.
@@ -134,7 +137,8 @@ class Revisits:
     @property
     def next_time(self) -> float | None:
         """Return when a host is to be woken, or a walk must go on; None if there is nothing."""
-        time = self._next_recall
+        # Where there is no room at hand, one of those there must end first.
+        time = self._next_recall if self._room > 0 else inf
         if self._walk.alarm is not None:
             time = min(time, self._walk.alarm)
         return time if time < inf else None
@@ -145,12 +149,17 @@ class Revisits:
         first = self.alarms.first
         return inf if first is None else max(first, self._budget.next_time)
 
+    @property
+    def _room(self) -> int:
+        """Return how many pages may come to hand of hosts that are woken."""
+        return MOST_AT_HAND // 2 - len(self._at_hand)
+
     def recall(self, now: float, *, is_free: bool) -> bool:
         """Wake hosts whose pages are due, within the budget; return whether any was woken.
 
         Unless it `is_free`, as many as the share of revisits allows while new pages wait.
         """
-        room = int(min(MOST_AT_HAND // 2 - len(self._at_hand), self._budget.left(now)))
+        room = int(min(self._room, self._budget.left(now)))
         if self.has_new:
             room = min(room, max(int(self._share.left()), _FEW if is_free else 0))
         has_woken, batch = False, self._database.batch()
@@ -170,7 +179,7 @@ class Revisits:
 
     def _wake(self, batch: WriteBatch, host: Host, now: float, room: int) -> None:
         host.is_awake, host.next_due = True, _FIRST_TIME
-        if room > 0:
+        if room > 0 and host.blocked <= now + _AWAY:
             self._load(host, now, -1, min(room, MOST_OF_A_HOST))
         if not host.recalled:
             self._let_sleep(batch, host, now)
@@ -217,6 +226,8 @@ class Revisits:
     def _load_more(self, host: Host, now: float, without: int) -> None:
         """Bring more pages to hand of a host that is awake, if they may come: fewer while there are many."""
         left = self._budget.left(now)
+        if host.blocked > now + _AWAY:
+            return
         if left >= 1.0 and (self._share.left() >= 1.0 or not self.has_new):
             room = max(1, min(MOST_OF_A_HOST, MOST_AT_HAND - len(self._at_hand)))
             self._load(host, now, without, int(min(room, left)))
@@ -242,6 +253,7 @@ class Revisits:
             host.is_awake, host.next_due = True, _FIRST_TIME
         host.revisiting += 1
         self.in_flight += 1
+        self.recalls += 1  # it may have been counted as one that is to be handed out
         return self._at_hand.adopt(host, url, record)
 
     # --- back ---
@@ -318,14 +330,16 @@ class Revisits:
             return past.until(now + max(planner.rules.missed, keep.soonest)), said, 1
         assert before is not None
         # WIRE's cycles choose among all pages but those with a time of their own.
-        own_time = int(planner.rules.policy != "wire")
+        rules, is_wire = planner.rules, planner.rules.policy == "wire"
         if not keep.is_answered:
             seconds = decode_interval(planner.interval(key, before, self.factor(host, number)))
-            return before.until(now + seconds), words, own_time
+            if is_wire and not rules.every:  # the next cycle would choose it again at once
+                seconds = ceil(max(rules.mean, rules.shortest))
+            return before.until(now + seconds), words, 1
         past = planner.visit(key, before, now, keep.changed, keep.weight)
         self.signals.learn(host, number, keep.changed)
         past = planner.plan(key, past, self.factor(host, number), keep.soonest)
-        return past, self._said(keep), own_time * (keep.changed is None)
+        return past, self._said(keep), int(not is_wire and keep.changed is None)
 
     def postpone(
         self, batch: WriteBatch, host: Host, taken: Taken, hint: int, now: float, after: float
@@ -359,6 +373,8 @@ class Revisits:
 
         The page of the number has just ended: its due time, 0 if it has none, is not on disk yet.
         """
+        if host.is_awake and host.recalled and host.blocked > now + _AWAY:
+            self._put_back(host)
         if host.is_awake and not host.recalled:
             if 0 < host.next_due <= now:
                 self._load_more(host, now, number)
@@ -367,9 +383,19 @@ class Revisits:
             if not host.recalled and not host.revisiting:
                 self._let_sleep(batch, host, now)
 
+    def _put_back(self, host: Host) -> None:
+        """Take the pages of a host that are not in flight off hand: they are due still."""
+        for taken in self._queue.put_back_recalled(host):
+            past, _ = self._at_hand.pop(taken.number)
+            self._budget.spend(-1)
+            host.next_due = min(host.next_due or LAST_TIME, past.due)
+
     def _let_sleep(self, batch: WriteBatch, host: Host, now: float) -> None:
         host.is_awake = False
-        self._set_alarm(batch, host, max(host.next_due, int(now) + 1) if host.next_due else 0)
+        time = max(host.next_due, int(now) + 1) if host.next_due else 0
+        if time and host.blocked > now + _AWAY:
+            time = max(time, int(min(host.blocked, now + _LOOKED_AT)))
+        self._set_alarm(batch, host, time)
 
     def _set_alarm(self, batch: WriteBatch, host: Host, time: int) -> None:
         self.alarms.set(batch, host, time)
@@ -377,6 +403,10 @@ class Revisits:
             self.next_step = min(self.next_step, time)
 
     # --- known pages ---
+
+    def retire(self, past: Past, now: float) -> None:
+        """Note that a page which is not at hand has ended: if it is due, it is not handed out any more."""
+        self.recalls += past.due <= now
 
     def keep_done(
         self, batch: WriteBatch, host: Host, key: bytes, record: Record, past: Past

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.queue import Queue
     from rdfaspider.frontier.tables.database import Family
 
-# Takes that revisits may make up for while new pages wait.
-_CREDIT = 10.0
+# Takes that revisits may make up for while new pages wait, and the most that they owe: most of those that
+# were made because nothing else was ready are no debt.
+_CREDIT, _DEBT = 10.0, 1_000.0
 # How much a new first visit counts for the weight of new pages, after this many.
 _NEWEST, _MANY = 0.01, 100
 
@@ -48,7 +49,7 @@ class Share:
 
     def spend(self) -> None:
         """Count a revisit."""
-        self._credit = self.left() - 1.0
+        self._credit = max(self.left() - 1.0, -_DEBT)
 
     def compare(self, walk: Walk) -> None:
         """Compare revisits with new pages: how many may follow one of these."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from rdfaspider.focus.visits.planner import DAY
 from rdfaspider.frontier import is_page
 from rdfaspider.frontier.tables.pages import Pages
 from rdfaspider.frontier.tables.trie import DONE, KEPT, state_of, unpack
@@ -24,6 +25,7 @@ from rdfaspider.urls.keys import host_of
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
+    from rdfaspider.focus.visits.planner import Past
     from rdfaspider.frontier.engine.revisits.revisits import Revisits
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
@@ -31,6 +33,12 @@ if TYPE_CHECKING:
 
 # URLs looked at in a step, and kept pages in one: about a millisecond.
 _LOOKED_AT, _KEPT_PAGES = 512, 64
+
+# Seconds by which a visit may lie ahead. Beyond that the clock has been set back since, and the next visit
+# might be years away.
+AHEAD = 3_600.0
+# The longest time that a page may have of its own, unless the rules allow for more.
+_FARTHEST = 90 * DAY
 
 _UPGRADED = b"revisits"
 
@@ -119,6 +127,15 @@ class Walk:
     def arrive(self, batch: WriteBatch, now: float) -> None:
         """Notice that all URLs were looked at."""
         raise NotImplementedError
+
+    def has_own_time(self, record: Record, past: Past, now: float) -> bool:
+        """Return whether the next visit of a page is not to be planned: it was missed, its visit failed, or a
+        change was told. A time that no rule allows is of a clock that has been set back since."""
+        revisits, rules = self._revisits, self._revisits.planner.rules
+        if not (record.attempts or revisits.signals.is_expected(record.number)):
+            return False
+        farthest = max(rules.longest, rules.every, rules.missed, _FARTHEST)
+        return past.due <= now + 1.1 * farthest + AHEAD
 
     def _keep(self, batch: WriteBatch, done: list[tuple[bytes, Record]], now: float) -> None:
         """Keep done pages of a crawl that began without revisits."""
