@@ -162,7 +162,7 @@ def site() -> Site:
 
     names = (
         *("gone", "missing", "flickering", "moved", "away", "hidden", "image", "failing", "still"),
-        *("changing", "back", "liar", "stubborn", "flapping"),
+        *("changing", "back", "stubborn", "flapping"),
     )
     root = page("root", *(f"/{name}" for name in names), "/feed.xml")
     return Site(
@@ -198,8 +198,6 @@ def site() -> Site:
                 (500, {}, ""),
                 page("flapping", ETag='"f"'),
             ),
-            # The same validator for every version.
-            "/liar": lambda number: page(f"lie {number}", ETag='"lie"'),
         }
     )
 

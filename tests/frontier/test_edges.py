@@ -480,7 +480,7 @@ def test_kills_neither_lose_nor_double_links(tmp_path: Path, seed: int) -> None:
             process.join(10)
             kills += 1
         check_links(path)
-    assert kills > 2
+    assert kills > 1
     assert check_links(path) == COUNT
     pairs = {(address(n), target) for n in range(COUNT) for target in links_of(address(n))}
     expected = {(one, other): "follow" for one, other in pairs if one != other}
