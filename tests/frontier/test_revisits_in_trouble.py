@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import pytest
 
@@ -241,3 +242,32 @@ def test_revisits_get_what_they_have_earned_where_more_hosts_are_ready_than_are_
         frontier.put(url for host in range(20) for url in urls(f"old{host}", 20))
         visit_new(frontier)
         assert 0.3 < _share_of_revisits(frontier, 1_500.0, 600) <= 0.55
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_prices_follow_though_a_crawl_is_often_started_again(
+    tmp_path: Path, is_killed: bool
+) -> None:
+    """A walk through all pages takes 1,000 s, and no run more than 300. The first price is far too low."""
+    rules = RevisitRules(mean=1_000.0, shortest=10.0, longest=100_000.0)
+    pages = [url for host in range(20) for url in urls(f"h{host}", 10)]
+
+    def answer(frontier: LocalFrontier, taken: Taken, now: float) -> None:
+        changed = None if taken.visit is None else crc32(taken.url.encode()) % 3 == 0
+        frontier.finish(taken, "done", now, keep=Keep(changed, 5.0))
+
+    def price() -> float:
+        assert frontier._revisits is not None
+        return frontier._revisits.planner.price
+
+    with local(tmp_path, revisits=rules) as frontier:
+        frontier.put(pages)
+        now, first = visit_new(frontier), price()
+    while now < 7_000.0:
+        frontier = local(tmp_path, revisits=rules, now=now)
+        run(frontier, now, now + 300.0, answer, step=5.0)
+        now += 300.0
+        last = price()
+        frontier.abandon() if is_killed else frontier.close()
+    assert last > 4 * first

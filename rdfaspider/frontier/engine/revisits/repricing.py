@@ -3,11 +3,16 @@
 A walk plans the next visit of each kept page anew, moves those whose time differs by much, and counts what
 the prices ask for. At the end of a host its factor follows, at the end of the walk the price of the crawl
 (focus/visits/prices.py).
+
+What survives a kill. Where the walk was some visits ago, and what it had counted: the next start goes on from
+there. A crawl that is started again each night would never end a walk that takes days.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any
 
 from rdfaspider.focus.visits.prices import CrawlPrice, Tally, follow_host
 from rdfaspider.focus.visits.scale import decode_interval
@@ -28,6 +33,8 @@ _ALIKE = 0.05
 # Seconds between two fetches of a host without a delay.
 _QUICKEST = 0.05
 
+_POSITION = b"repricing"
+
 
 class Repricing(Walk):
     """The walk of the default policy. `_name` is the host at which it is, `_of_host` what was counted
@@ -39,6 +46,18 @@ class Repricing(Walk):
         self._name = b""
         self._price_of_crawl = CrawlPrice()
         self._total, self._of_host = Tally(), Tally()
+        # How long the walk had taken when it was left, until the first step knows the time.
+        self._walked: float | None = None
+        self._last = 0.0
+        position = database.meta.get(_POSITION)
+        if position and not self._is_upgrading:
+            self._resume(json.loads(position))
+
+    def step(self, now: float) -> None:
+        if self._walked is not None:
+            self.began, self._walked = now - self._walked, None
+        self._last = now
+        super().step(now)
 
     def look_at(self, batch: WriteBatch, key: bytes, record: Record, now: float) -> None:
         host, past, revisits = self._enter(key), record.past, self._revisits
@@ -58,6 +77,25 @@ class Repricing(Walk):
                 self._hosts[host.key] = host
                 past, seconds = better, decode_interval(better.interval)
         self._of_host.count(max(seconds, 1), is_late=past.due <= now)
+
+    # --- its position ---
+
+    def save(self, batch: WriteBatch) -> None:
+        """Add where it is to a batch."""
+        if not self._key:
+            return
+        walked = self._last - self.began if self._walked is None else self._walked
+        tallies = astuple(self._total), astuple(self._of_host)
+        visits = self._revisits.visits - self._visits
+        position = [self._key.hex(), self._looked_at, walked, visits, self._name.hex(), *tallies]
+        batch.put(_POSITION, json.dumps(position).encode(), self._database.meta.handle)
+
+    def _resume(self, position: list[Any]) -> None:
+        """Go on where a walk was left."""
+        key, self._looked_at, self._walked, visits, name, total, of_host = position
+        self._key, self._name = bytes.fromhex(key), bytes.fromhex(name)
+        self._visits = -visits
+        self._total, self._of_host = Tally(*total), Tally(*of_host)
 
     # --- hosts ---
 
@@ -106,6 +144,7 @@ class Repricing(Walk):
             revisits.save_price(batch)
         revisits.compare()
         self._name = b""
+        batch.delete(_POSITION, self._database.meta.handle)
 
     @property
     def share(self) -> float:

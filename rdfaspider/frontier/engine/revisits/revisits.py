@@ -297,6 +297,7 @@ class Revisits:
             self._settle(batch, host, now, number, due)
         if self.visits % _COMPARED == 1:
             self.compare()
+            self._walk.save(batch)
             if self.visits - self._saved >= _SAVED_AFTER:
                 self.save(batch)
         return key
@@ -431,6 +432,7 @@ class Revisits:
             self._saved = self.visits
             batch.put(_RATES, self.planner.rates.dump(), self._meta.handle)
             self.save_price(batch)
+        self._walk.save(batch)
 
     def save_price(self, batch: WriteBatch) -> None:
         batch.put(_PRICE, repr(self.planner.price).encode(), self._meta.handle)

@@ -6,7 +6,7 @@ kept page, and at the end, is its subclass's business.
 The first walk of a crawl that began without revisits also keeps its done pages, sitemaps and feeds. They are
 those with a row that says so (tables/pages.py).
 
-What survives a kill. Each step is a batch. The next start begins a walk anew.
+What survives a kill. Each step is a batch. The next start begins a walk anew, unless its subclass goes on.
 """
 
 from __future__ import annotations
@@ -109,6 +109,9 @@ class Walk:
         self._hosts.clear()
         if len(batch):
             self._database.write(batch)
+
+    def save(self, batch: WriteBatch) -> None:
+        """Add to a batch what a walk needs to go on after a restart, if it does not begin anew."""
 
     @property
     def alarm(self) -> float | None:
