@@ -267,7 +267,9 @@ def test_new_pages_keep_their_share(opener: Opener) -> None:
             kinds.append(taken.visit is not None)
             frontier.finish(taken, "done", now, keep=Keep(False, 5.0))
             now += 0.05
-        assert 30 <= sum(kinds) <= 170
+        # A host gives one page at a time: where more is read ahead than there are hosts with new pages, old
+        # ones fill the rest.
+        assert 30 <= sum(kinds) <= 180
 
 
 def test_revisits_can_be_switched_off_and_on(opener: Opener) -> None:
