@@ -14,6 +14,7 @@ from rdfaspider.focus.visits.planner import DAY, Past, RevisitRules
 from rdfaspider.frontier import Keep, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Demand, Politeness
+from tests.frontier.test_revisits import urls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
 
 def local(path: Path, delay: float = 0.0, **options: Any) -> LocalFrontier:
     return LocalFrontier(str(path), politeness=Politeness(delay=delay), **options)
-
-
-def urls(host: str, count: int) -> list[str]:
-    return [f"http://{host}.test/x/{number}" for number in range(count)]
 
 
 def visit(frontier: LocalFrontier, taken: Taken, now: float) -> None:
@@ -242,6 +239,9 @@ def test_revisits_get_what_they_have_earned_where_more_hosts_are_ready_than_are_
         frontier.put(url for host in range(20) for url in urls(f"old{host}", 20))
         visit_new(frontier)
         assert 0.3 < _share_of_revisits(frontier, 1_500.0, 600) <= 0.55
+
+
+# --- restarts ---
 
 
 @pytest.mark.slow

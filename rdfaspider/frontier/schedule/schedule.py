@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.orders.order import Order
     from rdfaspider.frontier.schedule.hosts import Host, Hosts
 
-# A host with nothing at hand comes after those of the same urgency that have URLs.
-_LAST_PLACE = 1 << 60
+# Among hosts of the same urgency, those with pages to be visited again come first, because how many come to
+# hand is limited before, and those with nothing at hand come last.
+_FIRST_PLACE, _LAST_PLACE = -1, 1 << 60
 
 
 class Schedule:
@@ -161,13 +162,12 @@ class Schedule:
         return hosts
 
     def make_ready(self, host: Host) -> None:
-        """Put an engaged host among the ready ones, at the place of its first URL at hand.
-
-        Pages to be visited again have none: how many there are is limited before, so they come first.
-        """
+        """Put an engaged host among the ready ones, at the place of its first URL at hand."""
         self._stamps += 1
         host.stamp = self._stamps
-        place = -1 if host.recalled else host.queue[-1][0] if host.queue else _LAST_PLACE
+        place = host.queue[-1][0] if host.queue else _LAST_PLACE
+        if host.recalled:
+            place = _FIRST_PLACE
         heapq.heappush(self._ready, (self._order.urgency(host), place, host.stamp, host.id))
 
     def compare_again(self, host: Host) -> None:

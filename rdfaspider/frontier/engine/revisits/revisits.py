@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _WOKEN = 64
 # A host that is to be left alone for longer than this has no pages at hand: they would take the places of
 # others. It is looked at again after some time, because its rest may have been cut.
-_AWAY, _LOOKED_AT = 30.0, 3_600
+_AWAY, _AGAIN = 30.0, 3_600
 # Pages that come to hand where new pages wait but none is ready.
 _FEW = 4
 # Visits after which what was learnt is written; a kill loses the rest.
@@ -225,9 +225,9 @@ class Revisits:
 
     def _load_more(self, host: Host, now: float, without: int) -> None:
         """Bring more pages to hand of a host that is awake, if they may come: fewer while there are many."""
-        left = self._budget.left(now)
         if host.blocked > now + _AWAY:
             return
+        left = self._budget.left(now)
         if left >= 1.0 and (self._share.left() >= 1.0 or not self.has_new):
             room = max(1, min(MOST_OF_A_HOST, MOST_AT_HAND - len(self._at_hand)))
             self._load(host, now, without, int(min(room, left)))
@@ -395,7 +395,7 @@ class Revisits:
         host.is_awake = False
         time = max(host.next_due, int(now) + 1) if host.next_due else 0
         if time and host.blocked > now + _AWAY:
-            time = max(time, int(min(host.blocked, now + _LOOKED_AT)))
+            time = max(time, int(min(host.blocked, now + _AGAIN)))
         self._set_alarm(batch, host, time)
 
     def _set_alarm(self, batch: WriteBatch, host: Host, time: int) -> None:
