@@ -8,12 +8,14 @@ ARG PYTHON_IMAGE=python:3.13.9-slim-bookworm
 # --- the packages of locks/, and the project as a wheel, in an environment without pip ---
 FROM ${PYTHON_IMAGE} AS build
 WORKDIR /src
+# With a C compiler the busiest modules are compiled.
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 COPY locks/build.txt locks/crawl.txt locks/
 RUN python -m venv --without-pip /opt/rdfaspider \
  && pip --python /opt/rdfaspider/bin/python install --require-hashes --only-binary :all: -r locks/crawl.txt \
  && pip install --require-hashes --only-binary :all: -r locks/build.txt
-COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY pyproject.toml setup.py README.md LICENSE NOTICE ./
 COPY rdfaspider rdfaspider
 RUN pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \
  && pip --python /opt/rdfaspider/bin/python install --no-deps --no-index /wheels/*.whl

@@ -3,6 +3,7 @@
 # make report  the full report on such a crawl, in demo/report
 # make test    the tests
 # make slow    those that take longer: kills, workers, servers
+# make pure    those of the compiled modules once more, by their sources
 # make lint    format, lint, types
 # make docs    the documentation as a site, in build/docs
 # make bench   the benchmarks
@@ -22,11 +23,12 @@ DEMO := demo
 PIP := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := -W ignore::UserWarning $(PIP) --no-deps --no-build-isolation --editable .
+COMPILED := $(VENV)/compiled.ready
 
 # Where the environment forbids Python to keep what it compiled, each of a thousand processes compiles it anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: crawl console report test slow lint docs bench results lock upgrade sbom digests clean
+.PHONY: crawl console report test slow pure lint docs bench results lock upgrade sbom digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
 $(BIN)/python:
@@ -37,23 +39,32 @@ $(BIN)/python:
 $(VENV)/crawl.ready: locks/crawl.txt locks/build.txt requirements.txt pyproject.toml | $(BIN)/python
 	@echo "Installing rdfaspider into $(VENV) …"
 	@$(BIN)/python $(LOCKED) -r locks/crawl.txt -r locks/build.txt
-	@$(BIN)/python $(ITSELF)
+	@RDFASPIDER_PURE=1 $(BIN)/python $(ITSELF)
 	@touch $@
 
 $(VENV)/test.ready: locks/test.txt requirements.txt pyproject.toml | $(BIN)/python
 	@echo "Installing rdfaspider and its test tools into $(VENV) …"
 	@$(BIN)/python $(LOCKED) -r locks/test.txt
-	@$(BIN)/python $(ITSELF)
+	@RDFASPIDER_PURE=1 $(BIN)/python $(ITSELF)
 	@touch $@
 
-crawl: $(VENV)/crawl.ready
+# Those that rdfaspider/compiled.py names.
+$(COMPILED): setup.py $(shell find rdfaspider/extract rdfaspider/focus rdfaspider/frontier rdfaspider/linkgraph rdfaspider/urls -name '*.py') rdfaspider/compiled.py
+	@echo "Compiling the busiest modules …"
+	@mkdir -p build
+	@$(BIN)/python setup.py --quiet build_ext --inplace --force --parallel 4 > build/compile.log 2>&1 || true
+	@$(BIN)/python -c "import rdfaspider.extract.links as it; raise SystemExit(it.__file__.endswith('.py'))" \
+	  || echo "No C compiler, or it failed (build/compile.log): all works without, a little slower."
+	@touch $@
+
+crawl: $(VENV)/crawl.ready $(COMPILED)
 	@BIN=$(BIN) DEMO=$(DEMO) sh tests/demo.sh
 
-console: $(VENV)/crawl.ready
+console: $(VENV)/crawl.ready $(COMPILED)
 	@BIN=$(BIN) DEMO=$(DEMO) sh tests/console.sh
 
 # It needs what the tests have: the extra `analysis`.
-report: $(VENV)/test.ready
+report: $(VENV)/test.ready $(COMPILED)
 	@BIN=$(BIN) DEMO=$(DEMO) sh tests/report.sh
 
 # The tests use a real RDF4J server where Java and Maven can be had, and say so where not.
@@ -97,11 +108,15 @@ report: $(VENV)/test.ready
 
 SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/nginx.ready .cache/replay.ready .cache/chromium.ready .cache/axe.ready
 
-test: $(VENV)/test.ready $(SERVERS)
+test: $(VENV)/test.ready $(COMPILED) $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
 
-slow: $(VENV)/test.ready $(SERVERS)
+slow: $(VENV)/test.ready $(COMPILED) $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m "slow and not campaign"
+
+pure: $(VENV)/test.ready $(SERVERS)
+	@RDFASPIDER_PURE=1 $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal \
+	  tests/conformance tests/extract tests/focus tests/frontier tests/linkgraph tests/urls
 
 lint: $(VENV)/test.ready
 	@$(BIN)/ruff check .
@@ -113,13 +128,13 @@ docs: $(VENV)/test.ready
 	@echo "The documentation is in build/docs/index.html."
 
 # jstyleson, which extruct needs, has no wheel: it is built with the setuptools of locks/test.txt.
-bench: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
+bench: $(VENV)/test.ready $(COMPILED) .cache/rdf4j.ready .cache/redis.ready
 	@$(BIN)/python $(LOCKED) --no-binary jstyleson --no-build-isolation -r locks/bench.txt
 	@$(BIN)/python -m pytest tests/benchmarks -s
 	@$(BIN)/python -m tests.benchmarks.results --long
 
 # What takes longer, and was measured before, stays as it is.
-results: $(VENV)/test.ready
+results: $(VENV)/test.ready $(COMPILED)
 	@$(BIN)/python -m tests.benchmarks.results
 
 .cache/lock.ready: locks/lock.txt | $(BIN)/python
@@ -135,7 +150,7 @@ lock: .cache/lock.ready
 	@$(COMPILE) requirements.txt -c locks/test.txt -o locks/crawl.txt
 	@$(COMPILE) pyproject.toml --extra redis --extra bench -c locks/test.txt -o locks/bench.txt
 	@$(COMPILE) --group replay -o locks/replay.txt
-	@echo setuptools | $(COMPILE) - -c locks/test.txt -o locks/build.txt
+	@printf 'setuptools\nmypy\n' | $(COMPILE) - -c locks/test.txt -o locks/build.txt
 	@echo uv | $(COMPILE) - -o locks/lock.txt
 
 upgrade:
@@ -151,3 +166,4 @@ digests:
 
 clean:
 	rm -rf $(VENV) $(DEMO) build *.egg-info
+	find rdfaspider -name '*.so' -delete

@@ -1,2 +1,49 @@
-from setuptools import setup
-setup()
+"""Compiles some modules, where that is possible; pyproject.toml says everything else."""
+
+import os
+import runpy
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+COMPILED = runpy.run_path(str(Path(__file__).parent / "rdfaspider" / "compiled.py"))
+# Those that build for this system; an egg is for all of them.
+COMMANDS = {"bdist_wheel", "build", "build_ext", "editable_wheel", "install"}
+
+
+def extensions() -> list[Extension]:
+    """Return what mypyc makes of the modules named there; none if that is not possible."""
+    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+    if os.environ.get(COMPILED["PURE"]) or not COMMANDS.intersection(sys.argv):
+        return []
+    if sys.implementation.name != "cpython" or shutil.which(compiler) is None:
+        return []
+    try:
+        from mypyc.build import mypycify
+    except ImportError:
+        return []
+    here = Path.cwd()
+    sources = [str(COMPILED["source"](name).relative_to(here)) for name in COMPILED["MODULES"]]
+    # The same is made wherever it is built: nothing depends on the configuration, or on what is installed.
+    options = ["--config-file=", "--no-site-packages", "--ignore-missing-imports"]
+    try:
+        made = mypycify(
+            [*options, "--follow-imports=silent", *sources],
+            group_name="rdfaspider.compiled",
+            opt_level="2",
+            debug_level="0",
+        )
+    except SystemExit as error:  # another mypy may see errors that ours does not
+        print(f"The modules are not compiled: {error}", file=sys.stderr)
+        return []
+    for extension in made:
+        extension.optional = (
+            True  # the compiler may fail, for example without the headers of Python
+        )
+    return made
+
+
+setup(ext_modules=extensions())

@@ -12,14 +12,15 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.files import FileJoiner
 from rdfaspider.urls import Joiner, as_linked
 
-ATTRIBUTES = frozenset(("href", "src", "http-equiv"))
+ATTRIBUTES: Final = frozenset(("href", "src", "http-equiv"))
 
-FOLLOWED = frozenset(
+FOLLOWED: Final = frozenset(
     (
         "alternate",
         "canonical",
@@ -38,13 +39,15 @@ FOLLOWED = frozenset(
         "up",
     )
 )
-_MEDIA = frozenset(("audio", "embed", "img", "source", "video"))
-_LINKING = frozenset(("a", "area", "frame", "iframe", "link", "meta")) | _MEDIA
-_REFRESH = re.compile(r"""[\s\d.]*+(?:[;,]\s*+|(?<=\s))url\s*+=\s*+["']?([^"']*+)""", re.IGNORECASE)
-_REFERENCE = 2_000  # characters read of what a page refreshes to
-_ANCHOR = 200  # characters kept of an anchor text
-_ANCHORS = 1_000_000  # characters read for all of them: anchors may stand inside each other
-_URLS = 2_000_000  # characters of all links: a long base may make each of them long
+_MEDIA: Final = frozenset(("audio", "embed", "img", "source", "video"))
+_LINKING: Final = frozenset(("a", "area", "frame", "iframe", "link", "meta")) | _MEDIA
+_REFRESH: Final = re.compile(
+    r"""[\s\d.]*+(?:[;,]\s*+|(?<=\s))url\s*+=\s*+["']?([^"']*+)""", re.IGNORECASE
+)
+_REFERENCE: Final = 2_000  # characters read of what a page refreshes to
+_ANCHOR: Final = 200  # characters kept of an anchor text
+_ANCHORS: Final = 1_000_000  # characters read for all of them: anchors may stand inside each other
+_URLS: Final = 2_000_000  # characters of all links: a long base may make each of them long
 
 
 @dataclass(slots=True)

@@ -14,21 +14,23 @@ from __future__ import annotations
 import re
 import struct
 from math import log2
+from typing import Final
 from zlib import crc32
 
 SAME_SECTION, SAME_HOST, OTHER_HOST = range(3)
 UNKNOWN, POOR, RICH, VERY_RICH = range(4)
 
-_WORDS = (1 << 12) - 1
+_WORDS: Final = (1 << 12) - 1
 # Expected finds after which a context weighs as much as its kind.
-_STRENGTH = 2.0
-_SMALLEST, _LARGEST = 1 / 16, 16.0
-_DIGITS = re.compile(r"[0-9]+")
-_CELL = struct.Struct(">Hff")
+_STRENGTH: Final = 2.0
+_SMALLEST: Final = 1 / 16
+_LARGEST: Final = 16.0
+_DIGITS: Final = re.compile(r"[0-9]+")
+_CELL: Final = struct.Struct(">Hff")
 # Texts with fewer words count: the next page of a list is the same link whatever its number; longer texts
 # are titles.
-_FEW_WORDS = 3
-_NOTHING = (0.0, 0.0)
+_FEW_WORDS: Final = 3
+_NOTHING: Final = (0.0, 0.0)
 
 
 def context_of(
@@ -90,7 +92,7 @@ class Contexts:
         return promise
 
     def pack(self) -> bytes:
-        return b"".join(_CELL.pack(context, *sums) for context, sums in self._cells.items())
+        return b"".join([_CELL.pack(context, *sums) for context, sums in self._cells.items()])
 
     def unpack(self, data: bytes) -> None:
         """Add what was packed; ValueError if it is damaged."""
@@ -110,4 +112,4 @@ def lift_of(promise: int) -> float:
     return _LIFTS[promise]
 
 
-_LIFTS = [float(2 ** ((promise - 128) / 32)) for promise in range(256)]
+_LIFTS: Final = [float(2 ** ((promise - 128) / 32)) for promise in range(256)]

@@ -1,10 +1,10 @@
 """How long a host is left alone: between two fetches, at its own request, and when it is in trouble.
 
-`Manners` is what is remembered of one host, `Experience` what one fetch adds, `Demand` what is asked for
-beside the fetches, `Politeness` the rules. A new number to remember is a field of `Manners` in `stored`, one
-of `Experience` or `Demand`, which all frontiers pass on as they are, and a rule, all here; who learns it,
-mostly middlewares/politeness.py; and a new VERSION of the database (tables/database.py) and of the messages
-(service/messages.py), because those of before lack it.
+`Manners` (manners.py) is what is remembered of one host, `Experience` what one fetch adds, `Demand` what is
+asked for beside the fetches, `Politeness` the rules. A new number to remember is a field of `Manners` in
+`stored`, one of `Experience` or `Demand`, which all frontiers pass on as they are, and a rule, here; who
+learns it, mostly middlewares/politeness.py; and a new VERSION of the database (tables/database.py) and of the
+messages (service/messages.py), because those of before lack it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,8 @@ from rdfaspider.urls.own import AT_ONCE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rdfaspider.frontier.manners import Manners
     from rdfaspider.urls.own import OwnServers
-
-# failures in a row; crawl delay, latency, back-off, clock, blocked until
-MANNERS_FORMAT = "Hddddd"
-_MOST_FAILURES = 65_535
 
 
 class Experience(NamedTuple):
@@ -40,56 +37,6 @@ class Demand(NamedTuple):
 
     crawl_delay: float | None = None
     pause: float | None = None
-
-
-class Manners:
-    """What is remembered of one host, for politeness. Times are seconds.
-
-    The host may be asked again at `clock`, its delay after the last fetch, and not before `blocked`,
-    because of trouble or at its own request. Up to `at_once` of its URLs may be in flight. `is_own` marks
-    the user's own hosts. `key` is its name as in keys (urls/keys.py).
-    """
-
-    __slots__ = (
-        "at_once",
-        "backoff",
-        "blocked",
-        "clock",
-        "crawl_delay",
-        "failures",
-        "is_own",
-        "key",
-        "latency",
-    )
-
-    def __init__(self, key: bytes = b"") -> None:
-        self.key = key
-        self.failures = 0
-        self.crawl_delay = self.latency = self.backoff = self.clock = self.blocked = 0.0
-        self.is_own = False
-        self.at_once = 1
-
-    @property
-    def pages(self) -> int:
-        """Return how many pages of the host were fetched."""
-        return 0
-
-    @property
-    def jitter(self) -> float:
-        """Return a factor a little above 1 that differs from host to host."""
-        return 1.0
-
-    @property
-    def stored(self) -> tuple[int, float, float, float, float, float]:
-        """The numbers to remember, as MANNERS_FORMAT has them."""
-        failures = self.failures if self.failures < _MOST_FAILURES else _MOST_FAILURES
-        return failures, self.crawl_delay, self.latency, self.backoff, self.clock, self.blocked
-
-    @stored.setter
-    def stored(self, numbers: tuple[int, float, float, float, float, float]) -> None:
-        (self.failures, self.crawl_delay, self.latency, self.backoff, self.clock, self.blocked) = (
-            numbers
-        )
 
 
 @dataclass(frozen=True, slots=True)

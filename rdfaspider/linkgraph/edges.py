@@ -13,17 +13,17 @@ A varint has seven bits a byte, the lowest first; the last byte has no high bit 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 # Kinds of links. Where a page links to another in several ways, the greatest counts.
 NOFOLLOW, FOLLOW, CANONICAL, REDIRECT = range(4)
-KINDS = ("nofollow", "follow", "canonical", "redirect")
+KINDS: Final = ("nofollow", "follow", "canonical", "redirect")
 
-_OUTSIDE = ord("o")
-_ZERO = ord("0")
+_OUTSIDE: Final = ord("o")
+_ZERO: Final = ord("0")
 
 
 class Links(NamedTuple):

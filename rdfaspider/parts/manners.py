@@ -14,7 +14,8 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider import clock
-from rdfaspider.frontier.politeness import Experience, Manners
+from rdfaspider.frontier.manners import Manners
+from rdfaspider.frontier.politeness import Experience
 from rdfaspider.middlewares.politeness import REFUSALS, experience_of
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.scheduler.options import politeness_of

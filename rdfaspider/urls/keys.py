@@ -14,20 +14,22 @@ the user and the `)`: it has one clock, for all its services and users.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from rdfaspider.urls.hosts import split_port
 
-_HOST = re.compile(rb"\[[^]]*\]|[^:@)]*")
-_DEFAULT_PORT = {"http": "80", "https": ""}
+_HOST: Final = re.compile(rb"\[[^]]*\]|[^:@)]*")
+_QUERY: Final = ord("?")
+_DEFAULT_PORT: Final = {"http": "80", "https": ""}
 
 # Where a key may be cut: labels of the host, then the path's segments, then the query's parts.
-CUTS = frozenset(b",)/?&")
+CUTS: Final = frozenset(b",)/?&")
 
 # Pages link mostly within a few hosts, so each is converted once. A dict that is emptied when it is full is
 # faster than one that knows which of its many hosts was used last.
-_REMEMBERED = 65_536
-_host_keys: dict[str, bytes] = {}
-_origins: dict[bytes, str] = {}
+_REMEMBERED: Final = 65_536
+_host_keys: Final[dict[str, bytes]] = {}
+_origins: Final[dict[bytes, str]] = {}
 
 
 def to_key(url: str) -> bytes:
@@ -66,7 +68,7 @@ def host_name(host: bytes) -> str:
 
 def is_dynamic(key: bytes) -> bool:
     """Tell whether the page is made by a query."""
-    return b"?" in key
+    return _QUERY in key  # for bytes in bytes, Python raises an error first, and forgets it
 
 
 def _host_key(origin: str) -> bytes:

@@ -60,23 +60,20 @@ def html(tree: object) -> str:
     return f"<{tag}{words}>{''.join(map(html, children))}</{tag}>"
 
 
-class Placed(HtmlDocument):
-    """All elements of which have their place."""
-
-    __slots__ = ()
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        for index, element in enumerate(self.elements):
-            if element[0] == UNPLACED:
-                self.place(index)
-        assert all(element[0] < index for index, element in enumerate(self.elements))
-        assert not any(element[0] == UNPLACED for element in self.elements)
+def placed(*given: Any) -> HtmlDocument:
+    """Return a document all elements of which have their place."""
+    document = HtmlDocument(*given)
+    for index, element in enumerate(document.elements):
+        if element[0] == UNPLACED:
+            document.place(index)
+    assert all(element[0] < index for index, element in enumerate(document.elements))
+    assert not any(element[0] == UNPLACED for element in document.elements)
+    return document
 
 
 def assert_same(body: bytes) -> Extraction:
     found = extract(body, URL)
-    with patch.object(parse, "HtmlDocument", Placed):
+    with patch.object(parse, "HtmlDocument", placed):
         expected = extract(body, URL)
     assert found.nquads == expected.nquads, body
     assert found == expected

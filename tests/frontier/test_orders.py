@@ -13,7 +13,8 @@ from rdfaspider.focus.topics import hint_of, topic_of
 from rdfaspider.focus.topics.ranker import judgement, requests_of, score_of
 from rdfaspider.frontier import Frontier, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
-from rdfaspider.frontier.orders.harvest import HarvestOrder, Sections
+from rdfaspider.frontier.orders.harvest import HarvestOrder
+from rdfaspider.frontier.orders.sections import Sections
 from rdfaspider.frontier.politeness import Politeness
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,21 +84,30 @@ def test_what_has_no_body_passes_by(pipeline: ExtractPipeline) -> None:
 
 @pytest.mark.parametrize("processes", [0, 1])
 @pytest.mark.parametrize(
-    ("limits", "outcome", "reader", "links"),
-    [({"depth": "deep"}, "failed", "page", 0), ({"prefixes": "few"}, "done", "rdfa", 1)],
+    ("wrong", "outcome", "reader", "links"),
+    [
+        ({"limits": Limits(depth="deep")}, "failed", "page", 0),  # type: ignore[arg-type]
+        ({"formats": frozenset(("rdfa", "faulty.read"))}, "done", "faulty.read", 1),
+    ],
 )
 def test_an_exception_is_logged_with_the_page_and_costs_no_more_than_its_reader(
     caplog: pytest.LogCaptureFixture,
-    limits: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    wrong: dict[str, Any],
     outcome: str,
     reader: str,
     links: int,
     processes: int,
 ) -> None:
     caplog.set_level(logging.DEBUG, "rdfaspider")
-    # A limit that is no number is met by a page with many tags, or with a prefix, and by no other.
-    options = Options(limits=Limits(**limits))
-    head = f"{'<p>' * 10_000}<a prefix='x: http://x.test/' property='x:y' href='/b'>"
+    # Both fail on a page with many tags, and on no other.
+    faulty = "def read(body, *_):\n    return () if len(body) < 10_000 else len(0)\n"
+    (tmp_path / "faulty.py").write_text(faulty)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    options = Options(**wrong)
+    head = f"{'<p>' * 10_000}<a property='y' href='/b'>"
 
     async def scenario() -> Page:
         pool = Pool(processes, options) if processes else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -21,14 +21,17 @@ from rdfaspider.extract.document.tree import (
     without_unread,
 )
 
-_HIDDEN = ",".join(sorted(UNSEEN - {"head", "title"}))  # of the body
-_NAMESPACE = re.compile(rb"xmlns:[^\s=>/]++")
-_LINKING = frozenset(("href", "src"))
+_HIDDEN: Final = ",".join(sorted(UNSEEN - {"head", "title"}))  # of the body
+_NAMESPACE: Final = re.compile(rb"xmlns:[^\s=>/]++")
+_PREFIXED: Final = re.compile(
+    b"xmlns:"
+)  # a literal is found several times as fast as any other pattern
+_LINKING: Final = frozenset(("href", "src"))
 
 
 def namespaces(body: bytes) -> frozenset[str]:
     """Return the attributes named xmlns:… of a page, which is given in lower case."""
-    if b"xmlns:" not in body:  # many times as fast as the pattern
+    if not _PREFIXED.search(body):
         return frozenset()
     return frozenset(name.decode() for name in _NAMESPACE.findall(body))
 
@@ -77,10 +80,9 @@ class HtmlDocument:
 
     def _list(self, names: frozenset[str], limit: int, is_large: bool) -> None:
         root: Any = self._tree.root
-        places, append = self._places, self.elements.append
-        append((-1, "html", _filled(root.attributes), root))
+        places, elements = self._places, self.elements
+        elements.append((-1, "html", _filled(root.attributes), root))
         places[root.mem_id] = 0
-        place_of = places.get
         is_dull, is_plain = names.isdisjoint, (names - _LINKING).isdisjoint
         nodes = root.traverse()
         next(nodes)
@@ -99,14 +101,14 @@ class HtmlDocument:
                 attributes = without_unread(attributes)
             if ("href" in attributes or "src" in attributes) and is_plain(attributes):
                 places[node.mem_id] = ~count
-                append((UNPLACED, node.tag, attributes, node))
+                elements.append((UNPLACED, node.tag, attributes, node))
                 continue
             above = node.parent
-            parent = place_of(above.mem_id, UNPLACED)
+            parent = places.get(above.mem_id, UNPLACED)
             if parent < 0:
                 parent = self._listed(above)
             places[node.mem_id] = count
-            append((parent, node.tag, attributes, node))
+            elements.append((parent, node.tag, attributes, node))
 
     def place(self, index: int) -> int:
         """Return the index of the nearest listed ancestor of an unplaced element, which has its place now."""

@@ -13,28 +13,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-XHTML = "http://www.w3.org/1999/xhtml"
+XHTML: Final = "http://www.w3.org/1999/xhtml"
 
 Element = tuple[int, str, dict[str, str], Any]
-UNPLACED = -2
+UNPLACED: Final = -2
 """Stands for the index of an ancestor that nobody has looked for."""
 
 Spend = Callable[[int], None]
 """Takes in how many characters were made out of the page; raises Full when they are too many."""
 
-LARGE = 400_000  # bytes of a page that has room for more attributes than memory is meant for
+LARGE: Final = 400_000  # bytes of a page that has room for more attributes than memory is meant for
 # In a large page an element with more attributes keeps only those that a reader asks for.
-MANY = 32
-_READ = """
+MANY: Final = 32
+_READ: Final = """
     about content data datatype datetime href http-equiv id inlist itemid itemprop
     itemprop-reverse itemref itemscope itemtype lang name prefix property rel resource rev
     role src type typeof value version vocab xml:base xml:lang
 """
-READ = frozenset(_READ.split())
+READ: Final = frozenset(_READ.split())
 """The attributes that readers ask for, beside those named xmlns:…"""
-UNSEEN = frozenset(("head", "noscript", "script", "style", "template", "title"))
+UNSEEN: Final = frozenset(("head", "noscript", "script", "style", "template", "title"))
 """The elements whose text a reader does not see."""
 
 
@@ -104,9 +104,9 @@ def _quoted(value: str) -> str:
     return value
 
 
-_RESERVED = re.compile('[&<"\t\n\r]')
+_RESERVED: Final = re.compile('[&<"\t\n\r]')
 # What Canonical XML escapes in attribute values, the ampersand first.
-_REFERENCES = (
+_REFERENCES: Final = (
     ("&", "&amp;"),
     ("<", "&lt;"),
     ('"', "&quot;"),

@@ -15,12 +15,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from itertools import starmap
+from typing import Final
 
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.triples.literals import language_suffix
 
-NOBODY = -1
-_REFERENCES = 10_000  # of one item that are looked at
+NOBODY: Final = -1
+_REFERENCES: Final = 10_000  # of one item that are looked at
 
 
 class Scopes:

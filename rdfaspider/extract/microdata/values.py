@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Final
 
 from rdfaspider.extract.contexts import XSD
 from rdfaspider.extract.document.tree import Document
@@ -15,15 +16,15 @@ from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.extract.triples.iris import Base
 from rdfaspider.extract.triples.literals import time_suffix
 
-_LINKS = {
+_LINKS: Final = {
     **dict.fromkeys(("a", "area", "link"), "href"),
     **dict.fromkeys(("audio", "embed", "iframe", "img", "source", "track", "video"), "src"),
     "object": "data",
 }
-_NUMBERS = frozenset(("data", "meter"))
-_SOURCES = {**_LINKS, "data": "value", "meter": "value", "time": "datetime"}
-_INTEGER = re.compile(r"-?\d+", re.A)
-_DOUBLE = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?", re.A)
+_NUMBERS: Final = frozenset(("data", "meter"))
+_SOURCES: Final = {**_LINKS, "data": "value", "meter": "value", "time": "datetime"}
+_INTEGER: Final = re.compile(r"-?\d+", re.A)
+_DOUBLE: Final = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?", re.A)
 
 
 class ItemValues:

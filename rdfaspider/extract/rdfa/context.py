@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from rdfaspider.extract.contexts import RDFA, TERMS, XHTML_TERMS
 from rdfaspider.extract.rdfa.names import Names, declared
@@ -10,8 +11,8 @@ from rdfaspider.extract.triples.graph import Graph, Labels, Warnings
 from rdfaspider.extract.triples.iris import Base
 from rdfaspider.extract.triples.literals import language_suffix
 
-DECLARATIONS = frozenset(("vocab", "prefix", "lang", "xml:lang", "xml:base"))
-_USES_VOCABULARY = f"<{RDFA}usesVocabulary>"
+DECLARATIONS: Final = frozenset(("vocab", "prefix", "lang", "xml:lang", "xml:base"))
+_USES_VOCABULARY: Final = f"<{RDFA}usesVocabulary>"
 
 Lists = tuple[str, dict[str, list[str]]]
 """A subject, and for each predicate the items that will become its list."""
@@ -48,7 +49,7 @@ class Declarations:
     def initial(self, host: str, url: str, base: str, labels: Labels) -> Context | None:
         """Return the context that the root element starts from, None when there is no base."""
         limit = self._graph.limits.iri
-        place, document = (Base(iri, limit, self._graph.spend) for iri in (base, url))
+        place, document = Base(base, limit, self._graph.spend), Base(url, limit, self._graph.spend)
         names = self._initial_names(host, place, document, labels)
         subject = names.base.term("")
         return (subject and Context(subject, subject, [], (subject, {}), "", names)) or None

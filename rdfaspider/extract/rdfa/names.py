@@ -9,22 +9,24 @@ any page are remembered from page to page.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
 from rdfaspider.extract.triples import iris
 from rdfaspider.extract.triples.graph import Graph, Labels, Warnings
 
 # Tokens of one attribute that are looked at: each may become an IRI of thousands of characters.
-_TOKENS = 1_000
+_TOKENS: Final = 1_000
 
-_TERM = re.compile(r"[^\W\d][\w.\-·/]*")
-_NCNAME = re.compile(r"[^\W\d][\w.\-·]*")
+_TERM: Final = re.compile(r"[^\W\d][\w.\-·/]*")
+_NCNAME: Final = re.compile(r"[^\W\d][\w.\-·]*")
 
 _Scope = tuple[type, str, tuple[tuple[str, str], ...]]
 _Meanings = dict[str, tuple[str, ...]]
-_MOST_REMEMBERED = 2_000
+_MOST_REMEMBERED: Final = 2_000
 # Characters of a name, and prefixes in scope, with which it is remembered.
-_SHORT_NAME, _FEW_PREFIXES = 60, 24
+_SHORT_NAME: Final = 60
+_FEW_PREFIXES: Final = 24
 
 
 class _Remembered:
@@ -61,7 +63,7 @@ class _Remembered:
         self._room = _MOST_REMEMBERED
 
 
-_REMEMBERED = _Remembered()
+_REMEMBERED: Final = _Remembered()
 
 
 class Names:

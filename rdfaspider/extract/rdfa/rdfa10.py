@@ -17,9 +17,9 @@ from typing import Any
 
 from rdfaspider.extract.contexts import LINK_TYPES, XHTML_VOCABULARY
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.rdfa import TYPE, Processor, without_terms
 from rdfaspider.extract.rdfa.context import Context, Declarations
 from rdfaspider.extract.rdfa.names import Names
+from rdfaspider.extract.rdfa.processor import TYPE, Processor, without_terms
 from rdfaspider.extract.rdfa.values import XML_LITERAL, Values
 from rdfaspider.extract.triples.graph import Graph, Labels, Warnings
 from rdfaspider.extract.triples.iris import Base

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from rdfaspider.extract.contexts import RDF
 from rdfaspider.extract.document.tree import Document
@@ -10,18 +10,19 @@ from rdfaspider.extract.rdfa.context import Context
 from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.extract.triples.literals import time_suffix
 
-XML_LITERAL = f"^^<{RDF}XMLLiteral>"
-_HTML_LITERAL = f"^^<{RDF}HTML>"
-_UNTYPABLE = frozenset((f"^^<{RDF}langString>", f"^^<{RDF}dirLangString>"))
+XML_LITERAL: Final = f"^^<{RDF}XMLLiteral>"
+_HTML_LITERAL: Final = f"^^<{RDF}HTML>"
+_UNTYPABLE: Final = frozenset((f"^^<{RDF}langString>", f"^^<{RDF}dirLangString>"))
 
 
 class Values:
     """Makes literals out of attributes and text, within the limits of the graph."""
 
-    __slots__ = ("_document", "_graph", "_has_times")
+    __slots__ = ("_document", "_graph", "_has_times", "_text")
 
     def __init__(self, document: Document, graph: Graph) -> None:
         self._document = document
+        self._text = document.text
         self._graph = graph
         self._has_times = document.host in ("html5", "xhtml5")
 
@@ -37,20 +38,19 @@ class Values:
 
         An empty string means that the literal is too long to be kept.
         """
-        literal = self._graph.literal
         if "datatype" in attributes:
             return self._typed(context, tag, attributes, node)
         if "content" in attributes:
-            return literal(attributes["content"], context.language)
+            return self._graph.literal(attributes["content"], context.language)
         text = self._time(tag, attributes, node) if self._has_times else None
         if text is not None:
-            return literal(text, time_suffix(text) or context.language)
-        return resource or literal(self._document.text(node), context.language)
+            return self._graph.literal(text, time_suffix(text) or context.language)
+        return resource or self._graph.literal(self._text(node), context.language)
 
     def _time(self, tag: str, attributes: dict[str, str], node: Any) -> str | None:
         if "datetime" in attributes:
             return attributes["datetime"]
-        return self._document.text(node) if tag == "time" else None
+        return self._text(node) if tag == "time" else None
 
     def _typed(self, context: Context, tag: str, attributes: dict[str, str], node: Any) -> str:
         suffix = self._datatype(context, attributes["datatype"])
@@ -72,7 +72,7 @@ class Values:
             return self._document.xml(node, context.names.prefixes, self._spend)
         if suffix == _HTML_LITERAL:
             return self._document.html(node, self._spend)
-        return self._document.text(node)
+        return self._text(node)
 
     def _spend(self, characters: int) -> None:
         self._graph.spend(4 * characters)  # writing mark-up takes longer than reading text

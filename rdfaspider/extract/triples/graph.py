@@ -52,7 +52,7 @@ class Graph:
     ``frame`` is the length of the graph's name, which each quad will hold.
     """
 
-    __slots__ = ("_frame", "_quads", "_room", "cuts", "limits", "triples")
+    __slots__ = ("_frame", "_longest", "_quads", "_room", "cuts", "limits", "triples")
 
     def __init__(self, limits: Limits, cuts: Counter[str], frame: int = 0) -> None:
         self.triples: dict[Triple, None] = {}
@@ -60,6 +60,7 @@ class Graph:
         self.cuts = cuts
         self._frame = frame
         self._quads = limits.quads
+        self._longest = limits.literal
         self._room = limits.output
 
     def add(self, subject: str, predicate: str, value: str) -> None:
@@ -81,7 +82,7 @@ class Graph:
 
     def literal(self, text: str, suffix: str) -> str:
         """Return a literal as a term, an empty string for one that is too long; raise Full."""
-        if len(text) > self.limits.literal:
+        if len(text) > self._longest:
             self.cuts["literal"] += 1
             self.spend(len(text))
             return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rdfaspider.frontier.schedule.hosts import Host
 from rdfaspider.frontier.tables.links.inbox import Inbox
@@ -11,13 +11,18 @@ from rdfaspider.frontier.tables.trie import DEPTH, NO_DEPTH
 from rdfaspider.urls.keys import host_of, is_dynamic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.tables.database import Database
     from rdfaspider.frontier.tables.links.inbox import Entry
 
     Reject = Callable[[str, int], None]
+
+
+# What else than a name the host of a key may have: a port, a user.
+_COLON: Final = ord(":")
+_AT: Final = ord("@")
 
 
 def smallest_depths(entries: Iterable[Entry]) -> dict[bytes, int]:
@@ -55,7 +60,7 @@ def by_host(keys: list[bytes]) -> Iterator[tuple[bytes, list[bytes]]]:
     for index, key in enumerate(keys):
         if not key.startswith(service):
             service = key[: key.index(b")") + 1]
-            is_plain = b":" not in service and b"@" not in service
+            is_plain = _COLON not in service and _AT not in service
             if (found := service[:-1] if is_plain else host_of(service)) != host:
                 if index > start:
                     yield host, keys[start:index]
@@ -67,19 +72,20 @@ def by_host(keys: list[bytes]) -> Iterator[tuple[bytes, list[bytes]]]:
 def within_depth(
     limits: FrontierLimits,
     keys: list[bytes],
-    findings: Mapping[bytes, int],
+    findings: dict[bytes, int],
     deepest: int,
     reject: Reject,
 ) -> list[bytes]:
     """Return the keys that are not too deep; `deepest` is the greatest depth in the inbox."""
     if deepest <= min(limits.depth, limits.dynamic_depth):
         return keys
-    chosen, too_deep = [], 0
+    chosen: list[bytes] = []
+    too_deep, most, most_dynamic = 0, limits.depth, limits.dynamic_depth
     for key in keys:
         depth = findings[key] & DEPTH
-        if depth <= (limits.dynamic_depth if is_dynamic(key) else limits.depth):
+        if depth <= (most_dynamic if is_dynamic(key) else most):
             chosen.append(key)
-        elif depth > limits.depth:
+        elif depth > most:
             too_deep += 1
     reject("depth", too_deep)
     reject("dynamic_depth", len(keys) - len(chosen) - too_deep)
@@ -90,7 +96,7 @@ def within_host(
     limits: FrontierLimits,
     host: Host,
     keys: list[bytes],
-    findings: Mapping[bytes, int],
+    findings: dict[bytes, int],
     reject: Reject,
 ) -> list[bytes]:
     """Return the keys that a host has room for, in order; seeds always fit."""

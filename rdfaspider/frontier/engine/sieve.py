@@ -41,7 +41,7 @@ from rdfaspider.frontier.tables.trie import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rocksdict import WriteBatch
 
@@ -243,7 +243,7 @@ class Sieve:
         self,
         batch: WriteBatch,
         keys: list[bytes],
-        findings: Mapping[bytes, int],
+        findings: dict[bytes, int],
         entries: list[Entry],
     ) -> tuple[list[Host], list[bytes]]:
         """Take in new URLs within the limits; return the hosts that had no work before, and the URLs."""

@@ -6,7 +6,7 @@ Each method adds its changes to a batch and to the counts of the host. The calle
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rdfaspider.frontier.engine.counters import Counters
 from rdfaspider.frontier.tables.failures import Failure, Failures
@@ -29,7 +29,7 @@ from rdfaspider.frontier.tables.waiting import WaitingUrls
 from rdfaspider.urls.keys import to_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from rocksdict import WriteBatch
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
 
-_STATES = {"done": DONE, "failed": FAILED, "denied": DENIED}
+_STATES: Final = {"done": DONE, "failed": FAILED, "denied": DENIED}
 
 
 class Urls:
@@ -58,7 +58,7 @@ class Urls:
     # --- new ones ---
 
     def add(
-        self, batch: WriteBatch, host: Host, keys: list[bytes], findings: Mapping[bytes, int]
+        self, batch: WriteBatch, host: Host, keys: list[bytes], findings: dict[bytes, int]
     ) -> int:
         """Make new URLs of a host wait; return the number of the first."""
         first = self.counters.next_number
@@ -68,7 +68,7 @@ class Urls:
         return first
 
     def add_records(
-        self, batch: WriteBatch, keys: list[bytes], findings: Mapping[bytes, int], first: int
+        self, batch: WriteBatch, keys: list[bytes], findings: dict[bytes, int], first: int
     ) -> None:
         """Write the records of all URLs added since a number, sorted."""
         own = [findings[key] for key in keys]

@@ -10,9 +10,9 @@ from itertools import islice, takewhile
 from random import Random
 from typing import TYPE_CHECKING
 
-from rdfaspider.focus.contexts import lift_of
-from rdfaspider.focus.harvest import Harvest, Shares, section_of
+from rdfaspider.focus.harvest import Harvest, Shares
 from rdfaspider.frontier.orders.order import Order
+from rdfaspider.frontier.orders.sections import MOST_SECTIONS, PLACES, Sections
 from rdfaspider.frontier.tables.waiting import highest_byte_of_hint
 from rdfaspider.linkgraph.weights import doublings_of
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.database import Database
     from rdfaspider.frontier.tables.waiting import WaitingCursor
 
-# Sections of a host that are compared; URLs in other sections wait until these are empty.
-_SECTIONS = 64
 # URLs of a section that are read at once: one is handed out, and the next shows what the section promises
 # after it. This saves a read where a host is asked for many at a time.
 _AHEAD = 2
@@ -40,71 +38,14 @@ _NAME = b"harvest2"  # an earlier format is not read
 _LATE = 1e12
 
 _OF_HOST = re.compile(rb"(?:\[[^]]*+\]|[^:@)]*+)([^/]*+/(?:[^,)/?&]*+[,)/?&])?)")
-# What ends a rank, by the class and promise of its hint.
-_PLACES = [bytes((0, 255 - byte)) for byte in range(256)]
 
 # In a hint: the context, above it two bits for links, above these the promise.
 _CONTEXT = 0xFFFF
 _LINKS, _MOST_LINKS = 16, 3
 _PROMISE = 0xFC
-_PROMISED = 24  # in a finding: where class and promise are
 _REST = ~(_MOST_LINKS << _LINKS)
 # The probability that one more link raises the class of a URL, by the class; and by the difference of two.
 _RISES = [1 / (15 * 16**times) for times in range(_MOST_LINKS)]
-
-
-class Sections:
-    """The sections of one host in which URLs wait, and the best of them.
-
-    Layout: `promises` has the best promise of each section. `ahead` has the next URLs of the section
-    `ahead_of`, after the one that was picked last; the next one is last. If `is_all`, it has no more.
-    Invariant: `best` is the highest score and its section, so a new section is compared with it only; None if
-    all are to be scored. If `is_compared`, the host stands among others by this score.
-    """
-
-    __slots__ = ("ahead", "ahead_of", "best", "is_all", "is_compared", "promises")
-
-    def __init__(self, promises: dict[bytes, int]) -> None:
-        self.promises = promises
-        self.best: tuple[float, bytes] | None = None
-        self.is_compared = False
-        self.ahead: list[Picked] = []
-        self.ahead_of = b""
-        self.is_all = False
-
-    def find_best(self, harvest: Harvest) -> tuple[float, bytes]:
-        """Return the highest score and its section."""
-        if self.best is None:
-            self.best = max(
-                (harvest.score(section, lift_of(promise)), section)
-                for section, promise in self.promises.items()
-            )
-        return self.best
-
-    def set_promise(self, section: bytes, promise: int, harvest: Harvest) -> None:
-        """Update what a section promises."""
-        if self.promises.get(section) == promise:
-            return
-        self.promises[section] = promise
-        best = self.best
-        if best is None:
-            return
-        if best[1] == section:
-            self.forget_best()
-            return
-        score = harvest.score(section, lift_of(promise))
-        if (score, section) > best:
-            self.best, self.is_compared = (score, section), False
-
-    def drop(self, section: bytes) -> None:
-        """Drop a section in which nothing waits."""
-        self.promises.pop(section, None)
-        if self.best is not None and self.best[1] == section:
-            self.forget_best()
-
-    def forget_best(self) -> None:
-        """Let all be scored again: the best is gone, or something was learnt about the host."""
-        self.best, self.is_compared = None, False
 
 
 class HarvestOrder(Order):
@@ -160,7 +101,7 @@ class HarvestOrder(Order):
 
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
         # The section without the host, which is one for all of them.
-        return _OF_HOST.match(key)[1] + _PLACES[hint >> 16]  # type: ignore[index]
+        return _OF_HOST.match(key)[1] + PLACES[hint >> 16]  # type: ignore[index]
 
     def arrived(self, host: Host, keys: Sequence[bytes], findings: Sequence[int]) -> list[bytes]:
         sections = self._sections.get(host.id)
@@ -169,16 +110,7 @@ class HarvestOrder(Order):
             sections = Sections({})
             if not host.waiting:
                 self._sections[host.id] = sections
-        sections.ahead.clear()
-        sections.is_all = False
-        promises, start, ranks = sections.promises, len(host.key), []
-        for key, found in zip(keys, findings, strict=True):
-            section, promise = section_of(key), found >> _PROMISED
-            ranks.append(section[start:] + _PLACES[promise])
-            known = promises.get(section, -1)
-            if promise > known and (known >= 0 or len(promises) < _SECTIONS):
-                sections.set_promise(section, promise, self.harvest)
-        return ranks
+        return sections.add(host.key, keys, findings, self.harvest)
 
     def is_stirred(self, host: Host) -> bool:
         sections = self._sections.get(host.id)
@@ -215,7 +147,7 @@ class HarvestOrder(Order):
     def _read(self, waiting: WaitingCursor, host: Host) -> Iterator[tuple[bytes, int]]:
         """Yield the sections of a host with URLs to hand out, with their promises."""
         found = next(waiting.of(host), None)
-        for _ in range(_SECTIONS):
+        for _ in range(MOST_SECTIONS):
             if found is None:
                 return
             rank, _, value = found

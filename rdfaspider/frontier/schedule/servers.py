@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.politeness import Politeness
 
-NEVER = float("inf")
+NEVER: Final = float("inf")
 
 
 class Server:

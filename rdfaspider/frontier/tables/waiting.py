@@ -9,12 +9,12 @@ Invariant: a host's `waiting` is the number of its keys here, and `low` is not a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rdfaspider.frontier.tables.trie import DEPTH, HINT, pack_number, unpack_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from rocksdict import RdictIter, WriteBatch
 
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
 
 # How the value of a URL that was never tried begins, by depth.
-_NEW = [bytes((depth, 0, 0, 0, 0)) for depth in range(256)]
+_NEW: Final = [bytes((depth, 0, 0, 0, 0)) for depth in range(256)]
 
 # The most hops a value can hold: greater bytes are characters.
-_MOST_HOPS = 31
+_MOST_HOPS: Final = 31
 
-_HOST, _NUMBER = 4, 5  # bytes of a key
+# Bytes of a key.
+_HOST: Final = 4
+_NUMBER: Final = 5
 
 # The rank, the number and the value of a waiting URL.
 Found = tuple[bytes, int, bytes]
@@ -93,7 +95,7 @@ class WaitingUrls:
         batch: WriteBatch,
         host: Host,
         keys: list[bytes],
-        findings: Mapping[bytes, int],
+        findings: dict[bytes, int],
         first: int,
     ) -> None:
         """Make new URLs of a host wait, with numbers from `first` on."""

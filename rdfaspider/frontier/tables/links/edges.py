@@ -10,7 +10,7 @@ target without a number then (it is too deep, of another shard, or not followed)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rdfaspider.frontier.tables.trie import pack_number, unpack_number
 from rdfaspider.linkgraph.edges import (
@@ -27,7 +27,7 @@ from rdfaspider.linkgraph.edges import (
 from rdfaspider.urls.keys import to_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from rocksdict import WriteBatch
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 # Bytes of keys that are kept of a page: more than real pages need, and a bound for hostile ones.
-_MOST_BYTES = 1 << 18
+_MOST_BYTES: Final = 1 << 18
 
 
 class Edges:
@@ -45,7 +45,7 @@ class Edges:
         self._family = database.edges
 
     def add_all(
-        self, batch: WriteBatch, entries: Iterable[Entry], numbers: Mapping[bytes, int]
+        self, batch: WriteBatch, entries: Iterable[Entry], numbers: dict[bytes, int]
     ) -> None:
         """Add the links of pages to a batch; `numbers` has the targets that are known."""
         put, handle = batch.put, self._family.handle

@@ -11,22 +11,21 @@ entry there (edges.py). An entry is written with the state change that found its
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rdfaspider.frontier.tables.trie import pack_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier.tables.database import Database
 
 
 # Bytes beside the links of a page that count as a link: about what one takes.
-_BYTES = 64
+_BYTES: Final = 64
 # No key is empty.
-_BREAK = b"\n\n"
+_BREAK: Final = b"\n\n"
 
 
 class Entry(NamedTuple):

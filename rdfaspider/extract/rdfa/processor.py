@@ -1,0 +1,316 @@
+"""RDFa 1.1: the processing sequence of RDFa Core, and of its host languages, over a document.
+
+The sequence (RDFa Core, section 7.5) needs from an element's surroundings only what its parent
+left behind. So one pass over the flat list suffices: each element takes the context of its parent
+and leaves one for its children. Lists are written when the pass is over. An element that can bring
+no triple by itself, such as a plain link, is processed only if a descendant needs its context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from pyoxigraph import RdfFormat
+
+from rdfaspider.extract.contexts import RDF, XHTML_TERMS, XHTML_VOCABULARY
+from rdfaspider.extract.document.tree import UNPLACED, Document
+from rdfaspider.extract.rdfa.context import DECLARATIONS, Context, Declarations, Incomplete, Lists
+from rdfaspider.extract.rdfa.names import Names
+from rdfaspider.extract.rdfa.patterns import copy_patterns
+from rdfaspider.extract.rdfa.subjects import Resources, described, linking
+from rdfaspider.extract.rdfa.values import Values
+from rdfaspider.extract.rdfa.vocabulary import Vocabularies, expand
+from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
+from rdfaspider.extract.triples.statements import Statements
+
+ATTRIBUTES: Final = DECLARATIONS | {
+    "about",
+    "resource",
+    "href",
+    "src",
+    "property",
+    "rel",
+    "rev",
+    "typeof",
+}
+
+_RESOURCES: Final = ATTRIBUTES - DECLARATIONS
+_COMPLEX: Final = frozenset(("about", "inlist", "rel", "rev", "typeof"))
+_SOURCES: Final = frozenset(("property", "typeof", "vocab"))  # each of them makes a triple
+TYPE: Final = f"<{RDF}type>"
+_NIL: Final = f"<{RDF}nil>"
+_FIRST: Final = f"<{RDF}first>"
+_REST: Final = f"<{RDF}rest>"
+_ROLE: Final = f"<{XHTML_VOCABULARY}role>"
+
+
+def is_worth(document: Document, role: bool = False) -> bool:
+    """Tell, without a walk, whether a document can hold a triple; a no is always right."""
+    if document.embedded:
+        return True
+    sources = _SOURCES | {"role"} if role else _SOURCES
+    for _, _, attributes, _ in document.elements:
+        if not sources.isdisjoint(attributes):
+            return True
+        for name in ("rel", "rev"):
+            value = attributes.get(name)
+            if value and (":" in value or not XHTML_TERMS.keys().isdisjoint(value.lower().split())):
+                return True
+    return False
+
+
+class Processor:
+    """Walks one document and fills a graph with its triples."""
+
+    __slots__ = (
+        "_declarations",
+        "_document",
+        "_graph",
+        "_hangs",
+        "_is_html",
+        "_is_html5",
+        "_labels",
+        "_lists",
+        "_roles",
+        "_values",
+        "_warnings",
+    )
+
+    def __init__(
+        self, document: Document, labels: Labels, graph: Graph, warnings: Warnings
+    ) -> None:
+        self._document = document
+        self._graph = graph
+        self._labels = labels
+        self._warnings = warnings
+        self._values = Values(document, graph)
+        self._declarations = Declarations(document.host, graph, warnings)
+        self._lists: list[Lists] = []
+        self._roles: dict[Names, Names] = {}  # the scopes of @role, by those around them
+        self._hangs = False  # whether a plain link may be the end of a relation
+        self._is_html = document.host in ("html5", "xhtml1", "xhtml5")
+        self._is_html5 = document.host in ("html5", "xhtml5")
+
+    def run(self, url: str, base: str, role: bool, vocabularies: Vocabularies) -> None:
+        """Add every triple of the document to the graph, or as many as the limits allow."""
+        initial = self._declarations.initial(self._document.host, url, base, self._labels)
+        if initial is None:
+            return
+        try:
+            self._walk(initial, role)
+            self._write_lists()
+            for place, subtree in self._document.embedded:
+                base = initial.names.base.resolve(place)
+                # RDF/XML, as SVG's metadata element holds it.
+                statements = Statements(self._labels, self._graph)
+                if statements.read(subtree, RdfFormat.RDF_XML, base):
+                    self._warnings["DocumentError"] += 1
+            if self._is_html5:
+                copy_patterns(self._graph)
+            if vocabularies:
+                expand(self._graph, vocabularies)
+        except Full as full:
+            self._graph.cuts[str(full)] += 1
+
+    def _walk(self, initial: Context, role: bool) -> None:
+        contexts: list[Any] = []  # by element: a Context, or what it takes to make it
+        declarations = DECLARATIONS | self._document.namespaces
+        is_silent = declarations.isdisjoint
+        is_simple = (_COMPLEX | declarations | {"role"}).isdisjoint
+        for parent, tag, attributes, node in self._document.elements:
+            if parent == UNPLACED:
+                if not self._hangs:  # nothing can come of it
+                    contexts.append(None)
+                    continue
+                parent = self._document.place(len(contexts))
+            context = initial if parent < 0 else contexts[parent]
+            if type(context) is tuple:
+                context = contexts[parent] = self._element(*context)
+            if "property" in attributes and is_simple(attributes):
+                contexts.append(self._plain(context, tag, attributes, node))
+                continue
+            if not is_silent(attributes):
+                context = self._declarations.entered(context, attributes, parent < 0)
+            if role and "role" in attributes:
+                self._add_roles(context.names, attributes)
+            if "property" in attributes and _COMPLEX.isdisjoint(attributes):
+                contexts.append(self._plain(context, tag, attributes, node))
+            elif _RESOURCES.isdisjoint(attributes):
+                contexts.append(context)
+            elif context.incomplete or _can_speak(context.names, attributes):
+                contexts.append(self._element(context, parent < 0, tag, attributes, node))
+            else:
+                contexts.append((context, parent < 0, tag, attributes, node))
+
+    def _plain(self, context: Context, tag: str, attributes: dict[str, str], node: Any) -> Context:
+        """Do what ``_element`` would do for the commonest kind: a property and its value."""
+        resource = None
+        if "href" in attributes or "src" in attributes or "resource" in attributes:
+            if "content" in attributes or "datatype" in attributes:
+                return self._element(context, False, tag, attributes, node)
+            resource = _linked(context.names, attributes)
+        subject = context.target
+        predicates = context.names.predicates(attributes["property"])
+        if predicates:
+            value = self._values.value(context, tag, attributes, node, resource)
+            if value:
+                for predicate in predicates:
+                    self._graph.add(subject, predicate, value)
+        if context.incomplete:
+            self._complete(context, subject)
+        elif subject == context.subject:
+            return context  # nothing has changed
+        if context.inner is None:
+            context.inner = Context(
+                subject, subject, [], context.lists, context.language, context.names
+            )
+        return context.inner
+
+    def _element(
+        self, context: Context, is_root: bool, tag: str, attributes: dict[str, str], node: Any
+    ) -> Context:
+        """Apply steps 5 to 13 to one element; return the context of its children."""
+        names = context.names
+        prop, rel, rev = attributes.get("property"), attributes.get("rel"), attributes.get("rev")
+        if prop is not None and self._is_html5 and (rel is not None or rev is not None):
+            rel, rev = without_terms(rel), without_terms(rev)
+        about = names.resource(attributes["about"]) if "about" in attributes else None
+        linked = _linked(names, attributes)
+        related = rel is not None or rev is not None
+        found: Resources | None
+        has_form = "content" in attributes or "datatype" in attributes
+        if related or (prop is not None and not has_form):
+            found = linking(context, related, is_root, about, linked, attributes, self._labels)
+        else:
+            is_rooted = is_root or (self._is_html and tag in ("head", "body"))
+            found = described(context, is_rooted, about or linked, attributes, self._labels)
+        if found is None:
+            return context
+        subject, target, typed = found
+        if typed is not None:
+            for kind in names.values(attributes["typeof"]):
+                self._graph.add(typed, TYPE, kind)
+        lists = context.lists if subject == context.target else (subject, {})
+        incomplete: list[Incomplete] = []
+        if related:
+            listed = "inlist" in attributes
+            incomplete = self._relate(names, found, rel or "", rev or "", lists, listed)
+            if target is None:
+                target = self._labels.fresh()
+            elif not listed:
+                lists = (target, {})
+        if prop and (predicates := names.predicates(prop)):
+            resource = None if related else linked
+            if resource is None and "about" not in attributes:
+                resource = typed
+            value = self._values.value(context, tag, attributes, node, resource)
+            if value and "inlist" in attributes:
+                self._enlist(predicates, value, lists)
+            elif value:
+                for predicate in predicates:
+                    self._graph.add(subject, predicate, value)
+        if context.incomplete:
+            self._complete(context, subject)
+        return Context(subject, target or subject, incomplete, lists, context.language, names)
+
+    def _relate(
+        self,
+        names: Names,
+        found: Resources,
+        rel: str,
+        rev: str,
+        lists: Lists,
+        listed: bool,
+    ) -> list[Incomplete]:
+        """Add triples of @rel and @rev (steps 9 and 10); return those that lack a resource."""
+        subject, target, _ = found
+        incomplete: list[Incomplete] = []
+        for predicate in names.predicates(rel):
+            if listed:
+                items = self._list(lists, predicate)
+                if target is None:
+                    incomplete.append(("listed", predicate, items))
+                else:
+                    items.append(target)
+            elif target is None:
+                incomplete.append(("forward", predicate, []))
+            else:
+                self._graph.add(subject, predicate, target)
+        for predicate in names.predicates(rev):
+            if target is None:
+                incomplete.append(("reverse", predicate, []))
+            else:
+                self._graph.add(target, predicate, subject)
+        if incomplete:
+            self._hangs = True
+        return incomplete
+
+    def _enlist(self, predicates: Iterable[str], value: str, lists: Lists) -> None:
+        for predicate in predicates:
+            self._graph.spend(len(value))
+            self._list(lists, predicate).append(value)
+
+    def _list(self, lists: Lists, predicate: str) -> list[str]:
+        """Return the list under construction; those that hold any are noted for the end."""
+        if not lists[1]:
+            self._lists.append(lists)
+        return lists[1].setdefault(predicate, [])
+
+    def _complete(self, context: Context, subject: str) -> None:
+        """Complete the parent's incomplete triples with the subject (step 12)."""
+        for direction, predicate, items in context.incomplete:
+            if direction == "forward":
+                self._graph.add(context.subject, predicate, subject)
+            elif direction == "reverse":
+                self._graph.add(subject, predicate, context.subject)
+            else:
+                self._graph.spend(len(subject))
+                items.append(subject)
+
+    def _write_lists(self) -> None:
+        add = self._graph.add
+        for subject, lists in self._lists:
+            for predicate, items in lists.items():
+                head = _NIL
+                for item in reversed(items):
+                    cell = self._labels.fresh()
+                    add(cell, _FIRST, item)
+                    add(cell, _REST, head)
+                    head = cell
+                add(subject, predicate, head)
+
+    def _add_roles(self, names: Names, attributes: dict[str, str]) -> None:
+        identity = attributes.get("id", "").strip()
+        subject = names.base.term(f"#{identity}") if identity else None
+        scope = self._roles.get(names)
+        if scope is None:
+            scope = self._roles[names] = names.changed(vocabulary=XHTML_VOCABULARY)
+        for kind in scope.values(attributes["role"]):
+            self._graph.add(subject or self._labels.fresh(), _ROLE, kind)
+
+
+def _can_speak(names: Names, attributes: dict[str, str]) -> bool:
+    """Tell whether an element may bring triples by itself."""
+    if "property" in attributes or "typeof" in attributes:
+        return True
+    rel = attributes.get("rel")
+    rev = attributes.get("rev")
+    return bool((rel and names.predicates(rel)) or (rev and names.predicates(rev)))
+
+
+def _linked(names: Names, attributes: dict[str, str]) -> str | None:
+    """Return the resource of @resource, @href or @src, the first that names one."""
+    term = names.resource(attributes["resource"]) if "resource" in attributes else None
+    if term is None and "href" in attributes:
+        term = names.base.term(attributes["href"])
+    if term is None and "src" in attributes:
+        term = names.base.term(attributes["src"])
+    return term
+
+
+def without_terms(value: str | None) -> str | None:
+    """Return what HTML keeps of @rel and @rev beside @property: CURIEs and IRIs."""
+    if value is None:
+        return None
+    return " ".join(token for token in value.split() if ":" in token) or None

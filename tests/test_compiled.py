@@ -1,0 +1,90 @@
+"""Compiled modules and their sources: which are used, and that they do the same."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import pytest
+
+from rdfaspider.compiled import MODULES, PURE, source
+
+PROJECT = Path(__file__).parent.parent
+MADE = PROJECT / "rdfaspider" / f"compiled__mypyc{EXTENSION_SUFFIXES[0]}"
+needs_compiled = pytest.mark.skipif(
+    not MADE.exists(), reason="nothing is compiled here: no C compiler, or make has not run"
+)
+
+# Prints the files of two modules that refer to each other.
+SHOWS = """
+import rdfaspider.extract.rdfa.names as one, rdfaspider.extract.triples.graph as other
+print(one.__file__, other.__file__)
+"""
+
+
+def used(directory: Path, *, pure: bool = False) -> set[str]:
+    """Return the endings of the files that a program in a checkout imports."""
+    environment = {**os.environ, "PYTHONPATH": str(directory), PURE: "1" if pure else ""}
+    command = [sys.executable, "-c", SHOWS]
+    told = subprocess.run(
+        command, cwd=directory, env=environment, check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert all(Path(name).is_relative_to(directory) for name in told)
+    return {Path(name).suffix for name in told}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    for name in ("pyproject.toml", "setup.py"):
+        shutil.copy2(PROJECT / name, tmp_path)
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PROJECT / "rdfaspider", tmp_path / "rdfaspider", ignore=ignored)
+    return tmp_path
+
+
+def test_each_module_is_there_once() -> None:
+    assert len(set(MODULES)) == len(MODULES)
+    assert all(source(module).is_file() for module in MODULES)
+
+
+@needs_compiled
+def test_what_is_compiled_is_used_unless_a_source_is_newer(checkout: Path) -> None:
+    assert used(checkout) == {".so"}
+    assert used(checkout, pure=True) == {".py"}
+    (checkout / "rdfaspider" / "extract" / "links.py").touch()  # another than is shown
+    assert used(checkout) == {".py"}
+    (checkout / MADE.relative_to(PROJECT)).touch()
+    assert used(checkout) == {".so"}
+
+
+@needs_compiled
+def test_what_is_installed_does_not_change(checkout: Path) -> None:
+    (checkout / "pyproject.toml").unlink()
+    (checkout / "rdfaspider" / "extract" / "links.py").touch()
+    assert used(checkout) == {".so"}
+
+
+def test_without_anything_compiled_the_sources_are_used(checkout: Path) -> None:
+    for made in (checkout / "rdfaspider").rglob("*.so"):
+        made.unlink()
+    assert used(checkout) == {".py"}
+
+
+@pytest.mark.parametrize("variable", [{PURE: "1"}, {"CC": "no-such-compiler"}])
+def test_a_wheel_without_a_compiler_has_sources_only(
+    checkout: Path, tmp_path: Path, variable: dict[str, str]
+) -> None:
+    for made in (checkout / "rdfaspider").rglob("*.so"):
+        made.unlink()
+    (checkout / "README.md").touch()
+    command = [sys.executable, "setup.py", "--quiet", "build", "--build-base", str(tmp_path / "b")]
+    subprocess.run(
+        command, cwd=checkout, env={**os.environ, **variable}, check=True, capture_output=True
+    )
+    built = tmp_path / "b" / "lib" / "rdfaspider"
+    assert (built / "extract" / "links.py").is_file()
+    assert not list((tmp_path / "b").rglob("*.so"))
