@@ -28,6 +28,8 @@ COMPILED := $(VENV)/compiled.ready
 # Where the environment forbids Python to keep what it compiled, each of a thousand processes compiles it anew.
 export PYTHONDONTWRITEBYTECODE =
 
+# Compiling comes after installing.
+.NOTPARALLEL:
 .PHONY: crawl console report test slow pure lint docs bench results lock upgrade sbom digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
@@ -52,10 +54,13 @@ $(VENV)/test.ready: locks/test.txt requirements.txt pyproject.toml | $(BIN)/pyth
 $(COMPILED): setup.py $(shell find rdfaspider/extract rdfaspider/focus rdfaspider/frontier rdfaspider/linkgraph rdfaspider/urls -name '*.py') rdfaspider/compiled.py
 	@echo "Compiling the busiest modules …"
 	@mkdir -p build
+	@touch build/compile.begun
+	@find rdfaspider -name "*$$($(BIN)/python -c 'from importlib.machinery import *; print(EXTENSION_SUFFIXES[0])')" -delete
 	@$(BIN)/python setup.py --quiet build_ext --inplace --force --parallel 4 > build/compile.log 2>&1 || true
+	@find rdfaspider -name '*.so' -exec touch -r build/compile.begun {} +
 	@$(BIN)/python -c "import rdfaspider.extract.links as it; raise SystemExit(it.__file__.endswith('.py'))" \
 	  || echo "No C compiler, or it failed (build/compile.log): all works without, a little slower."
-	@touch $@
+	@touch -r build/compile.begun $@
 
 crawl: $(VENV)/crawl.ready $(COMPILED)
 	@BIN=$(BIN) DEMO=$(DEMO) sh tests/demo.sh

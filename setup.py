@@ -17,7 +17,7 @@ COMMANDS = {"bdist_wheel", "build", "build_ext", "editable_wheel", "install"}
 def extensions() -> list[Extension]:
     """Return what mypyc makes of the modules named there; none if that is not possible."""
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
-    if os.environ.get(COMPILED["PURE"]) or not COMMANDS.intersection(sys.argv):
+    if COMPILED["is_pure"]() or not COMMANDS.intersection(sys.argv):
         return []
     if sys.implementation.name != "cpython" or shutil.which(compiler) is None:
         return []
@@ -25,8 +25,7 @@ def extensions() -> list[Extension]:
         from mypyc.build import mypycify
     except ImportError:
         return []
-    here = Path.cwd()
-    sources = [str(COMPILED["source"](name).relative_to(here)) for name in COMPILED["MODULES"]]
+    sources = [os.path.relpath(COMPILED["source"](name)) for name in COMPILED["MODULES"]]
     # The same is made wherever it is built: nothing depends on the configuration, or on what is installed.
     options = ["--config-file=", "--no-site-packages", "--ignore-missing-imports"]
     try:
@@ -40,9 +39,8 @@ def extensions() -> list[Extension]:
         print(f"The modules are not compiled: {error}", file=sys.stderr)
         return []
     for extension in made:
-        extension.optional = (
-            True  # the compiler may fail, for example without the headers of Python
-        )
+        # The compiler may fail, for example without the headers of Python.
+        extension.optional = True
     return made
 
 

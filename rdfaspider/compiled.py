@@ -4,8 +4,8 @@ mypyc makes C of typed Python when the project is built. Nothing depends on it: 
 it brings. An egg has none of it, for what is compiled cannot be loaded from an archive.
 
 Python prefers what is compiled to its source. In a checkout, where sources change, that would be yesterday's
-code: if one of them is newer than what was made of it, the sources are used, all of them, because compiled
-modules know the layout of each other's objects. So does whoever sets RDFASPIDER_PURE.
+code: if one of them is newer than what was made of them, the sources are used, all of them, because compiled
+modules know the layout of each other's objects. So it is if RDFASPIDER_PURE is set.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
 from importlib.util import spec_from_file_location
+from itertools import chain
 from pathlib import Path
 
 MODULES = (
@@ -60,7 +61,11 @@ MODULES = (
 )
 PURE = "RDFASPIDER_PURE"  # the variable of the environment that leaves it all to Python
 
-_ROOT = Path(__file__).parent.parent
+_PACKAGE = Path(__file__).parent
+_ROOT = _PACKAGE.parent
+# All of them are in one library; besides, each has a small one that leads there.
+_SUFFIX = EXTENSION_SUFFIXES[0]
+_LIBRARY = _PACKAGE / f"compiled__mypyc{_SUFFIX}"
 
 
 def source(module: str) -> Path:
@@ -68,27 +73,37 @@ def source(module: str) -> Path:
     return _ROOT.joinpath(*module.split(".")).with_suffix(".py")
 
 
-def _is_outdated() -> bool:
-    """Tell whether a source is newer than what was compiled."""
-    made = Path(__file__).with_name(f"compiled__mypyc{EXTENSION_SUFFIXES[0]}")  # of all of them
-    if not made.exists():
-        return False
-    time = made.stat().st_mtime_ns
-    return any(source(module).stat().st_mtime_ns > time for module in MODULES)
+def is_pure() -> bool:
+    """Tell whether the environment says so."""
+    return os.environ.get(PURE, "0") not in ("", "0")
+
+
+def _is_whole() -> bool:
+    """Tell whether what was compiled is complete, and newer than what it was made of.
+
+    Folders count as a whole, because the constants of modules beside them are compiled in.
+    """
+    if not _LIBRARY.exists():
+        return not any(source(module).with_suffix(_SUFFIX).exists() for module in MODULES)
+    if not (_ROOT / "pyproject.toml").exists():  # what is installed does not change
+        return True
+    time = _LIBRARY.stat().st_mtime
+    folders = sorted({module.split(".")[1] for module in MODULES})
+    sources = (path for folder in folders for path in (_PACKAGE / folder).rglob("*.py"))
+    return all(path.stat().st_mtime <= time for path in chain([Path(__file__)], sources))
 
 
 class _Sources:
-    """Finds the sources of the modules, before Python looks for what they were compiled to."""
+    """Finds the sources of all modules, also of those that were compiled once and no longer are."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if name not in MODULES:
+        if not name.startswith("rdfaspider.") or not source(name).is_file():
             return None
         return spec_from_file_location(name, source(name))
 
 
 def choose() -> None:
     """Have the sources imported where they shall be."""
-    is_checkout = (_ROOT / "pyproject.toml").exists()  # what is installed does not change
-    if os.environ.get(PURE) or (is_checkout and _is_outdated()):
+    if is_pure() or not _is_whole():
         sys.meta_path.insert(0, _Sources)

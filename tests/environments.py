@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -51,11 +52,14 @@ def installed(directory: Path, wheel: Path, *extras: str) -> str:
 
 def built(directory: Path) -> Path:
     """Build the wheel as a release does, from a copy in an empty directory: a build leaves files behind."""
-    for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "rdfaspider"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE", "rdfaspider"):
         (directory / name).symlink_to(PROJECT / name)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run(
-        [*command, "--wheel-dir", str(directory / "dist"), str(directory)], check=True, timeout=300
+        [*command, "--wheel-dir", str(directory / "dist"), str(directory)],
+        env={**os.environ, "RDFASPIDER_PURE": "1"},
+        check=True,
+        timeout=300,
     )
     (wheel,) = (directory / "dist").glob("rdfaspider-*.whl")
     return wheel

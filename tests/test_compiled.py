@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -43,6 +44,8 @@ def checkout(tmp_path: Path) -> Path:
         shutil.copy2(PROJECT / name, tmp_path)
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PROJECT / "rdfaspider", tmp_path / "rdfaspider", ignore=ignored)
+    if MADE.exists():  # a source may be newer here: no test is about that
+        (tmp_path / MADE.relative_to(PROJECT)).touch()
     return tmp_path
 
 
@@ -55,10 +58,22 @@ def test_each_module_is_there_once() -> None:
 def test_what_is_compiled_is_used_unless_a_source_is_newer(checkout: Path) -> None:
     assert used(checkout) == {".so"}
     assert used(checkout, pure=True) == {".py"}
-    (checkout / "rdfaspider" / "extract" / "links.py").touch()  # another than is shown
+    for changed in (
+        "extract/links.py",
+        "urls/normalise.py",
+        "compiled.py",
+    ):  # others than are shown
+        (checkout / "rdfaspider" / changed).touch()
+        assert used(checkout) == {".py"}
+        (checkout / MADE.relative_to(PROJECT)).touch()
+        assert used(checkout) == {".so"}
+
+
+@needs_compiled
+def test_a_module_that_is_no_longer_compiled_is_used_as_it_is_now(checkout: Path) -> None:
+    listing = checkout / "rdfaspider" / "compiled.py"
+    listing.write_text(listing.read_text().replace('    "rdfaspider.extract.rdfa.names",\n', ""))
     assert used(checkout) == {".py"}
-    (checkout / MADE.relative_to(PROJECT)).touch()
-    assert used(checkout) == {".so"}
 
 
 @needs_compiled
@@ -66,6 +81,35 @@ def test_what_is_installed_does_not_change(checkout: Path) -> None:
     (checkout / "pyproject.toml").unlink()
     (checkout / "rdfaspider" / "extract" / "links.py").touch()
     assert used(checkout) == {".so"}
+
+
+@needs_compiled
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_without_the_library_of_all_the_sources_are_used(
+    checkout: Path, is_installed: bool
+) -> None:
+    (checkout / MADE.relative_to(PROJECT)).unlink()
+    if is_installed:
+        (checkout / "pyproject.toml").unlink()
+    assert used(checkout) == {".py"}
+
+
+@pytest.mark.parametrize("pure", ["", "0", "1"])
+def test_an_archive_has_sources_only(checkout: Path, pure: str) -> None:
+    with zipfile.ZipFile(checkout / "rdfaspider.egg", "w") as egg:
+        for path in (checkout / "rdfaspider").rglob("*.py"):
+            egg.write(path, path.relative_to(checkout))
+    shutil.rmtree(checkout / "rdfaspider")
+    environment = {**os.environ, "PYTHONPATH": str(checkout / "rdfaspider.egg"), PURE: pure}
+    told = subprocess.run(
+        [sys.executable, "-c", "import rdfaspider.urls.keys as it; print(it.__file__)"],
+        cwd=checkout,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert "rdfaspider.egg" in told
 
 
 def test_without_anything_compiled_the_sources_are_used(checkout: Path) -> None:

@@ -161,6 +161,36 @@ def test_a_page_that_needs_too_much_memory_fails_alone(body: bytes, kind: str, m
     asyncio.run(scenario())
 
 
+def test_a_worker_that_ends_for_want_of_memory_is_no_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As compiled modules end their process. None can be made to do so at will."""
+    (tmp_path / "greedy.py").write_text(
+        "import os\n"
+        "def read(body, *_):\n"
+        "    if b'greedy' in body:\n"
+        "        os.write(2, b'fatal: out of memory\\n')\n"
+        "        os.abort()\n"
+        "    return ()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    crashes: list[int] = []
+
+    async def scenario() -> None:
+        formats = frozenset(("rdfa", "greedy.read"))
+        pool = Pool(1, Options(formats=formats), on_crash=lambda: crashes.append(1))
+        try:
+            with pytest.raises(ExtractionFailed, match="memory"):
+                await pool.extract(b"<p>greedy", URL, "text/html")
+            assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
+        finally:
+            await pool.close()
+
+    asyncio.run(scenario())
+    assert not crashes
+
+
 def numbers(count: int) -> bytes:
     return b'{"http://e/p":{"@list":[%s]}}' % b",".join([b"1"] * count)
 

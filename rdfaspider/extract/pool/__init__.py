@@ -193,11 +193,14 @@ class Pool:
                 raise ExtractionFailed("memory")
         except BaseException as error:
             self._reading.discard(worker)
-            if isinstance(error, ExtractionFailed) and seconds < self._timeout:
+            reason = error.reason if isinstance(error, ExtractionFailed) else ""
+            if reason not in ("", "crash") and seconds < self._timeout:
                 # Others wait for its place, and a process with much memory takes long to end.
                 self._end_meanwhile(worker)
             else:
                 await worker.end()
+            if reason == "crash" and worker.lacked_memory:
+                raise ExtractionFailed("memory") from None
             raise
         self._reading.discard(worker)
         idle.append(worker)

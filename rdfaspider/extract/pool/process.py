@@ -41,6 +41,8 @@ _SMALL = 64 * 1024
 _LEAST_WAIT = 0.05
 # Bytes of output to keep for each worker, and lines of it to show in an error message.
 _TAIL = 4096
+# The last words of compiled modules for which there is no memory.
+_OUT_OF_MEMORY = "fatal: out of memory"
 _SHOWN = 3
 
 
@@ -145,6 +147,11 @@ class WorkerProcess(asyncio.Protocol):
         code = self.process.returncode
         kind = WorkerKilled if code == -signal.SIGKILL else ChildProcessError
         return kind(f"{_status(code)}: {words}")
+
+    @property
+    def lacked_memory(self) -> bool:
+        """Return whether that is what it died of, so far as it could say so."""
+        return _OUT_OF_MEMORY in self._output.text
 
     def lower(self) -> None:
         """Give the process a lower priority than ours; it can still be killed in time."""
