@@ -47,7 +47,6 @@ MODULES = (
     "rdfaspider.frontier.schedule.borrowing",
     "rdfaspider.frontier.schedule.hosts",
     "rdfaspider.frontier.schedule.lending",
-    "rdfaspider.frontier.schedule.queue",
     "rdfaspider.frontier.schedule.schedule",
     "rdfaspider.frontier.schedule.servers",
     "rdfaspider.frontier.tables.links.edges",

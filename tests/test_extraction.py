@@ -297,7 +297,9 @@ def test_a_large_page_that_stalls_does_not_hold_up_other_hosts(tmp_path: Path) -
                 assert crawl.poll() is None, crawl.communicate()
                 time.sleep(0.001)
             stalled = others.pop()
-            while cpu_seconds(stalled) < 1.0:  # more than it takes to start
+            while (
+                cpu_seconds(stalled) < 0.7
+            ):  # more than it takes to start, less than the page does
                 time.sleep(0.001)
             os.kill(stalled, signal.SIGSTOP)
             output = crawl.communicate(timeout=60)[1]
