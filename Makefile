@@ -55,7 +55,7 @@ $(COMPILED): setup.py $(shell find rdfaspider/extract rdfaspider/focus rdfaspide
 	@echo "Compiling the busiest modules …"
 	@mkdir -p build
 	@touch build/compile.begun
-	@find rdfaspider -name "*$$($(BIN)/python -c 'from importlib.machinery import *; print(EXTENSION_SUFFIXES[0])')" -delete
+	@find rdfaspider -name '*.so' -name "*$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')" -delete
 	@$(BIN)/python setup.py --quiet build_ext --inplace --force --parallel 4 > build/compile.log 2>&1 || true
 	@find rdfaspider -name '*.so' -exec touch -r build/compile.begun {} +
 	@$(BIN)/python -c "import rdfaspider.extract.links as it; raise SystemExit(it.__file__.endswith('.py'))" \
