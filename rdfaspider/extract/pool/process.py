@@ -41,9 +41,9 @@ _SMALL = 64 * 1024
 _LEAST_WAIT = 0.05
 # Bytes of output to keep for each worker, and lines of it to show in an error message.
 _TAIL = 4096
+_SHOWN = 3
 # The last words of compiled modules for which there is no memory.
 _OUT_OF_MEMORY = "fatal: out of memory"
-_SHOWN = 3
 
 
 class ExtractionFailed(Exception):
