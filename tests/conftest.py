@@ -21,7 +21,10 @@ from rdfaspider.stores import open_store
 PROJECT = Path(__file__).parent.parent
 
 # A property is about what is computed; how long that takes depends on what else runs.
-hypothesis.settings.register_profile("rdfaspider", deadline=None)
+# Where a change is judged, the same examples are tried each time; elsewhere others in each run.
+hypothesis.settings.register_profile(
+    "rdfaspider", deadline=None, derandomize=bool(os.environ.get("CI"))
+)
 hypothesis.settings.load_profile("rdfaspider")
 
 

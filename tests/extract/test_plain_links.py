@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from pyoxigraph import CanonicalizationAlgorithm, Dataset
 
 from rdfaspider.extract import Extraction, extract
 from rdfaspider.extract.document import parse
@@ -75,12 +77,30 @@ def assert_same(body: bytes) -> Extraction:
     found = extract(body, URL)
     with patch.object(parse, "HtmlDocument", placed):
         expected = extract(body, URL)
-    assert found.nquads == expected.nquads, body
-    assert found == expected
+    assert statements(found) == statements(expected), body
+    assert replace(found, nquads=b"") == replace(expected, nquads=b""), body
     return found
 
 
+def statements(extraction: Extraction) -> set[str]:
+    """Return the statements, whatever the numbers of their blank nodes.
+
+    A relation that leads nowhere takes a number if something inside it asks for its place.
+    """
+    dataset = Dataset(extraction.quads)
+    dataset.canonicalize(CanonicalizationAlgorithm.RDFC_1_0)
+    return {str(quad) for quad in dataset}
+
+
+_NOWHERE = (
+    "div",
+    {"vocab": "", "itemscope": "", "itemtype": "http://schema.org/Thing"},
+    [("p", {"rel": "a"}, [("a", {"href": "/1"}, [])])],
+)
+
+
 @given(st.lists(_PAGES, min_size=1, max_size=4))
+@example([_NOWHERE])
 @settings(max_examples=400)
 def test_no_statement_depends_on_whether_links_have_places(trees: list[object]) -> None:
     assert_same(f'<html vocab="http://example.org/v#"><body>{"".join(map(html, trees))}'.encode())
