@@ -89,7 +89,7 @@ def _extract(
         facts.cuts["url"] += 1
     elif graph.triples:
         with contained("output", facts):
-            extraction.longest = max(map(len, [value for _, _, value in graph.triples]))
+            extraction.longest = graph.longest()
             extraction.predicates = [predicate[1:-1] for predicate in graph.predicates()]
             extraction.nquads = graph.nquads(name)
 

@@ -15,6 +15,7 @@ from rdfaspider.extract import Extraction, Limits, Options, extract
 from rdfaspider.extract.pool import LARGE, ExtractionFailed, WorkersUnavailable
 from rdfaspider.extract.pool import batches as module
 from rdfaspider.extract.pool.batches import Batches, Request
+from tests.extract.samples import SLOW
 
 OPTIONS = Options()
 
@@ -273,10 +274,6 @@ def test_single_pages_of_a_worker_that_dies_are_read_alone() -> None:
 
     assert asyncio.run(run()) == [extract(*page(number), OPTIONS) for number in range(4)]
     assert crashes == ["crash"] * 5
-
-
-# Some seconds of work: the text is copied once for each of its elements.
-SLOW = b'<b property="dc:x" datatype="rdf:XMLLiteral">' * 900 + b"x" * 400_000
 
 
 def test_a_slow_page_costs_no_other_of_its_batch_and_makes_its_domain_a_suspect() -> None:

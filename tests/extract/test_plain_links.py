@@ -92,7 +92,7 @@ def statements(extraction: Extraction) -> set[str]:
     return {str(quad) for quad in dataset}
 
 
-_NOWHERE = (
+_NOWHERE: object = (
     "div",
     {"vocab": "", "itemscope": "", "itemtype": "http://schema.org/Thing"},
     [("p", {"rel": "a"}, [("a", {"href": "/1"}, [])])],

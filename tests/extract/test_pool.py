@@ -27,6 +27,7 @@ from rdfaspider.extract.pool import (
 )
 from rdfaspider.extract.pool.process import WorkerProcess, launch
 from rdfaspider.extract.worker import options_from_json
+from tests.extract.samples import SLOW
 
 URL = "http://a.test/"
 PAGE = """<html lang=de><title>Füße</title><p property="schema:name">„Ü"</p>
@@ -349,16 +350,14 @@ def test_what_a_worker_prints_does_not_mix_with_its_answers(
 
 
 def test_pages_of_suspects_have_one_worker_and_others_the_rest() -> None:
-    # Some seconds of work each: the text is copied once for each of its elements.
-    slow = b'<b property="dc:x" datatype="rdf:XMLLiteral">' * 900 + b"x" * 100_000
     options = Options(limits=Limits(output=1_000_000_000))
 
     async def scenario() -> None:
         pool = Pool(2, options, timeout=1.0)
         with pytest.raises(ExtractionFailed, match="timeout"):
-            await pool.extract(slow, "http://slow.org/", "text/html")
+            await pool.extract(SLOW, "http://slow.org/", "text/html")
         hosts = [f"http://{letter}.slow.org/" for letter in "abcdefgh"]
-        tasks = [asyncio.create_task(pool.extract(slow, url, "text/html")) for url in hosts]
+        tasks = [asyncio.create_task(pool.extract(SLOW, url, "text/html")) for url in hosts]
         await asyncio.sleep(0)
         for number in range(20):
             await pool.extract(PAGE, f"{URL}{number}", "text/html")
@@ -373,14 +372,12 @@ def test_pages_of_suspects_have_one_worker_and_others_the_rest() -> None:
 
 
 def test_pages_that_take_long_leave_a_worker_to_others_though_nobody_knew_of_them() -> None:
-    # Many seconds of work each.
-    slow = b'<b property="dc:x" datatype="rdf:XMLLiteral">' * 900 + b"x" * 400_000
     options = Options(limits=Limits(output=1_000_000_000))
 
     async def scenario() -> None:
         pool = Pool(2, options, timeout=30.0)
         urls = [f"http://{name}.org/" for name in ("one", "two", "three", "four")]
-        tasks = [asyncio.create_task(pool.extract(slow, url, "text/html")) for url in urls]
+        tasks = [asyncio.create_task(pool.extract(SLOW, url, "text/html")) for url in urls]
         await asyncio.sleep(0)
         start = time.monotonic()
         for number in range(20):

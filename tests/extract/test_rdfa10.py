@@ -70,6 +70,33 @@ def test_the_document_type_of_html_that_is_no_xml_declares_nothing() -> None:
     assert extract(soup.replace(b'"a">', b'"a"/>'), URL).quads == []
 
 
+@pytest.mark.parametrize(
+    ("content", "version"),
+    [
+        ("a&nbsp;b&amp;c", "1.0"),  # the named characters are the document type's
+        ("<b>" * 300 + "</b>" * 300, "1.0"),
+        ("a & b", "1.1"),
+        ("<x:b/>", "1.1"),
+        ('<b id="1" id="2"/>', "1.1"),
+        ("<b><i></b></i>", "1.1"),
+    ],
+)
+def test_the_document_type_counts_if_html_is_well_formed(content: str, version: str) -> None:
+    body = page(f'<p property="ex:p">a</p>{content}', root="").encode()
+    assert extract(body, URL).facts.rdfa == version
+
+
+def test_entities_that_grow_are_left_alone() -> None:
+    entities = '<!ENTITY a0 "ha">' + "".join(
+        f'<!ENTITY a{n} "{f"&a{n - 1};" * 20}">' for n in range(1, 30)
+    )
+    doctype = f"{DOCTYPE[:-1]} [{entities}]>"
+    body = page('<p property="ex:p" title="&a29;">&a29;</p>', doctype, "").encode()
+    extraction = extract(body, URL)
+    assert extraction.facts.rdfa == "1.1"
+    assert len(extraction.quads) == 1
+
+
 @pytest.mark.parametrize("media_type", ["image/svg+xml", "application/xml"])
 def test_other_xml_declares_by_its_root(media_type: str) -> None:
     body = b'<svg version="SVG+RDFa 1.0"><g property="foaf:name">a</g></svg>'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from rdfaspider.extract.contexts import RDFA, TERMS, XHTML_TERMS
@@ -21,17 +20,28 @@ Incomplete = tuple[str, str, list[str]]
 """A direction (forward, reverse, listed), a predicate, and the list if it is one."""
 
 
-@dataclass(slots=True)
 class Context:
     """The evaluation context of RDFa Core, section 7.2; terms are N-Quads strings."""
 
-    subject: str
-    target: str  # the parent object
-    incomplete: list[Incomplete]
-    lists: Lists
-    language: str  # as a suffix, such as @en, or empty
-    names: Names
-    inner: Context | None = None  # what properties inside hand down, if one has been found
+    # No dataclass: of those, only the methods that are written out are compiled.
+    __slots__ = ("incomplete", "inner", "language", "lists", "names", "subject", "target")
+
+    def __init__(
+        self,
+        subject: str,
+        target: str,
+        incomplete: list[Incomplete],
+        lists: Lists,
+        language: str,
+        names: Names,
+    ) -> None:
+        self.subject = subject
+        self.target = target  # the parent object
+        self.incomplete = incomplete
+        self.lists = lists
+        self.language = language  # as a suffix, such as @en, or empty
+        self.names = names
+        self.inner: Context | None = None  # what properties inside hand down, if one has been found
 
 
 class Declarations:

@@ -8,9 +8,9 @@ the many pages that took the document type from a template, but no declaration o
 from __future__ import annotations
 
 import re
+from xml.parsers import expat
 
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.document.xml import parsed_xml
 
 _DECLARED = re.compile(r"RDFa ?(1\.[01])")
 _DOCTYPE = re.compile(
@@ -33,8 +33,18 @@ def declared_version(document: Document, body: bytes) -> str:
 
 
 def _is_xml(body: bytes) -> bool:
+    """Tell whether a page is well-formed, with namespaces; pyRdfa3 asks the same parser.
+
+    A page that declares entities is not asked about: they may grow without end.
+    """
+    parser = expat.ParserCreate("utf-8", " ")
+    parser.EntityDeclHandler = _refuse
     try:
-        parsed_xml(body, "application/xhtml+xml")
-    except ValueError:
+        parser.Parse(body, True)
+    except expat.ExpatError:
         return False
     return True
+
+
+def _refuse(*_: object) -> None:
+    raise expat.ExpatError("An entity is declared.")

@@ -91,6 +91,14 @@ class Graph:
     def predicates(self) -> set[str]:
         return {predicate for _, predicate, _ in self.triples}
 
+    def longest(self) -> int:
+        """Return the length of the longest value."""
+        longest = 0
+        for _, _, value in self.triples:
+            if len(value) > longest:
+                longest = len(value)
+        return longest
+
     def nquads(self, graph_name: str) -> bytes:
         """Return the triples as N-Quads in the named graph, itself given as a term."""
         # Not a string of all of it: one character may make each of its characters take four bytes.
