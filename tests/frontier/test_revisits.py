@@ -516,7 +516,7 @@ def test_few_pages_are_at_hand_though_all_are_due(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Hosts that are awake for one page each find many others due when it ends."""
-    monkeypatch.setattr("rdfaspider.frontier.engine.revisits.revisits.MOST_AT_HAND", 40)
+    monkeypatch.setattr("rdfaspider.frontier.engine.revisits.waking.MOST_AT_HAND", 40)
     hosts = [f"h{number}" for number in range(20)]
     with local(tmp_path, revisits=RevisitRules(every=100.0)) as frontier:
         frontier.put(url for host in hosts for url in urls(host, 1))

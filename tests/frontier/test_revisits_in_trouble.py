@@ -169,7 +169,7 @@ def test_hosts_that_are_away_do_not_keep_others_from_their_visits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their pages would be all that is at hand, and the crawl would ask for others without a pause."""
-    monkeypatch.setattr("rdfaspider.frontier.engine.revisits.revisits.MOST_AT_HAND", 400)
+    monkeypatch.setattr("rdfaspider.frontier.engine.revisits.waking.MOST_AT_HAND", 400)
     hosts = [f"h{number}" for number in range(30)]
     away = {f"{host}.test" for host in hosts[:20]}
 
@@ -194,7 +194,7 @@ def test_hosts_that_are_away_do_not_keep_others_from_their_visits(
 def test_who_waits_for_room_at_hand_does_not_ask_all_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rdfaspider.frontier.engine.revisits.revisits.MOST_AT_HAND", 40)
+    monkeypatch.setattr("rdfaspider.frontier.engine.revisits.waking.MOST_AT_HAND", 40)
     with local(tmp_path, delay=10.0, revisits=RevisitRules(every=1_000.0)) as frontier:
         frontier.put(url for host in range(10) for url in urls(f"h{host}", 20))
         now = visit_new(frontier) + 1_000.0

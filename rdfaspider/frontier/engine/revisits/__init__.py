@@ -1,6 +1,7 @@
 """Kept pages: when they are handed out again, and what becomes of them then.
 
-revisits.py   keeps pages, recalls those that are due, and plans the next visit of each
+revisits.py   keeps pages, hands out those that are due, and plans the next visit of each
+waking.py     wakes hosts when pages of theirs are due, and lets them sleep
 athand.py     reads pages that are due, and knows their past until their visit ends
 share.py      counts how many revisits may be made while new pages wait
 budget.py     counts visits, so that they are within the budget before prices are right

@@ -1,9 +1,6 @@
 """Pages that are visited again: kept with a due time, recalled when it comes, planned anew at the end.
 
-A kept page has a due time (tables/visits.py), and its host an alarm. When the alarm rings, the host is woken:
-some of its pages that are due come to hand (`recalled`), and the host competes for its turns with them, by
-the same clocks as with new ones. When none is left that is due, the host sleeps, with a new alarm.
-
+A kept page has a due time (tables/visits.py). Then its host is woken, and the page is handed out (waking.py).
 While new pages wait, only a share of the fetches are revisits (share.py).
 
 A page of twice the quality is worth twice the triples, which is the same as half the price. Quality is
@@ -17,7 +14,7 @@ from __future__ import annotations
 from math import ceil, inf
 from typing import TYPE_CHECKING
 
-from rdfaspider.focus.visits.planner import LAST_TIME, Past, Planner
+from rdfaspider.focus.visits.planner import Past, Planner
 from rdfaspider.focus.visits.rates import Rates
 from rdfaspider.focus.visits.scale import decode_interval, encode_coarsely
 from rdfaspider.focus.visits.value import quality
@@ -27,9 +24,9 @@ from rdfaspider.frontier.engine.revisits.manager import Manager
 from rdfaspider.frontier.engine.revisits.repricing import Repricing
 from rdfaspider.frontier.engine.revisits.share import Share
 from rdfaspider.frontier.engine.revisits.signals import Signals
-from rdfaspider.frontier.schedule.queue import MOST_AT_HAND, MOST_OF_A_HOST
+from rdfaspider.frontier.engine.revisits.waking import Waking
 from rdfaspider.frontier.tables.trie import Record
-from rdfaspider.frontier.tables.visits import Alarms, Said
+from rdfaspider.frontier.tables.visits import Said
 from rdfaspider.urls.keys import to_key
 
 if TYPE_CHECKING:
@@ -47,19 +44,10 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.links.inbox import Inbox
     from rdfaspider.frontier.tables.ranks import Ranks
 
-# Hosts woken at a time.
-_WOKEN = 64
-# A host that is to be left alone for longer than this has no pages at hand: they would take the places of
-# others. It is looked at again after some time, because its rest may have been cut.
-_AWAY, _AGAIN = 30.0, 3_600
-# Pages that come to hand where new pages wait but none is ready.
-_FEW = 4
 # Visits after which what was learnt is written; a kill loses the rest.
 _SAVED_AFTER = 1_000
 # Visits after which new pages are compared with revisits again.
 _COMPARED = 64
-# Where the due times of a host that wakes are read from: its alarm may be later than pages that are overdue.
-_FIRST_TIME = 1
 
 _PRICE, _RATES = b"price", b"rates"
 
@@ -80,30 +68,30 @@ class Revisits:
     ) -> None:
         self._meta = database.meta
         self.urls = urls
-        self._schedule = schedule
         self.hosts = schedule.hosts
         self._queue = queue
         self._inbox = inbox
         self._leases = leases
         self._ranks = ranks
-        self._database = database
         stored = self._meta.get(_RATES)
         self.planner = Planner(
             rules,
             Rates.load(stored) if stored else Rates(),
             float(self._meta.get(_PRICE) or b"0"),
         )
-        self.alarms = Alarms(database)
+        self._at_hand = AtHand(urls)
         self._budget = Budget(rules, urls.counters)
+        self._share = Share(self._meta, queue, inbox, urls.counters)
+        self._waking = Waking(
+            database, urls.due_pages, schedule, queue, self._at_hand, self._budget, self._share
+        )
+        self.recall = self._waking.recall
         self.in_flight = 0
         # Pages kept since the start, and kept ones handed out.
         self.visits = self.recalls = 0
         self._saved = 0  # of these visits
-        self._share = Share(self._meta, queue)
-        self._at_hand = AtHand(urls)
         self._walk: Walk = (Manager if rules.policy == "wire" else Repricing)(database, self)
-        # There is nothing to do for `step` from one time to another.
-        self.began, self.next_step = inf, -inf
+        self.began = inf  # since when there has been nothing to do for `step`
         self.compare()
         self.signals = Signals(database, self)
 
@@ -130,61 +118,24 @@ class Revisits:
         self._budget.left(now)  # so that it counts from the first step on
         if not walk.began <= now < walk.next:
             walk.step(now)
-        if self._next_recall <= now:
-            self.recall(now, is_free=False)
-        self.began, self.next_step = walk.began, min(walk.next, self._next_recall)
+        waking = self._waking
+        if waking.next_time <= now:
+            waking.recall(now, is_free=False)
+        self.began, waking.next_look = walk.began, min(walk.next, waking.next_time)
+
+    @property
+    def next_step(self) -> float:
+        """Return from when on there may be something to do for `step`."""
+        return self._waking.next_look
 
     @property
     def next_time(self) -> float | None:
         """Return when a host is to be woken, or a walk must go on; None if there is nothing."""
         # Where there is no room at hand, one of those there must end first.
-        time = self._next_recall if self._room > 0 else inf
+        time = self._waking.next_time if self._waking.room > 0 else inf
         if self._walk.alarm is not None:
             time = min(time, self._walk.alarm)
         return time if time < inf else None
-
-    @property
-    def _next_recall(self) -> float:
-        """Return when hosts may be woken, infinity if no page is due at any time."""
-        first = self.alarms.first
-        return inf if first is None else max(first, self._budget.next_time)
-
-    @property
-    def _room(self) -> int:
-        """Return how many pages may come to hand of hosts that are woken."""
-        return MOST_AT_HAND // 2 - len(self._at_hand)
-
-    def recall(self, now: float, *, is_free: bool) -> bool:
-        """Wake hosts whose pages are due, within the budget; return whether any was woken.
-
-        Unless it `is_free`, as many as the share of revisits allows while new pages wait.
-        """
-        room = int(min(self._room, self._budget.left(now)))
-        if self.has_new:
-            room = min(room, max(int(self._share.left()), _FEW if is_free else 0))
-        has_woken, batch = False, self._database.batch()
-        while room > 0 and self.alarms.first is not None and self.alarms.first <= now:
-            for key in self.alarms.ring(now, min(-(-room // MOST_OF_A_HOST), _WOKEN)):
-                host = self.hosts.find(key)
-                assert host is not None
-                if not host.is_awake:
-                    self._wake(batch, host, now, room)
-                    room -= len(host.recalled)
-                    has_woken = has_woken or bool(host.recalled)
-            if has_woken and is_free:
-                break
-        if len(batch):
-            self._database.write(batch)
-        return has_woken
-
-    def _wake(self, batch: WriteBatch, host: Host, now: float, room: int) -> None:
-        host.is_awake, host.next_due = True, _FIRST_TIME
-        if room > 0 and host.blocked <= now + _AWAY:
-            self._load(host, now, -1, min(room, MOST_OF_A_HOST))
-        if not host.recalled:
-            self._let_sleep(batch, host, now)
-            self.hosts.save(batch, host)
-        self._schedule.update(host)
 
     @property
     def new_pages(self) -> int:
@@ -195,7 +146,7 @@ class Revisits:
     @property
     def has_new(self) -> bool:
         """Return whether new pages wait."""
-        return self._inbox.size > 0 or any(self.urls.counters.unfinished)
+        return self._share.has_new
 
     @property
     def handed_out(self) -> int:
@@ -220,37 +171,13 @@ class Revisits:
         if self.has_new:
             self._share.spend()
         if not host.recalled and 0 < host.next_due <= now:
-            self._load_more(host, now, taken.number)
+            self._waking.load_more(host, now, taken.number)
         return taken
-
-    def _load_more(self, host: Host, now: float, without: int) -> None:
-        """Bring more pages to hand of a host that is awake, if they may come: fewer while there are many."""
-        if host.blocked > now + _AWAY:
-            return
-        left = self._budget.left(now)
-        if left >= 1.0 and (self._share.left() >= 1.0 or not self.has_new):
-            room = max(1, min(MOST_OF_A_HOST, MOST_AT_HAND - len(self._at_hand)))
-            self._load(host, now, without, int(min(room, left)))
-
-    def _load(self, host: Host, now: float, without: int, most: int) -> None:
-        """Bring pages of a host to hand that are due."""
-        numbers: list[int] = []
-        start, host.next_due = host.next_due, 0
-        for time, number in self.urls.due_pages.of(host, start):
-            if number in host.in_flight or number == without:
-                continue
-            if time > now or len(numbers) == most:
-                host.next_due = time
-                break
-            numbers.append(number)
-        pages = self._at_hand.read(host, numbers) if numbers else []
-        self._budget.spend(len(pages))
-        self._queue.recall(host, pages[::-1])
 
     def adopt(self, host: Host, url: str, record: Record) -> Taken:
         """Return a kept page that a worker has held since before a restart."""
         if not host.is_awake:
-            host.is_awake, host.next_due = True, _FIRST_TIME
+            self._waking.note_awake(host)
         host.revisiting += 1
         self.in_flight += 1
         self.recalls += 1  # it may have been counted as one that is to be handed out
@@ -267,8 +194,8 @@ class Revisits:
         """Put a page back unchanged: it is due still."""
         past, _ = self._at_hand.pop(taken.number)
         self._budget.spend(-1)
-        self._note_due(batch, host, past.due)
-        self._settle(batch, host, now)
+        self._waking.note_due(batch, host, past.due)
+        self._waking.settle(batch, host, now)
 
     def keep(
         self, batch: WriteBatch, host: Host, taken: Taken, hint: int, now: float, keep: Keep
@@ -293,8 +220,8 @@ class Revisits:
         if said is not words:
             self.urls.server_words.keep(batch, number, said, words)
         if host.is_awake or due < host.alarm or not host.alarm:
-            self._note_due(batch, host, due)
-            self._settle(batch, host, now, number, due)
+            self._waking.note_due(batch, host, due)
+            self._waking.settle(batch, host, now, number, due)
         if self.visits % _COMPARED == 1:
             self.compare()
             self._walk.save(batch)
@@ -350,58 +277,15 @@ class Revisits:
         past = before.until(now + after)
         attempts, due = min(taken.attempts + 1, 255), past.due
         self.urls.keep(batch, host, to_key(taken.url), taken, hint, attempts, past, due, before)
-        self._note_due(batch, host, due)
-        self._settle(batch, host, now, taken.number, due)
+        self._waking.note_due(batch, host, due)
+        self._waking.settle(batch, host, now, taken.number, due)
 
     def end(self, batch: WriteBatch, host: Host, taken: Taken, now: float) -> None:
         """Forget the visits of a page that has ended for good; the caller writes its end."""
         before, _ = self._at_hand.pop(taken.number)
         self.urls.due_pages.remove(batch, host, before.due, taken.number)
         self.urls.server_words.forget(batch, taken.number)
-        self._settle(batch, host, now, taken.number)
-
-    def _note_due(self, batch: WriteBatch, host: Host, due: int) -> None:
-        """See that a host is awake when a page is due."""
-        if host.is_awake:
-            host.next_due = min(host.next_due or LAST_TIME, due)
-        elif not host.alarm or due < host.alarm:
-            self._set_alarm(batch, host, due)
-
-    def _settle(
-        self, batch: WriteBatch, host: Host, now: float, number: int = -1, due: int = 0
-    ) -> None:
-        """Give a host that is awake its next pages, or let it sleep until one is due.
-
-        The page of the number has just ended: its due time, 0 if it has none, is not on disk yet.
-        """
-        if host.is_awake and host.recalled and host.blocked > now + _AWAY:
-            self._put_back(host)
-        if host.is_awake and not host.recalled:
-            if 0 < host.next_due <= now:
-                self._load_more(host, now, number)
-                if due:
-                    host.next_due = min(host.next_due or LAST_TIME, due)
-            if not host.recalled and not host.revisiting:
-                self._let_sleep(batch, host, now)
-
-    def _put_back(self, host: Host) -> None:
-        """Take the pages of a host that are not in flight off hand: they are due still."""
-        for taken in self._queue.put_back_recalled(host):
-            past, _ = self._at_hand.pop(taken.number)
-            self._budget.spend(-1)
-            host.next_due = min(host.next_due or LAST_TIME, past.due)
-
-    def _let_sleep(self, batch: WriteBatch, host: Host, now: float) -> None:
-        host.is_awake = False
-        time = max(host.next_due, int(now) + 1) if host.next_due else 0
-        if time and host.blocked > now + _AWAY:
-            time = max(time, int(min(host.blocked, now + _AGAIN)))
-        self._set_alarm(batch, host, time)
-
-    def _set_alarm(self, batch: WriteBatch, host: Host, time: int) -> None:
-        self.alarms.set(batch, host, time)
-        if time:
-            self.next_step = min(self.next_step, time)
+        self._waking.settle(batch, host, now, taken.number)
 
     # --- known pages ---
 
@@ -414,7 +298,7 @@ class Revisits:
     ) -> None:
         """Keep a page that had ended for good."""
         self.urls.keep_done(batch, host, key, record, past)
-        self._note_due(batch, host, past.due)
+        self._waking.note_due(batch, host, past.due)
 
     def move(self, batch: WriteBatch, host: Host, key: bytes, record: Record, better: Past) -> None:
         """Give a kept page that is not at hand another due time."""
@@ -422,7 +306,7 @@ class Revisits:
         self.urls.due_pages.remove(batch, host, record.past.due, record.number)
         self.urls.due_pages.add(batch, host, better.due, record.number)
         self.urls.trie.update(batch, key, record._replace(past=better))
-        self._note_due(batch, host, better.due)
+        self._waking.note_due(batch, host, better.due)
 
     # --- what is learnt ---
 

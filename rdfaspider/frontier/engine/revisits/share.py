@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
+    from rdfaspider.frontier.engine.counters import Counters
     from rdfaspider.frontier.engine.revisits.walk import Walk
     from rdfaspider.frontier.schedule.queue import Queue
     from rdfaspider.frontier.tables.database import Family
+    from rdfaspider.frontier.tables.links.inbox import Inbox
 
 # Takes that revisits may make up for while new pages wait, and the most that they owe: most of those that
 # were made because nothing else was ready are no debt.
@@ -31,8 +33,9 @@ _WEIGHT = b"weight of new pages"
 class Share:
     """Counts what revisits have earned. `weights` has those of the last first visits, for `weight_of_new`."""
 
-    def __init__(self, meta: Family, queue: Queue) -> None:
+    def __init__(self, meta: Family, queue: Queue, inbox: Inbox, counters: Counters) -> None:
         self._meta, self._queue = meta, queue
+        self._inbox, self._counters = inbox, counters
         # How many revisits may be made while new pages wait, and up to which new page this was counted.
         self._credit, self._counted = 0.0, queue.popped
         self._earned = 0.0  # revisits for a new page
@@ -40,6 +43,11 @@ class Share:
         weight = meta.get(_WEIGHT)
         self._weight, self._weighed = float(weight or b"1"), _MANY if weight else 0
         self.weights: list[float] = []
+
+    @property
+    def has_new(self) -> bool:
+        """Return whether new pages wait."""
+        return self._inbox.size > 0 or any(self._counters.unfinished)
 
     def left(self) -> float:
         """Return how many revisits may follow the new pages that were handed out."""

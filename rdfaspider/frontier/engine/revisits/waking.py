@@ -1,0 +1,185 @@
+"""Hosts that are woken when pages of theirs are due, and sleep when none is.
+
+A host has an alarm for the first of its due times. When it rings, some of the pages that are due come to hand
+(`recalled`), and the host competes for its turns with them, by the same clocks as with new ones. As they are
+taken, others follow. When none is left that is due, the host sleeps, with a new alarm.
+
+Alarms are on disk. That a host is awake is not: after a crash its pages are due still.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+from rdfaspider.focus.visits.planner import LAST_TIME
+from rdfaspider.frontier.schedule.queue import MOST_AT_HAND, MOST_OF_A_HOST
+from rdfaspider.frontier.tables.visits import Alarms
+
+if TYPE_CHECKING:
+    from rocksdict import WriteBatch
+
+    from rdfaspider.frontier.engine.revisits.athand import AtHand
+    from rdfaspider.frontier.engine.revisits.budget import Budget
+    from rdfaspider.frontier.engine.revisits.share import Share
+    from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.schedule.queue import Queue
+    from rdfaspider.frontier.schedule.schedule import Schedule
+    from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.tables.visits import Due
+
+# Hosts woken at a time.
+_WOKEN = 64
+# A host that is to be left alone for longer than this has no pages at hand: they would take the places of
+# others. It is looked at again after some time, because its rest may have been cut.
+_AWAY, _AGAIN = 30.0, 3_600
+# Pages that come to hand where new pages wait but none is ready.
+_FEW = 4
+# Where the due times of a host that wakes are read from: its alarm may be later than pages that are overdue.
+_FIRST_TIME = 1
+
+
+class Waking:
+    """Wakes hosts and lets them sleep; the caller writes their batches, and the hosts with them."""
+
+    def __init__(
+        self,
+        database: Database,
+        due_pages: Due,
+        schedule: Schedule,
+        queue: Queue,
+        at_hand: AtHand,
+        budget: Budget,
+        share: Share,
+    ) -> None:
+        self.alarms = Alarms(database)
+        self._database = database
+        self._due_pages = due_pages
+        self._schedule = schedule
+        self._hosts = schedule.hosts
+        self._queue = queue
+        self._at_hand = at_hand
+        self._budget = budget
+        self._share = share
+        self.next_look = -inf
+        """When somebody must look whether hosts are to be woken; who has looked sets it anew."""
+
+    # --- when ---
+
+    @property
+    def next_time(self) -> float:
+        """Return when hosts may be woken, infinity if no page is due at any time."""
+        first = self.alarms.first
+        return inf if first is None else max(first, self._budget.next_time)
+
+    @property
+    def room(self) -> int:
+        """Return how many pages may come to hand of hosts that are woken."""
+        return MOST_AT_HAND // 2 - len(self._at_hand)
+
+    # --- awake ---
+
+    def recall(self, now: float, *, is_free: bool) -> bool:
+        """Wake hosts whose pages are due, within the budget; return whether any was woken.
+
+        Unless it `is_free`, as many as the share of revisits allows while new pages wait.
+        """
+        room = int(min(self.room, self._budget.left(now)))
+        if self._share.has_new:
+            room = min(room, max(int(self._share.left()), _FEW if is_free else 0))
+        has_woken, batch = False, self._database.batch()
+        while room > 0 and self.alarms.first is not None and self.alarms.first <= now:
+            for key in self.alarms.ring(now, min(-(-room // MOST_OF_A_HOST), _WOKEN)):
+                host = self._hosts.find(key)
+                assert host is not None
+                if not host.is_awake:
+                    self._wake(batch, host, now, room)
+                    room -= len(host.recalled)
+                    has_woken = has_woken or bool(host.recalled)
+            if has_woken and is_free:
+                break
+        if len(batch):
+            self._database.write(batch)
+        return has_woken
+
+    def _wake(self, batch: WriteBatch, host: Host, now: float, room: int) -> None:
+        self.note_awake(host)
+        if room > 0 and host.blocked <= now + _AWAY:
+            self._load(host, now, -1, min(room, MOST_OF_A_HOST))
+        if not host.recalled:
+            self._let_sleep(batch, host, now)
+            self._hosts.save(batch, host)
+        self._schedule.update(host)
+
+    def note_awake(self, host: Host) -> None:
+        """Note that a host is awake, with all its pages that are due still to be read."""
+        host.is_awake, host.next_due = True, _FIRST_TIME
+
+    def load_more(self, host: Host, now: float, without: int) -> None:
+        """Bring more pages to hand of a host that is awake, if they may come: fewer while there are many."""
+        if host.blocked > now + _AWAY:
+            return
+        left = self._budget.left(now)
+        if left >= 1.0 and (self._share.left() >= 1.0 or not self._share.has_new):
+            room = max(1, min(MOST_OF_A_HOST, MOST_AT_HAND - len(self._at_hand)))
+            self._load(host, now, without, int(min(room, left)))
+
+    def _load(self, host: Host, now: float, without: int, most: int) -> None:
+        """Bring pages of a host to hand that are due."""
+        numbers: list[int] = []
+        start, host.next_due = host.next_due, 0
+        for time, number in self._due_pages.of(host, start):
+            if number in host.in_flight or number == without:
+                continue
+            if time > now or len(numbers) == most:
+                host.next_due = time
+                break
+            numbers.append(number)
+        pages = self._at_hand.read(host, numbers) if numbers else []
+        self._budget.spend(len(pages))
+        self._queue.recall(host, pages[::-1])
+
+    # --- asleep ---
+
+    def note_due(self, batch: WriteBatch, host: Host, due: int) -> None:
+        """See that a host is awake when a page is due."""
+        if host.is_awake:
+            host.next_due = min(host.next_due or LAST_TIME, due)
+        elif not host.alarm or due < host.alarm:
+            self._set_alarm(batch, host, due)
+
+    def settle(
+        self, batch: WriteBatch, host: Host, now: float, number: int = -1, due: int = 0
+    ) -> None:
+        """Give a host that is awake its next pages, or let it sleep until one is due.
+
+        The page of the number has just ended: its due time, 0 if it has none, is not on disk yet.
+        """
+        if host.is_awake and host.recalled and host.blocked > now + _AWAY:
+            self._put_back(host)
+        if host.is_awake and not host.recalled:
+            if 0 < host.next_due <= now:
+                self.load_more(host, now, number)
+                if due:
+                    host.next_due = min(host.next_due or LAST_TIME, due)
+            if not host.recalled and not host.revisiting:
+                self._let_sleep(batch, host, now)
+
+    def _put_back(self, host: Host) -> None:
+        """Take the pages of a host that are not in flight off hand: they are due still."""
+        for taken in self._queue.put_back_recalled(host):
+            past, _ = self._at_hand.pop(taken.number)
+            self._budget.spend(-1)
+            host.next_due = min(host.next_due or LAST_TIME, past.due)
+
+    def _let_sleep(self, batch: WriteBatch, host: Host, now: float) -> None:
+        host.is_awake = False
+        time = max(host.next_due, int(now) + 1) if host.next_due else 0
+        if time and host.blocked > now + _AWAY:
+            time = max(time, int(min(host.blocked, now + _AGAIN)))
+        self._set_alarm(batch, host, time)
+
+    def _set_alarm(self, batch: WriteBatch, host: Host, time: int) -> None:
+        self.alarms.set(batch, host, time)
+        if time:
+            self.next_look = min(self.next_look, time)
