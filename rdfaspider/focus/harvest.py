@@ -44,7 +44,6 @@ BOLD: Final = 0.3
 
 _NOTHING: Final = (0.0, 0.0, 0.0)
 _CUT: Final = re.compile(rb"[,)/?&]")  # as in the trie
-_SECTION: Final = re.compile(rb"[^/]*/(?:[^,)/?&]*+[,)/?&])?")
 _MAGIC: Final = b"harvest2"
 # bytes of the contexts, bytes of the prefixes, number of counts, the root
 _HEAD: Final = struct.Struct(">IIIddd")
@@ -77,7 +76,13 @@ def prefixes(key: bytes, deep: int = DEEP) -> list[bytes]:
 
 def section_of(key: bytes) -> bytes:
     """Return the host and first segment of a key, if the segment is a folder or has a query."""
-    return _SECTION.match(key)[0]  # type: ignore[index]
+    start = key.index(b"/") + 1
+    for place in range(start, len(key)):
+        # One of the cuts of the trie. Compiled, these comparisons take a third of the time of a pattern.
+        byte = key[place]
+        if byte == 0x2F or byte == 0x3F or byte == 0x26 or byte == 0x2C or byte == 0x29:
+            return key[: place + 1]
+    return key[:start]
 
 
 class Harvest:
@@ -93,6 +98,7 @@ class Harvest:
             raise ValueError(f"a harvest needs room for at least 16 prefixes, not {most}")
         self._most = most
         self._seed = seed << 24
+        self._luck = _luck()
         self._table: dict[bytes, list[float]] = {}
         self._root = [0.0, 0.0, 0.0]
         # The host whose sections were scored last, b"" if its estimate is out of date, and that estimate.
@@ -158,7 +164,7 @@ class Harvest:
         weight = STRENGTH + pages
         share = (STRENGTH * min(share * lift, 0.95) + rich) / weight
         worth = (WORTH_STRENGTH * worth + gain) / (WORTH_STRENGTH + rich)
-        luck = _luck()[crc32(section, self._seed + int(16 * pages)) & 1023]
+        luck = self._luck[crc32(section, self._seed + int(16 * pages)) & 1023]
         return worth * (share + BOLD * luck * sqrt(share * (1.0 - share) / (weight + 1.0)))
 
     def _estimate_above(self, section: bytes) -> tuple[float, float]:

@@ -35,8 +35,9 @@ from rdfaspider.frontier.tables.trie import (
     POSTPONED,
     WAITING,
     depth_of,
+    hint_of,
     numbers_of,
-    parts,
+    state_of,
     unpack,
 )
 
@@ -185,7 +186,7 @@ class Sieve:
                 if data is None:
                     new.append(key)
                 elif reads_hints or found[key] < depth_of(data):
-                    idle += self._improve(batch, key, unpack(data), found[key])
+                    idle += self._improve(batch, key, data, found[key])
             first = self._counters.next_number
             hosts, accepted = self._add(batch, new, found, entries)
             idle += hosts
@@ -283,31 +284,29 @@ class Sieve:
 
     # --- known URLs ---
 
-    def _improve(
-        self, batch: WriteBatch, key: bytes, record: Record, found: int
-    ) -> tuple[Host, ...]:
+    def _improve(self, batch: WriteBatch, key: bytes, data: bytes, found: int) -> tuple[Host, ...]:
         """Give a known URL a smaller depth or another hint; return its host if this gives it work."""
-        depth, hint = parts(found)
-        depth = min(record.depth, depth)
-        if self._order.reads_hints and record.state not in (
+        state, known = state_of(data), depth_of(data)
+        depth = min(known, found & DEPTH)
+        before = hint = hint_of(data)
+        if self._order.reads_hints and state not in (
             DONE,
             KEPT,
-        ):  # then there is nothing left to expect
-            hint = self._order.combine(record.hint, hint)
-        else:
-            hint = record.hint
-        better = record._replace(depth=depth, hint=hint)
-        if better == record:
+        ):  # of those nothing is left to expect
+            hint = self._order.combine(before, found >> HINT)
+        if depth == known and hint == before:
             return ()
-        if record.state in (WAITING, POSTPONED):
+        record = unpack(data)
+        better = record._replace(depth=depth, hint=hint)
+        if state in (WAITING, POSTPONED):
             self._counters.end(record.depth)
             self._counters.begin(depth)
-        if record.state == WAITING:
+        if state == WAITING:
             self._urls.move(batch, self._hosts.known(key), key, record, better)
             if taken := self._queue.get(record.number):
                 taken.depth, taken.hint = depth, hint
         elif (
-            record.state in (DONE, KEPT)
+            state in (DONE, KEPT)
             and depth < record.depth
             and (self._follows_copies or not self.copies.has(record.number))
             and not self._outlinks.pass_on(

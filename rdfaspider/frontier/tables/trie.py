@@ -87,10 +87,9 @@ def unpack(data: bytes) -> Record:
     state = data[0] & _STATE
     if state == KEPT:
         first, depth, attempts, high, low, *past = _KEPT.unpack_from(data)
-        number, hint = high << 32 | low, int.from_bytes(data[_KEPT.size :], "big")
-        return Record(KEPT, depth, attempts, number, hint, first >> _HOPS, Past(*past))
-    number, hint = int.from_bytes(data[3:8], "big"), int.from_bytes(data[8:], "big")
-    return Record(state, data[1], data[2], number, hint, data[0] >> _HOPS)
+        number = high << 32 | low
+        return Record(KEPT, depth, attempts, number, hint_of(data), first >> _HOPS, Past(*past))
+    return Record(state, data[1], data[2], number_of(data), hint_of(data), data[0] >> _HOPS)
 
 
 def state_of(data: bytes) -> int:
@@ -116,6 +115,11 @@ def numbers_of(keys: Iterable[bytes], records: Iterable[bytes | None]) -> dict[b
 def depth_of(data: bytes) -> int:
     """Return the depth in a packed record."""
     return data[1]
+
+
+def hint_of(data: bytes) -> int:
+    """Return the hint in a packed record."""
+    return int.from_bytes(data[_KEPT.size if data[0] & _STATE == KEPT else 8 :], "big")
 
 
 def pack_hint(hint: int) -> bytes:
