@@ -2,7 +2,8 @@
 
 The root's @version decides, then the document type of XHTML+RDFa 1.0; all else is RDFa 1.1. In HTML the
 document type counts only if the page is well-formed XML. pyRdfa3 decides in the same way, and it spares
-the many pages that took the document type from a template, but no declaration of their prefixes.
+the many pages that took the document type from a template, but no declaration of their prefixes. Entities
+that a page declares may grow without end, so it is not XML to us.
 """
 
 from __future__ import annotations
@@ -33,10 +34,7 @@ def declared_version(document: Document, body: bytes) -> str:
 
 
 def _is_xml(body: bytes) -> bool:
-    """Tell whether a page is well-formed, with namespaces; pyRdfa3 asks the same parser.
-
-    A page that declares entities is not asked about: they may grow without end.
-    """
+    """Tell whether a page is well-formed, with namespaces, and declares no entities."""
     parser = expat.ParserCreate("utf-8", " ")
     parser.EntityDeclHandler = _refuse
     try:
