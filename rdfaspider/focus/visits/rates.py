@@ -13,15 +13,16 @@ from __future__ import annotations
 import struct
 import zlib
 from itertools import chain
+from typing import Final
 
-STRENGTH = 3.0
+STRENGTH: Final = 3.0
 # The rate of a page before anything is known: a change in 30 days.
-FIRST_RATE = 1 / (30 * 86_400)
+FIRST_RATE: Final = 1 / (30 * 86_400)
 
-_UNKNOWN = b""
-_MAGIC = b"rates1"
+_UNKNOWN: Final = b""
+_MAGIC: Final = b"rates1"
 # bytes of the prefixes, number of prefixes, the root
-_HEAD = struct.Struct(">IIdd")
+_HEAD: Final = struct.Struct(">IIdd")
 
 
 def _kinds(key: bytes) -> tuple[bytes, ...]:

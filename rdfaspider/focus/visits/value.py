@@ -16,16 +16,18 @@ from __future__ import annotations
 
 from functools import cache
 from math import exp, expm1, inf, log1p, sqrt
+from typing import Final
 
 # Changes at the rate of its kind that a page is born with.
-PRIOR = 0.3
+PRIOR: Final = 0.3
 # What a visit leaves of X and T: rates change, and old visits say less than new ones.
-MEMORY = 0.95
+MEMORY: Final = 0.95
 # The largest correction: a page that had changed at each of a few visits says no more.
-_MOST_CHANGES = 20.0
+_MOST_CHANGES: Final = 20.0
 
 # x by the root of -log(1 - share), in steps of 1 / _STEPS up to _WIDEST.
-_STEPS, _WIDEST = 64, 8
+_STEPS: Final = 64
+_WIDEST: Final = 8
 
 
 def _solve(height: float) -> float:
