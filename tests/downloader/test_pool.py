@@ -265,3 +265,19 @@ def test_what_is_no_tls_is_told(fetching: Open) -> None:
             assert problem_of(failed.value).startswith("TLS fails: ")
 
     run(main())
+
+
+def test_who_hangs_up_amid_the_handshake_is_told(fetching: Open) -> None:
+    async def talk(client: Client) -> None:
+        """Hang up at once."""
+
+    async def main() -> None:
+        async with serving(talk) as server, fetching() as fetch:
+            with pytest.raises(DownloadConnectionRefusedError) as failed:
+                await fetch(server.origin.replace("http:", "https:"))
+            assert problem_of(failed.value) in (
+                "The connection was cut while it was being made",
+                "connection reset by peer",  # what came meanwhile was not read
+            )
+
+    run(main())

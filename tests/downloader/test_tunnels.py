@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
@@ -156,27 +157,46 @@ def test_what_a_proxy_says_of_its_answer_does_not_matter(
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind"),
+    ("answer", "kind", "problem"),
     [
         (
             b"HTTP/1.1 407 Who are you?\r\nContent-Length: 3\r\n\r\nno!",
             DownloadConnectionRefusedError,
+            "The proxy answers 407 to CONNECT",
         ),
-        (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", DownloadConnectionRefusedError),
-        (b"HTTP/1.1 200 OK\r\n\r\nThis is no TLS.", DownloadConnectionRefusedError),
-        (b"HTTP/1.1 200 OK\r\n\r\n", DownloadConnectionRefusedError),
-        (b"SSH-2.0-OpenSSH\r\n", DownloadFailedError),
-        (b"HTTP/1.1 200 OK\r\nA: " + b"b" * 100_000, DownloadFailedError),
-        (b"", DownloadFailedError),
+        (
+            b"HTTP/1.1 502 Bad Gateway\r\n\r\n",
+            DownloadConnectionRefusedError,
+            "The proxy answers 502 to CONNECT",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\n\r\nThis is no TLS.",
+            DownloadConnectionRefusedError,
+            "The connection was cut while it was being made|TLS fails: .*",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\n\r\n",
+            DownloadConnectionRefusedError,
+            "The connection was cut while it was being made",
+        ),
+        (b"SSH-2.0-OpenSSH\r\n", DownloadFailedError, "it does not answer in HTTP"),
+        (
+            b"HTTP/1.1 200 OK\r\nA: " + b"b" * 100_000,
+            DownloadFailedError,
+            "its head has more than 65,536 bytes",
+        ),
+        (b"", DownloadFailedError, "the server hung up without an answer"),
     ],
     ids=["credentials", "no server", "no TLS", "hangs up later", "no HTTP", "long", "hangs up"],
 )
-def test_a_proxy_that_makes_no_tunnel(fetching: Open, answer: bytes, kind: type[Exception]) -> None:
+def test_a_proxy_that_makes_no_tunnel(
+    fetching: Open, answer: bytes, kind: type[Exception], problem: str
+) -> None:
     async def main() -> None:
         async with serving(saying(answer)) as proxy, fetching() as fetch:  # type: ignore[arg-type]
             with pytest.raises(kind) as failed:
                 await fetch("https://example.org/", meta={"proxy": proxy.origin})
-            assert problem_of(failed.value)
+            assert re.fullmatch(problem, problem_of(failed.value))
             assert all([await client.until_closed() for client in proxy.clients])
             assert not fetch.handler._pool
 

@@ -118,7 +118,9 @@ class Pool:
                 await self._open_tunnel(connection)
             return connection
         except (OSError, ValueError) as error:  # ValueError: TLS does not take such a name
-            raise Unreachable(str(error)) from error
+            # A server that hangs up amid the TLS handshake makes an error without words.
+            words = str(error) or "The connection was cut while it was being made."
+            raise Unreachable(words) from error
 
     async def _connect(self, place: Place, address: Address) -> Connection:
         connection = Connection(self._loop, place, address, self._forget)
