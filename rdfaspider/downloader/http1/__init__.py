@@ -1,4 +1,4 @@
-"""Our own client of HTTP/1.0 and 1.1: less CPU for a page than over aiohttp (tests/benchmarks/test_handlers.py).
+"""Our own client of HTTP/1.0 and 1.1; a page takes less CPU than over aiohttp (benchmarks/test_handlers.py).
 
 answer       reads one answer from its bytes; knows nothing of sockets
 request      writes one request
