@@ -89,7 +89,7 @@ def _extract(
         facts.cuts["url"] += 1
     elif graph.triples:
         with contained("output", facts):
-            extraction.longest = graph.longest()
+            extraction.longest = graph.length_of_longest()
             extraction.predicates = [predicate[1:-1] for predicate in graph.predicates()]
             extraction.nquads = graph.nquads(name)
 

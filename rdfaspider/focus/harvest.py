@@ -44,6 +44,7 @@ BOLD: Final = 0.3
 
 _NOTHING: Final = (0.0, 0.0, 0.0)
 _CUT: Final = re.compile(rb"[,)/?&]")  # as in the trie
+_SECTION: Final = re.compile(rb"[^/]*/(?:[^,)/?&]*+[,)/?&])?")
 _MAGIC: Final = b"harvest2"
 # bytes of the contexts, bytes of the prefixes, number of counts, the root
 _HEAD: Final = struct.Struct(">IIIddd")
@@ -76,13 +77,7 @@ def prefixes(key: bytes, deep: int = DEEP) -> list[bytes]:
 
 def section_of(key: bytes) -> bytes:
     """Return the host and first segment of a key, if the segment is a folder or has a query."""
-    start = key.index(b"/") + 1
-    for place in range(start, len(key)):
-        # One of the cuts of the trie. Compiled, these comparisons take a third of the time of a pattern.
-        byte = key[place]
-        if byte == 0x2F or byte == 0x3F or byte == 0x26 or byte == 0x2C or byte == 0x29:
-            return key[: place + 1]
-    return key[:start]
+    return _SECTION.match(key)[0]  # type: ignore[index]
 
 
 class Harvest:

@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -379,11 +378,9 @@ def test_pages_that_take_long_leave_a_worker_to_others_though_nobody_knew_of_the
         urls = [f"http://{name}.org/" for name in ("one", "two", "three", "four")]
         tasks = [asyncio.create_task(pool.extract(SLOW, url, "text/html")) for url in urls]
         await asyncio.sleep(0)
-        start = time.monotonic()
         for number in range(20):
             await pool.extract(PAGE, f"{URL}{number}", "text/html")
-        assert time.monotonic() - start < 20, "as long as two of them would have taken"
-        assert not any(task.done() for task in tasks[1:])
+        assert not any(task.done() for task in tasks[1:]), "they have held up others"
         ours = os.getpriority(os.PRIO_PROCESS, 0)
         assert all(os.getpriority(os.PRIO_PROCESS, w.process.pid) == ours for w in pool._idle)
         for task in tasks:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 
@@ -74,7 +75,6 @@ def test_the_document_type_of_html_that_is_no_xml_declares_nothing() -> None:
     ("content", "version"),
     [
         ("a&nbsp;b&amp;c", "1.0"),  # the named characters are the document type's
-        ("<b>" * 300 + "</b>" * 300, "1.0"),
         ("a & b", "1.1"),
         ("<x:b/>", "1.1"),
         ('<b id="1" id="2"/>', "1.1"),
@@ -86,15 +86,13 @@ def test_the_document_type_counts_if_html_is_well_formed(content: str, version: 
     assert extract(body, URL).facts.rdfa == version
 
 
-def test_entities_that_grow_are_left_alone() -> None:
-    entities = '<!ENTITY a0 "ha">' + "".join(
-        f'<!ENTITY a{n} "{f"&a{n - 1};" * 20}">' for n in range(1, 30)
-    )
-    doctype = f"{DOCTYPE[:-1]} [{entities}]>"
-    body = page('<p property="ex:p" title="&a29;">&a29;</p>', doctype, "").encode()
-    extraction = extract(body, URL)
-    assert extraction.facts.rdfa == "1.1"
-    assert len(extraction.quads) == 1
+def test_whether_html_is_xml_is_told_in_time() -> None:
+    """expat takes hours for such a page: it copies the name of a namespace for each attribute."""
+    name, attributes = "x" * 2_000_000, '<b p:a=""/>' * 150_000
+    hostile = f'<p property="ex:p">a</p><div xmlns:p="{name}">{attributes}</div>'
+    start = time.process_time()
+    assert len(extract(page(hostile, root="").encode(), URL).quads) == 1
+    assert time.process_time() - start < 20.0
 
 
 @pytest.mark.parametrize("media_type", ["image/svg+xml", "application/xml"])

@@ -72,7 +72,7 @@ class HtmlDocument:
         self.namespaces = namespaces
         self.embedded: list[tuple[str, bytes]] = []
         self.is_cut = False
-        self._places: dict[int, int] = {}
+        self._places: dict[Any, int] = {}  # by numbers that nobody counts with
         self.elements: list[Element] = []
         self._list(names | namespaces, limit, len(body) > LARGE)
         title = self._tree.css_first("title")
@@ -83,21 +83,21 @@ class HtmlDocument:
         places, elements = self._places, self.elements
         elements.append((-1, "html", _filled(root.attributes), root))
         places[root.mem_id] = 0
-        tags: dict[int, str] = {}  # by their number: it takes a third of the time of a name
+        # By number, which takes a third of the time of a name. Names of SVG may lose their capitals, but
+        # nobody looks for them.
+        tags: dict[Any, str] = {}
         nodes = root.traverse()
         next(nodes)
         count = 0
         for node in nodes:
             attributes: dict[str, Any] = node.attributes
             # One pass by hand: sets and views would go through them four times.
-            is_listed = is_link = has_empty = False
-            is_plain = True
+            is_listed = has_empty = False
+            is_plain = True  # if it is listed, it links and does nothing else
             for name, value in attributes.items():
                 if name in names:
                     is_listed = True
-                    if name in _LINKING:
-                        is_link = True
-                    else:
+                    if name not in _LINKING:
                         is_plain = False
                 if value is None:
                     has_empty = True
@@ -111,11 +111,11 @@ class HtmlDocument:
                 attributes = _filled(attributes)
             if is_large and len(attributes) > MANY:
                 attributes = without_unread(attributes)
-            number: int = node.tag_id
+            number = node.tag_id
             tag = tags.get(number)
             if tag is None:
                 tag = tags[number] = node.tag
-            if is_link and is_plain:
+            if is_plain:
                 places[node.mem_id] = ~count
                 elements.append((UNPLACED, tag, attributes, node))
                 continue

@@ -2,16 +2,15 @@
 
 The root's @version decides, then the document type of XHTML+RDFa 1.0; all else is RDFa 1.1. In HTML the
 document type counts only if the page is well-formed XML. pyRdfa3 decides in the same way, and it spares
-the many pages that took the document type from a template, but no declaration of their prefixes. Entities
-that a page declares may grow without end, so it is not XML to us.
+the many pages that took the document type from a template, but no declaration of their prefixes.
 """
 
 from __future__ import annotations
 
 import re
-from xml.parsers import expat
 
 from rdfaspider.extract.document.tree import Document
+from rdfaspider.extract.document.xml import parsed_xml
 
 _DECLARED = re.compile(r"RDFa ?(1\.[01])")
 _DOCTYPE = re.compile(
@@ -34,15 +33,8 @@ def declared_version(document: Document, body: bytes) -> str:
 
 
 def _is_xml(body: bytes) -> bool:
-    """Tell whether a page is well-formed, with namespaces, and declares no entities."""
-    parser = expat.ParserCreate("utf-8", " ")
-    parser.EntityDeclHandler = _refuse
     try:
-        parser.Parse(body, True)
-    except expat.ExpatError:
+        parsed_xml(body, "application/xhtml+xml")
+    except ValueError:
         return False
     return True
-
-
-def _refuse(*_: object) -> None:
-    raise expat.ExpatError("An entity is declared.")

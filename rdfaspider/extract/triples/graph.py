@@ -91,8 +91,8 @@ class Graph:
     def predicates(self) -> set[str]:
         return {predicate for _, predicate, _ in self.triples}
 
-    def longest(self) -> int:
-        """Return the length of the longest value."""
+    def length_of_longest(self) -> int:
+        """Return the length of the longest value that the graph has."""
         longest = 0
         for _, _, value in self.triples:
             if len(value) > longest:

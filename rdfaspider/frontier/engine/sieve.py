@@ -226,10 +226,10 @@ class Sieve:
         if not order.reads_hints:
             return smallest_depths(entries)
         found: dict[bytes, int] = {}
-        hint_of = cache(order.hint)  # many links have the same context
+        hint_for = cache(order.hint)  # many links have the same context
         for entry in entries:
             depth = entry.depth
-            hints = map(hint_of, entry.contexts) if entry.contexts else repeat(hint_of(0))
+            hints = map(hint_for, entry.contexts) if entry.contexts else repeat(hint_for(0))
             for key, hint in zip(entry.keys, hints, strict=False):
                 if (known := found.get(key)) is not None:
                     hint = order.combine(known >> HINT, hint)

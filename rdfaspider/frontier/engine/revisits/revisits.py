@@ -85,7 +85,6 @@ class Revisits:
         self._waking = Waking(
             database, urls.due_pages, schedule, queue, self._at_hand, self._budget, self._share
         )
-        self.recall = self._waking.recall
         self.in_flight = 0
         # Pages kept since the start, and kept ones handed out.
         self.visits = self.recalls = 0
@@ -121,12 +120,12 @@ class Revisits:
         waking = self._waking
         if waking.next_time <= now:
             waking.recall(now, is_free=False)
-        self.began, waking.next_look = walk.began, min(walk.next, waking.next_time)
+        self.began, waking.next_step = walk.began, min(walk.next, waking.next_time)
 
     @property
     def next_step(self) -> float:
         """Return from when on there may be something to do for `step`."""
-        return self._waking.next_look
+        return self._waking.next_step
 
     @property
     def next_time(self) -> float | None:
@@ -136,6 +135,10 @@ class Revisits:
         if self._walk.alarm is not None:
             time = min(time, self._walk.alarm)
         return time if time < inf else None
+
+    def recall(self, now: float, *, is_free: bool) -> bool:
+        """Wake hosts whose pages are due; return whether any was woken (`Waking.recall`)."""
+        return self._waking.recall(now, is_free=is_free)
 
     @property
     def new_pages(self) -> int:

@@ -1,10 +1,9 @@
 """Hosts that are woken when pages of theirs are due, and sleep when none is.
 
-A host has an alarm for the first of its due times. When it rings, some of the pages that are due come to hand
-(`recalled`), and the host competes for its turns with them, by the same clocks as with new ones. As they are
-taken, others follow. When none is left that is due, the host sleeps, with a new alarm.
-
-Alarms are on disk. That a host is awake is not: after a crash its pages are due still.
+A host with kept pages has an alarm: tables/visits.py says when, and what survives a kill. When it rings, some
+of the pages that are due come to hand (`recalled`), and the host competes for its turns with them, by the
+same clocks as with new ones. As they are taken, others follow. When none may come, because none is due, the
+budget is spent or the host is to be left alone, the host sleeps, with a new alarm.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _FIRST_TIME = 1
 
 
 class Waking:
-    """Wakes hosts and lets them sleep; the caller writes their batches, and the hosts with them."""
+    """Wakes hosts and lets them sleep; the caller writes batch and host, but for `recall`, which does so."""
 
     def __init__(
         self,
@@ -52,7 +51,7 @@ class Waking:
         budget: Budget,
         share: Share,
     ) -> None:
-        self.alarms = Alarms(database)
+        self._alarms = Alarms(database)
         self._database = database
         self._due_pages = due_pages
         self._schedule = schedule
@@ -61,15 +60,15 @@ class Waking:
         self._at_hand = at_hand
         self._budget = budget
         self._share = share
-        self.next_look = -inf
-        """When somebody must look whether hosts are to be woken; who has looked sets it anew."""
+        self.next_step = -inf
+        """From when on there may be something to do: `Revisits.step` sets it, an alarm can make it sooner."""
 
     # --- when ---
 
     @property
     def next_time(self) -> float:
         """Return when hosts may be woken, infinity if no page is due at any time."""
-        first = self.alarms.first
+        first = self._alarms.first
         return inf if first is None else max(first, self._budget.next_time)
 
     @property
@@ -88,8 +87,8 @@ class Waking:
         if self._share.has_new:
             room = min(room, max(int(self._share.left()), _FEW if is_free else 0))
         has_woken, batch = False, self._database.batch()
-        while room > 0 and self.alarms.first is not None and self.alarms.first <= now:
-            for key in self.alarms.ring(now, min(-(-room // MOST_OF_A_HOST), _WOKEN)):
+        while room > 0 and self._alarms.first is not None and self._alarms.first <= now:
+            for key in self._alarms.ring(now, min(-(-room // MOST_OF_A_HOST), _WOKEN)):
                 host = self._hosts.find(key)
                 assert host is not None
                 if not host.is_awake:
@@ -180,6 +179,6 @@ class Waking:
         self._set_alarm(batch, host, time)
 
     def _set_alarm(self, batch: WriteBatch, host: Host, time: int) -> None:
-        self.alarms.set(batch, host, time)
+        self._alarms.set(batch, host, time)
         if time:
-            self.next_look = min(self.next_look, time)
+            self.next_step = min(self.next_step, time)
