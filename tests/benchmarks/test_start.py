@@ -30,8 +30,8 @@ pytestmark = pytest.mark.timeout(600)
 
 ROUNDS = 15
 WEB = Parameters(levels=0, pages=1)
-# Times the CPU of the import of Scrapy; 1.6 to 1.7 when this was written, and 2.0 to 2.2 before.
-MOST = 1.85
+# Times the CPU of the import of Scrapy; 1.6 to 1.7 on one machine, 1.8 to 1.9 on another.
+MOST = 2.0
 IMPORT = ("-c", "import scrapy.cmdline")
 
 EXTENSION = """
