@@ -72,7 +72,7 @@ class HtmlDocument:
         self.namespaces = namespaces
         self.embedded: list[tuple[str, bytes]] = []
         self.is_cut = False
-        self._places: dict[Any, int] = {}  # by numbers that nobody counts with
+        self._places: dict[Any, int] = {}  # by `mem_id`; as an int each would be made anew
         self.elements: list[Element] = []
         self._list(names | namespaces, limit, len(body) > LARGE)
         title = self._tree.css_first("title")

@@ -289,10 +289,8 @@ class Sieve:
         state, known = state_of(data), depth_of(data)
         depth = min(known, found & DEPTH)
         before = hint = hint_of(data)
-        if self._order.reads_hints and state not in (
-            DONE,
-            KEPT,
-        ):  # of those nothing is left to expect
+        # Of a page that was visited nothing is left to expect.
+        if self._order.reads_hints and state not in (DONE, KEPT):
             hint = self._order.combine(before, found >> HINT)
         if depth == known and hint == before:
             return ()
