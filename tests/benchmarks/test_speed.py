@@ -72,6 +72,7 @@ class Run:
     rows: dict[str, Row] = field(default_factory=dict)
     turns: dict[str, list[Row]] = field(default_factory=dict)  # all runs, one after the other
     large: dict[str, Row] = field(default_factory=dict)
+    large_turns: dict[str, list[Row]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)  # name -> why it did not run
     failed: dict[str, str] = field(default_factory=dict)  # name -> what went wrong
     site: float = 0.0  # pages/s that the web's server can serve
@@ -269,14 +270,16 @@ def _large(run: Run) -> None:
     if not names:
         return
     with machine.files(vectors / "pages") as url:
-        for name, module in ((PYRDFA, "pyrdfa"), (EMBEDDED, "rdfaspider")):
+        for name, module in [(PYRDFA, "pyrdfa"), (EMBEDDED, "rdfaspider")] * 3:
             copies = range(LARGE_COPIES[module])
             pages = [f"{url}/{number}/{page}" for number in copies for page in names]
             seeds = run.directory / f"large-{module}.txt"
             seeds.write_text("\n".join(pages) + "\n")
             samples = run.samples
-            run.large[name] = run.crawl(name, module, len(pages), seeds)
+            row = run.crawl(name, module, len(pages), seeds)
             run.samples = samples
+            run.large_turns.setdefault(name, []).append(row)
+            run.large[name] = max(row, run.large.get(name, row), key=CLOCK)
 
 
 CLOCK, PROCESSOR = attrgetter("pages_per_second"), attrgetter("per_cpu_second")
@@ -299,8 +302,9 @@ class Goal(NamedTuple):
     def ratio(self, run: Run) -> float:
         """Return the median over turns if both ran in turns: a shared machine changes its pace meanwhile."""
         ours, theirs = ([row] for row in self.rows(run))
-        turns = [run.turns.get(name, []) for name in (self.ours, self.theirs)]
-        if not self.large and len(turns[0]) == len(turns[1]):
+        all_turns = run.large_turns if self.large else run.turns
+        turns = [all_turns.get(name, []) for name in (self.ours, self.theirs)]
+        if len(turns[0]) == len(turns[1]):
             ours, theirs = turns
         pairs = zip(map(self.measure, ours), map(self.measure, theirs), strict=True)
         return round(median(own / other for own, other in pairs), 3)

@@ -382,7 +382,7 @@ def test_pages_that_take_long_leave_a_worker_to_others_though_nobody_knew_of_the
             await pool.extract(PAGE, f"{URL}{number}", "text/html")
         assert not any(task.done() for task in tasks[1:]), "they have held up others"
         ours = os.getpriority(os.PRIO_PROCESS, 0)
-        assert all(os.getpriority(os.PRIO_PROCESS, w.process.pid) == ours for w in pool._idle)
+        assert all(os.getpriority(os.PRIO_PROCESS, w.process.pid) == ours + 5 for w in pool._idle)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -401,7 +401,8 @@ def test_a_page_that_takes_long_is_read_all_the_same(monkeypatch: pytest.MonkeyP
                 found = await pool.extract(PAGE, URL, "text/html")
                 assert found.links == ["http://a.test/b"]
             (worker,) = pool._lowered
-            assert os.getpriority(os.PRIO_PROCESS, worker.process.pid) > 0
+            ours = os.getpriority(os.PRIO_PROCESS, 0)
+            assert os.getpriority(os.PRIO_PROCESS, worker.process.pid) == ours + 10
 
     asyncio.run(scenario())
 
@@ -423,7 +424,7 @@ def test_a_page_whose_worker_gets_no_processor_is_not_to_blame() -> None:
     asyncio.run(scenario())
 
 
-def test_a_worker_for_slow_pages_is_nicer_than_the_crawl(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_are_nicer_than_the_crawl_and_those_for_slow_pages_nicer_still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getpriority", lambda which, who: 7)
     lowered: list[int] = []
     monkeypatch.setattr(os, "setpriority", lambda which, who, priority: lowered.append(priority))
@@ -434,7 +435,7 @@ def test_a_worker_for_slow_pages_is_nicer_than_the_crawl(monkeypatch: pytest.Mon
             pool._idle[0].lower()
 
     asyncio.run(scenario())
-    assert lowered == [12]
+    assert lowered == [12, 17]
 
 
 def test_in_a_hurry_pages_that_take_long_are_put_off() -> None:

@@ -33,8 +33,10 @@ Answer = tuple[dict[str, Any], bytes]
 
 # Seconds until a worker must be ready. It takes a fraction of one, but the machine may be overloaded.
 _START_SECONDS = 60.0
-# How much nicer a worker for slow pages is: it gets a third of the processor time of others.
-_LOWERED = 5
+# How much nicer than the crawl a worker is, and one for slow pages: each gets a third of the processor time of
+# the one before. What the crawl does, among it loading the store, is the longest chain; workers fill the rest.
+_NICE = 5
+_LOWERED = 10
 # Below this size copying a page is cheaper than writing twice.
 _SMALL = 64 * 1024
 # Seconds between two looks at the CPU time of a worker, at least.
@@ -124,6 +126,7 @@ class WorkerProcess(asyncio.Protocol):
         """Return a worker when it is ready, or raise OSError with the reason it gave."""
         worker = cls(launched.process)
         await worker._connect(launched.channel, launched.output)
+        worker._be_nicer(_NICE)  # only now: the first page waits for its start
         return worker
 
     async def _connect(self, channel: socket.socket, output: FileIO) -> None:
@@ -154,8 +157,12 @@ class WorkerProcess(asyncio.Protocol):
         return _OUT_OF_MEMORY in self._output.text
 
     def lower(self) -> None:
-        """Give the process a lower priority than ours; it can still be killed in time."""
-        lowered = os.getpriority(os.PRIO_PROCESS, 0) + _LOWERED
+        """Give the process a lower priority than other workers have; it can still be killed in time."""
+        self._be_nicer(_LOWERED)
+
+    def _be_nicer(self, steps: int) -> None:
+        """Give the process a priority so much lower than ours."""
+        lowered = os.getpriority(os.PRIO_PROCESS, 0) + steps
         with contextlib.suppress(OSError):  # it has died, or its user has lowered it further
             os.setpriority(os.PRIO_PROCESS, self.process.pid, lowered)
 
