@@ -14,9 +14,12 @@ the user and the `)`: it has one clock, for all its services and users.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rdfaspider.urls.hosts import split_port
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _HOST: Final = re.compile(rb"\[[^]]*\]|[^:@)]*")
 _QUERY: Final = ord("?")
@@ -39,6 +42,20 @@ def to_key(url: str) -> bytes:
     origin = url[:slash]
     host = _host_keys.get(origin)
     return (host or _host_key(origin)) + url[slash:].encode("ascii")
+
+
+def to_keys(urls: Iterable[str]) -> list[bytes]:
+    """Return the keys of normalised URLs; ValueError if one is none."""
+    keys: list[bytes] = []
+    origin, host = " ", b""
+    for url in urls:
+        # Neighbours among the links of a page are mostly of one host.
+        if not url.startswith(origin):
+            slash = url.index("/", 8)
+            origin = url[: slash + 1]
+            host = _host_keys.get(url[:slash]) or _host_key(url[:slash])
+        keys.append(host + url[len(origin) - 1 :].encode("ascii"))
+    return keys
 
 
 def to_url(key: bytes) -> str:

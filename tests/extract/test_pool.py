@@ -424,7 +424,9 @@ def test_a_page_whose_worker_gets_no_processor_is_not_to_blame() -> None:
     asyncio.run(scenario())
 
 
-def test_workers_are_nicer_than_the_crawl_and_those_for_slow_pages_nicer_still(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_are_nicer_than_the_crawl_and_for_slow_pages_still_nicer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(os, "getpriority", lambda which, who: 7)
     lowered: list[int] = []
     monkeypatch.setattr(os, "setpriority", lambda which, who, priority: lowered.append(priority))

@@ -33,8 +33,8 @@ Answer = tuple[dict[str, Any], bytes]
 
 # Seconds until a worker must be ready. It takes a fraction of one, but the machine may be overloaded.
 _START_SECONDS = 60.0
-# How much nicer than the crawl a worker is, and one for slow pages: each gets a third of the processor time of
-# the one before. What the crawl does, among it loading the store, is the longest chain; workers fill the rest.
+# How much nicer than the crawl a worker is, and one for slow pages: each gets a third of the processor time
+# of the one before. The crawl also loads the store, one page after the other, and must not fall behind.
 _NICE = 5
 _LOWERED = 10
 # Below this size copying a page is cheaper than writing twice.

@@ -20,7 +20,7 @@ from rdfaspider.frontier.tables.failures import Failure
 from rdfaspider.frontier.tables.trie import FAILED, KEPT
 from rdfaspider.urls import to_iri
 from rdfaspider.urls.expressions import linear
-from rdfaspider.urls.keys import to_key, to_url
+from rdfaspider.urls.keys import to_key, to_keys, to_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -74,7 +74,7 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
         self, urls: Iterable[str], depth: int = 0, contexts: Sequence[int] = (), hops: int = 0
     ) -> None:
         remaining, start = iter(urls), 0
-        while keys := list(map(to_key, islice(remaining, INBOX_PAGE))):
+        while keys := to_keys(islice(remaining, INBOX_PAGE)):
             self._sieve.inbox.write(depth, keys, contexts[start : start + INBOX_PAGE], hops)
             start += len(keys)
             if self._sieve.is_due:
@@ -110,7 +110,7 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
     ) -> None:
         if not self._leases.holds(taken):
             return
-        own, others = [to_key(link) for link in links], [to_key(link) for link in abroad]
+        own, others = to_keys(links), to_keys(abroad)
         batch = self._database.batch()
         host = self._land(taken, now, asked=state != "denied")
         hint = taken.hint if state == "denied" else self._order.requested(taken.hint)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.engine.parts import Parts
 from rdfaspider.frontier.tables.database import guarded
-from rdfaspider.urls.keys import to_key
+from rdfaspider.urls.keys import to_key, to_keys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ class Forwarding(Parts):
     ) -> None:
         """Store links of a page that have yet to be forwarded to other shards."""
         batch = self._database.batch()
-        self._sieve.outbox.add(batch, to_key(page), depth, list(map(to_key, links)), contexts, hops)
+        self._sieve.outbox.add(batch, to_key(page), depth, to_keys(links), contexts, hops)
         self._database.write(batch)
 
     @guarded

@@ -6,7 +6,6 @@ rdfaspider/focus/harvest.py learns; this module chooses among the waiting URLs.
 from __future__ import annotations
 
 import re
-from itertools import islice, takewhile
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -22,10 +21,9 @@ if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier import Taken
-    from rdfaspider.frontier.orders.order import Picked
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
-    from rdfaspider.frontier.tables.waiting import WaitingCursor
+    from rdfaspider.frontier.tables.waiting import Picked, WaitingCursor
 
 # URLs of a section that are read at once: one is handed out, and the next shows what the section promises
 # after it. This saves a read where a host is asked for many at a time.
@@ -140,9 +138,7 @@ class HarvestOrder(Order):
 
     def _next_of(self, waiting: WaitingCursor, host: Host, section: bytes) -> list[Picked]:
         """Return the next URLs of a section that are not in flight, the first one last."""
-        start = section[len(host.key) :] + b"\0"
-        rows = takewhile(lambda row: row[0].startswith(start), waiting.of(host, start))
-        return [(number, value) for _, number, value in islice(rows, _AHEAD)][::-1]
+        return waiting.first_of(host, section[len(host.key) :] + b"\0", _AHEAD)[::-1]
 
     def _read(self, waiting: WaitingCursor, host: Host) -> Iterator[tuple[bytes, int]]:
         """Yield the sections of a host with URLs to hand out, with their promises."""

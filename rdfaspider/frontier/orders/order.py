@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.schedule.queue import FED_AT_ONCE, INBOX_PAGE, MOST_OF_A_HOST
@@ -16,11 +15,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier import Taken
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
-    from rdfaspider.frontier.tables.waiting import WaitingCursor
-
-
-# The number and the value of a waiting URL (waiting.py).
-Picked = tuple[int, bytes]
+    from rdfaspider.frontier.tables.waiting import Picked, WaitingCursor
 
 
 class Order:
@@ -92,7 +87,7 @@ class Order:
 
     def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
         """Return up to `count` of a host's waiting URLs that are not in flight, the next ones first."""
-        return [(number, value) for _, number, value in islice(waiting.of(host), count)]
+        return waiting.first_of(host, b"", count)
 
     def urgency(self, host: Host) -> Any:
         """Return how a host compares with other ready hosts: the smallest comes first.

@@ -12,10 +12,9 @@ if TYPE_CHECKING:
 
     from rocksdict import WriteBatch
 
-    from rdfaspider.frontier.orders.order import Picked
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
-    from rdfaspider.frontier.tables.waiting import Found, WaitingCursor
+    from rdfaspider.frontier.tables.waiting import Found, Picked, WaitingCursor
 
 
 class RoundRobin(Order):

@@ -10,7 +10,7 @@ from rdfaspider.focus.harvest import Harvest, section_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rdfaspider.frontier.orders.order import Picked
+    from rdfaspider.frontier.tables.waiting import Picked
 
 MOST_SECTIONS: Final = 64
 """Sections of a host that are compared; URLs in other sections wait until these are empty."""

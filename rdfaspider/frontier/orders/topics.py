@@ -25,10 +25,9 @@ from rdfaspider.linkgraph.weights import doublings_of
 
 if TYPE_CHECKING:
     from rdfaspider.frontier import Taken
-    from rdfaspider.frontier.orders.order import Picked
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
-    from rdfaspider.frontier.tables.waiting import WaitingCursor
+    from rdfaspider.frontier.tables.waiting import Picked, WaitingCursor
 
 _TOPIC = 0xFF00  # its bits in a hint
 _MOST = 1023  # greater than any standing

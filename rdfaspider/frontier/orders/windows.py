@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier import Taken
-    from rdfaspider.frontier.orders.order import Picked
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
-    from rdfaspider.frontier.tables.waiting import Found, WaitingCursor
+    from rdfaspider.frontier.tables.waiting import Found, Picked, WaitingCursor
 
 # The longest chain of URLs, each below the last, that is followed; deeper URLs count as leaves.
 _LONGEST_CHAIN = 64

@@ -37,8 +37,8 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     options.create_if_missing(True)
     options.create_missing_column_families(True)
     options.set_max_background_jobs(2)
-    options.set_db_write_buffer_size(3 * _WRITE_BUFFER)
-    options.set_max_total_wal_size(6 * _WRITE_BUFFER)
+    options.set_db_write_buffer_size(6 * _WRITE_BUFFER)
+    options.set_max_total_wal_size(8 * _WRITE_BUFFER)
     options.set_max_open_files(256)
     # Open files are counted by shard. In RocksDB's 64 shards each would have four, and the files of the URLs,
     # which every look-up needs, would be closed again and again once there are hundreds of others.
@@ -51,9 +51,17 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     # Links are written once, and read when the graph is built: what makes them small costs little.
     if "edges" in families:
         families["edges"] = _options(cache, filtered=False, block=64, level=9)
+    # Entries that come in another order than theirs, one for each URL, are written again about ten times on
+    # their way down the levels. The more come at once, the less often the first level is rewritten for them.
+    for name in families.keys() & {"urls", "waiting"}:
+        families[name].set_write_buffer_size(2 * _WRITE_BUFFER)
     # Each visit writes the record of its URL again, and the old one takes space until files are merged.
     if "urls" in families:
         families["urls"].set_level_zero_file_num_compaction_trigger(2)
+    # A URL does not wait for ever: it is compressed in haste until it comes to the last level.
+    if "waiting" in families:
+        families["waiting"].set_compression_type(DBCompressionType.lz4())
+        families["waiting"].set_bottommost_compression_type(DBCompressionType.zstd())
     # Times of visits come in order within a host: a higher level makes them a seventh smaller.
     for name in families.keys() & {"due", "alarms"}:
         families[name].set_compression_options(-14, 3, 0, 0)

@@ -34,8 +34,9 @@ _MOST_HOPS: Final = 31
 _HOST: Final = 4
 _NUMBER: Final = 5
 
-# The rank, the number and the value of a waiting URL.
+# The rank, the number and the value of a waiting URL; what an order picks has no rank.
 Found = tuple[bytes, int, bytes]
+Picked = tuple[int, bytes]
 
 
 class Entry(NamedTuple):
@@ -145,11 +146,33 @@ class WaitingCursor:
 
         The next call invalidates it: there is one cursor.
         """
+        self._seek(host, rank)
+        return self._walk(host, self._cursor.next)
+
+    def first_of(self, host: Host, rank: bytes, count: int) -> list[Picked]:
+        """Return the first of those not in flight whose rank begins so, up to `count`."""
+        self._seek(host, rank)
+        cursor, prefix, flying = self._cursor, host.prefix + rank, host.in_flight
+        found: list[Picked] = []
+        while cursor.valid():
+            key = cursor.key()
+            if not key.startswith(prefix):
+                return found
+            number = unpack_number(key[-_NUMBER:])
+            if number not in flying:
+                found.append((number, cursor.value()))
+                if len(found) == count:
+                    return found
+            cursor.next()
+        cursor.status()  # raises what ended it too soon, if a file is damaged
+        return found
+
+    def _seek(self, host: Host, rank: bytes) -> None:
+        """Go to the first with this rank or a later one."""
         cursor, start = self._cursor, max(rank, host.low)
         cursor.seek(host.prefix + start)
         if start == host.low and cursor.valid() and (key := cursor.key()).startswith(host.prefix):
             host.low = key[_HOST:]
-        return self._walk(host, cursor.next)
 
     def before(self, host: Host, rank: bytes) -> Iterator[Found]:
         """Yield the same backwards, from the last with a rank before this one."""
