@@ -47,10 +47,10 @@ def to_key(url: str) -> bytes:
 def to_keys(urls: Iterable[str]) -> list[bytes]:
     """Return the keys of normalised URLs; ValueError if one is none."""
     keys: list[bytes] = []
-    origin, host = " ", b""
+    origin, host = "", b""
     for url in urls:
         # Neighbours among the links of a page are mostly of one host.
-        if not url.startswith(origin):
+        if not host or not url.startswith(origin):
             slash = url.index("/", 8)
             origin = url[: slash + 1]
             host = _host_keys.get(url[:slash]) or _host_key(url[:slash])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.provisional import urls
 
 from rdfaspider.urls import normalise
-from rdfaspider.urls.keys import host_name, host_of, is_dynamic, to_key, to_url
+from rdfaspider.urls.keys import host_name, host_of, is_dynamic, to_key, to_keys, to_url
 
 EXAMPLES = {
     "https://www.example.org/a/b?q": b"org,example,www)/a/b?q",
@@ -52,6 +52,31 @@ def test_no_two_urls_share_a_key(scheme: str, user: str, host: str, port: str, p
     except ValueError:
         return
     assert to_url(to_key(url)) == url
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["http", "https"]),
+            st.sampled_from(["a", "ab", "a.b", "u@a", "a:b@a", "[::1]", "1.2.3.4"]),
+            st.sampled_from(["", ":1", ":80", ":8080"]),
+            st.sampled_from(["/", "/a", "//a/", "/?q=http://a/", "/a)/b"]),
+        )
+    )
+)
+def test_many_at_once_are_the_same_as_each_alone(parts: list[tuple[str, str, str, str]]) -> None:
+    found = [f"{scheme}://{host}{port}{path}" for scheme, host, port, path in parts]
+    assert to_keys(iter(found)) == [to_key(url) for url in found]
+
+
+@pytest.mark.parametrize(
+    "bad", ["", " ", " /a/b/c/d/e", "ftp://example.org/", "https://a", "x" * 20]
+)
+def test_a_url_that_is_none_among_many_is_refused(bad: str) -> None:
+    good = "https://example.org/"
+    for urls_with_it in ([bad], [good, bad], [bad, good]):
+        with pytest.raises(ValueError, match=r"substring|URL"):
+            to_keys(urls_with_it)
 
 
 def test_a_site_is_a_prefix() -> None:

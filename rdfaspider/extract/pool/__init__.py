@@ -52,8 +52,10 @@ LARGE = 1_000_000
 # Seconds that a page is tried for, and more for each megabyte: far more than honest pages take.
 MOMENT = 0.5
 PER_MEGABYTE = 2.0
-# How many times as long a page may take by the clock, since its worker may have to wait for a processor.
+# How many times as long a page may take by the clock, since its worker may have to wait for a processor: when
+# it is tried, and when it is read within the time limit.
 _STRETCHED = 10
+_PATIENCE = 3
 
 
 class WorkersUnavailable(OSError):
@@ -66,7 +68,7 @@ class WorkersUnavailable(OSError):
 class Pool:
     """Runs `extract` with the same options for all pages, in a limited number of processes.
 
-    timeout   seconds that a page may take
+    timeout   seconds of CPU time that a page may take
     memory    megabytes that a worker may use
     on_crash  called when a worker has died and its page is read again
     """
@@ -148,8 +150,8 @@ class Pool:
         """Return a worker's answer to a page of a suspect, or to a slow page, when its turn has come."""
         try:
             async with self._suspects.turn(len(body)), self._slow, self._free:
-                longest = self._timeout
-                return await self._read_twice(self._lowered, header, body, longest, longest)
+                seconds, longest = self._timeout, _PATIENCE * self._timeout
+                return await self._read_twice(self._lowered, header, body, seconds, longest)
         except ExtractionFailed as failure:
             if not is_struck and failure.reason != "busy":
                 self._suspects.strike(url)

@@ -33,8 +33,9 @@ Answer = tuple[dict[str, Any], bytes]
 
 # Seconds until a worker must be ready. It takes a fraction of one, but the machine may be overloaded.
 _START_SECONDS = 60.0
-# How much nicer than the crawl a worker is, and one for slow pages: each gets a third of the processor time
-# of the one before. The crawl also loads the store, one page after the other, and must not fall behind.
+# How much nicer than the crawl a worker is, and one for slow pages. Where they compete, a worker gets a third
+# of the crawl's processor time, for the crawl also loads the store and must not fall behind; one for slow
+# pages gets a third of that.
 _NICE = 5
 _LOWERED = 10
 # Below this size copying a page is cheaper than writing twice.

@@ -58,7 +58,7 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     # Each visit writes the record of its URL again, and the old one takes space until files are merged.
     if "urls" in families:
         families["urls"].set_level_zero_file_num_compaction_trigger(2)
-    # A URL does not wait for ever: it is compressed in haste until it comes to the last level.
+    # A URL does not wait for ever: it is compressed quickly until it reaches the last level.
     if "waiting" in families:
         families["waiting"].set_compression_type(DBCompressionType.lz4())
         families["waiting"].set_bottommost_compression_type(DBCompressionType.zstd())

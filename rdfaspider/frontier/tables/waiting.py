@@ -150,7 +150,12 @@ class WaitingCursor:
         return self._walk(host, self._cursor.next)
 
     def first_of(self, host: Host, rank: bytes, count: int) -> list[Picked]:
-        """Return the first of those not in flight whose rank begins so, up to `count`."""
+        """Return the first of those not in flight whose rank begins with this, up to `count`.
+
+        No rank may be shorter: it would be compared with the number behind it.
+        """
+        if count < 1:
+            return []
         self._seek(host, rank)
         cursor, prefix, flying = self._cursor, host.prefix + rank, host.in_flight
         found: list[Picked] = []
