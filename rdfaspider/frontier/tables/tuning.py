@@ -37,7 +37,7 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     options.create_if_missing(True)
     options.create_missing_column_families(True)
     options.set_max_background_jobs(2)
-    options.set_db_write_buffer_size(6 * _WRITE_BUFFER)
+    options.set_db_write_buffer_size(4 * _WRITE_BUFFER)
     options.set_max_total_wal_size(8 * _WRITE_BUFFER)
     options.set_max_open_files(256)
     # Open files are counted by shard. In RocksDB's 64 shards each would have four, and the files of the URLs,
