@@ -208,10 +208,12 @@ def test_a_damaged_file_is_not_passed_over(scrapy: Scrapy, tmp_path: Path) -> No
     path = tmp_path / "crawl" / "frontier"
     with LocalFrontier(str(path), politeness=Politeness(delay=0.0)) as frontier:
         frontier.put([f"http://h{number % 50}.test/{number}" for number in range(30_000)])
-    largest = max(path.glob("*.sst"), key=lambda file: file.stat().st_size)
-    body = bytearray(largest.read_bytes())
-    body[len(body) // 2 : len(body) // 2 + 100] = bytes(100)
-    largest.write_bytes(body)
+    large = [file for file in path.glob("*.sst") if file.stat().st_size > 50_000]
+    assert large
+    for file in large:  # that of the URLs, which the commands read, is among them
+        body = bytearray(file.read_bytes())
+        body[len(body) // 2 : len(body) // 2 + 100] = bytes(100)
+        file.write_bytes(body)
     results = [scrapy("frontier", "--failed"), scrapy("frontier", "--url", "http://h1.test/1")]
     assert any("is damaged (Corruption" in result.stderr for result in results)
     assert not any("Traceback" in result.stderr for result in results)
