@@ -445,6 +445,18 @@ def test_a_slow_page_whose_worker_gets_no_processor_is_not_to_blame(
     asyncio.run(scenario())
 
 
+def test_no_worker_prints_to_a_pipe() -> None:
+    """uvloop closes the number of a pipe twice: in between, a file of the store may have got it."""
+
+    async def scenario() -> None:
+        async with opened() as pool:
+            await pool.open()
+            (worker,) = pool._idle
+            assert worker._output._transport.get_extra_info("socket") is not None
+
+    asyncio.run(scenario())
+
+
 def test_workers_are_nicer_than_the_crawl_and_for_slow_pages_still_nicer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,7 +1,7 @@
 """A worker as the crawl sees it: a child process, a socket to it, and the end of its output.
 
 The child reads pages from its standard input, a socket, and
-answers on the same socket. Its standard output and error go to a pipe, where stray prints do no harm;
+answers on the same socket. Its standard output and error go to another, where stray prints do no harm;
 the last few kilobytes are kept to explain why a worker died.
 """
 
@@ -18,7 +18,6 @@ import socket
 import subprocess
 import sys
 import time
-from io import FileIO
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from rdfaspider.children import command
@@ -66,14 +65,14 @@ class WorkerKilled(ChildProcessError):
 
 
 class Launched(NamedTuple):
-    """A process that gets ready to be a worker, our end of its socket, and of the pipe that it prints to.
+    """A process that gets ready to be a worker, our end of its socket, and of the one that it prints to.
 
     If it is dropped, both are closed, and the process ends by itself.
     """
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
-    output: FileIO
+    output: socket.socket
 
     def end(self) -> None:
         """Kill a process that nobody waits for."""
@@ -86,24 +85,25 @@ class Launched(NamedTuple):
 def launch(arguments: Sequence[str]) -> Launched:
     """Start the process of a worker; raise OSError if the system has no room for it."""
     ours, theirs = socket.socketpair()
-    output, printed = os.pipe()
+    # No pipe: uvloop closes its number twice, and in between a file of the store may have got that number.
+    output, printed = socket.socketpair()
     try:
         process = subprocess.Popen(
             command("rdfaspider.extract.worker", *arguments),
             # Rust code that is out of memory may wait forever for the lock of its backtrace.
             env={**os.environ, "RUST_BACKTRACE": "0"},
             stdin=theirs.fileno(),
-            stdout=printed,
-            stderr=printed,
+            stdout=printed.fileno(),
+            stderr=printed.fileno(),
         )
     except OSError:
         ours.close()
-        os.close(output)
+        output.close()
         raise
     finally:
         theirs.close()
-        os.close(printed)
-    return Launched(process, ours, FileIO(output))
+        printed.close()
+    return Launched(process, ours, output)
 
 
 class WorkerProcess(asyncio.Protocol):
@@ -130,9 +130,9 @@ class WorkerProcess(asyncio.Protocol):
         worker._be_nicer(_NICE)  # only now: the first page waits for its start
         return worker
 
-    async def _connect(self, channel: socket.socket, output: FileIO) -> None:
+    async def _connect(self, channel: socket.socket, output: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        await loop.connect_read_pipe(lambda: self._output, output)
+        await loop.create_connection(lambda: self._output, sock=output)
         await loop.create_connection(lambda: self, sock=channel)
         try:
             await self._answered(_START_SECONDS)
@@ -266,7 +266,7 @@ class WorkerProcess(asyncio.Protocol):
 
 
 class _Tail(asyncio.Protocol):
-    """Keeps the end of what is written to a pipe."""
+    """Keeps the end of what a worker prints."""
 
     def __init__(self) -> None:
         self._kept = b""
@@ -286,7 +286,7 @@ class _Tail(asyncio.Protocol):
         self._ended.set()
 
     async def end(self) -> None:
-        """Read to the end, but do not wait for other processes that hold the pipe open."""
+        """Read to the end, but do not wait for other processes that hold the socket open."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), 1.0)
         self._transport.close()
