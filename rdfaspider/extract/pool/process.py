@@ -1,8 +1,8 @@
 """A worker as the crawl sees it: a child process, a socket to it, and the end of its output.
 
-The child reads pages from its standard input, a socket, and
-answers on the same socket. Its standard output and error go to another, where stray prints do no harm;
-the last few kilobytes are kept to explain why a worker died.
+The child reads pages from its standard input, a socket, and answers on the same socket. Its standard output
+and error go to another, where stray prints do no harm; the last few kilobytes are kept to explain why a
+worker died.
 """
 
 from __future__ import annotations
