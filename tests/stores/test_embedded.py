@@ -6,10 +6,10 @@ import multiprocessing
 import os
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
+from threading import Barrier, Event
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -74,6 +74,62 @@ def test_many_quads_are_loaded_in_bulk(tmp_path: Path) -> None:
         assert len(names(store)) == 5_050
 
 
+def many(version: str) -> list[Change]:
+    """Return replacements of graphs, each with an addition about a thing without a name."""
+    found = []
+    for at in range(201):
+        added = (
+            f'_:b{at} <http://p.test/p> "{version}" .\n_:b{at} <http://p.test/q> "{version}" .\n'
+        )
+        found.append(change(at, *(f"{version}{name}" for name in range(100))))
+        found.append(Change(graph(at), added.encode(), 2, replaces=False))
+    return found
+
+
+def test_what_waits_at_the_end_is_loaded_by_two_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load, both = OxigraphStore._load_bulk, Barrier(2, timeout=10)
+
+    def load_together(store: OxigraphStore, changes: Iterable[Change]) -> None:
+        both.wait()
+        load(store, changes)
+
+    monkeypatch.setattr(OxigraphStore, "_load_bulk", load_together)
+    for version in "ab":
+        with Embedded(OxigraphStore(str(tmp_path))) as store:
+            store.put(many(version))
+            assert not store.counters["batches"]
+        with open_store(str(tmp_path), read_only=True) as reopened:
+            quads = [*reopened.quads()]
+        assert len(quads) == 201 * 102
+        assert {str(quad.object)[1] for quad in quads} == {version}
+        assert len({quad.subject for quad in quads}) == 201 * 2
+
+
+def test_when_one_of_two_threads_fails_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = OxigraphStore._load_bulk
+
+    def load_half(store: OxigraphStore, changes: Iterable[Change]) -> None:
+        some = [*changes]
+        if graph(1) in {change.graph for change in some}:
+            raise OSError("no space left")
+        load(store, some)
+
+    store = Embedded(OxigraphStore(str(tmp_path)))
+    store.put(many("a"))
+    with monkeypatch.context() as context:
+        context.setattr(OxigraphStore, "_load_bulk", load_half)
+        with pytest.raises(StoreUnavailable, match="no space left"):
+            store.load()
+        assert 0 < store.store.count() < 201 * 102
+        store.close()
+    with Embedded(OxigraphStore(str(tmp_path))) as reopened:
+        assert reopened.store.count() == 201 * 102
+
+
 def test_pages_of_all_sizes_are_loaded_together(tmp_path: Path) -> None:
     """Larger and smaller than what Oxigraph reads at a time, and empty."""
     sizes = [0, 1, 3_000, 0, 700, 1, 0]
@@ -105,9 +161,9 @@ def test_no_load_begins_while_the_store_is_copied(
             assert not begun.wait(0.3)
             copy(path)
 
-        def loaded(changes: Sequence[Change]) -> None:
+        def loaded(changes: Sequence[Change], threads: int = 1) -> None:
             begun.set()
-            load(changes)
+            load(changes, threads)
 
         store.load()
         monkeypatch.setattr(store.store, "copy_to", copied_while_pages_come)
@@ -187,10 +243,10 @@ class Full(OxigraphStore):
 
     error: BaseException | None = None
 
-    def load(self, changes: object) -> None:
+    def load(self, changes: Sequence[Change], threads: int = 1) -> None:
         if self.error:
             raise self.error
-        super().load(changes)  # type: ignore[arg-type]
+        super().load(changes, threads)
 
 
 @pytest.mark.parametrize("error", [OSError("no space left"), KeyboardInterrupt("panic")])
@@ -220,13 +276,13 @@ class Slow(OxigraphStore):
         self.begun, self.may_go_on = Event(), Event()
         self.error: OSError | None = None
 
-    def load(self, changes: Sequence[Change]) -> None:
+    def load(self, changes: Sequence[Change], threads: int = 1) -> None:
         self.begun.set()
         assert self.may_go_on.wait(10)
         if self.error:
             error, self.error = self.error, None
             raise error
-        super().load(changes)
+        super().load(changes, threads)
 
 
 def test_after_a_load_that_failed_nothing_is_loaded(tmp_path: Path) -> None:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Threads for what is left when the crawl ends, or when it died: nothing else is to be done then.
+_THREADS = 2
+
 
 @dataclass(eq=False, repr=False)
 class Embedded(Sink):
@@ -153,7 +156,7 @@ class Embedded(Sink):
         with self._lock:
             self._loader.submit(int).result()  # waits for the load under way
             if self._waiting and not self._failure:
-                self._load(*self._next())
+                self._load(*self._next(), _THREADS)
             self._check()
 
     def _is_due(self) -> bool:
@@ -168,11 +171,11 @@ class Embedded(Sink):
         self._quads, self._loading_size = 0, self._journal.size
         return list(chain.from_iterable(self._loading.values())), self._journal.seal()
 
-    def _load(self, changes: list[Change], files: list[Path]) -> None:
+    def _load(self, changes: list[Change], files: list[Path], threads: int = 1) -> None:
         """Load changes and delete their files."""
         started = time.perf_counter()
         try:
-            quads = self._load_all(changes)
+            quads = self._load_all(changes, threads)
             self._journal.remove(files)
         except BaseException as error:  # Oxigraph's panics are not Exceptions
             self._fail(error)
@@ -183,10 +186,10 @@ class Embedded(Sink):
         self._loading_size = 0
         self._loading = {}  # last: now the next load may begin
 
-    def _load_all(self, changes: list[Change]) -> int:
+    def _load_all(self, changes: list[Change], threads: int = 1) -> int:
         """Load changes together or, if one of them is at fault, one by one; return the number of quads."""
         try:
-            self.store.load(changes)
+            self.store.load(changes, threads)
             return sum(change.quads for change in changes)
         except (SyntaxError, ValueError) as error:
             if len(changes) > 1:

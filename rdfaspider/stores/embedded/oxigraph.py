@@ -6,6 +6,9 @@ back as `"1"^^xsd:integer`.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 # From this many quads on, it is cheaper to write sorted files than to insert each quad.
 _BULK = 4_000
+# From this many quads on, a thread is worth starting.
+_SHARE = 10_000
 
 
 class OxigraphStore(PageStore):
@@ -53,23 +58,32 @@ class OxigraphStore(PageStore):
         return stored == digest(quads) or stored == digest(_as_stored(quads))
 
     @guarded
-    def load(self, changes: Sequence[Change]) -> None:
+    def load(self, changes: Sequence[Change], threads: int = 1) -> None:
         """Apply changes in the quickest way and make them durable; a failure may leave some half done.
 
-        Several may be about one graph: then the first may replace it, and the others add.
+        Several may be about one graph: then they come one after the other, the first may replace it, and the
+        others add.
         """
         known = [change.graph for change in changes if change.replaces and self._knows(change)]
-        nquads = (change.nquads() for change in changes)
-        if sum(change.quads for change in changes) < _BULK:
-            quads = [*_quads(b"".join(nquads))]
+        count = sum(change.quads for change in changes)
+        if count < _BULK:
+            quads = [*_quads(b"".join(change.nquads() for change in changes))]
             self._drop(known)
             self._store.extend(quads)
         else:
             self._drop(known)
-            # Bytes would be read by several threads, each of which would rename blank nodes differently.
-            text = cast("IO[bytes]", _Joined(nquads))
-            self._store.bulk_load(text, RdfFormat.N_QUADS, lenient=True)
+            # RocksDB flushes what was dropped before it takes in files. Two threads that do so at once may
+            # wait for each other for ever.
+            self._store.flush()
+            threads = min(threads, max(1, count // _SHARE))
+            with ThreadPoolExecutor(threads, "load") as pool:
+                [*pool.map(self._load_bulk, _shares(changes, threads))]  # raises what one of them raises
         self._store.flush()
+
+    def _load_bulk(self, changes: Iterable[Change]) -> None:
+        # Bytes would be read by several threads, each of which would rename blank nodes differently.
+        text = cast("IO[bytes]", _Joined(change.nquads() for change in changes))
+        self._store.bulk_load(text, RdfFormat.N_QUADS, lenient=True)
 
     def _drop(self, graphs: Sequence[str]) -> None:
         if graphs:
@@ -165,6 +179,12 @@ class OxigraphStore(PageStore):
         """Close the store; if unreadable data has ended the block, raise a sentence about it."""
         self.close()
         raise_for_damage(self.path, exception[1])
+
+
+def _shares(changes: Iterable[Change], count: int) -> list[Iterable[Change]]:
+    """Return changes in so many shares; those of a graph are in one."""
+    graphs = [[*same] for _, same in groupby(changes, attrgetter("graph"))]
+    return [chain.from_iterable(graphs[number::count]) for number in range(count)]
 
 
 class _Joined:
