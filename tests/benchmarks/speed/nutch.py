@@ -9,8 +9,8 @@ comes, but keeps no page and makes no index. DIRECTORY gets pages.txt, the URL o
 
 from __future__ import annotations
 
-import csv
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +33,8 @@ PROPERTIES = {
     "fetcher.store.content": "false",
     "db.max.outlinks.per.page": "-1",
 }
+# How a dump begins what it tells of a page that was fetched.
+_FETCHED = re.compile(r"^(\S+)\tVersion: .*\nStatus: .*\(db_fetched\)$", re.MULTILINE)
 # As the others: nothing written but errors.
 LOGGING = """<Configuration>
 <Appenders><Console name="errors" target="SYSTEM_ERR"/></Appenders>
@@ -71,13 +73,10 @@ class Nutch:
 
     def fetched(self) -> list[str]:
         """Return the URLs of the pages that were fetched."""
-        self._run("readdb", self._database, "-dump", self._dump, "-format", "csv")
-        urls = []
-        for part in self._dump.glob("part-*"):
-            with part.open(newline="") as lines:
-                rows = csv.DictReader(lines)
-                urls += [row["Url"] for row in rows if row["Status name"] == "db_fetched"]
-        return urls
+        self._run("readdb", self._database, "-dump", self._dump)
+        return [
+            url for part in self._dump.glob("part-*") for url in _FETCHED.findall(part.read_text())
+        ]
 
     def _run(self, step: str, *arguments: Path | str) -> int:
         """Run a step to its end, and return 0, or NOTHING_LEFT from generate."""
