@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
@@ -40,7 +41,7 @@ class DownloadMemory:
         self._held: dict[Request, int] = {}
         self._total = 0
         self._waited: set[Request] = set()
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: dict[Request, asyncio.Future[None]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     async def hold(self, request: Request, size: int) -> None:
@@ -53,9 +54,11 @@ class DownloadMemory:
         try:
             async with asyncio.timeout(_PATIENCE):
                 while not self._may_go_on(request):
-                    await self._change()
+                    await self._turn(request)
         except TimeoutError:
             raise self.put_off(request) from None
+        finally:
+            self._waiting.pop(request, None)
 
     def put_off(self, request: Request) -> Crowded:
         self.crowded += 1
@@ -71,26 +74,37 @@ class DownloadMemory:
             self._waited.discard(request)
             self._wake()
 
-    def _may_go_on(self, request: Request) -> bool:
+    def _free(self) -> int:
+        """Return how many downloads may go on, the oldest first."""
         unread = self._unread()
         if self._total + unread <= self.budget:
-            return True
-        return next(iter(self._held)) is request and unread <= self.budget // 2
+            return len(self._held)
+        return 1 if unread <= self.budget // 2 else 0
 
-    def _change(self) -> asyncio.Future[None]:
-        """Return a future that is done when there may be memory."""
-        loop = asyncio.get_running_loop()
+    def _may_go_on(self, request: Request) -> bool:
+        free = self._free()
+        return free == len(self._held) or (free == 1 and next(iter(self._held)) is request)
+
+    def _turn(self, request: Request) -> asyncio.Future[None]:
+        """Return a future that is done when the download may go on."""
+        self._waiting[request] = turn = asyncio.get_running_loop().create_future()
+        self._look_later()
+        return turn
+
+    def _look_later(self) -> None:
         if self._timer is None:
-            self._timer = loop.call_later(_PAUSE, self._wake)
-        change = loop.create_future()
-        self._waiting.append(change)
-        return change
+            self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._wake)
 
     def _wake(self) -> None:
+        """Have those go on that may; hundreds of others may wait, and to wake them all would cost much."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        waiting, self._waiting = self._waiting, []
-        for change in waiting:
-            if not change.done():  # else the download was given up
-                change.set_result(None)
+        if not self._waiting:
+            return
+        for request in islice(self._held, self._free()):
+            turn = self._waiting.pop(request, None)
+            if turn is not None and not turn.done():  # else the download was given up
+                turn.set_result(None)
+        if self._waiting:
+            self._look_later()

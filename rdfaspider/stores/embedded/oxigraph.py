@@ -77,7 +77,9 @@ class OxigraphStore(PageStore):
             self._store.flush()
             threads = min(threads, max(1, count // _SHARE))
             with ThreadPoolExecutor(threads, "load") as pool:
-                [*pool.map(self._load_bulk, _shares(changes, threads))]  # raises what one of them raises
+                [
+                    *pool.map(self._load_bulk, _shares(changes, threads))
+                ]  # raises what one of them raises
         self._store.flush()
 
     def _load_bulk(self, changes: Iterable[Change]) -> None:
