@@ -202,8 +202,8 @@ class StorePipeline:
             self.stats.inc_value("store/dropped/iri", page.invalid)
         graph = to_iri(page.url)
         visited = (page.source.date if page.source else 0.0) or page.fetched or time()
-        nquads = page.nquads if page.is_read else b""
-        change = Change.of_page(graph, nquads)._replace(time=visited, cause=page.cleared)
+        content = (page.nquads, page.quad_count) if page.is_read else (b"", 0)
+        change = Change.of_page(graph, *content)._replace(time=visited, cause=page.cleared)
         if self.indexed is not None and page.is_read and not page.noindex:
             change = change._replace(title=page.title, text=page.text[: self.indexed])
         changes = [change]

@@ -54,10 +54,14 @@ class Change(NamedTuple):
         return cls(graph, serialize(triples, format=RdfFormat.N_TRIPLES) or b"", len(triples))
 
     @classmethod
-    def of_page(cls, graph: str, nquads: bytes) -> Self:
-        """Make N-Quads, a line each, the content of `graph`; raise ValueError if that is not an IRI."""
+    def of_page(cls, graph: str, nquads: bytes, count: int | None = None) -> Self:
+        """Make N-Quads, a line each, the content of `graph`; raise ValueError if that is not an IRI.
+
+        `count` is the number of lines, where it is known.
+        """
         NamedNode(graph)
-        tail, count = f" <{graph}> .\n".encode(), nquads.count(b"\n")
+        tail = f" <{graph}> .\n".encode()
+        count = nquads.count(b"\n") if count is None else count
         # All lines are of this graph, as they should be, and the last one is complete.
         if nquads.count(tail) == count and nquads[-1:] in (b"\n", b""):
             return cls(graph, nquads, count, is_named=True)

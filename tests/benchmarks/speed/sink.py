@@ -87,9 +87,9 @@ def time_the_loading() -> None:
     """Loading has threads of its own, which end with it."""
     load = OxigraphStore.load
 
-    def measured(self: OxigraphStore, changes: Any) -> None:
+    def measured(*arguments: Any, **named: Any) -> None:
         before = process_time() - sum(threads().values())
-        load(self, changes)
+        load(*arguments, **named)
         seconds["RocksDB's threads"] += process_time() - sum(threads().values()) - before
 
     OxigraphStore.load = measured  # type: ignore[method-assign]
