@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier, Event
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,7 +20,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from rdfaspider.stores import Store, StoreUnavailable, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.embedded import Embedded
-from rdfaspider.stores.embedded.oxigraph import OxigraphStore
+from rdfaspider.stores.embedded.oxigraph import OxigraphStore, _shares
 
 
 def graph(number: int) -> str:
@@ -107,22 +108,72 @@ def test_what_waits_at_the_end_is_loaded_by_two_threads(
         assert len({quad.subject for quad in quads}) == 201 * 2
 
 
+def test_nothing_is_flushed_while_two_threads_load(tmp_path: Path) -> None:
+    """Two that flush at the same time may wait for ever, and RocksDB flushes what it has not yet written."""
+    with Embedded(OxigraphStore(str(tmp_path))) as store:
+        store.put(many("a"))
+        store.load()
+        store.put(many("b"))
+        calls = []
+
+        class Recorder:
+            def __init__(self, store: object) -> None:
+                self.store = store
+
+            def __getattr__(self, name: str) -> Any:
+                calls.append(name)
+                return getattr(self.store, name)
+
+        real, store.store._store = store.store._store, Recorder(store.store._store)  # type: ignore[assignment]
+        store.load()
+        store.store._store = real
+    writes = [name for name in calls if name != "contains_named_graph"]
+    assert writes == ["update", "flush", "bulk_load", "bulk_load", "flush"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 50)), min_size=1), st.integers(1, 3))
+def test_shares_have_whole_graphs_and_about_as_many_quads(
+    pages: list[tuple[int, int]], count: int
+) -> None:
+    changes = [Change(graph(number), b"", quads) for number, quads in sorted(pages)]
+    shares = _shares(changes, count)
+    assert sorted(change for share in shares for change in share) == sorted(changes)
+    assert sum(len({change.graph for change in share}) for share in shares) == len(dict(pages))
+    for share in shares:
+        for at in range(10):
+            same = [change for change in share if change.graph == graph(at)]
+            assert same in ([], [change for change in changes if change.graph == graph(at)])
+    sizes = [sum(change.quads for change in share) for share in shares]
+    largest = max(sum(quads for at, quads in pages if at == number) for number, _ in pages)
+    assert max(sizes) - min(sizes) <= largest
+
+
+def test_a_page_that_one_of_two_threads_cannot_load_is_refused_alone(tmp_path: Path) -> None:
+    with Embedded(OxigraphStore(str(tmp_path))) as store:
+        store.put([change(number, *map(str, range(7_000))) for number in range(3)])
+        store.put([Change(graph(3), b"<broken .\n", 1)])
+    assert store.counters["refused"] == 1
+    with open_store(str(tmp_path), read_only=True) as reopened:
+        assert len(names(reopened)) == 3 * 7_000
+
+
+@pytest.mark.parametrize("error", [OSError("no space left"), KeyboardInterrupt("panic")])
 def test_when_one_of_two_threads_fails_nothing_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     load = OxigraphStore._load_bulk
 
     def load_half(store: OxigraphStore, changes: Iterable[Change]) -> None:
         some = [*changes]
         if graph(1) in {change.graph for change in some}:
-            raise OSError("no space left")
+            raise error
         load(store, some)
 
     store = Embedded(OxigraphStore(str(tmp_path)))
     store.put(many("a"))
     with monkeypatch.context() as context:
         context.setattr(OxigraphStore, "_load_bulk", load_half)
-        with pytest.raises(StoreUnavailable, match="no space left"):
+        with pytest.raises(StoreUnavailable, match=str(error)):
             store.load()
         assert 0 < store.store.count() < 201 * 102
         store.close()

@@ -36,7 +36,8 @@ _FEW_BYTES = 64 * 1024
 # Pages and bytes of a batch that is made of single pages.
 _PAGES = 16
 _BYTES = 256 * 1024
-# Seconds for which pages must have waited all the time before more workers are started: what a start takes.
+# Seconds for which pages must have waited all the time before more workers are started: about what a
+# start takes.
 _BEHIND = 0.1
 # The share of that time for which the workers must have had a processor.
 _BUSY = 0.75
@@ -286,17 +287,21 @@ class Batches(Pool):
             self._keeps_up = True
         elif not self._workers and not self._starting:
             self._start_meanwhile()
-        elif self._look is None and len(self._workers) + self._starting < self._processes:
+        elif self._look is None and not self._starting and len(self._workers) < self._processes:
+            loop = asyncio.get_running_loop()
             self._keeps_up = False
             self._used = [(worker, worker.cpu_seconds()) for worker in self._workers]
-            self._look = asyncio.get_running_loop().call_later(_BEHIND, self._start_more)
+            self._look = loop.call_later(_BEHIND, self._start_more, loop.time())
 
-    def _start_more(self) -> None:
+    def _start_more(self, since: float) -> None:
         """Start as many workers as there are, if these have not kept up, and not for want of a processor."""
         self._look = None
+        passed = (
+            asyncio.get_running_loop().time() - since
+        )  # more than was asked for if the loop is busy
         used = sum(worker.cpu_seconds() - before for worker, before in self._used)
         # Where CPU time cannot be told, the difference is no number, and not less than anything.
-        if not self._keeps_up and not used < _BUSY * _BEHIND * len(self._used):
+        if not self._keeps_up and not used < _BUSY * passed * len(self._used):
             there = len(self._workers) + self._starting
             for _ in range(min(max(1, there), self._processes - there)):
                 self._start_meanwhile()

@@ -7,7 +7,7 @@ back as `"1"^^xsd:integer`.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -62,7 +62,7 @@ class OxigraphStore(PageStore):
         """Apply changes in the quickest way and make them durable; a failure may leave some half done.
 
         Several may be about one graph: then they come one after the other, the first may replace it, and the
-        others add.
+        others add. What is only added has no blank nodes, or it would be doubled when it is loaded again.
         """
         known = [change.graph for change in changes if change.replaces and self._knows(change)]
         count = sum(change.quads for change in changes)
@@ -70,16 +70,17 @@ class OxigraphStore(PageStore):
             quads = [*_quads(b"".join(change.nquads() for change in changes))]
             self._drop(known)
             self._store.extend(quads)
+        elif threads == 1 or count < threads * _SHARE:
+            self._drop(known)
+            self._load_bulk(changes)
         else:
             self._drop(known)
-            # RocksDB flushes what was dropped before it takes in files. Two threads that do so at once may
-            # wait for each other for ever.
+            # Else RocksDB does so before it takes in files, and two threads that flush at the same time have
+            # been seen to wait for ever.
             self._store.flush()
-            threads = min(threads, max(1, count // _SHARE))
             with ThreadPoolExecutor(threads, "load") as pool:
-                [
-                    *pool.map(self._load_bulk, _shares(changes, threads))
-                ]  # raises what one of them raises
+                for _ in pool.map(self._load_bulk, _shares(changes, threads)):
+                    pass  # it raises the first error when all have ended
         self._store.flush()
 
     def _load_bulk(self, changes: Iterable[Change]) -> None:
@@ -183,10 +184,17 @@ class OxigraphStore(PageStore):
         raise_for_damage(self.path, exception[1])
 
 
-def _shares(changes: Iterable[Change], count: int) -> list[Iterable[Change]]:
-    """Return changes in so many shares; those of a graph are in one."""
+def _shares(changes: Iterable[Change], count: int) -> list[list[Change]]:
+    """Return changes in shares of about as many quads; those of a graph are in one, in their order."""
     graphs = [[*same] for _, same in groupby(changes, attrgetter("graph"))]
-    return [chain.from_iterable(graphs[number::count]) for number in range(count)]
+    sizes = [sum(change.quads for change in same) for same in graphs]
+    shares: list[list[Change]] = [[] for _ in range(count)]
+    filled = [0] * count
+    for at in sorted(range(len(graphs)), key=sizes.__getitem__, reverse=True):
+        least = filled.index(min(filled))
+        shares[least] += graphs[at]
+        filled[least] += sizes[at]
+    return shares
 
 
 class _Joined:
