@@ -23,9 +23,8 @@ fetch)
   basename "$2" >>"$NUTCH_CONF_DIR/fetched" ;;
 readdb)
   mkdir "$4"
-  echo 'Url,Status code,Status name' >"$4/part-r-00000"
-  echo '"http://a/",2,"db_fetched"' >>"$4/part-r-00000"
-  echo '"http://a/gone",3,"db_gone"' >>"$4/part-r-00000" ;;
+  printf 'http://a/\\tVersion: 7\\nStatus: 2 (db_fetched)\\nScore: 1.0\\n\\n' >"$4/part-r-00000"
+  printf 'http://a/gone\\tVersion: 7\\nStatus: 3 (db_gone)\\n\\n' >>"$4/part-r-00000" ;;
 esac
 """
 
