@@ -36,9 +36,8 @@ _FEW_BYTES = 64 * 1024
 # Pages and bytes of a batch that is made of single pages.
 _PAGES = 16
 _BYTES = 256 * 1024
-# Seconds for which pages must have waited all the time before more workers are started: about what a
-# start takes.
-_BEHIND = 0.1
+# Seconds for which pages must have waited all the time before more workers are started.
+_BEHIND = 0.25
 # The share of that time for which the workers must have had a processor.
 _BUSY = 0.75
 # Seconds by the clock that a worker may be silent. The CPU time that it may use meanwhile is that of a page.
