@@ -64,8 +64,7 @@ program; what Redis takes is in the last column.
   page and makes no index. It works in rounds of generate, fetch and updatedb, and starts a JVM for each
   step, as its own `bin/crawl` does. All of them count, "of children". On a web of this size their starts
   are most of it: the steps of Nutch 1.22 in one JVM took about a third of the CPU. Nutch is not built
-  here, because its plugins are in no registry: `NUTCH_HOME` names an installed one, below one of July
-  2026, before 1.23.
+  here, because its plugins are in no registry: `NUTCH_HOME` names an installed one.
 
 Only (e) and (j) extract triples, and only (e) puts them into a durable store. Where "strangers" differ
 between two contenders, so does what a page costs them, and their ratio is rough.
