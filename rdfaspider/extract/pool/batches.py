@@ -295,9 +295,8 @@ class Batches(Pool):
     def _start_more(self, since: float) -> None:
         """Start as many workers as there are, if these have not kept up, and not for want of a processor."""
         self._look = None
-        passed = (
-            asyncio.get_running_loop().time() - since
-        )  # more than was asked for if the loop is busy
+        # More than was asked for, if the loop is busy.
+        passed = asyncio.get_running_loop().time() - since
         used = sum(worker.cpu_seconds() - before for worker, before in self._used)
         # Where CPU time cannot be told, the difference is no number, and not less than anything.
         if not self._keeps_up and not used < _BUSY * passed * len(self._used):
