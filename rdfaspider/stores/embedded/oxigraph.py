@@ -75,8 +75,8 @@ class OxigraphStore(PageStore):
             self._load_bulk(changes)
         else:
             self._drop(known)
-            # Before the threads begin: RocksDB would flush what was dropped when each brings its files, and two
-            # that flush at the same time have been seen to wait for ever.
+            # Before the threads begin: RocksDB would flush what was dropped when each brings its files, and
+            # two that flush at the same time have been seen to wait for ever.
             self._store.flush()
             with ThreadPoolExecutor(threads, "load") as pool:
                 for _ in pool.map(self._load_bulk, _shares(changes, threads)):
