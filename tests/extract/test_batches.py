@@ -12,9 +12,10 @@ import time
 import pytest
 
 from rdfaspider.extract import Extraction, Limits, Options, extract
-from rdfaspider.extract.pool import LARGE, ExtractionFailed, WorkersUnavailable
+from rdfaspider.extract.pool import LARGE, ExtractionFailed, WorkersUnavailable, process
 from rdfaspider.extract.pool import batches as module
 from rdfaspider.extract.pool.batches import Batches, Request
+from rdfaspider.extract.pool.process import Launched
 from tests.extract.samples import SLOW
 
 OPTIONS = Options()
@@ -106,6 +107,46 @@ def test_more_workers_start_only_when_those_that_there_are_do_not_keep_up(
     enough, without_processor, more = asyncio.run(run())
     assert enough == without_processor == 1
     assert more >= 2
+
+
+@pytest.mark.parametrize("can_start", [True, False])
+def test_where_very_much_waits_more_workers_start_at_once(
+    monkeypatch: pytest.MonkeyPatch, can_start: bool
+) -> None:
+    monkeypatch.setattr(module, "_BEHIND", 1_000.0)
+    launches = 0
+
+    def launch(arguments: tuple[str, str, str]) -> Launched:
+        nonlocal launches
+        launches += 1
+        if launches > 1 and not can_start:
+            raise OSError("no room")
+        return process.launch(arguments)
+
+    monkeypatch.setattr(module, "launch", launch)
+    large = b"<p>" + b" " * (module._MUCH // 10)
+
+    async def run() -> tuple[int, int]:
+        pool = Batches(2, OPTIONS)
+        await pool.open()
+        try:
+            os.kill(
+                pool._workers[0].process.pid, signal.SIGSTOP
+            )  # it need not have had a processor
+            pages = [pool.extract(large, f"http://a.test/{number}", "") for number in range(10)]
+            asked = asyncio.gather(*pages)
+            await asyncio.sleep(0.1)
+            little = launches  # the first has some of them already
+            more = asyncio.gather(*(pool.extract(large, "http://a.test/", "") for _ in range(10)))
+            await asyncio.sleep(0.1)
+            os.kill(pool._workers[0].process.pid, signal.SIGCONT)
+            await asyncio.gather(asked, more)
+            assert pool._single_size == 0
+            return little, launches
+        finally:
+            await pool.close()
+
+    assert asyncio.run(run()) == (1, 2)
 
 
 @pytest.mark.slow

@@ -4,8 +4,9 @@ To hand over a page costs a third of reading it, if the worker sleeps before and
 one. So pages are sent in batches: those that came in the same turn of the loop, and those that came while all
 workers had enough to do. A replay makes its own, larger ones. A worker has two batches at a time, or more
 small ones, so that it does not wait for its next page; the next worker is woken only when it has. More are
-started only while those that there are cannot keep up though they have a processor: to start one costs as
-much as some hundred pages, and on a machine that is overloaded it would only wait like the others.
+started only while those that there are cannot keep up though they have a processor, or at once when very much
+waits: to start one costs as much as some hundred pages, and on a machine that is overloaded it would only
+wait like the others.
 
 Where a worker dies or takes too long, the pages that it has not answered are read by the pool, one by one,
 which finds out to which of them that is due. Large pages and those of suspects are never in a batch.
@@ -40,6 +41,9 @@ _BYTES = 256 * 1024
 _BEHIND = 0.25
 # The share of that time for which the workers must have had a processor.
 _BUSY = 0.75
+# Bytes for which a worker needs about as long: if more wait for each, more workers are started at once. Even
+# a crawl of very many pages of usual size has less.
+_MUCH = 8 << 20
 # Seconds by the clock that a worker may be silent. The CPU time that it may use meanwhile is that of a page.
 _SILENCE = 3.0
 
@@ -213,12 +217,16 @@ class Batches(Pool):
         self._waiting: deque[_Batch] = deque()
         # Single pages, with who waits for them.
         self._single: deque[tuple[Request, asyncio.Future[Answer | None]]] = deque()
+        self._single_size = 0  # bytes
         self._is_called = False
         self._workers: list[_BatchProcess] = []
         # A process that was started before the pool was opened.
         self._launched: Launched | None = None
         self._starts: set[asyncio.Task[None]] = set()
         self._starting = 0
+        self._has_failed = (
+            False  # whether a worker could not start: then the next one is not tried at once
+        )
         # When to look whether the workers keep up; until then, whether nothing has waited at some moment.
         self._look: asyncio.TimerHandle | None = None
         self._keeps_up = False
@@ -244,6 +252,7 @@ class Batches(Pool):
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Answer | None] = loop.create_future()
         self._single.append((Request(body, url, content_type), answered))
+        self._single_size += len(body)
         if not self._is_called:  # others may come in this turn of the loop
             self._is_called = True
             loop.call_soon(self._hand_out)
@@ -286,24 +295,35 @@ class Batches(Pool):
             self._keeps_up = True
         elif not self._workers and not self._starting:
             self._start_meanwhile()
-        elif self._look is None and not self._starting and len(self._workers) < self._processes:
+        elif self._starting or len(self._workers) >= self._processes:
+            pass
+        elif self._single_size > _MUCH * len(self._workers) and not self._has_failed:
+            self._start_more()
+        elif self._look is None:
             loop = asyncio.get_running_loop()
             self._keeps_up = False
             self._used = [(worker, worker.cpu_seconds()) for worker in self._workers]
-            self._look = loop.call_later(_BEHIND, self._start_more, loop.time())
+            self._look = loop.call_later(_BEHIND, self._look_behind, loop.time())
 
-    def _start_more(self, since: float) -> None:
-        """Start as many workers as there are, if these have not kept up, and not for want of a processor."""
+    def _look_behind(self, since: float) -> None:
+        """Start more workers if those that there are have not kept up, and not for want of a processor."""
         self._look = None
         # More than was asked for, if the loop is busy.
         passed = asyncio.get_running_loop().time() - since
         used = sum(worker.cpu_seconds() - before for worker, before in self._used)
         # Where CPU time cannot be told, the difference is no number, and not less than anything.
         if not self._keeps_up and not used < _BUSY * passed * len(self._used):
-            there = len(self._workers) + self._starting
-            for _ in range(min(max(1, there), self._processes - there)):
-                self._start_meanwhile()
+            self._start_more()
         self._hand_out()
+
+    def _start_more(self) -> None:
+        """Start as many workers as there are."""
+        if self._look is not None:  # they must have started before anything can be told
+            self._look.cancel()
+            self._look = None
+        there = len(self._workers) + self._starting
+        for _ in range(min(max(1, there), self._processes - there)):
+            self._start_meanwhile()
 
     def _next_batch(self) -> _Batch | None:
         if self._waiting:
@@ -313,6 +333,7 @@ class Batches(Pool):
         size = 0
         while self._single and len(requests) < _PAGES and size < _BYTES:
             request, answered = self._single.popleft()
+            self._single_size -= len(request.body)
             if not answered.done():  # else who waited was cancelled
                 requests.append(request)
                 waiting.append(answered)
@@ -332,6 +353,7 @@ class Batches(Pool):
             worker.on_free, worker.on_death = self._hand_out, self._lost
             self._workers.append(worker)
         except OSError:
+            self._has_failed = True
             # If there is no other, the pool reads the pages one by one, or says why none can start.
             while not self._workers and (batch := self._next_batch()) is not None:
                 batch.end()
