@@ -6,10 +6,12 @@ import multiprocessing
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier, Event
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Quad
 
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.stores import Store, StoreUnavailable, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.embedded import Embedded
@@ -75,10 +78,10 @@ def test_many_quads_are_loaded_in_bulk(tmp_path: Path) -> None:
         assert len(names(store)) == 5_050
 
 
-def many(version: str) -> list[Change]:
+def many(version: str, first: int = 0, count: int = 201) -> list[Change]:
     """Return replacements of graphs, each with an addition about a thing without a name."""
     found = []
-    for at in range(201):
+    for at in range(first, first + count):
         added = (
             f'_:b{at} <http://p.test/p> "{version}" .\n_:b{at} <http://p.test/q> "{version}" .\n'
         )
@@ -129,6 +132,121 @@ def test_nothing_is_flushed_while_two_threads_load(tmp_path: Path) -> None:
         store.store._store = real
     writes = [name for name in calls if name != "contains_named_graph"]
     assert writes == ["update", "flush", "bulk_load", "bulk_load", "flush"]
+
+
+def test_what_is_left_is_loaded_beside_the_load_under_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load, all_three = OxigraphStore._load_bulk, Barrier(3, timeout=10)
+
+    def load_together(store: OxigraphStore, changes: Iterable[Change]) -> None:
+        all_three.wait()
+        load(store, changes)
+
+    monkeypatch.setattr(OxigraphStore, "_load_bulk", load_together)
+    for version in "ab":
+        with Embedded(OxigraphStore(str(tmp_path)), load_quads=20_000) as store:
+            store.put(many(version))
+            store.put(many(version, 1_000))
+            assert not store.counters["batches"]
+            assert store.backlog[0] == 2 * 201
+            assert store.backlog_quads == 2 * 201 * 102
+        assert (store.counters["batches"], store.counters["quads"]) == (2, 2 * 201 * 102)
+        assert store.backlog[0] == store.backlog_quads == 0
+        assert not [*(tmp_path / "journal").glob("*.log")]
+        with open_store(str(tmp_path), read_only=True) as reopened:
+            quads = [*reopened.quads()]
+        assert len(quads) == 2 * 201 * 102
+        assert {str(quad.object)[1] for quad in quads} == {version}
+
+
+def test_what_is_left_waits_for_the_load_under_way_if_a_graph_is_in_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = OxigraphStore._load_bulk
+    times: dict[str, list[tuple[float, float]]] = {"a": [], "b": []}
+
+    def load_slowly(store: OxigraphStore, changes: Iterable[Change]) -> None:
+        some = [*changes]
+        began = monotonic()
+        sleep(0.2)
+        load(store, some)
+        version = "b" if b'"b' in some[0].nquads() else "a"
+        times[version].append((began, monotonic()))
+
+    monkeypatch.setattr(OxigraphStore, "_load_bulk", load_slowly)
+    with Embedded(OxigraphStore(str(tmp_path)), load_quads=20_000) as store:
+        store.put(many("a"))
+        store.put([*many("b", 1_000), change(0, "b")])
+    assert len(times["a"]) == 1
+    assert min(times["b"])[0] >= times["a"][0][1]
+    with open_store(str(tmp_path), read_only=True) as reopened:
+        assert {name for at, name in names(reopened) if at == graph(0)} == {"b"}
+
+
+@pytest.mark.parametrize("bad", ["a", "b"], ids=["the one under way", "what is left"])
+def test_when_one_of_two_loads_fails_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: str
+) -> None:
+    load, other = OxigraphStore.load, Event()
+
+    def load_one(store: OxigraphStore, changes: Sequence[Change], threads: int = 1) -> None:
+        if f'"{bad}'.encode() in changes[0].nquads():
+            other.wait(10)
+            raise OSError("no space left")
+        load(store, changes, threads)
+        other.set()
+
+    store = Embedded(OxigraphStore(str(tmp_path)), load_quads=20_000)
+    with monkeypatch.context() as context:
+        context.setattr(OxigraphStore, "load", load_one)
+        store.put(many("a"))
+        store.put(many("b", 1_000))
+        store.close()
+    assert (store.counters["failed/load"], store.counters["batches"]) == (1, 1)
+    assert store.backlog_quads == 201 * 102
+    with Embedded(OxigraphStore(str(tmp_path))) as reopened:
+        assert reopened.store.count() == 2 * 201 * 102
+
+
+def test_nothing_is_written_or_flushed_beside_another_load(tmp_path: Path) -> None:
+    """Two threads that do wait for ever in RocksDB, though seldom."""
+    active: list[str] = []
+    together: set[tuple[str, ...]] = set()
+
+    class Recorder:
+        def __init__(self, store: object) -> None:
+            self.store = store
+
+        def __getattr__(self, name: str) -> Any:
+            method = getattr(self.store, name)
+            if name == "contains_named_graph":
+                return method
+
+            def call(*arguments: Any, **options: Any) -> Any:
+                active.append(name)
+                together.add(tuple(sorted(active)))
+                try:
+                    return method(*arguments, **options)
+                finally:
+                    active.remove(name)
+
+            return call
+
+    with OxigraphStore(str(tmp_path)) as store, ThreadPoolExecutor(2) as pool:
+        real, store._store = store._store, Recorder(store._store)  # type: ignore[assignment]
+
+        def rounds(first: int) -> None:
+            for version in range(10):
+                store.load(many(str(version), first, 50))
+                store.load([change(first, str(version))])
+
+        for _ in pool.map(rounds, (0, 1_000)):
+            pass
+        store._store = real
+        assert len([*store.quads()]) == 2 * (49 * 102 + 1)
+    several = {names for names in together if len(names) > 1}
+    assert several <= {("bulk_load", "bulk_load")}
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 50)), min_size=1), st.integers(1, 3))
@@ -391,6 +509,37 @@ def test_versions_that_are_superseded_do_not_pile_up(tmp_path: Path) -> None:
         store.load()
         assert store.counters["batches"] > 1
         assert names(store) == {(graph(0), "999")}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread has no priority of its own")
+def test_merging_gives_way(tmp_path: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:  # no store was opened there before
+        before, after = pool.apply(_niceness, (tmp_path,))
+    (own,) = set(before.values())
+    new = {thread: nice for thread, nice in after.items() if thread not in before}
+    assert {name for name, _ in before} >= {"rocksdb:low"}  # the frontier's
+    assert {nice for (name, _), nice in new.items() if name == "rocksdb:low"} == {min(own + 5, 19)}
+    assert {nice for (name, _), nice in new.items() if name == "rocksdb:high"} == {own}
+    assert before.items() <= after.items()
+
+
+def _niceness(path: Path) -> list[dict[tuple[str, int], int]]:
+    """Return how nice the threads with a frontier are, and those with a store besides."""
+
+    def look() -> dict[tuple[str, int], int]:
+        return {
+            ((task / "comm").read_text().rstrip(), int(task.name)): os.getpriority(
+                os.PRIO_PROCESS, int(task.name)
+            )
+            for task in Path("/proc/self/task").iterdir()
+        }
+
+    with LocalFrontier(str(path / "frontier")):
+        before = look()
+        store = OxigraphStore(str(path / "store"))
+        after = look()
+        store.close()
+    return [before, after]
 
 
 def test_what_a_killed_load_left_is_removed(tmp_path: Path) -> None:

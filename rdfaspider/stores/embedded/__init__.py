@@ -4,9 +4,9 @@ Oxigraph keeps every quad six times, each time in another order. Written page by
 through RocksDB's log and memtables; many thousand at a time become sorted files directly, for half the CPU
 and a fifth of the memory (docs/results.md). So `Embedded` acknowledges a page when it is in the journal
 (`journal.py`), and a thread loads the journal into `OxigraphStore` (`oxigraph.py`, opened by `opening.py`) in
-batches, two threads what is left at the end. What the journal holds when the process dies is loaded the next
-time the store is opened. As a page replaces its graph as a whole, it does not matter if some of it was loaded
-already.
+batches. Two more load what is left at the end. What the journal holds when the process dies is loaded the
+next time the store is opened. As a page replaces its graph as a whole, it does not matter if some of it was
+loaded already.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.stores import Sink, StoreUnavailable
 from rdfaspider.stores.embedded.journal import REFUSED, Journal
@@ -37,12 +37,22 @@ logger = logging.getLogger(__name__)
 _THREADS = 2
 
 
+class _Load(NamedTuple):
+    """Changes that are being loaded."""
+
+    graphs: dict[str, list[Change]]
+    files: list[Path]  # of the journal
+    size: int  # of these files
+    quads: int
+
+
 @dataclass(eq=False, repr=False)
 class Embedded(Sink):
     """A sink that passes changes on to an Oxigraph store.
 
-    Layout: the waiting changes by graph, and those being loaded; both are in the journal too.
-    Invariant: the changes of a graph are at most one replacement, and additions after it.
+    Layout: the waiting changes by graph, and the loads under way, at most two; all are in the journal too.
+    Invariant: the changes of a graph are at most one replacement, and additions after it. The loads under way
+    have no graph and no file of the journal in common.
     """
 
     store: OxigraphStore
@@ -59,10 +69,11 @@ class Embedded(Sink):
     def __post_init__(self) -> None:
         self.counters = Counter()
         self._waiting: dict[str, list[Change]] = {}
-        self._loading: dict[str, list[Change]] = {}
-        self._quads, self._loading_size = 0, 0
+        self._loads: tuple[_Load, ...] = ()
+        self._quads = 0
         self._failure = ""
         self._lock = threading.Lock()
+        self._turn = threading.Lock()  # held for the moment in which a load begins or ends
         self._loader = ThreadPoolExecutor(1, "load")
         try:
             self._journal = Journal(self.store.path / "journal")
@@ -78,23 +89,24 @@ class Embedded(Sink):
 
     @property
     def backlog(self) -> tuple[int, int]:
-        return len(self._waiting) + len(self._loading), self._journal.size + self._loading_size
+        loads = self._loads
+        pages = len(self._waiting) + sum(len(load.graphs) for load in loads)
+        return pages, self._journal.size + sum(load.size for load in loads)
 
     @property
     def backlog_quads(self) -> int:
-        loading = sum(change.quads for changes in self._loading.values() for change in changes)
-        return self._quads + loading
+        return self._quads + sum(load.quads for load in self._loads)
 
     @property
     def is_full(self) -> bool:
         # If nothing is being loaded, the next page begins a load, so it must be let in.
-        return bool(self._loading) and not self._failure and self._journal.size >= self.limit_bytes
+        return bool(self._loads) and not self._failure and self._journal.size >= self.limit_bytes
 
     def copy_store(self, path: Path) -> bool:
         for _ in range(2):  # after the load under way, the one of what waits
             with self._lock:
-                is_free = self._waiting and not self._loading and not self._failure
-                call = (self._load, *self._next()) if is_free else (int,)
+                is_free = self._waiting and not self._loads and not self._failure
+                call = (self._load, self._next()) if is_free else (int,)
                 load = self._loader.submit(*call)
             load.result()
         # In the thread of loads: while one is under way, graphs may be gone that it brings back.
@@ -113,17 +125,20 @@ class Embedded(Sink):
                         new.append(change)
             finally:  # later changes are compared with these, even if one cannot be read
                 self._append(new)
-            if self._is_due() and not self._loading:
-                self._loader.submit(self._load, *self._next())
+            if self._is_due() and not self._loads:
+                self._loader.submit(self._load, self._next())
             return answers
 
     def _is_new(self, change: Change) -> bool:
         if not change.replaces:
             return bool(change.quads)
-        before = self._waiting.get(change.graph) or self._loading.get(change.graph)
+        before = self._waiting.get(change.graph) or self._loading(change.graph)
         if before:
             return len(before) > 1 or not before[0].has_content_of(change)
         return not self.store.holds(change)
+
+    def _loading(self, graph: str) -> list[Change]:
+        return next((load.graphs[graph] for load in self._loads if graph in load.graphs), [])
 
     def _accept(self, change: Change) -> None:
         before = self._waiting.setdefault(change.graph, [])
@@ -155,9 +170,12 @@ class Embedded(Sink):
     def load(self) -> None:
         """Load the waiting changes now."""
         with self._lock:
-            self._loader.submit(int).result()  # waits for the load under way
+            under_way = self._loader.submit(int)  # done after the load under way
+            if any(map(self._loading, self._waiting)):
+                under_way.result()
             if self._waiting and not self._failure:
-                self._load(*self._next(), _THREADS)
+                self._load(self._next(), _THREADS)
+            under_way.result()
             self._check()
 
     def _is_due(self) -> bool:
@@ -166,26 +184,30 @@ class Embedded(Sink):
         enough = min(self.most_quads, max(self.load_quads, self.counters["quads"] // 2))
         return self._quads >= enough or self._journal.size >= self.load_bytes
 
-    def _next(self) -> tuple[list[Change], list[Path]]:
-        """Return the waiting changes, which are being loaded from now on, and their files."""
-        self._loading, self._waiting = self._waiting, {}
-        self._quads, self._loading_size = 0, self._journal.size
-        return list(chain.from_iterable(self._loading.values())), self._journal.seal()
+    def _next(self) -> _Load:
+        """Return the waiting changes, which are being loaded from now on."""
+        with self._turn:
+            size = self._journal.size
+            others = {path for load in self._loads for path in load.files}
+            files = [path for path in self._journal.seal() if path not in others]
+            load = _Load(self._waiting, files, size, self._quads)
+            self._loads += (load,)
+            self._waiting, self._quads = {}, 0
+        return load
 
-    def _load(self, changes: list[Change], files: list[Path], threads: int = 1) -> None:
+    def _load(self, load: _Load, threads: int = 1) -> None:
         """Load changes and delete their files."""
         started = time.perf_counter()
         try:
-            quads = self._load_all(changes, threads)
-            self._journal.remove(files)
+            quads = self._load_all(list(chain.from_iterable(load.graphs.values())), threads)
+            with self._turn:
+                self._journal.remove(load.files)
+                self.counters["batches"] += 1
+                self.counters["quads"] += quads
+                self.counters["milliseconds"] += round((time.perf_counter() - started) * 1000)
+                self._loads = tuple(other for other in self._loads if other is not load)
         except BaseException as error:  # Oxigraph's panics are not Exceptions
-            self._fail(error)
-            return  # `_loading` stays as it is, so that nothing is loaded after these
-        self.counters["batches"] += 1
-        self.counters["quads"] += quads
-        self.counters["milliseconds"] += round((time.perf_counter() - started) * 1000)
-        self._loading_size = 0
-        self._loading = {}  # last: now the next load may begin
+            self._fail(error)  # `_loads` stay as they are, so that nothing is loaded after these
 
     def _load_all(self, changes: list[Change], threads: int = 1) -> int:
         """Load changes together or, if one of them is at fault, one by one; return the number of quads."""

@@ -16,6 +16,7 @@ import pyoxigraph
 
 from rdfaspider import rocksdb
 from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores.embedded import merging
 from rdfaspider.stores.embedded.journal import Journal
 
 Parameters = ParamSpec("Parameters")
@@ -41,7 +42,8 @@ def open_directory(path: Path, *, read_only: bool) -> pyoxigraph.Store:
 
 def _open_to_write(path: Path) -> pyoxigraph.Store:
     path.mkdir(parents=True, exist_ok=True)
-    store = pyoxigraph.Store(str(path))
+    with merging.lowered():
+        store = pyoxigraph.Store(str(path))
     rocksdb.note_opening(path)
     # A load that was killed, or found the disk full, leaves these.
     for leftover in path.glob("bulk-*.sst"):

@@ -7,9 +7,11 @@ back as `"1"^^xsd:integer`.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from threading import Condition
 from typing import TYPE_CHECKING, Any, cast
 
 from pyoxigraph import NamedNode, Quad, RdfFormat, Store, parse
@@ -46,6 +48,7 @@ class OxigraphStore(PageStore):
         self.path = Path(path)
         self._read_only = read_only
         self._store = open_directory(self.path, read_only=read_only)
+        self._turns = _Turns()
 
     @guarded
     def holds(self, change: Change) -> bool:
@@ -63,30 +66,35 @@ class OxigraphStore(PageStore):
 
         Several may be about one graph: then they come one after the other, the first may replace it, and the
         others add. What is only added has no blank nodes, or it would be doubled when it is loaded again.
+        Another thread may load other graphs at the same time.
         """
         known = [change.graph for change in changes if change.replaces and self._knows(change)]
         count = sum(change.quads for change in changes)
         if count < _BULK:
             quads = [*_quads(b"".join(change.nquads() for change in changes))]
-            self._drop(known)
-            self._store.extend(quads)
-        elif threads == 1 or count < threads * _SHARE:
-            self._drop(known)
+            with self._turns.alone():
+                self._drop(known)
+                self._store.extend(quads)
+                self._store.flush()
+            return
+        if known:
+            with self._turns.alone():
+                self._drop(known)
+                self._store.flush()
+        if threads == 1 or count < threads * _SHARE:
             self._load_bulk(changes)
         else:
-            self._drop(known)
-            # Before the threads begin: RocksDB would flush what was dropped when each brings its files, and
-            # two that flush at the same time have been seen to wait for ever.
-            self._store.flush()
             with ThreadPoolExecutor(threads, "load") as pool:
                 for _ in pool.map(self._load_bulk, _shares(changes, threads)):
                     pass  # it raises the first error when all have ended
-        self._store.flush()
+        with self._turns.alone():
+            self._store.flush()
 
     def _load_bulk(self, changes: Iterable[Change]) -> None:
         # Bytes would be read by several threads, each of which would rename blank nodes differently.
         text = cast("IO[bytes]", _Joined(change.nquads() for change in changes))
-        self._store.bulk_load(text, RdfFormat.N_QUADS, lenient=True)
+        with self._turns.beside_others():
+            self._store.bulk_load(text, RdfFormat.N_QUADS, lenient=True)
 
     def _drop(self, graphs: Sequence[str]) -> None:
         if graphs:
@@ -195,6 +203,35 @@ def _shares(changes: Iterable[Change], count: int) -> list[list[Change]]:
         shares[least] += graphs[at]
         filled[least] += sizes[at]
     return shares
+
+
+class _Turns:
+    """Keeps threads that bring sorted files from one that writes or flushes.
+
+    RocksDB flushes what was written before it takes in files, and two threads that flush at the same time
+    have been seen to wait for ever. If all is flushed when they begin, they may bring files together.
+    """
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._together = 0
+
+    @contextmanager
+    def beside_others(self) -> Iterator[None]:
+        with self._changed:
+            self._together += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._together -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        with self._changed:  # held to the end, so that nobody else begins
+            self._changed.wait_for(lambda: not self._together)
+            yield
 
 
 class _Joined:
