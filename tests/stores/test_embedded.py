@@ -7,8 +7,9 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Barrier, Event
 from time import monotonic, sleep
@@ -22,7 +23,8 @@ from pyoxigraph import Literal, NamedNode, Quad
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.stores import Store, StoreUnavailable, open_store
 from rdfaspider.stores.changes import Change
-from rdfaspider.stores.embedded import Embedded
+from rdfaspider.stores.embedded import Embedded, merging
+from rdfaspider.stores.embedded.journal import Journal
 from rdfaspider.stores.embedded.oxigraph import OxigraphStore, _shares
 
 
@@ -111,33 +113,59 @@ def test_what_waits_at_the_end_is_loaded_by_two_threads(
         assert len({quad.subject for quad in quads}) == 201 * 2
 
 
-def test_nothing_is_flushed_while_two_threads_load(tmp_path: Path) -> None:
+class Recorder:
+    """Oxigraph, with the names of what changes it in the order of the calls, and those called together."""
+
+    def __init__(self, store: object) -> None:
+        self.store = store
+        self.calls: list[str] = []
+        self.together: set[tuple[str, ...]] = set()
+        self._active: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.store, name)
+        if name == "contains_named_graph":
+            return method
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            self.calls.append(name)
+            self._active.append(name)
+            self.together.add(tuple(sorted(self._active)))
+            try:
+                return method(*arguments, **options)
+            finally:
+                self._active.remove(name)
+
+        return call
+
+
+@contextmanager
+def recorded(store: OxigraphStore) -> Iterator[Recorder]:
+    real, recorder = store._store, Recorder(store._store)
+    store._store = recorder  # type: ignore[assignment]
+    yield recorder
+    store._store = real
+
+
+def test_nothing_waits_to_be_flushed_while_two_threads_load(tmp_path: Path) -> None:
     """Two that flush at the same time may wait for ever, and RocksDB flushes what it has not yet written."""
     with Embedded(OxigraphStore(str(tmp_path))) as store:
         store.put(many("a"))
         store.load()
         store.put(many("b"))
-        calls = []
-
-        class Recorder:
-            def __init__(self, store: object) -> None:
-                self.store = store
-
-            def __getattr__(self, name: str) -> Any:
-                calls.append(name)
-                return getattr(self.store, name)
-
-        real, store.store._store = store.store._store, Recorder(store.store._store)  # type: ignore[assignment]
-        store.load()
-        store.store._store = real
-    writes = [name for name in calls if name != "contains_named_graph"]
-    assert writes == ["update", "flush", "bulk_load", "bulk_load", "flush"]
+        with recorded(store.store) as large:
+            store.load()
+        store.put([change(0, "c")])
+        with recorded(store.store) as small:
+            store.load()
+    assert large.calls == ["update", "flush", "bulk_load", "bulk_load", "flush"]
+    assert small.calls == ["update", "extend", "flush"]
 
 
 def test_what_is_left_is_loaded_beside_the_load_under_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load, all_three = OxigraphStore._load_bulk, Barrier(3, timeout=10)
+    load, all_three = OxigraphStore._load_bulk, Barrier(3, timeout=60)
 
     def load_together(store: OxigraphStore, changes: Iterable[Change]) -> None:
         all_three.wait()
@@ -153,7 +181,7 @@ def test_what_is_left_is_loaded_beside_the_load_under_way(
             assert store.backlog_quads == 2 * 201 * 102
         assert (store.counters["batches"], store.counters["quads"]) == (2, 2 * 201 * 102)
         assert store.backlog[0] == store.backlog_quads == 0
-        assert not [*(tmp_path / "journal").glob("*.log")]
+        assert not Journal.waits_in(tmp_path / "journal")
         with open_store(str(tmp_path), read_only=True) as reopened:
             quads = [*reopened.quads()]
         assert len(quads) == 2 * 201 * 102
@@ -211,41 +239,18 @@ def test_when_one_of_two_loads_fails_nothing_is_lost(
 
 def test_nothing_is_written_or_flushed_beside_another_load(tmp_path: Path) -> None:
     """Two threads that do wait for ever in RocksDB, though seldom."""
-    active: list[str] = []
-    together: set[tuple[str, ...]] = set()
-
-    class Recorder:
-        def __init__(self, store: object) -> None:
-            self.store = store
-
-        def __getattr__(self, name: str) -> Any:
-            method = getattr(self.store, name)
-            if name == "contains_named_graph":
-                return method
-
-            def call(*arguments: Any, **options: Any) -> Any:
-                active.append(name)
-                together.add(tuple(sorted(active)))
-                try:
-                    return method(*arguments, **options)
-                finally:
-                    active.remove(name)
-
-            return call
-
     with OxigraphStore(str(tmp_path)) as store, ThreadPoolExecutor(2) as pool:
-        real, store._store = store._store, Recorder(store._store)  # type: ignore[assignment]
 
         def rounds(first: int) -> None:
             for version in range(10):
                 store.load(many(str(version), first, 50))
                 store.load([change(first, str(version))])
 
-        for _ in pool.map(rounds, (0, 1_000)):
-            pass
-        store._store = real
+        with recorded(store) as recorder:
+            for _ in pool.map(rounds, (0, 1_000)):
+                pass
         assert len([*store.quads()]) == 2 * (49 * 102 + 1)
-    several = {names for names in together if len(names) > 1}
+    several = {names for names in recorder.together if len(names) > 1}
     assert several <= {("bulk_load", "bulk_load")}
 
 
@@ -317,16 +322,21 @@ def test_pages_learn_whether_they_are_new_wherever_the_old_one_is(tmp_path: Path
         assert not names(store)
 
 
+@pytest.mark.parametrize("is_ending", [False, True])
 def test_no_load_begins_while_the_store_is_copied(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_ending: bool
 ) -> None:
     """A load removes graphs before it brings them back, so a copy of the middle would lack them."""
-    with embedded(tmp_path / "store") as store:
+    with embedded(tmp_path / "store") as store, ThreadPoolExecutor(1) as pool:
         store.put([change(0, "old")])
         copy, load, begun = store.store.copy_to, store.store.load, Event()
 
         def copied_while_pages_come(path: Path) -> None:
-            store.put([change(0, *"abcdefghij")])  # enough for a load
+            if is_ending:
+                store.put([change(0, *"abcdefghi")])
+                pool.submit(store.load)
+            else:
+                store.put([change(0, *"abcdefghij")])  # enough for a load
             assert not begun.wait(0.3)
             copy(path)
 
@@ -339,7 +349,7 @@ def test_no_load_begins_while_the_store_is_copied(
         monkeypatch.setattr(store.store, "load", loaded)
         assert store.copy_store(tmp_path / "copy")
         assert begun.wait(10)
-        assert len(names(store)) == 10
+        assert len(names(store)) == (9 if is_ending else 10)
     with open_store(str(tmp_path / "copy"), read_only=True) as copied:
         assert names(copied) == {(graph(0), "old")}
 
@@ -521,6 +531,14 @@ def test_merging_gives_way(tmp_path: Path) -> None:
     assert {nice for (name, _), nice in new.items() if name == "rocksdb:low"} == {min(own + 5, 19)}
     assert {nice for (name, _), nice in new.items() if name == "rocksdb:high"} == {own}
     assert before.items() <= after.items()
+
+
+def test_where_threads_cannot_be_told_merging_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merging, "_TASKS", tmp_path / "nowhere")
+    with OxigraphStore(str(tmp_path / "store")) as store:
+        assert not store.count()
 
 
 def _niceness(path: Path) -> list[dict[tuple[str, int], int]]:

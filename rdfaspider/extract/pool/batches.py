@@ -41,8 +41,8 @@ _BYTES = 256 * 1024
 _BEHIND = 0.25
 # The share of that time for which the workers must have had a processor.
 _BUSY = 0.75
-# Bytes for which a worker needs about as long: if more wait for each, more workers are started at once. Even
-# a crawl of very many pages of usual size has less.
+# Bytes for which a worker needs about `_BEHIND`: if more wait for each, more workers are started at once. In
+# a crawl of pages of usual size less waits, even of very many at a time.
 _MUCH = 8 << 20
 # Seconds by the clock that a worker may be silent. The CPU time that it may use meanwhile is that of a page.
 _SILENCE = 3.0
@@ -224,9 +224,8 @@ class Batches(Pool):
         self._launched: Launched | None = None
         self._starts: set[asyncio.Task[None]] = set()
         self._starting = 0
-        self._has_failed = (
-            False  # whether a worker could not start: then the next one is not tried at once
-        )
+        # Whether the last worker could not start: then the next one is not tried at once.
+        self._has_failed = False
         # When to look whether the workers keep up; until then, whether nothing has waited at some moment.
         self._look: asyncio.TimerHandle | None = None
         self._keeps_up = False
@@ -352,6 +351,7 @@ class Batches(Pool):
             worker = await _BatchProcess.start(launched or launch(self._batch_arguments))
             worker.on_free, worker.on_death = self._hand_out, self._lost
             self._workers.append(worker)
+            self._has_failed = False
         except OSError:
             self._has_failed = True
             # If there is no other, the pool reads the pages one by one, or says why none can start.
@@ -366,13 +366,14 @@ class Batches(Pool):
             self._on_crash()
 
     async def close(self) -> None:
+        for worker in self._workers:  # or one of them would let others be started meanwhile
+            worker.on_free = lambda: None
         if self._look is not None:
             self._look.cancel()
         for task in self._starts:
             task.cancel()
         await asyncio.gather(*self._starts, return_exceptions=True)
         for worker in self._workers:
-            worker.on_free = lambda: None
             await worker.end()
         if self._launched is not None:  # it was never opened
             self._launched.end()

@@ -42,7 +42,7 @@ class _Load(NamedTuple):
 
     graphs: dict[str, list[Change]]
     files: list[Path]  # of the journal
-    size: int  # of these files
+    size: int  # of the last one, to which the changes of this run went
     quads: int
 
 
@@ -71,9 +71,10 @@ class Embedded(Sink):
         self._waiting: dict[str, list[Change]] = {}
         self._loads: tuple[_Load, ...] = ()
         self._quads = 0
+        self._copies = 0  # of the store, that are being made
         self._failure = ""
         self._lock = threading.Lock()
-        self._turn = threading.Lock()  # held for the moment in which a load begins or ends
+        self._turn = threading.Lock()  # held for the moment in which a load begins, ends or fails
         self._loader = ThreadPoolExecutor(1, "load")
         try:
             self._journal = Journal(self.store.path / "journal")
@@ -103,14 +104,22 @@ class Embedded(Sink):
         return bool(self._loads) and not self._failure and self._journal.size >= self.limit_bytes
 
     def copy_store(self, path: Path) -> bool:
-        for _ in range(2):  # after the load under way, the one of what waits
+        with self._lock:
+            self._copies += 1
+        try:
+            for _ in range(2):  # after the load under way, the one of what waits
+                with self._lock:
+                    is_free = self._waiting and not self._loads and not self._failure
+                    call = (self._load, self._next()) if is_free else (int,)
+                    load = self._loader.submit(*call)
+                load.result()
+            # In the thread of loads: while one is under way, graphs may be gone that it brings back.
             with self._lock:
-                is_free = self._waiting and not self._loads and not self._failure
-                call = (self._load, self._next()) if is_free else (int,)
-                load = self._loader.submit(*call)
-            load.result()
-        # In the thread of loads: while one is under way, graphs may be gone that it brings back.
-        self._loader.submit(self.store.copy_to, path).result()
+                copy = self._loader.submit(self.store.copy_to, path)
+            copy.result()
+        finally:
+            with self._lock:
+                self._copies -= 1
         return True
 
     def put(self, changes: Sequence[Change]) -> list[bool]:
@@ -157,11 +166,12 @@ class Embedded(Sink):
 
     def _fail(self, error: BaseException) -> None:
         """Accept nothing from now on, and say why."""
-        self.counters["failed/load"] += 1
-        self._failure = (
-            f"The store {self.store.path} cannot be written: {error}. The pages that wait for it are in"
-            f" {self._journal.directory}, and are loaded when it is opened the next time."
-        )
+        with self._turn:
+            self.counters["failed/load"] += 1
+            self._failure = self._failure or (
+                f"The store {self.store.path} cannot be written: {error}. The pages that wait for it are in"
+                f" {self._journal.directory}, and are loaded when it is opened the next time."
+            )
 
     def _check(self) -> None:
         if self._failure:  # a new exception each time, because each collects tracebacks
@@ -171,7 +181,7 @@ class Embedded(Sink):
         """Load the waiting changes now."""
         with self._lock:
             under_way = self._loader.submit(int)  # done after the load under way
-            if any(map(self._loading, self._waiting)):
+            if self._copies or any(map(self._loading, self._waiting)):
                 under_way.result()
             if self._waiting and not self._failure:
                 self._load(self._next(), _THREADS)
@@ -217,8 +227,9 @@ class Embedded(Sink):
         except (SyntaxError, ValueError) as error:
             if len(changes) > 1:
                 return sum(self._load_all([change]) for change in changes)
-            self.counters["refused"] += 1
-            self._journal.refuse(changes[0], error)
+            with self._turn:
+                self.counters["refused"] += 1
+                self._journal.refuse(changes[0], error)
             place = self._journal.directory / REFUSED
             logger.error("%s is refused and kept in %s: %s", changes[0].graph, place, error)
             return 0

@@ -33,7 +33,8 @@ def open_directory(path: Path, *, read_only: bool) -> pyoxigraph.Store:
             what = "its database is missing, and its journal is there"
         if what:
             raise StoreUnavailable(_damaged(path, what))
-        return _open_to_read(path) if read_only else _open_to_write(path)
+        with merging.lowered():
+            return _open_to_read(path) if read_only else _open_to_write(path)
     except StoreUnavailable:
         raise
     except (OSError, RuntimeError) as error:
@@ -42,8 +43,7 @@ def open_directory(path: Path, *, read_only: bool) -> pyoxigraph.Store:
 
 def _open_to_write(path: Path) -> pyoxigraph.Store:
     path.mkdir(parents=True, exist_ok=True)
-    with merging.lowered():
-        store = pyoxigraph.Store(str(path))
+    store = pyoxigraph.Store(str(path))
     rocksdb.note_opening(path)
     # A load that was killed, or found the disk full, leaves these.
     for leftover in path.glob("bulk-*.sst"):
