@@ -144,7 +144,7 @@ class Shell:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=240,
+            timeout=600,  # to install it compiles for a minute or two, and others may compile beside it
             check=False,
         )
 
@@ -172,7 +172,7 @@ def hint(output: str, label: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)  # it installs two environments
+@pytest.mark.timeout(1800)  # it installs two environments
 def test_the_path_of_a_newcomer(shell: Shell, site: str) -> None:
     installs_and_crawls_the_demo(shell)
     crawls_stops_and_resumes(shell, site)

@@ -32,7 +32,7 @@ from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.stores import Store, StoreDown, open_sink, open_store
 from rdfaspider.stores.changes import Change
-from rdfaspider.stores.embedded import Embedded
+from rdfaspider.stores.embedded import Embedded, merging
 from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 from tests.stores.conftest import PROJECT, Server, oxigraph_server, rdf4j_server
 from tests.test_crawl_stores import crawl_through_deaths
@@ -41,6 +41,8 @@ QUADS = int(os.environ.get("STORE_QUADS", "200_000"))
 KILLS = int(os.environ.get("STORE_KILLS", "3"))
 PAGE_QUADS = 20
 BATCH = 250
+# Loads of an embedded store in a long crawl of large pages, and the pages and quads of one.
+LOADS, LOAD_PAGES, LOAD_QUADS = 60, 150, 99_900
 PREDICATES = [NamedNode(f"http://schema.org/p{number}") for number in range(9)]
 
 
@@ -142,6 +144,54 @@ def test_loading_in_bulk(tmp_path: Path) -> None:
         )
     print(f" ({QUADS:,} quads)")
     assert costs["journal"] < costs["transactions"]
+
+
+def cost_of_loads(path: str, niceness: int) -> tuple[float, float]:
+    """Return the CPU seconds of loads one after the other, and those by the clock."""
+    merging._NICE = niceness
+    spent = waited = 0.0
+    with OxigraphStore(path) as store:
+        for first in range(0, LOADS * LOAD_PAGES, LOAD_PAGES):
+            changes = [new_page(number) for number in range(first, first + LOAD_PAGES)]
+            before, start = time.process_time(), time.perf_counter()
+            store.load(changes)
+            spent += time.process_time() - before
+            waited += time.perf_counter() - start
+    return spent, waited
+
+
+def new_page(number: int) -> Change:
+    """Return a page about things without names, in which other pages are named too."""
+    url = f"http://site{number % 97}.test/some/path/{number}"
+    lines = []
+    for at in range(LOAD_QUADS // LOAD_PAGES):
+        value = (
+            f'"value {at} of {number}"' if at % 4 else f"<http://{number * 7919 % 10_007}.test/>"
+        )
+        lines.append(f"_:b{number}x{at // 5} <http://schema.org/p{at % 9}> {value} <{url}> .\n")
+    return Change.of_page(url, "".join(lines).encode())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread has no priority of its own")
+def test_merging_that_gives_way_takes_less_cpu(tmp_path: Path) -> None:
+    """While two processes are as busy as workers that read pages, and as nice."""
+    busy = ["nice", "-n", str(merging._NICE), sys.executable, "-c", "while True: pass"]
+    workers = [subprocess.Popen(busy) for _ in range(2)]
+    costs = {}
+    try:
+        for niceness in (0, merging._NICE, 2 * merging._NICE):
+            with ProcessPoolExecutor(1, get_context("spawn")) as process:
+                path = str(tmp_path / str(niceness))
+                cpu, clock = process.submit(cost_of_loads, path, niceness).result()
+            costs[niceness] = cpu
+            print(f"\n{LOADS} loads, merging nicer by {niceness:>2}: {cpu:.1f} s of CPU", end="")
+            print(f", {clock:.1f} s by the clock", end="")
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+    print()
+    assert costs[merging._NICE] < costs[0]
 
 
 @pytest.mark.parametrize("kind", ["rdf4j", "lmdb"])
