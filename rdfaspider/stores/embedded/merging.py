@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# How much nicer than the crawl they are. While two workers were busy, 60 loads took a fifth less CPU than
-# without this, and as long by the clock; with 10 the loads had to wait for the merging.
+# How much nicer than the crawl they are: a sixth less CPU than without this, and with 10 loads have to wait
+# (docs/results.md).
 _NICE = 5
 _TASKS = Path("/proc/self/task")
 # What RocksDB calls them.
