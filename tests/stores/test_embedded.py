@@ -92,16 +92,21 @@ def many(version: str, first: int = 0, count: int = 201) -> list[Change]:
     return found
 
 
+def load_together(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """Let threads load only while so many do."""
+    load, together = OxigraphStore._load_bulk, Barrier(threads, timeout=60)
+
+    def wait_and_load(store: OxigraphStore, changes: Iterable[Change]) -> None:
+        together.wait()
+        load(store, changes)
+
+    monkeypatch.setattr(OxigraphStore, "_load_bulk", wait_and_load)
+
+
 def test_what_waits_at_the_end_is_loaded_by_two_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load, both = OxigraphStore._load_bulk, Barrier(2, timeout=10)
-
-    def load_together(store: OxigraphStore, changes: Iterable[Change]) -> None:
-        both.wait()
-        load(store, changes)
-
-    monkeypatch.setattr(OxigraphStore, "_load_bulk", load_together)
+    load_together(monkeypatch, 2)
     for version in "ab":
         with Embedded(OxigraphStore(str(tmp_path))) as store:
             store.put(many(version))
@@ -165,13 +170,7 @@ def test_nothing_waits_to_be_flushed_while_two_threads_load(tmp_path: Path) -> N
 def test_what_is_left_is_loaded_beside_the_load_under_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load, all_three = OxigraphStore._load_bulk, Barrier(3, timeout=60)
-
-    def load_together(store: OxigraphStore, changes: Iterable[Change]) -> None:
-        all_three.wait()
-        load(store, changes)
-
-    monkeypatch.setattr(OxigraphStore, "_load_bulk", load_together)
+    load_together(monkeypatch, 3)
     for version in "ab":
         with Embedded(OxigraphStore(str(tmp_path)), load_quads=20_000) as store:
             store.put(many(version))

@@ -4,9 +4,9 @@ Oxigraph keeps every quad six times, each time in another order. Written page by
 through RocksDB's log and memtables; many thousand at a time become sorted files directly, for half the CPU
 and a fifth of the memory (docs/results.md). So `Embedded` acknowledges a page when it is in the journal
 (`journal.py`), and a thread loads the journal into `OxigraphStore` (`oxigraph.py`, opened by `opening.py`) in
-batches. Two more load what is left at the end. What the journal holds when the process dies is loaded the
-next time the store is opened. As a page replaces its graph as a whole, it does not matter if some of it was
-loaded already.
+batches. Two more threads load what is left at the end. What the journal holds when the process dies is loaded
+the next time the store is opened. As a page replaces its graph as a whole, it does not matter if some of it
+was loaded already.
 """
 
 from __future__ import annotations

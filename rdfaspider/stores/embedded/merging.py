@@ -1,6 +1,6 @@
 """Which part of the processors RocksDB's merging gets.
 
-RocksDB merges its files in threads of its own, as soon as there are a few. That has time: the more has come
+RocksDB merges its files in threads of its own, as soon as there are a few. That can wait: the more has come
 meanwhile, the less CPU it takes for each quad, and what is not merged when a store is closed is merged after
 it is opened again. So these threads are as nice as the workers that read pages. If they were much nicer, they
 would fall behind until RocksDB lets the next load wait for them.
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# How much nicer than the crawl they are: a sixth less CPU than without this, and with 10 loads have to wait
-# (docs/results.md).
+# How much nicer than the crawl they are. It takes a sixth less CPU than 0 does; at 10, loads have to wait for
+# the merging (docs/results.md).
 _NICE = 5
 _TASKS = Path("/proc/self/task")
 # What RocksDB calls them.
