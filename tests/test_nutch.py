@@ -8,7 +8,7 @@ from subprocess import CalledProcessError
 import pytest
 
 from tests.benchmarks.speed import programs
-from tests.benchmarks.speed.nutch import Nutch
+from tests.benchmarks.speed.nutch import Nutch, version_of
 
 # A Nutch that has two rounds of work, and fails at the step FAILING.
 PROGRAM = """#!/bin/sh
@@ -75,3 +75,10 @@ def test_is_left_out_where_it_is_not_installed(home: Path, monkeypatch: pytest.M
         nutch.build()
     monkeypatch.setenv("NUTCH_HOME", str(home))
     nutch.build()
+
+
+def test_tells_its_version(home: Path) -> None:
+    assert version_of(home) == ""
+    (home / "lib").mkdir()
+    (home / "lib" / "apache-nutch-1.23-SNAPSHOT.jar").touch()
+    assert version_of(home) == "1.23-SNAPSHOT"

@@ -18,12 +18,14 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
 from rdfaspider.site.process import running
 from tests.benchmarks.speed import machine, pins, programs, report, triples
 from tests.benchmarks.speed.document import document
+from tests.benchmarks.speed.nutch import version_of
 from tests.benchmarks.test_speed import BARE, EMBEDDED, MOST_OTHERS, WEB, Goal, Race, Run
 from tests.benchmarks.test_speed import CLOCK as BY_CLOCK
 from tests.benchmarks.test_speed import PROCESSOR as BY_CPU
@@ -132,6 +134,7 @@ def _pin(run: Run) -> None:
         "goals": {name: goal.least for name, goal in GOALS.items()},
         "rows": [asdict(row) for row in run.rows.values()],
         "missing": {**run.missing, **run.failed},
+        "nutch": version_of(Path(os.environ["NUTCH_HOME"])) if NUTCH in run.rows else "",
     }
     pins.write(data, document(data))
 

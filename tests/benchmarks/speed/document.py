@@ -108,6 +108,8 @@ def _peers(data: dict[str, Any]) -> str:
     """Return the section on crawlers of other languages."""
     text = PEERS + table(Row(**row) for row in data["rows"]) + "\n\n"
     text += "".join(f"{name} did not run: {why}.\n\n" for name, why in data["missing"].items())
+    if data["nutch"]:
+        text += f"Nutch is {data['nutch']}.\n\n"
     text += "| ratio | value | goal |\n|---|--:|--:|\n"
     for name, value in data["ratios"].items():
         goal = data["goals"][name]

@@ -97,6 +97,12 @@ def _configuration(properties: dict[str, str]) -> str:
     return f"<configuration>\n{''.join(lines)}</configuration>\n"
 
 
+def version_of(home: Path) -> str:
+    """Return the version of an installed Nutch, "" if its library does not say."""
+    name = next((path.stem for path in home.glob("lib/apache-nutch-*.jar")), "")
+    return name.removeprefix("apache-nutch-")
+
+
 def _java_home() -> str:
     """Return the folder of the Java that is on the path, which Nutch does not look for itself."""
     java = shutil.which("java")
