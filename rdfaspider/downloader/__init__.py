@@ -9,7 +9,7 @@ http1        the download handler, over our own client of HTTP/1: every address 
 capture      the exchange as it went over the line, for the archive
 failures     downloads that are late, or whose server has no valid certificate
 memory       bounds the memory of large downloads
-pace         fewer fetches at a time while the loop cannot keep up
+pace         fewer fetches at a time while the crawl cannot keep up
 traffic      counts what is sent and received
 fetch        fetches one page without a crawl, for `scrapy extract URL`
 """
@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     _Result = TypeVar("_Result")
 
 
+# Pages that wait to be parsed, with a quarter of FETCH_MEMORY_MB, before fewer are fetched at a time.
+_MANY = 32
+
+
 class Abandoned(IgnoreRequest):
     """A download was given up because the crawl ends, not because it failed."""
 
@@ -72,7 +76,7 @@ class Downloader(ScrapyDownloader):
         self._is_abandoning = False
         # Requests that hold a slot but do not come from the frontier.
         self._others = 0
-        self._pace = Pace(self.total_concurrency)
+        self._pace = Pace(self.total_concurrency, self._is_behind)
         self.memory = DownloadMemory(
             int(settings.getfloat("FETCH_MEMORY_MB") * (1 << 20)), self._unread
         )
@@ -82,13 +86,20 @@ class Downloader(ScrapyDownloader):
         slot = self.crawler.engine.scraper.slot
         return slot.active_size if slot is not None else 0
 
+    def _is_behind(self) -> bool:
+        """Tell whether many pages wait to be parsed, and not only a few that are large or slow."""
+        slot = self.crawler.engine.scraper.slot
+        return slot is not None and (
+            slot.active_size > self.memory.budget // 4 and len(slot.active) > _MANY
+        )
+
     @cached_property
     def _lanes(self) -> Any:
         """Return where the scheduler counts the pages of the frontier; None if it does not."""
         return getattr(self.crawler.engine.scheduler, "lanes", None)
 
     def needs_backout(self) -> bool:
-        """Tell whether all slots are held, or as many as the loop keeps up with."""
+        """Tell whether all slots are held, or as many as the crawl keeps up with."""
         if self._lanes is None:
             return super().needs_backout()
         self._pace.most = self._lanes.slots

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
+from scrapy.core.scraper import Slot
+from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.utils._download_handlers import make_response
 
 from rdfaspider import settings as defaults
 from rdfaspider.downloader import Abandoned, Downloader
+from rdfaspider.downloader.memory import DownloadMemory
 from rdfaspider.scheduler.options import politeness_of
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
@@ -72,6 +75,28 @@ def test_scrapys_delay_is_kept_if_it_is_the_longer_one() -> None:
     assert politeness_of(settings).delay == politeness_of(settings).server_delay == 7.5
     settings.set("POLITENESS_DELAY", 9, "cmdline")
     assert politeness_of(settings).delay == 9
+
+
+@pytest.mark.parametrize(
+    ("pages", "size", "is_behind"),
+    [(30, 500_000, False), (60, 100_000, False), (60, 200_000, True)],
+    ids=["a few large ones", "many small ones", "many large ones"],
+)
+def test_fewer_are_fetched_while_many_pages_wait_to_be_read(
+    pages: int, size: int, is_behind: bool
+) -> None:
+    slot = Slot()
+    downloader = Downloader.__new__(Downloader)
+    engine = SimpleNamespace(scraper=SimpleNamespace(slot=None))
+    downloader.crawler = SimpleNamespace(engine=engine)  # type: ignore[assignment]
+    downloader.memory = DownloadMemory(32 << 20, downloader._unread)
+    assert not downloader._is_behind(), "the spider is not open yet"
+    engine.scraper.slot = slot
+    for number in range(pages):
+        request = Request(f"http://a.test/{number}")
+        slot.add_response_request(Response(request.url, body=b"x" * size), request)
+        slot.next_response_request_deferred()
+    assert downloader._is_behind() == is_behind
 
 
 def test_what_scrapy_does_with_an_answer_is_as_it_was() -> None:
