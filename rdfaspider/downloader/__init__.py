@@ -47,10 +47,6 @@ if TYPE_CHECKING:
     _Result = TypeVar("_Result")
 
 
-# Pages that wait to be parsed, with a quarter of FETCH_MEMORY_MB, before fewer are fetched at a time.
-_MANY = 32
-
-
 class Abandoned(IgnoreRequest):
     """A download was given up because the crawl ends, not because it failed."""
 
@@ -76,7 +72,9 @@ class Downloader(ScrapyDownloader):
         self._is_abandoning = False
         # Requests that hold a slot but do not come from the frontier.
         self._others = 0
-        self._pace = Pace(self.total_concurrency, self._is_behind)
+        # Whoever reads the pages may put in its place whether it has fallen behind.
+        self.is_behind: Callable[[], bool] = lambda: False
+        self._pace = Pace(self.total_concurrency, lambda: self.is_behind())
         self.memory = DownloadMemory(
             int(settings.getfloat("FETCH_MEMORY_MB") * (1 << 20)), self._unread
         )
@@ -85,13 +83,6 @@ class Downloader(ScrapyDownloader):
         """Return the bytes of pages that wait to be parsed."""
         slot = self.crawler.engine.scraper.slot
         return slot.active_size if slot is not None else 0
-
-    def _is_behind(self) -> bool:
-        """Tell whether many pages wait to be parsed, and not only a few that are large or slow."""
-        slot = self.crawler.engine.scraper.slot
-        return slot is not None and (
-            slot.active_size > self.memory.budget // 4 and len(slot.active) > _MANY
-        )
 
     @cached_property
     def _lanes(self) -> Any:

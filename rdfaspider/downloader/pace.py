@@ -5,8 +5,8 @@ them make a turn of a second, in which timers are late and the console does not 
 many in the end. So when turns take long, fewer are begun, and more again when they do not. What counts is CPU
 time: on a machine that is busy with something else, fewer fetches would not help.
 
-It is the same where pages wait to be read. More of them would only take memory, and time: what many fetches
-bring at once is out of the caches of the processor when its turn comes.
+It is the same where many pages wait to be read. More of them would only take memory, and time: what many
+fetches bring at once is out of the caches of the processor when its turn comes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Seconds of CPU time in a turn that nobody minds.
 _SHORT = 0.05
-# What becomes of the number when a turn was longer or pages wait, and else. It is never below the least.
+# What becomes of the number when a turn was longer or pages wait, and otherwise. It is never below the least.
 _LESS = 0.95
 _MORE = 1.0
 _LEAST = 32

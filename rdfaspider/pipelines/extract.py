@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.exceptions import CloseSpider, UsageError
 
@@ -59,6 +59,7 @@ class ExtractPipeline:
         self.options = options
         self.pool = pool
         self.refused = frozenset(refused)
+        self.crawler: Crawler | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -76,11 +77,18 @@ class ExtractPipeline:
             )
             pool.launch()
             crawler.signals.connect(pool.hurry, time_is_over)
-        return cls(crawler.stats, options, pool, settings.getlist("EXTRACT_REFUSE"))
+        pipeline = cls(crawler.stats, options, pool, settings.getlist("EXTRACT_REFUSE"))
+        pipeline.crawler = crawler
+        return pipeline
 
     async def open_spider(self) -> None:
         if self.pool is None:
             return
+        downloader: Any = self.crawler.engine.downloader if self.crawler else None
+        if isinstance(self.pool, Batches) and hasattr(
+            downloader, "is_behind"
+        ):  # else it is Scrapy's
+            downloader.is_behind = self.pool.is_behind
         try:
             await self.pool.open()
         except WorkersUnavailable as error:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
-from scrapy.core.scraper import Slot
-from scrapy.http import Response
-from scrapy.settings import Settings
+from scrapy.settings import Settings, default_settings
 from scrapy.utils._download_handlers import make_response
+from scrapy.utils.test import get_crawler
 
 from rdfaspider import settings as defaults
 from rdfaspider.downloader import Abandoned, Downloader
-from rdfaspider.downloader.memory import DownloadMemory
+from rdfaspider.extract import Options
+from rdfaspider.extract.pool.batches import Batches
+from rdfaspider.pipelines.extract import ExtractPipeline
 from rdfaspider.scheduler.options import politeness_of
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
@@ -77,26 +78,26 @@ def test_scrapys_delay_is_kept_if_it_is_the_longer_one() -> None:
     assert politeness_of(settings).delay == 9
 
 
-@pytest.mark.parametrize(
-    ("pages", "size", "is_behind"),
-    [(30, 500_000, False), (60, 100_000, False), (60, 200_000, True)],
-    ids=["a few large ones", "many small ones", "many large ones"],
-)
-def test_fewer_are_fetched_while_many_pages_wait_to_be_read(
-    pages: int, size: int, is_behind: bool
-) -> None:
-    slot = Slot()
-    downloader = Downloader.__new__(Downloader)
-    engine = SimpleNamespace(scraper=SimpleNamespace(slot=None))
-    downloader.crawler = SimpleNamespace(engine=engine)  # type: ignore[assignment]
-    downloader.memory = DownloadMemory(32 << 20, downloader._unread)
-    assert not downloader._is_behind(), "the spider is not open yet"
-    engine.scraper.slot = slot
-    for number in range(pages):
-        request = Request(f"http://a.test/{number}")
-        slot.add_response_request(Response(request.url, body=b"x" * size), request)
-        slot.next_response_request_deferred()
-    assert downloader._is_behind() == is_behind
+def test_fewer_are_fetched_while_those_who_read_pages_are_behind() -> None:
+    none = dict.fromkeys(default_settings.DOWNLOAD_HANDLERS_BASE)
+    crawler = get_crawler(settings_dict={"CONCURRENT_REQUESTS": 64, "DOWNLOAD_HANDLERS": none})
+
+    async def run() -> None:
+        downloader = Downloader(crawler)
+        crawler.engine = SimpleNamespace(downloader=downloader)  # type: ignore[assignment]
+        pool = Batches(1, Options(), alone=1)
+        pipeline = ExtractPipeline(crawler.stats, Options(), pool)
+        pipeline.crawler = crawler
+        await pipeline.open_spider()
+        try:
+            assert downloader._pace.allowed() == downloader.total_concurrency
+            pool._single_size = 10 << 20
+            await asyncio.sleep(0)
+            assert downloader._pace.allowed() < downloader.total_concurrency
+        finally:
+            await pool.close()
+
+    asyncio.run(run())
 
 
 def test_what_scrapy_does_with_an_answer_is_as_it_was() -> None:

@@ -296,6 +296,29 @@ def test_single_pages_of_one_moment_are_sent_together(monkeypatch: pytest.Monkey
     assert sent == [16, 16, 8]
 
 
+def test_workers_are_behind_while_megabytes_wait_that_are_no_large_pages() -> None:
+    async def run() -> None:
+        pool = Batches(1, Options(), alone=1)
+        await pool.open()
+        try:
+            body = b"<p>" + b"x" * 100_000
+            for size, count, is_behind in ((1, 60, True), (1, 20, False), (20, 3, False)):
+                reading = [
+                    asyncio.ensure_future(
+                        pool.extract(size * body, f"http://a.test/{number}", "text/html")
+                    )
+                    for number in range(count)
+                ]
+                await asyncio.sleep(0)  # all have begun to wait
+                assert pool.is_behind() == is_behind
+                await asyncio.gather(*reading)
+                assert not pool.is_behind()
+        finally:
+            await pool.close()
+
+    asyncio.run(run())
+
+
 def test_single_pages_of_a_worker_that_dies_are_read_alone() -> None:
     crashes: list[str] = []
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from rdfaspider.extract import Limits, Options, extract
 from rdfaspider.extract.document.html import HtmlDocument, namespaces
-from rdfaspider.extract.document.xml import is_xml, parsed_xml
 from rdfaspider.extract.rdfa import is_worth
 from rdfaspider.extract.rdfa.rdfa10 import Processor10
 from rdfaspider.extract.reading import _ATTRIBUTES
@@ -85,37 +84,6 @@ def test_the_document_type_of_html_that_is_no_xml_declares_nothing() -> None:
 def test_the_document_type_counts_if_html_is_well_formed(content: str, version: str) -> None:
     body = page(f'<p property="ex:p">a</p>{content}', root="").encode()
     assert extract(body, URL).facts.rdfa == version
-
-
-# What XML forbids somewhere, and what it allows.
-_PIECES = [
-    "<",
-    ">",
-    "&",
-    '"',
-    "&foo;",
-    "&nbsp;",
-    "\0",
-    "</p>",
-    "<br/>",
-    ' x:y="z"',
-    ' xmlns:x="u"',
-    " a",
-    "-->",
-]
-
-
-@given(st.lists(st.tuples(st.integers(0, 400), st.sampled_from(_PIECES)), max_size=3))
-def test_html_is_xml_if_it_can_be_parsed_as_such(changes: list[tuple[int, str]]) -> None:
-    body = page('<p xmlns:ex="http://ex.example/" property="ex:p">a<br/></p>', root="")
-    for place, piece in changes:
-        body = body[:place] + piece + body[place:]
-    try:
-        parsed_xml(body.encode(), XHTML_TYPE)
-    except ValueError:
-        assert not is_xml(body.encode())
-    else:
-        assert is_xml(body.encode())
 
 
 def test_whether_html_is_xml_is_told_in_time() -> None:

@@ -31,14 +31,6 @@ _PREDEFINED = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _EMBEDDED = 10_000_000  # bytes of all subtrees in RDF/XML, with what they inherit
 _SHORT = 50_000  # tags of a page that may nest deep
 _EVENTS = ("start", "end", "start-ns")
-_SAFELY: dict[str, Any] = {
-    "encoding": "utf-8",
-    "resolve_entities": False,
-    "no_network": True,
-    "load_dtd": False,
-    "remove_comments": True,
-    "remove_pis": True,
-}
 _text = etree.XPath("string()")
 
 
@@ -133,29 +125,19 @@ class XmlDocument:
 
 def parsed_xml(body: bytes, media_type: str) -> tuple[Any, str]:
     """Return the root and the host language; raise ValueError when it is not well-formed."""
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
     try:
-        root = read_tree(_ENTITY.sub(_character, body), etree.XMLParser(**_SAFELY))
+        root = read_tree(_ENTITY.sub(_character, body), parser)
     except etree.XMLSyntaxError as error:
         raise ValueError(str(error)) from error
     return root, _host(root, media_type)
-
-
-class _Nothing:
-    """What a parser makes when nobody wants a tree: half the time goes into that."""
-
-    def close(self) -> None:
-        pass
-
-
-def is_xml(body: bytes) -> bool:
-    """Tell whether `parsed_xml` could read a page."""
-    parser = etree.XMLParser(target=_Nothing(), **_SAFELY)
-    try:
-        read_tree(_ENTITY.sub(_character, body), parser)
-    except etree.XMLSyntaxError:
-        return False
-    # Mistakes about namespaces do not stop this parser.
-    return all(entry.level < etree.ErrorLevels.ERROR for entry in parser.error_log)
 
 
 def parsed_soup(body: bytes) -> tuple[Any, bool]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.document.xml import is_xml
+from rdfaspider.extract.document.xml import parsed_xml
 
 _DECLARED = re.compile(r"RDFa ?(1\.[01])")
 _DOCTYPE = re.compile(
@@ -29,4 +29,12 @@ def declared_version(document: Document, body: bytes) -> str:
         return attribute[1]
     if document.host not in ("html5", "xhtml1") or not _DOCTYPE.match(body[:_START]):
         return "1.1"
-    return "1.0" if document.host == "xhtml1" or is_xml(body) else "1.1"
+    return "1.0" if document.host == "xhtml1" or _is_xml(body) else "1.1"
+
+
+def _is_xml(body: bytes) -> bool:
+    try:
+        parsed_xml(body, "application/xhtml+xml")
+    except ValueError:
+        return False
+    return True

@@ -95,7 +95,7 @@ class Meter:
             "own": own,
             "children": children,
             "others": max(0.0, core_seconds() - self._core - own - children) / seconds,
-            "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+            "memory": most_memory(),
             "children_memory": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10,
             "answers": self.crawler.stats.get_value("response_received_count", 0),
             "samples": dict(self.samples),
@@ -135,6 +135,12 @@ def core_seconds() -> float:
     fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     # All but idle and waiting for a disk; guests are part of user.
     return sum(map(int, [*fields[:3], *fields[5:8]])) / os.sysconf("SC_CLK_TCK")
+
+
+def most_memory() -> int:
+    """Return the most memory that this process has had, in MB; ru_maxrss has that of its parent in it."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) >> 10
 
 
 def children_seconds() -> float:
