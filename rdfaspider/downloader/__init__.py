@@ -72,9 +72,7 @@ class Downloader(ScrapyDownloader):
         self._is_abandoning = False
         # Requests that hold a slot but do not come from the frontier.
         self._others = 0
-        # Whoever reads the pages may put in its place whether it has fallen behind.
-        self.is_behind: Callable[[], bool] = lambda: False
-        self._pace = Pace(self.total_concurrency, lambda: self.is_behind())
+        self.pace = Pace(self.total_concurrency)
         self.memory = DownloadMemory(
             int(settings.getfloat("FETCH_MEMORY_MB") * (1 << 20)), self._unread
         )
@@ -93,8 +91,8 @@ class Downloader(ScrapyDownloader):
         """Tell whether all slots are held, or as many as the crawl keeps up with."""
         if self._lanes is None:
             return super().needs_backout()
-        self._pace.most = self._lanes.slots
-        return bool(self._others + self._lanes.young(clock.now()) >= self._pace.allowed())
+        self.pace.most = self._lanes.slots
+        return bool(self._others + self._lanes.young(clock.now()) >= self.pace.allowed())
 
     def abandon(self) -> None:
         """Give up all downloads, also later ones; each raises Abandoned."""

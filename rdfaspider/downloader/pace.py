@@ -29,12 +29,12 @@ _LEAST = 32
 class Pace:
     """Says how many fetches may be under way, at most `most`; turns are timed when somebody asks.
 
-    `is_behind()` tells whether many pages wait to be read.
+    Whoever reads the pages puts in `is_behind`, which tells whether many of them wait.
     """
 
-    def __init__(self, most: int, is_behind: Callable[[], bool]) -> None:
+    def __init__(self, most: int) -> None:
         self.most = most
-        self._is_behind = is_behind
+        self.is_behind: Callable[[], bool] = lambda: False
         self._allowed = float(most)
         self._begun: float | None = None
 
@@ -47,7 +47,7 @@ class Pace:
     def _turned(self) -> None:
         assert self._begun is not None
         seconds, self._begun = thread_time() - self._begun, None
-        if seconds > _SHORT or self._is_behind():
+        if seconds > _SHORT or self.is_behind():
             self._allowed = max(_LEAST, self._allowed * _LESS)
         else:
             self._allowed = min(self.most, self._allowed + _MORE)

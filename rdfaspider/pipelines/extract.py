@@ -84,11 +84,10 @@ class ExtractPipeline:
     async def open_spider(self) -> None:
         if self.pool is None:
             return
-        downloader: Any = self.crawler.engine.downloader if self.crawler else None
-        if isinstance(self.pool, Batches) and hasattr(
-            downloader, "is_behind"
-        ):  # else it is Scrapy's
-            downloader.is_behind = self.pool.is_behind
+        # Scrapy's own downloader has no pace.
+        pace: Any = getattr(self.crawler.engine.downloader, "pace", None) if self.crawler else None
+        if pace is not None and isinstance(self.pool, Batches):
+            pace.is_behind = self.pool.is_behind
         try:
             await self.pool.open()
         except WorkersUnavailable as error:

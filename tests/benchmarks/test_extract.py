@@ -96,6 +96,7 @@ def test_memory_stays_flat(vectors: Path, capsys: pytest.CaptureFixture[str]) ->
     small = [page for page in pages if len(page) < 100_000]
     for _ in range(PAGES // 10):
         _run(small)
+    _run(pages)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for number in range(PAGES // len(small)):
         for page in small:

@@ -90,10 +90,10 @@ def test_fewer_are_fetched_while_those_who_read_pages_are_behind() -> None:
         pipeline.crawler = crawler
         await pipeline.open_spider()
         try:
-            assert downloader._pace.allowed() == downloader.total_concurrency
+            assert downloader.pace.allowed() == downloader.total_concurrency
             pool._single_size = 10 << 20
             await asyncio.sleep(0)
-            assert downloader._pace.allowed() < downloader.total_concurrency
+            assert downloader.pace.allowed() < downloader.total_concurrency
         finally:
             await pool.close()
 

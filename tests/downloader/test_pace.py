@@ -1,4 +1,4 @@
-"""Fewer fetches are under way while the loop, or who reads the pages, cannot keep up."""
+"""Fewer fetches are under way while the loop, or whoever reads the pages, cannot keep up."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ import time
 from time import thread_time
 
 from rdfaspider.downloader.pace import Pace
-
-
-def never() -> bool:
-    return False
 
 
 def work(seconds: float) -> None:
@@ -29,7 +25,7 @@ async def turns(pace: Pace, count: int, seconds: float) -> None:
 
 def test_long_turns_make_it_fewer_and_short_ones_more_again() -> None:
     async def run() -> None:
-        pace = Pace(40, never)
+        pace = Pace(40)
         assert pace.allowed() == 40
         await turns(pace, 8, 0.06)
         assert pace.allowed() == 32, "not below the least"
@@ -42,7 +38,8 @@ def test_long_turns_make_it_fewer_and_short_ones_more_again() -> None:
 def test_pages_that_wait_to_be_read_make_it_fewer() -> None:
     async def run() -> None:
         waiting = 0
-        pace = Pace(40, lambda: waiting > 10)
+        pace = Pace(40)
+        pace.is_behind = lambda: waiting > 10
         assert pace.allowed() == 40
         waiting = 11
         await turns(pace, 2, 0.0)
@@ -56,7 +53,7 @@ def test_pages_that_wait_to_be_read_make_it_fewer() -> None:
 
 def test_time_in_which_others_run_does_not_count() -> None:
     async def run() -> None:
-        pace = Pace(40, never)
+        pace = Pace(40)
         for _ in range(3):
             pace.allowed()
             time.sleep(0.06)  # the loop stands still, but uses no processor
@@ -68,7 +65,7 @@ def test_time_in_which_others_run_does_not_count() -> None:
 
 def test_fewer_slots_than_the_least() -> None:
     async def run() -> None:
-        pace = Pace(4, never)
+        pace = Pace(4)
         await turns(pace, 3, 0.06)
         assert pace.allowed() == 4
         pace.most = 2

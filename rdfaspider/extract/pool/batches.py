@@ -44,8 +44,8 @@ _BUSY = 0.75
 # Bytes for which a worker needs about `_BEHIND`: if more wait for each, more workers are started at once. In
 # a crawl of pages of usual size less waits, even of very many at a time.
 _MUCH = 8 << 20
-# Bytes that wait while as many as possible should still come. Suspects, and pages too large for a batch, wait
-# elsewhere: a few bad ones do not count.
+# Bytes that may wait before fewer pages should come. Suspects, and pages too large for a batch, wait
+# elsewhere, so a few bad ones do not count.
 _ENOUGH = 4 << 20
 # Seconds by the clock that a worker may be silent. The CPU time that it may use meanwhile is that of a page.
 _SILENCE = 3.0
@@ -266,7 +266,7 @@ class Batches(Pool):
         return Extraction.decode(*answer)
 
     def is_behind(self) -> bool:
-        """Tell whether more waits than the workers need to have something to do."""
+        """Tell whether more waits than the workers need to stay busy."""
         return self._single_size > _ENOUGH
 
     def hurry(self) -> None:
