@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Self, cast
 
 from rdfaspider import __version__
 from rdfaspider.extract.pool import ExtractionFailed
-from rdfaspider.extract.pool.batches import Batches, Request
+from rdfaspider.extract.pool.batch import Request
+from rdfaspider.extract.pool.batches import Batches
 from rdfaspider.items import Page
 from rdfaspider.pipelines.extract import ExtractPipeline, fail, options_from
 from rdfaspider.pipelines.filter import FilterPipeline, rules_of

@@ -13,8 +13,10 @@ import pytest
 
 from rdfaspider.extract import Extraction, Limits, Options, extract
 from rdfaspider.extract.pool import LARGE, ExtractionFailed, WorkersUnavailable, process
+from rdfaspider.extract.pool import batch as module_of_batch
 from rdfaspider.extract.pool import batches as module
-from rdfaspider.extract.pool.batches import Batches, Request
+from rdfaspider.extract.pool.batch import Batch, Request
+from rdfaspider.extract.pool.batches import Batches
 from rdfaspider.extract.pool.process import Launched
 from tests.extract.samples import SLOW
 
@@ -53,7 +55,7 @@ def test_all_pages_are_answered_as_by_extract() -> None:
 def test_pages_of_a_worker_that_fails_are_read_by_others(
     monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
 ) -> None:
-    monkeypatch.setattr(module, "_SILENCE", 1.0)
+    monkeypatch.setattr(module_of_batch, "_SILENCE", 1.0)
 
     async def run() -> tuple[list[bytes], list[bytes]]:
         pool = Batches(1, OPTIONS)
@@ -80,7 +82,7 @@ def test_more_workers_start_only_when_those_that_there_are_do_not_keep_up(
 ) -> None:
     monkeypatch.setattr(module, "_BEHIND", 0.1)
     monkeypatch.setattr(module, "_BUSY", 0.01)  # this machine may be overloaded
-    large = b"<p>" + b" " * module._FEW_BYTES
+    large = b"<p>" + b" " * module_of_batch._FEW_BYTES
 
     async def run() -> tuple[int, int, int]:
         pool = Batches(3, OPTIONS)
@@ -275,13 +277,13 @@ def test_workers_that_cannot_start_are_told_of() -> None:
 
 def test_single_pages_of_one_moment_are_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[int] = []
-    message = module._Batch.message
+    message = Batch.message
 
-    def counted(batch: module._Batch) -> bytes:
+    def counted(batch: Batch) -> bytes:
         sent.append(len(batch.requests))
         return message(batch)
 
-    monkeypatch.setattr(module._Batch, "message", counted)
+    monkeypatch.setattr(Batch, "message", counted)
 
     async def run() -> list[Extraction]:
         pool = Batches(2, OPTIONS)

@@ -14,7 +14,8 @@ Only bytes travel: a line of JSON with the sizes, then the body one way and the 
 Nothing that comes back is executed.
 
 process    a worker as the crawl sees it
-batches    a pool whose workers get several pages at a time, which crawls and replays use
+batch      several pages, and a worker that reads them
+batches    a pool of such workers, which crawls and replays use
 suspects   domains whose pages have taken down a worker
 
 What runs in the child process is ``rdfaspider.extract.worker``, which imports nothing from here.

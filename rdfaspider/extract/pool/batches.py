@@ -2,11 +2,10 @@
 
 To hand over a page costs a third of reading it, if the worker sleeps before and the crawl is woken after each
 one. So pages are sent in batches: those that came in the same turn of the loop, and those that came while all
-workers had enough to do. A replay makes its own, larger ones. A worker has two batches at a time, or more
-small ones, so that it does not wait for its next page; the next worker is woken only when it has. More are
-started only while those that there are cannot keep up though they have a processor, or at once when very much
-waits: to start one costs as much as some hundred pages, and on a machine that is overloaded it would only
-wait like the others.
+workers had enough to do. A replay makes its own, larger ones. The next worker is woken only when those before
+it have enough. More are started only while those that there are cannot keep up though they have a processor,
+or at once when very much waits: to start one costs as much as some hundred pages, and on a machine that is
+overloaded it would only wait like the others.
 
 Where a worker dies or takes too long, the pages that it has not answered are read by the pool, one by one,
 which finds out to which of them that is due. Large pages and those of suspects are never in a batch.
@@ -15,14 +14,14 @@ which finds out to which of them that is due. Large pages and those of suspects 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from rdfaspider.extract import Extraction
-from rdfaspider.extract.pool import LARGE, MOMENT, PER_MEGABYTE, Pool, options_to_json
-from rdfaspider.extract.pool.process import ExtractionFailed, WorkerProcess, launch
+from rdfaspider.extract.pool import LARGE, MOMENT, Pool, options_to_json
+from rdfaspider.extract.pool.batch import Batch, BatchProcess, Request
+from rdfaspider.extract.pool.process import ExtractionFailed, launch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,10 +29,6 @@ if TYPE_CHECKING:
     from rdfaspider.extract import Options
     from rdfaspider.extract.pool.process import Answer, Launched
 
-# Batches that a worker has at a time: one that it reads, and the next one. It may have more with this many
-# bytes in all, some pages of usual size.
-_AT_A_TIME = 2
-_FEW_BYTES = 64 * 1024
 # Pages and bytes of a batch that is made of single pages.
 _PAGES = 16
 _BYTES = 256 * 1024
@@ -47,155 +42,6 @@ _MUCH = 8 << 20
 # Bytes that may wait before fewer pages should come. Suspects, and pages too large for a batch, wait
 # elsewhere, so a few bad ones do not count.
 _ENOUGH = 4 << 20
-# Seconds by the clock that a worker may be silent. The CPU time that it may use meanwhile is that of a page.
-_SILENCE = 3.0
-
-
-class Request(NamedTuple):
-    """A page to be read."""
-
-    body: bytes
-    url: str
-    content_type: str
-
-
-class _Batch:
-    """Pages, and the answers to the first of them; it is done when no more answers will come.
-
-    Who waits for a single page of it gets its answer at once, or None if there will be none.
-    """
-
-    def __init__(
-        self, requests: Sequence[Request], waiting: Sequence[asyncio.Future[Answer | None]] = ()
-    ) -> None:
-        self.requests = requests
-        self.size = sum(len(request.body) for request in requests)
-        self.answers: list[Answer] = []
-        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting = waiting
-
-    def message(self) -> bytes:
-        parts: list[bytes] = []
-        last = len(self.requests) - 1
-        for number, (body, url, content_type) in enumerate(self.requests):
-            header = {"url": url, "content_type": content_type, "size": len(body)}
-            if number < last:
-                header["more"] = True
-            parts += (json.dumps(header).encode(), b"\n", body)
-        return b"".join(parts)
-
-    def answer(self, answer: Answer) -> None:
-        if self._waiting:
-            _give(self._waiting[len(self.answers)], answer)
-        self.answers.append(answer)
-
-    def end(self) -> None:
-        _give(self.done, None)
-        for each in self._waiting[len(self.answers) :]:
-            _give(each, None)
-
-
-def _give(waiting: asyncio.Future[Any], result: Any) -> None:
-    if not waiting.done():  # else whoever waited was cancelled
-        waiting.set_result(result)
-
-
-class _BatchProcess(WorkerProcess):
-    """A worker that has several pages to read.
-
-    `on_free` is called when it has room for more, or is lost. If it dies, `on_death` is called before, with
-    the number of pages that it leaves unread.
-    """
-
-    on_free: Callable[[], None] = staticmethod(lambda: None)
-    on_death: Callable[[int], None] = staticmethod(lambda pages: None)
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.batches: deque[_Batch] = deque()
-        self.size = 0  # bytes of the batches
-        self.patience = _SILENCE
-        self._silence: asyncio.TimerHandle | None = None
-        self._heard = self._used = 0.0
-
-    @property
-    def has_room(self) -> bool:
-        return len(self.batches) < _AT_A_TIME or self.size < _FEW_BYTES
-
-    def read(self, batch: _Batch) -> None:
-        """Have pages read."""
-        self.batches.append(batch)
-        self.size += batch.size
-        self._transport.write(batch.message())
-        if len(self.batches) == 1:
-            self._hear()
-
-    def _hear(self) -> None:
-        """Note that it has said something, or begins now."""
-        self._heard = asyncio.get_running_loop().time()
-        self._used = self.cpu_seconds()
-        if self.batches and self._silence is None:
-            self._silence = asyncio.get_running_loop().call_later(MOMENT, self._check_silence)
-
-    def _check_silence(self) -> None:
-        """Look now and then, which costs less than a timer for each answer."""
-        self._silence = None
-        if not self.batches:
-            return
-        loop = asyncio.get_running_loop()
-        most = MOMENT + PER_MEGABYTE * self.batches[0].size / 1e6
-        if self.cpu_seconds() - self._used >= most or loop.time() - self._heard >= self.patience:
-            self._give_up()
-        else:
-            self._silence = loop.call_later(MOMENT / 2, self._check_silence)
-
-    def _give_up(self) -> None:
-        """Answer nothing more."""
-        self.is_lost = True
-        if self._silence is not None:
-            self._silence.cancel()
-            self._silence = None
-        while self.batches:
-            self.batches.popleft().end()
-        self.on_free()
-
-    def data_received(self, data: bytes) -> None:
-        if not self.batches:
-            super().data_received(data)  # that it is ready
-            return
-        self._pieces += data
-        is_free = False
-        while self.batches and (answer := self._next_answer()):
-            batch = self.batches[0]
-            batch.answer(answer)
-            if len(batch.answers) == len(batch.requests):
-                self.batches.popleft().end()
-                self.size -= batch.size
-                is_free = True
-        self._hear()
-        if is_free:
-            self.on_free()
-
-    def _next_answer(self) -> Answer | None:
-        pieces = self._pieces
-        if self._header is None:
-            if (end := pieces.find(b"\n")) < 0:
-                return None
-            self._header = json.loads(pieces[:end])
-            del pieces[: end + 1]
-        header, size = self._header, self._header["size"]
-        if len(pieces) < size:
-            return None
-        quads = bytes(pieces[:size])
-        del pieces[:size]
-        self._header = None
-        return header, quads
-
-    def connection_lost(self, error: Exception | None) -> None:
-        super().connection_lost(error)
-        if self.batches:
-            self.on_death(sum(len(batch.requests) - len(batch.answers) for batch in self.batches))
-        self._give_up()
 
 
 class Batches(Pool):
@@ -217,12 +63,12 @@ class Batches(Pool):
         super().__init__(alone, options, timeout=timeout, memory=memory, on_crash=on_crash)
         self._batch_arguments = (options_to_json(options), str(memory), str(timeout))
         self._processes = processes
-        self._waiting: deque[_Batch] = deque()
+        self._waiting: deque[Batch] = deque()
         # Single pages, with who waits for them.
         self._single: deque[tuple[Request, asyncio.Future[Answer | None]]] = deque()
         self._single_size = 0  # bytes
         self._is_called = False
-        self._workers: list[_BatchProcess] = []
+        self._workers: list[BatchProcess] = []
         # A process that was started before the pool was opened.
         self._launched: Launched | None = None
         self._starts: set[asyncio.Task[None]] = set()
@@ -233,7 +79,7 @@ class Batches(Pool):
         self._look: asyncio.TimerHandle | None = None
         self._keeps_up = False
         # The CPU time of each worker when that was decided.
-        self._used: list[tuple[_BatchProcess, float]] = []
+        self._used: list[tuple[BatchProcess, float]] = []
 
     def launch(self) -> None:
         """Have the first worker get ready while the crawl opens everything else."""
@@ -276,7 +122,7 @@ class Batches(Pool):
 
     async def extract_all(self, requests: Sequence[Request]) -> list[Extraction | ExtractionFailed]:
         """Return what each page holds, or why it cannot be read."""
-        batch = _Batch(requests)
+        batch = Batch(requests)
         self._waiting.append(batch)
         self._hand_out()
         await batch.done
@@ -331,7 +177,7 @@ class Batches(Pool):
         for _ in range(min(max(1, there), self._processes - there)):
             self._start_meanwhile()
 
-    def _next_batch(self) -> _Batch | None:
+    def _next_batch(self) -> Batch | None:
         if self._waiting:
             return self._waiting.popleft()
         requests: list[Request] = []
@@ -344,7 +190,7 @@ class Batches(Pool):
                 requests.append(request)
                 waiting.append(answered)
                 size += len(request.body)
-        return _Batch(requests, waiting) if requests else None
+        return Batch(requests, waiting) if requests else None
 
     def _start_meanwhile(self) -> None:
         self._starting += 1
@@ -355,7 +201,7 @@ class Batches(Pool):
     async def _start_one(self) -> None:
         try:
             launched, self._launched = self._launched, None
-            worker = await _BatchProcess.start(launched or launch(self._batch_arguments))
+            worker = await BatchProcess.start(launched or launch(self._batch_arguments))
             worker.on_free, worker.on_death = self._hand_out, self._lost
             self._workers.append(worker)
             self._has_failed = False
