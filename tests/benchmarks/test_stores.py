@@ -43,6 +43,9 @@ PAGE_QUADS = 20
 BATCH = 250
 # Loads of an embedded store in a long crawl of large pages, and the pages and quads of one.
 LOADS, LOAD_PAGES, LOAD_QUADS = 60, 150, 99_900
+JOIN = """SELECT (COUNT(*) AS ?pairs) WHERE {
+    ?thing <http://schema.org/p1> ?one . ?thing <http://schema.org/p2> ?other
+}"""
 PREDICATES = [NamedNode(f"http://schema.org/p{number}") for number in range(9)]
 
 
@@ -160,6 +163,22 @@ def cost_of_loads(path: str, niceness: int) -> tuple[float, float]:
     return spent, waited
 
 
+def seconds_of_join(path: str) -> float:
+    """Return how long a query takes that looks for each thing of one index in another."""
+    with OxigraphStore(path, read_only=True) as store:
+        start = time.perf_counter()
+        list(store.query(JOIN))
+        return time.perf_counter() - start
+
+
+def merge(path: str) -> float:
+    """Merge all files of a store; return how long that takes."""
+    start = time.perf_counter()
+    with OxigraphStore(path) as store:
+        store._store.optimize()
+    return time.perf_counter() - start
+
+
 def new_page(number: int) -> Change:
     """Return a page about things without names, in which other pages are named too."""
     url = f"http://site{number % 97}.test/some/path/{number}"
@@ -172,6 +191,7 @@ def new_page(number: int) -> Change:
     return Change.of_page(url, "".join(lines).encode())
 
 
+@pytest.mark.timeout(1_800)
 @pytest.mark.skipif(sys.platform != "linux", reason="a thread has no priority of its own")
 def test_merging_that_gives_way_takes_less_cpu(tmp_path: Path) -> None:
     """While two processes are as busy as workers that read pages, and as nice."""
@@ -190,6 +210,11 @@ def test_merging_that_gives_way_takes_less_cpu(tmp_path: Path) -> None:
         for worker in workers:
             worker.kill()
             worker.wait()
+    for niceness in costs:  # what the crawl has left unmerged, a query has to look through
+        path = str(tmp_path / str(niceness))
+        left, seconds, merged = seconds_of_join(path), merge(path), seconds_of_join(path)
+        print(f"\nafter {niceness:>2}, a join: {left:.1f} s; merging all: {seconds:.1f} s", end="")
+        print(f"; the join then: {merged:.1f} s", end="")
     print()
     assert costs[merging._NICE] < costs[0]
 

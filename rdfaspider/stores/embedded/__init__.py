@@ -63,8 +63,9 @@ class Embedded(Sink):
     # Later loads grow to this many. After every other load RocksDB merges all that is stored, so the fewer
     # loads, the less CPU. At 114,688 quads the table that Oxigraph makes of a load doubles its size.
     most_quads: int = 100_000
-    # The journal may grow to this size while the load before it takes its time.
-    limit_bytes: int = 64 << 20
+    # The journal may grow to this size while the load before it takes its time. The next load has all of it,
+    # and takes about ten times as much memory.
+    limit_bytes: int = 32 << 20
 
     def __post_init__(self) -> None:
         self.counters = Counter()
