@@ -1,6 +1,6 @@
-"""Several pages that a worker gets at a time.
+"""Several pages, and a worker that reads them.
 
-A worker has two batches at a time, or more small ones, so that it does not wait for its next page.
+It has two batches at a time, or more small ones, so that it does not wait for its next page.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Embedded(Sink):
     # loads, the less CPU. At 114,688 quads the table that Oxigraph makes of a load doubles its size.
     most_quads: int = 100_000
     # The journal may grow to this size while the load before it takes its time. The next load has all of it,
-    # and takes about ten times as much memory.
+    # and takes several times as much memory.
     limit_bytes: int = 32 << 20
 
     def __post_init__(self) -> None:
