@@ -1,9 +1,10 @@
 """Which part of the processors RocksDB's merging gets.
 
 RocksDB merges its files in threads of its own, as soon as there are a few. That can wait: the more has come
-meanwhile, the less CPU it takes for each quad, and what is not merged when a store is closed is merged after
-it is opened again. So these threads are as nice as the workers that read pages. If they were much nicer, they
-would fall behind until RocksDB lets the next load wait for them.
+meanwhile, the less CPU it takes for each quad. What is not merged when a store is closed is merged after it
+is opened for writing again; until then, queries have to look through more files. So these threads are as nice
+as the workers that read pages. If they were much nicer, they would fall behind until RocksDB lets the next
+load wait for them.
 
 Only Linux gives a single thread its own priority; elsewhere nothing is done.
 """
