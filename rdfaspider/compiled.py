@@ -21,6 +21,7 @@ MODULES = (
     "rdfaspider.extract.document.html",
     "rdfaspider.extract.document.tree",
     "rdfaspider.extract.facts",
+    "rdfaspider.extract.files",
     "rdfaspider.extract.links",
     "rdfaspider.extract.microdata.items",
     "rdfaspider.extract.microdata.scopes",
@@ -61,7 +62,9 @@ MODULES = (
     "rdfaspider.frontier.tables.trie",
     "rdfaspider.frontier.tables.waiting",
     "rdfaspider.linkgraph.edges",
+    "rdfaspider.urls.iris",
     "rdfaspider.urls.keys",
+    "rdfaspider.urls.normalise",
 )
 PURE = "RDFASPIDER_PURE"  # the variable of the environment that leaves it all to Python
 

@@ -59,17 +59,17 @@ def unpacked(body: bytes, size: int = -1) -> bytes:
         raise ValueError(f"damaged gzip data: {error}") from error
 
 
-class FileJoiner:
+class FileJoiner(Joiner):
     """Joins the links of a page in a file: relative ones lead to files."""
 
-    __slots__ = ("_join",)
+    __slots__ = ()
 
     def __init__(self, base: str) -> None:
         """Raise ValueError unless the base is the URL of a file here or of the Web."""
         is_file = base.startswith(_FILES)
-        self._join = Joiner(_STAND_IN + base[len(_FILES) :] if is_file else base)
+        super().__init__(_STAND_IN + base[len(_FILES) :] if is_file else base)
 
-    def __call__(self, href: str) -> str:
+    def join(self, href: str) -> str:
         """Return the normalised URL; raise ValueError if there is none."""
-        url = self._join(href)
+        url = super().join(href)
         return _FILES + url[len(_STAND_IN) :] if url.startswith(_STAND_IN) else url

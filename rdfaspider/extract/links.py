@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -75,7 +74,7 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
     """
     found = Links()
     try:
-        join = FileJoiner(base) if page.startswith("file:") else Joiner(base)
+        joiner: Joiner = FileJoiner(base) if page.startswith("file:") else Joiner(base)
     except ValueError:
         return found
     seen: set[str] = set()  # references and URLs
@@ -91,7 +90,7 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
         if not reference:
             continue
         if tag == "link" and not found.canonical:  # another relation may have linked to it before
-            found.canonical = _canonical(join, reference, attributes, page)
+            found.canonical = _canonical(joiner, reference, attributes, page)
         if reference in seen:
             continue
         relation = attributes.get("rel", "")
@@ -99,14 +98,14 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
             found.cuts["nofollow"] += 1
             if reference not in unfollowed and len(unfollowed) < limit and room > 0:
                 unfollowed.add(reference)
-                room -= _add_nofollow(found, join, reference, page)
+                room -= _add_nofollow(found, joiner, reference, page)
             continue
         seen.add(reference)
         if len(found.urls) >= limit or room < 0:
             found.cuts["links"] += 1
             continue
         try:
-            url = as_linked(join(reference), page)
+            url = as_linked(joiner.join(reference), page)
         except ValueError:
             found.cuts["invalid_links"] += 1
             continue
@@ -122,25 +121,23 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
     return found
 
 
-def _add_nofollow(found: Links, join: Callable[[str], str], reference: str, page: str) -> int:
+def _add_nofollow(found: Links, joiner: Joiner, reference: str, page: str) -> int:
     """Add a link not to follow; return how long it is."""
     try:
-        url = as_linked(join(reference), page)
+        url = as_linked(joiner.join(reference), page)
     except ValueError:
         return 0
     found.nofollow.append(url)
     return len(url)
 
 
-def _canonical(
-    join: Callable[[str], str], reference: str, attributes: dict[str, str], page: str
-) -> str:
+def _canonical(joiner: Joiner, reference: str, attributes: dict[str, str], page: str) -> str:
     """Return where a link element leads if that is the canonical form of the page, else ""."""
     relations = attributes.get("rel", "").lower().split()
     if "canonical" not in relations or "nofollow" in relations:
         return ""
     try:
-        return as_linked(join(reference), page)
+        return as_linked(joiner.join(reference), page)
     except ValueError:
         return ""
 

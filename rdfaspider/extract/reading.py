@@ -127,7 +127,7 @@ def _read_page(
     lowered = body.lower()  # searched before the parse
     names = _ATTRIBUTES
     names |= jsonld.ATTRIBUTES if "jsonld" in formats else frozenset()
-    names |= microdata.attributes(lowered) if "microdata" in formats else frozenset()
+    names |= microdata.ATTRIBUTES if "microdata" in formats else frozenset()
     names |= {"role"} if options.role else frozenset()
     media_type = content_type.partition(";")[0].strip().lower()
     document = parse(body, lowered, media_type, names, limits, facts)

@@ -62,7 +62,7 @@ _PLAIN: Final = re.compile(
 class Joiner:
     """Joins the links of one page to its base, which is parsed once.
 
-    ``Joiner(base)(href)`` equals ``normalise(href, base)``. Most links of the Web are plain enough
+    ``Joiner(base).join(href)`` equals ``normalise(href, base)``. Most links of the Web are plain enough
     to be recognised by one regular expression and need no parser.
     """
 
@@ -76,7 +76,7 @@ class Joiner:
         # By the number of the group that matched in _PLAIN.
         self._prefixes = ("", "", root, path[: path.rindex("/") + 1], self._base)
 
-    def __call__(self, href: str) -> str:
+    def join(self, href: str) -> str:
         """Return the normalised URL; raise ValueError if there is none, or it is not http(s)."""
         if len(href) > MAX_LENGTH:
             raise _too_long(href)
@@ -97,7 +97,7 @@ def normalise(url: str, base: str | None = None) -> str:
     there is none: not a URL, not http(s), or too long.
     """
     if base is not None:
-        return Joiner(base)(url)
+        return Joiner(base).join(url)
     if len(url) > MAX_LENGTH:
         raise _too_long(url)
     return _tidy(_parsed(url))

@@ -83,15 +83,15 @@ def one_by_one(base: str, hrefs: list[str]) -> None:
 
 
 def joined(base: str, hrefs: list[str]) -> None:
-    join = Joiner(base)
+    joiner = Joiner(base)
     for link in hrefs:
-        join(link)
+        joiner.join(link)
 
 
 def joined_and_admitted(base: str, hrefs: list[str]) -> None:
-    join = Joiner(base)
+    joiner = Joiner(base)
     for link in hrefs:
-        FILTERS.admit(join(link))
+        FILTERS.admit(joiner.join(link))
 
 
 FILTERS = Filters(traps=Traps(year=2025))

@@ -69,7 +69,7 @@ def test_damaged_gzip_is_a_value_error(cut: slice) -> None:
     ],
 )
 def test_links_of_a_file(href: str, url: str) -> None:
-    assert FileJoiner("file:///a/dir/page.html")(href) == url
+    assert FileJoiner("file:///a/dir/page.html").join(href) == url
     page = f'<a href="{href}">x</a>'.encode()
     assert extract(page, "file:///a/dir/page.html").links == [url]
 

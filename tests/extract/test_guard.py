@@ -237,7 +237,7 @@ def test_nothing_else_is_changed(text: bytes, count: int) -> None:
 
 def test_no_attribute_that_is_read_is_lost_among_many() -> None:
     names = rdfa.ATTRIBUTES | facts.ATTRIBUTES | links.ATTRIBUTES | jsonld.ATTRIBUTES
-    names |= microdata.attributes(b"itemref") | {"role", "version"}
+    names |= microdata.ATTRIBUTES | {"id", "role", "version"}
     attributes = dict.fromkeys(names | {"xmlns:x", "class"}, "")
     assert without_unread(attributes).keys() == names | {"xmlns:x"}
 

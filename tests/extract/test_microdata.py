@@ -15,7 +15,7 @@ from rdfaspider.extract import Limits, rdfa
 from rdfaspider.extract.document.html import HtmlDocument
 from rdfaspider.extract.document.parse import parse
 from rdfaspider.extract.facts import Facts
-from rdfaspider.extract.microdata import ATTRIBUTES, attributes, read
+from rdfaspider.extract.microdata import ATTRIBUTES, read
 from rdfaspider.extract.microdata.registry import REGISTRY, MicrodataRegistry
 from rdfaspider.extract.microdata.scopes import Scopes
 from rdfaspider.extract.microdata.values import number_suffix
@@ -41,7 +41,7 @@ def items(
     body = body.encode() if isinstance(body, str) else body
     limits = limits or Limits()
     facts = Facts()
-    document = parse(body, body.lower(), content_type, attributes(body.lower()), limits, facts)
+    document = parse(body, body.lower(), content_type, ATTRIBUTES, limits, facts)
     graph = Graph(limits, facts.cuts)
     read(document, URL, Labels("0"), graph, facts.warnings)
     return {
@@ -220,15 +220,29 @@ def test_xhtml_is_read_and_other_xml_is_not() -> None:
     assert items(f"<r>{inside}</r>", "application/xml")[0] == set()
 
 
-def test_page_without_items_lists_nothing() -> None:
-    assert attributes(b"<p itemscope>") == ATTRIBUTES
-    assert attributes(b"<p itemscope itemref=x>") == ATTRIBUTES | {"id"}
+@pytest.mark.parametrize(
+    ("item", "limit", "listed", "cut"),
+    [
+        ("<p itemscope>", 100, ["html", "p"], 0),
+        ("<p itemscope itemref=x>", 100, ["html", "b", "p"], 0),
+        ("<p itemscope itemref=x>", 3, ["html", "b", "p"], 0),
+        ("<p itemscope itemref=x>", 2, ["html", "b"], 1),
+    ],
+)
+def test_ids_matter_only_if_an_item_refers_to_others(
+    item: str, limit: int, listed: list[str], cut: int
+) -> None:
+    document = HtmlDocument(f"<b id=x></b>{item}".encode(), ATTRIBUTES, limit)
+    graph = Graph(Limits(), Counter())
+    read(document, URL, Labels("0"), graph, Counter())
+    assert [tag for _, tag, _, _ in document.elements] == listed
+    assert graph.cuts["elements"] == cut
 
 
 def test_labels_differ_from_those_of_rdfa() -> None:
     body = b'<p typeof="schema:A"></p><p itemscope itemtype="http://schema.org/B"></p>'
     labels = Labels("0")
-    document = HtmlDocument(body, rdfa.ATTRIBUTES | attributes(body), 100)
+    document = HtmlDocument(body, rdfa.ATTRIBUTES | ATTRIBUTES, 100)
     graph = Graph(Limits(), Counter())
     rdfa.Processor(document, labels, graph, Counter()).run(URL, URL, False, {})
     read(document, URL, labels, graph, Counter())
@@ -242,7 +256,7 @@ def test_generated_web_says_what_its_oracle_knows(seed: int) -> None:
     pages = 0
     for url in list(oracle.urls())[:100]:
         body = answer(web, url).body
-        document = HtmlDocument(body, attributes(body), 100_000)
+        document = HtmlDocument(body, ATTRIBUTES, 100_000)
         graph = Graph(Limits(), Counter())
         read(document, url, Labels("0"), graph, Counter())
         found: set[Quad] = set(

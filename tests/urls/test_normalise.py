@@ -138,7 +138,7 @@ def test_the_longest_url_is_its_own_normal_form() -> None:
     "piece", ["a", "/", "%", "%41", "%4", "é", ".", "../", "a.", "a-", "?", "\\"]
 )
 def test_hostile_hrefs_take_no_time(piece: str) -> None:
-    join = Joiner("http://example.org/")
+    joiner = Joiner("http://example.org/")
     hrefs = [start + piece * 10_000_000 for start in ("", "http://")]
     hrefs += [
         start + (piece * MAX_LENGTH)[: MAX_LENGTH - 9] + "\n" for start in ("", "/", "http://")
@@ -146,7 +146,7 @@ def test_hostile_hrefs_take_no_time(piece: str) -> None:
     start = time.process_time()
     for href in hrefs:
         with suppress(ValueError):
-            join(href)
+            joiner.join(href)
     assert time.process_time() - start < 0.5  # about 1 ms
 
 

@@ -48,6 +48,9 @@ class HtmlDocument:
     """
 
     __slots__ = (
+        "_is_large",
+        "_limit",
+        "_names",
         "_places",
         "_tree",
         "elements",
@@ -71,16 +74,24 @@ class HtmlDocument:
         self.text: Callable[[Any], str] = LexborNode.text_lexbor
         self.namespaces = namespaces
         self.embedded: list[tuple[str, bytes]] = []
-        self.is_cut = False
-        self._places: dict[Any, int] = {}  # by `mem_id`; as an int each would be made anew
-        self.elements: list[Element] = []
-        self._list(names | namespaces, limit, len(body) > LARGE)
+        self._names = names | namespaces
+        self._limit = limit
+        self._is_large = len(body) > LARGE
+        self._list()
         title = self._tree.css_first("title")
         self.title = "" if title is None else title.text()
 
-    def _list(self, names: frozenset[str], limit: int, is_large: bool) -> None:
+    def list_also(self, name: str) -> None:
+        """List the elements that have another attribute, too; indices change."""
+        self._names |= {name}
+        self._list()
+
+    def _list(self) -> None:
+        names, limit, is_large = self._names, self._limit, self._is_large
         root: Any = self._tree.root
-        places, elements = self._places, self.elements
+        places: dict[Any, int] = {}  # by `mem_id`; as an int each would be made anew
+        elements: list[Element] = []
+        self._places, self.elements, self.is_cut = places, elements, False
         elements.append((-1, "html", _filled(root.attributes), root))
         places[root.mem_id] = 0
         # By number, which takes a third of the time of a name. Names of SVG may lose their capitals, but

@@ -58,6 +58,10 @@ class Document(Protocol):
     is_cut: bool  # whether the tree does not hold the whole page
     text: Callable[[Any], str]  # the text inside a node, without comments
 
+    def list_also(self, name: str) -> None:
+        """List the elements that have another attribute, too; indices change."""
+        ...
+
     def place(self, index: int) -> int:
         """Return the index of the nearest listed ancestor of an unplaced element, which has its place now."""
         ...

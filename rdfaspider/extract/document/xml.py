@@ -37,20 +37,41 @@ _text = etree.XPath("string()")
 class XmlDocument:
     """A page in libxml2's tree."""
 
-    __slots__ = ("_room", "elements", "embedded", "host", "is_cut", "namespaces", "text", "title")
+    __slots__ = (
+        "_limit",
+        "_names",
+        "_room",
+        "elements",
+        "embedded",
+        "host",
+        "is_cut",
+        "namespaces",
+        "text",
+        "title",
+    )
 
     def __init__(self, root: Any, host: str, names: frozenset[str], limit: int) -> None:
         self.host = host
         self.text = _text
-        self._room = _EMBEDDED
-        self.embedded: list[tuple[str, bytes]] = []
-        self.elements = self._listed(root, names, limit)
+        self._names = names
+        self._limit = limit
+        self._list(root)
         self.namespaces = frozenset(
             name for element in self.elements for name in element[2] if name[:6] == "xmlns:"
         )
-        self.is_cut = len(self.elements) >= limit or self._room <= 0
         title = next(root.iter("title", f"{{{XHTML}}}title"), None)
         self.title = "" if title is None else _text(title)
+
+    def list_also(self, name: str) -> None:
+        """List the elements that have another attribute, too; indices change."""
+        self._names |= {name}
+        self._list(self.elements[0][3])
+
+    def _list(self, root: Any) -> None:
+        self._room = _EMBEDDED
+        self.embedded: list[tuple[str, bytes]] = []
+        self.elements = self._listed(root, self._names, self._limit)
+        self.is_cut = len(self.elements) >= self._limit or self._room <= 0
 
     def _listed(self, root: Any, names: frozenset[str], limit: int) -> list[Element]:
         elements: list[Element] = []

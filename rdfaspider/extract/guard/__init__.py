@@ -34,11 +34,12 @@ from rdfaspider.extract.guard.stack import ElementStack, TooOdd
 from rdfaspider.extract.guard.tags import ATTRIBUTE, NAMED_ATTRIBUTE, TAGS
 
 _FORMATTING = rb"b(?:ig)?|i|u|s(?:mall|tr(?:ike|ong))?|em|tt|font|code|nobr"
-# Formatting elements, the only ones that can be left open in great number; options; html and body.
-_RISKS = re.compile(rb"<(?:%s|option|html|body)[\t\n\f\r />]" % _FORMATTING)
-# Those with attributes that are closed at once, with nothing but text inside.
-_CLOSED = re.compile(
-    rb"""<(%s)(?=[\t\n\f\r ])(?:[\t\n\f\r ]++(?:[a-z-]++(?:="[^"<>]*+"|='[^'<>]*+')?+)?+)*+>[^<]*+</\1>"""
+# Formatting elements, the only ones that can be left open in great number; options; html and body. Of each
+# the name, what follows it, and a > if it has attributes and is closed at once, with nothing but text inside.
+_RISKS = re.compile(
+    rb"""<(%s|option|html|body)([\t\n\f\r />])
+    (?:(?<![/>])(?:[\t\n\f\r\x20]*+[a-z-]++(?:="[^"<>]*+"|='[^'<>]*+')?+(?=[\t\n\f\r\x20>]))*+
+    [\t\n\f\r\x20]*+>[^<]*+</\1(>))?+""".replace(b"\n    ", b"")
     % _FORMATTING
 )
 _RICH = re.compile(rb"<(?:%s)(?=[\t\n\f\r /])(?:%s){60}" % (_FORMATTING, ATTRIBUTE))
@@ -55,6 +56,9 @@ _COMPARED = 100  # formatting elements with many attributes, which are compared 
 _ALIKE = 3  # formatting elements that may be left open without attributes, of each name
 _MADE = 250_000  # elements made out of formatting elements that were left open
 _STEPS = 100_000_000  # open elements that the tree builder passes: less than half a second
+
+
+_Risk = tuple[bytes, bytes, bytes]
 
 
 class GuardedPage(NamedTuple):
@@ -92,7 +96,7 @@ def is_tame(page: GuardedPage, depth: int) -> bool:
     risks = Counter(_RISKS.findall(body))
     if _sum(risks, b"html", b"body") > _MERGED or _sum(risks, b"option") > _OPTIONS:
         return False
-    is_small = count <= _SMALL or (count <= _FLAT and _has_little_formatting(risks, body, count))
+    is_small = count <= _SMALL or (count <= _FLAT and _has_little_formatting(risks, count))
     if is_small and len(body) <= LARGE and not page.is_suspect:
         return True
     if count > _SMALL and len(_RICH.findall(body)) > _COMPARED:
@@ -100,17 +104,19 @@ def is_tame(page: GuardedPage, depth: int) -> bool:
     return _is_bounded(body, depth)
 
 
-def _sum(risks: Counter[bytes], *names: bytes) -> int:
-    return sum(number for tag, number in risks.items() if tag[1:-1] in names)
+def _sum(risks: Counter[_Risk], *names: bytes) -> int:
+    return sum(number for (name, _, _), number in risks.items() if name in names)
 
 
-def _has_little_formatting(risks: Counter[bytes], body: bytes, count: int) -> bool:
+def _has_little_formatting(risks: Counter[_Risk], count: int) -> bool:
     """Tell whether no tag can make too many elements out of formatting elements left open."""
-    formatting = {tag: number for tag, number in risks.items() if tag[1:-1] in FORMATTING}
-    bare = sum(min(number, _ALIKE) for tag, number in formatting.items() if tag.endswith(b">"))
-    rich = sum(number for tag, number in formatting.items() if not tag.endswith(b">"))
-    if (bare + rich) * count > _MADE:
-        rich -= len(_CLOSED.findall(body))
+    bare = rich = 0
+    for (name, end, is_closed), number in risks.items():
+        if name in FORMATTING and not is_closed:
+            if end == b">":
+                bare += min(number, _ALIKE)
+            else:
+                rich += number
     return rich <= _COMPARED and (bare + rich) * count <= _MADE
 
 

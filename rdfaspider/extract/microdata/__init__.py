@@ -8,6 +8,6 @@ registry   where vocabularies begin, and which properties imply others
 
 from __future__ import annotations
 
-from rdfaspider.extract.microdata.items import ATTRIBUTES, attributes, is_worth, read
+from rdfaspider.extract.microdata.items import ATTRIBUTES, is_worth, read
 
-__all__ = ["ATTRIBUTES", "attributes", "is_worth", "read"]
+__all__ = ["ATTRIBUTES", "is_worth", "read"]

@@ -30,14 +30,6 @@ _VISIT: Final = (
 )
 
 
-def attributes(lowered: bytes) -> frozenset[str]:
-    """Return the attributes that make an element of a page, in lower case, worth listing.
-
-    Elements that are remarkable only for their @id are left out unless an item may refer to them.
-    """
-    return ATTRIBUTES | {"id"} if b"itemref" in lowered else ATTRIBUTES
-
-
 def is_worth(document: Document) -> bool:
     """Tell whether a document has an item."""
     return any("itemscope" in attributes for _, _, attributes, _ in document.elements)
@@ -53,11 +45,17 @@ def read(
 ) -> None:
     """Add the triples of a document's items to the graph, or as many as the limits allow.
 
-    The document must list all elements that have one of the ``attributes`` of its page. What is not
-    a valid IRI is left out and counted among the cuts of the graph as ``iri``.
+    The document must list all elements that have one of the ``ATTRIBUTES``. Those that are remarkable only
+    for their @id are listed if an item refers to others. What is not a valid IRI is left out and counted
+    among the cuts of the graph as ``iri``.
     """
     if document.host not in _HOSTS:
         return
+    if any("itemref" in attributes for _, _, attributes, _ in document.elements):
+        was_cut = document.is_cut
+        document.list_also("id")
+        if document.is_cut and not was_cut:
+            graph.cuts["elements"] += 1
     reader = _Reader(document, base, labels, graph, warnings, registry)
     try:
         reader.run()
