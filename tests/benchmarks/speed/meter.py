@@ -7,19 +7,24 @@ import os
 import resource
 import signal
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
-from time import perf_counter, process_time, thread_time
+from threading import Thread
+from time import perf_counter, process_time, sleep, thread_time
 from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
     from scrapy.crawler import Crawler
 
 # CPU seconds between two samples of what runs.
 TICK = 0.001
+# Seconds between two looks at the memory of child processes.
+GLANCE = 0.1
 
 # The innermost frame of a stack that is of one of these files names the component; the first match
 # counts. Time in C is its Python caller's.
@@ -69,6 +74,7 @@ class Meter:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.samples: Counter[str] = Counter()
+        self._offspring = Offspring(os.getpid())
         self._known: dict[str, str] = {}
 
     @classmethod
@@ -79,6 +85,7 @@ class Meter:
         return meter
 
     def spider_opened(self) -> None:
+        self._offspring.start()
         self._wall, self._own, self._children = perf_counter(), process_time(), children_seconds()
         self._core, self._thread = core_seconds(), thread_time()
         if self.crawler.settings.getbool("SPEED_SAMPLES"):
@@ -95,8 +102,8 @@ class Meter:
             "own": own,
             "children": children,
             "others": max(0.0, core_seconds() - self._core - own - children) / seconds,
-            "memory": most_memory(),
-            "children_memory": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10,
+            "memory": most_memory(os.getpid()),
+            "children_memory": self._offspring.most_memory,
             "answers": self.crawler.stats.get_value("response_received_count", 0),
             "samples": dict(self.samples),
         }
@@ -137,10 +144,39 @@ def core_seconds() -> float:
     return sum(map(int, [*fields[:3], *fields[5:8]])) / os.sysconf("SC_CLK_TCK")
 
 
-def most_memory() -> int:
-    """Return the most memory that this process has had, in MB; ru_maxrss has that of its parent in it."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) >> 10
+def most_memory(process: int) -> int:
+    """Return the most memory that a process has had, in MB; ru_maxrss has that of its parent in it."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0) >> 10
+
+
+class Offspring(Thread):
+    """Looks now and then how much memory the largest process below another one has had, in MB."""
+
+    def __init__(self, process: int) -> None:
+        super().__init__(daemon=True)
+        self.most_memory = 0
+        self._process = process
+
+    def run(self) -> None:
+        before: set[int] = set()
+        while True:
+            now = set(offspring(self._process))
+            # One that has just been forked may still have the memory of its parent.
+            for child in now & before:
+                with suppress(OSError):  # it has ended
+                    self.most_memory = max(self.most_memory, most_memory(child))
+            before = now
+            sleep(GLANCE)
+
+
+def offspring(process: int) -> Iterator[int]:
+    """Yield the children of a process and theirs, whichever of its threads has started them."""
+    with suppress(OSError):  # it has ended
+        for task in Path(f"/proc/{process}/task").iterdir():
+            for child in map(int, (task / "children").read_text().split()):
+                yield child
+                yield from offspring(child)
 
 
 def children_seconds() -> float:

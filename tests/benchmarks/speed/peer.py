@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 from pathlib import Path
 from threading import Timer
@@ -20,7 +19,7 @@ from time import perf_counter
 from typing import IO
 
 from tests.benchmarks.speed import programs
-from tests.benchmarks.speed.meter import core_seconds
+from tests.benchmarks.speed.meter import Offspring, core_seconds, most_memory
 
 # Seconds after which the program is taken for stuck; the benchmark itself waits a little longer.
 LONGEST = 570
@@ -36,6 +35,8 @@ def main() -> None:
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, text=True)
     watch = Timer(LONGEST, process.kill)
     watch.start()
+    offspring = Offspring(process.pid)
+    offspring.start()
     with process:
         assert process.stdin and process.stdout
         _await(process.stdout, "begin", log.name)
@@ -45,7 +46,7 @@ def main() -> None:
         own, children = (
             now - then for now, then in zip(_cpu_seconds(process.pid), before, strict=True)
         )
-        memory = _peak_memory(process.pid)
+        memory = most_memory(process.pid)
         process.stdin.close()
     watch.cancel()
     pages = (Path(arguments.directory) / "pages.txt").read_text().split()
@@ -55,7 +56,7 @@ def main() -> None:
         "children": children,
         "others": max(0.0, core - own - children) / seconds,
         "memory": memory,
-        "children_memory": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10,
+        "children_memory": offspring.most_memory,
         # A page that is fetched twice is one page.
         "answers": len(set(pages)),
         "samples": {},
@@ -88,13 +89,6 @@ def _cpu_seconds(process: int) -> tuple[float, float]:
     own, own_system, children, children_system = map(int, fields[11:15])
     tick = os.sysconf("SC_CLK_TCK")
     return (own + own_system) / tick, (children + children_system) / tick
-
-
-def _peak_memory(process: int) -> int:
-    """Return the most megabytes that a process has had."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    (line,) = (line for line in lines if line.startswith("VmHWM:"))
-    return int(line.split()[1]) >> 10
 
 
 if __name__ == "__main__":
