@@ -181,7 +181,7 @@ def merge(path: str) -> float:
     """Merge all files of a store; return how long that takes."""
     with OxigraphStore(path) as store:
         start = time.perf_counter()
-        store._store.optimize()
+        store.optimize()
         return time.perf_counter() - start
 
 

@@ -168,6 +168,12 @@ class OxigraphStore(PageStore):
         self._store.flush()
 
     @guarded
+    def optimize(self) -> None:
+        """Merge the files that loads have left, so that a query has fewer to look into."""
+        self._store.flush()
+        self._store.optimize()
+
+    @guarded
     def copy_to(self, path: Path) -> None:
         """Copy the store to a new directory on the same disk, by links to its files."""
         self._store.backup(str(path))
