@@ -21,7 +21,10 @@ PACKAGE = PROJECT / "rdfaspider"
 SOURCES = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
 
 SCRAPYS = [name for name in dir(settings) if name.isupper() and name not in DECLARED]
-COMMANDS = [path.stem for path in (PACKAGE / "commands").glob("[a-z]*.py")]
+COMMANDS = {
+    path.stem: ".".join(path.relative_to(PROJECT).with_suffix("").parts)
+    for path in (PACKAGE / "commands").glob("*/[a-z]*.py")
+}
 
 
 def text(name: str) -> str:
@@ -98,7 +101,7 @@ def test_a_command_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_describes_itself(name: str) -> None:
-    command = import_module(f"rdfaspider.commands.{name}").Command()
+    command = import_module(COMMANDS[name]).Command()
     assert command.short_desc()
     assert command.long_desc()
 

@@ -7,13 +7,14 @@ import io
 import mimetypes
 import zlib
 from pathlib import PurePath
+from typing import Final
 
 from rdfaspider.urls import Joiner
 
-_HTML = "text/html"
-_RDF_XML = "application/rdf+xml"
-_JSON_LD = "application/ld+json"
-_TYPES = {
+_HTML: Final = "text/html"
+_RDF_XML: Final = "application/rdf+xml"
+_JSON_LD: Final = "application/ld+json"
+_TYPES: Final = {
     ".html": _HTML,
     ".htm": _HTML,
     ".xhtml": "application/xhtml+xml",
@@ -30,11 +31,11 @@ _TYPES = {
     ".nq": "application/n-quads",
     ".trig": "application/trig",
 }
-_GZIP = b"\x1f\x8b"
+_GZIP: Final = b"\x1f\x8b"
 
 # Stands for this machine while links are joined; no host can have this name (RFC 6761).
-_STAND_IN = "http://file.invalid/"
-_FILES = "file:///"
+_STAND_IN: Final = "http://file.invalid/"
+_FILES: Final = "file:///"
 
 
 def type_of(name: str) -> str:

@@ -74,7 +74,7 @@ class Joiner:
         path = self._base.partition("?")[0]
         root = "/".join(path.split("/", 3)[:3])
         # By the number of the group that matched in _PLAIN.
-        self._prefixes = ("", "", root, path[: path.rindex("/") + 1], self._base)
+        self._prefixes: tuple[str, ...] = ("", "", root, path[: path.rindex("/") + 1], self._base)
 
     def join(self, href: str) -> str:
         """Return the normalised URL; raise ValueError if there is none, or it is not http(s)."""

@@ -224,6 +224,7 @@ def test_xhtml_is_read_and_other_xml_is_not() -> None:
     ("item", "limit", "listed", "cut"),
     [
         ("<p itemscope>", 100, ["html", "p"], 0),
+        ("<p itemprop=n itemref=x>", 100, ["html", "p"], 0),
         ("<p itemscope itemref=x>", 100, ["html", "b", "p"], 0),
         ("<p itemscope itemref=x>", 3, ["html", "b", "p"], 0),
         ("<p itemscope itemref=x>", 2, ["html", "b"], 1),

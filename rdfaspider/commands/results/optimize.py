@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import signal
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -24,8 +24,9 @@ class Command(CheckedCommand):
     summary = "Make queries of an embedded store faster"
     description = (
         "Merge the files of the embedded store of the crawl in JOBDIR. A busy crawl leaves many of them, and"
-        " a query looks into each. It takes two or three seconds for a million triples, and meanwhile up to"
-        " twice the space. No crawl may be writing. It can be interrupted: nothing is lost."
+        " a query looks into each. It takes two or three seconds for a million triples, and up to twice the"
+        " space; a small store keeps that, because its files are no longer compressed. No crawl may be"
+        " writing meanwhile, and no query be running. It can be interrupted: nothing is lost."
     )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> int:
@@ -36,20 +37,17 @@ class Command(CheckedCommand):
 
         url = store_url(self.settings)
         if not is_embedded(url):
-            raise ValueError(
-                f"{shown(url)} is not an embedded store, and only such a one is merged here."
-            )
-        open_store(
-            url, read_only=True
-        ).close()  # fails if there is none, and loads what a kill has left
+            raise ValueError(f"{shown(url)} is not an embedded store: there is nothing to merge.")
+        # It fails if there is none, and loads what a kill has left.
+        open_store(url, read_only=True).close()
         start, before = monotonic(), _Files.of(url)
         with OxigraphStore(url) as store:
             _optimize(store, before)
         after, seconds = _Files.of(url), monotonic() - start
-        if after.number < before.number:
-            print(f"{url} had {before} and has {after} now, after {seconds:.1f} s.")
-        else:
+        if after == before:
             print(f"{url} has {after}: there was nothing to merge.")
+        else:
+            print(f"{url} had {before} and has {after} now, after {seconds:.1f} s.")
         return 0
 
 
@@ -72,13 +70,17 @@ class _Files(NamedTuple):
 
 def _optimize(store: OxigraphStore, files: _Files) -> None:
     """Merge, and show on a terminal that it goes on."""
-    from rdfaspider.terminal import StatusLine
+    from rdfaspider.terminal import StatusLine, complain
 
-    # Ctrl-C would otherwise wait until all is merged. The store survives a kill.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    start = monotonic()
-    with StatusLine(sys.stderr) as line, ThreadPoolExecutor(1) as thread:
-        merging = thread.submit(store.optimize)
-        while not wait((merging,), _OFTEN).done:
-            line.show(f"Merging {files} … {monotonic() - start:.0f} s")
-        merging.result()
+    start, thread = monotonic(), ThreadPoolExecutor(1)
+    try:
+        with StatusLine(sys.stderr) as line:
+            merging = thread.submit(store.optimize)
+            while not wait((merging,), _OFTEN).done:
+                line.show(f"Merging {files} … {monotonic() - start:.0f} s")
+    except KeyboardInterrupt:
+        # Oxigraph would not end before all is merged. A store survives a kill.
+        complain("optimize", "interrupted.")
+        os._exit(130)
+    thread.shutdown()
+    merging.result()

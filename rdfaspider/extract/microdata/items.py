@@ -51,7 +51,7 @@ def read(
     """
     if document.host not in _HOSTS:
         return
-    if any("itemref" in attributes for _, _, attributes, _ in document.elements):
+    if any("itemref" in each and "itemscope" in each for _, _, each, _ in document.elements):
         was_cut = document.is_cut
         document.list_also("id")
         if document.is_cut and not was_cut:

@@ -96,17 +96,20 @@ def guarded(method: Callable[Parameters, Result]) -> Callable[Parameters, Result
 def raise_for_damage(path: Path, error: object) -> None:
     """Raise StoreUnavailable if an error comes from RocksDB and not, say, from a query."""
     if isinstance(error, OSError | RuntimeError) and _FAILURE.search(str(error)):
-        raise StoreUnavailable(explain(path, error)) from error
+        raise StoreUnavailable(explain(path, error, "used")) from error
 
 
-def explain(path: Path, error: object) -> str:
-    """Return a sentence about an error of RocksDB or the system, and what to do about it."""
+def explain(path: Path, error: object, done: str = "opened") -> str:
+    """Return a sentence about an error of RocksDB or the system, and what to do about it.
+
+    `done` says what cannot be done to the store.
+    """
     words = " ".join(str(error).split())
     if re.search("lock hold by|While lock file", words):
         return _in_use(path)
     if re.search("Corruption|Column family not found|No such file", words):
         return _damaged(path, words)
-    return f"The store {path} cannot be opened: {words}"
+    return f"The store {path} cannot be {done}: {words}"
 
 
 def _damaged(path: Path, what: str) -> str:

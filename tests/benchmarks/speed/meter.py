@@ -172,9 +172,9 @@ class Offspring(Thread):
 
 def offspring(process: int) -> Iterator[int]:
     """Yield the children of a process and theirs, whichever of its threads has started them."""
-    with suppress(OSError):  # it has ended
-        for task in Path(f"/proc/{process}/task").iterdir():
-            for child in map(int, (task / "children").read_text().split()):
+    for children in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):  # it has ended
+            for child in map(int, children.read_text().split()):
                 yield child
                 yield from offspring(child)
 
