@@ -51,7 +51,7 @@ $(VENV)/test.ready: locks/test.txt requirements.txt pyproject.toml | $(BIN)/pyth
 	@touch $@
 
 # Those that rdfaspider/compiled.py names.
-$(COMPILED): setup.py $(shell find rdfaspider/extract rdfaspider/focus rdfaspider/frontier rdfaspider/linkgraph rdfaspider/urls -name '*.py') rdfaspider/compiled.py
+$(COMPILED): setup.py $(shell find rdfaspider/extract rdfaspider/focus rdfaspider/frontier rdfaspider/linkgraph rdfaspider/urls -name '*.py' -o -name '*.c') rdfaspider/compiled.py
 	@echo "Compiling the busiest modules …"
 	@mkdir -p build
 	@touch build/compile.begun

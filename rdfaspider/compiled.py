@@ -1,7 +1,8 @@
 """The modules that are compiled where there is a C compiler, and when their sources are used nevertheless.
 
-mypyc makes C of typed Python when the project is built. Nothing depends on it: docs/dependencies.md says what
-it brings. An egg has none of it, for what is compiled cannot be loaded from an archive.
+mypyc makes C of typed Python when the project is built, and two modules are written in C. Nothing depends
+on it: docs/dependencies.md says what it brings. An egg has none of it, for what is compiled cannot be loaded
+from an archive.
 
 Python prefers what is compiled to its source. In a checkout, where sources change, that would be yesterday's
 code: if one of them is newer than what was made of them, the sources are used, all of them, because compiled
@@ -66,6 +67,9 @@ MODULES = (
     "rdfaspider.urls.keys",
     "rdfaspider.urls.normalise",
 )
+WRITTEN = ("rdfaspider.extract.document.lexbor", "rdfaspider.extract.guard.scan")
+"""Modules that are written in C; each has a stand-in in Python, for where it is not compiled."""
+
 PURE = "RDFASPIDER_PURE"  # the variable of the environment that leaves it all to Python
 
 _PACKAGE = Path(__file__).parent
@@ -77,7 +81,8 @@ _LIBRARY = _PACKAGE / f"compiled__mypyc{_SUFFIX}"
 
 def source(module: str) -> Path:
     """Return the file of a module."""
-    return _ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    suffix = ".c" if module in WRITTEN else ".py"
+    return _ROOT.joinpath(*module.split(".")).with_suffix(suffix)
 
 
 def is_pure() -> bool:
@@ -91,13 +96,14 @@ def _is_whole() -> bool:
     Folders count as a whole, because the constants of modules beside them are compiled in.
     """
     if not _LIBRARY.exists():
-        return not any(source(module).with_suffix(_SUFFIX).exists() for module in MODULES)
+        return not any(source(module).with_suffix(_SUFFIX).exists() for module in MODULES + WRITTEN)
     if not (_ROOT / "pyproject.toml").exists():  # what is installed does not change
         return True
     time = _LIBRARY.stat().st_mtime
     folders = sorted({module.split(".")[1] for module in MODULES})
     sources = (path for folder in folders for path in (_PACKAGE / folder).rglob("*.py"))
-    return all(path.stat().st_mtime <= time for path in chain([Path(__file__)], sources))
+    others = [Path(__file__), *map(source, WRITTEN)]
+    return all(path.stat().st_mtime <= time for path in chain(others, sources))
 
 
 class _Sources:
@@ -105,6 +111,8 @@ class _Sources:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name in WRITTEN:  # then its stand-in is used
+            raise ModuleNotFoundError(f"{name} is not compiled", name=name)
         if not name.startswith("rdfaspider.") or not source(name).is_file():
             return None
         return spec_from_file_location(name, source(name))

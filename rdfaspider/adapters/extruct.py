@@ -94,7 +94,7 @@ def _expanded(term: Any) -> dict[str, str]:
 
 def _json_ld(body: bytes, url: str, content_type: str) -> list[Any]:
     body, _ = to_utf8(body, content_type)
-    document = parse(body, body.lower(), "text/html", ATTRIBUTES, Limits(), Facts())
+    document = parse(body, "text/html", ATTRIBUTES, Limits(), Facts())
     found: list[Any] = []
     for _, text in blocks(document):
         value = _loaded(text)

@@ -124,13 +124,12 @@ def _read_page(
         size, body = len(body), guard.without_tags(body, limits.tags)
         if len(body) < size:
             facts.cuts["tags"] += 1
-    lowered = body.lower()  # searched before the parse
     names = _ATTRIBUTES
     names |= jsonld.ATTRIBUTES if "jsonld" in formats else frozenset()
     names |= microdata.ATTRIBUTES if "microdata" in formats else frozenset()
     names |= {"role"} if options.role else frozenset()
     media_type = content_type.partition(";")[0].strip().lower()
-    document = parse(body, lowered, media_type, names, limits, facts)
+    document = parse(body, media_type, names, limits, facts)
     # Not contained: a page whose robots directives cannot be read is not read at all.
     heads.read_head(document, url, options.agent, facts)
     if options.text:

@@ -65,7 +65,7 @@ def passes(case: Case, suite: Path) -> bool:
         registry = MicrodataRegistry.loads((suite / "test-registry.json").read_bytes())
     body = (suite / case["action"]).read_bytes()
     facts = Facts()
-    document = parse_page(body, body.lower(), "text/html", microdata.ATTRIBUTES, Limits(), facts)
+    document = parse_page(body, "text/html", microdata.ATTRIBUTES, Limits(), facts)
     graph = Graph(Limits(), facts.cuts)
     url = BASE + case["action"]
     microdata.read(document, url, Labels("0"), graph, facts.warnings, registry)

@@ -160,10 +160,10 @@ def test_relations_and_texts_can_be_left_out() -> None:
 
 def test_ten_times_the_links_take_ten_times_as_long() -> None:
     spent = {}
-    for count in (1_000, 10_000):
+    for count in (6_000, 60_000):  # both have so many tags that the guard follows them
         body = anchors(0, count).encode()
-        spent[count] = min(seconds(body) for _ in range(5))
-    assert spent[10_000] < 30 * spent[1_000]
+        spent[count] = min(seconds(body) for _ in range(3))
+    assert spent[60_000] < 30 * spent[6_000]
 
 
 def seconds(body: bytes) -> float:

@@ -41,7 +41,7 @@ def items(
     body = body.encode() if isinstance(body, str) else body
     limits = limits or Limits()
     facts = Facts()
-    document = parse(body, body.lower(), content_type, ATTRIBUTES, limits, facts)
+    document = parse(body, content_type, ATTRIBUTES, limits, facts)
     graph = Graph(limits, facts.cuts)
     read(document, URL, Labels("0"), graph, facts.warnings)
     return {

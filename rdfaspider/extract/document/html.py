@@ -6,52 +6,32 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser
 
-from rdfaspider.extract.document.tree import (
-    LARGE,
-    MANY,
-    UNPLACED,
-    UNSEEN,
-    XHTML,
-    Element,
-    Spend,
-    escaped,
-    start_tag,
-    without_unread,
-)
+from rdfaspider.extract.document.tree import UNSEEN, XHTML, Element, Spend, escaped, start_tag
+
+try:
+    from rdfaspider.extract.document.lexbor import Nodes
+except ImportError:  # it was not compiled
+    from rdfaspider.extract.document.nodes import Nodes  # type: ignore[assignment]
 
 _HIDDEN: Final = ",".join(sorted(UNSEEN - {"head", "title"}))  # of the body
 _NAMESPACE: Final = re.compile(rb"xmlns:[^\s=>/]++")
-_PREFIXED: Final = re.compile(
-    b"xmlns:"
-)  # a literal is found several times as fast as any other pattern
-_LINKING: Final = frozenset(("href", "src"))
 
 
 def namespaces(body: bytes) -> frozenset[str]:
     """Return the attributes named xmlns:… of a page, which is given in lower case."""
-    if not _PREFIXED.search(body):
-        return frozenset()
     return frozenset(name.decode() for name in _NAMESPACE.findall(body))
 
 
 class HtmlDocument:
-    """A page of HTML; its tree lives as long as the document.
-
-    Most elements of many pages are plain links, and most of those matter to nothing but the list of links.
-    Finding the listed ancestor of an element takes longer than all else about it, so plain links stay
-    UNPLACED unless something that is listed is inside, or a reader asks.
-
-    ``_places`` has the index of each listed node, inverted while it is unplaced, and of others that of their
-    nearest listed ancestor.
-    """
+    """A page of HTML; its tree lives as long as the document."""
 
     __slots__ = (
-        "_is_large",
         "_limit",
         "_names",
-        "_places",
+        "_nodes",
+        "_objects",
         "_tree",
         "elements",
         "embedded",
@@ -70,97 +50,31 @@ class HtmlDocument:
         namespaces: frozenset[str] = frozenset(),
     ) -> None:
         self._tree = LexborHTMLParser(body)
+        self._nodes = Nodes(self._tree)
+        self._objects: dict[int, Any] | None = None
         self.host = "html5"
-        self.text: Callable[[Any], str] = LexborNode.text_lexbor
+        self.text: Callable[[Any], str] = self._nodes.text
         self.namespaces = namespaces
         self.embedded: list[tuple[str, bytes]] = []
         self._names = names | namespaces
         self._limit = limit
-        self._is_large = len(body) > LARGE
-        self._list()
+        self.elements: list[Element]
+        self.elements, self.is_cut = self._nodes.list(self._names, limit)
         title = self._tree.css_first("title")
         self.title = "" if title is None else title.text()
 
     def list_also(self, name: str) -> None:
         """List the elements that have another attribute, too; indices change."""
         self._names |= {name}
-        self._list()
-
-    def _list(self) -> None:
-        names, limit, is_large = self._names, self._limit, self._is_large
-        root: Any = self._tree.root
-        places: dict[Any, int] = {}  # by `mem_id`; as an int each would be made anew
-        elements: list[Element] = []
-        self._places, self.elements, self.is_cut = places, elements, False
-        elements.append((-1, "html", _filled(root.attributes), root))
-        places[root.mem_id] = 0
-        # By number, which takes a third of the time of a name. Names of SVG may lose their capitals, but
-        # nobody looks for them.
-        tags: dict[Any, str] = {}
-        nodes = root.traverse()
-        next(nodes)
-        count = 0
-        for node in nodes:
-            attributes: dict[str, Any] = node.attributes
-            # One pass by hand: sets and views would go through them four times.
-            is_listed = has_empty = False
-            is_plain = True  # if it is listed, it links and does nothing else
-            for name, value in attributes.items():
-                if name in names:
-                    is_listed = True
-                    if name not in _LINKING:
-                        is_plain = False
-                if value is None:
-                    has_empty = True
-            if not is_listed:
-                continue
-            count += 1
-            if count >= limit:
-                self.is_cut = True
-                break
-            if has_empty:
-                attributes = _filled(attributes)
-            if is_large and len(attributes) > MANY:
-                attributes = without_unread(attributes)
-            number = node.tag_id
-            tag = tags.get(number)
-            if tag is None:
-                tag = tags[number] = node.tag
-            if is_plain:
-                places[node.mem_id] = ~count
-                elements.append((UNPLACED, tag, attributes, node))
-                continue
-            above = node.parent
-            parent = places.get(above.mem_id, UNPLACED)
-            if parent < 0:
-                parent = self._listed(above)
-            places[node.mem_id] = count
-            elements.append((parent, tag, attributes, node))
+        self.elements, self.is_cut = self._nodes.list(self._names, self._limit)
 
     def place(self, index: int) -> int:
         """Return the index of the nearest listed ancestor of an unplaced element, which has its place now."""
-        return self.elements[self._listed(self.elements[index][3])][0]
-
-    def _listed(self, node: Any) -> int:
-        """Return the index of a node or its nearest listed ancestor; no way up is walked twice.
-
-        Links on the way are placed.
-        """
-        places = self._places
-        passed: list[tuple[int, int | None]] = []
-        while (place := places.get(mem_id := node.mem_id)) is None or place < 0:
-            passed.append((mem_id, place))
-            node = node.parent
-        for mem_id, inverted in reversed(passed):
-            if inverted is not None:
-                self.elements[~inverted] = (place, *self.elements[~inverted][1:])
-                place = ~inverted
-            places[mem_id] = place
-        return place
+        return self._nodes.place(index)
 
     def has_elements(self, node: Any) -> bool:
         """Tell whether an element has child elements."""
-        return any(child.is_element_node for child in node.iter())
+        return self._nodes.has_elements(node)
 
     def visible_text(self) -> str:
         """Return the text that a reader sees, with a space between elements; nodes are gone then."""
@@ -174,13 +88,13 @@ class HtmlDocument:
 
     def html(self, node: Any, spend: Spend) -> str:
         """Return the content of an element as HTML."""
-        return node.inner_html or ""
+        return self._object(node).inner_html or ""
 
     def xml(self, node: Any, namespaces: Mapping[str, str], spend: Spend) -> str:
         """Return the content of an element as XML that stands on its own."""
         inherited = {"xmlns": XHTML, **{f"xmlns:{key}": iri for key, iri in namespaces.items()}}
         written: list[str] = []
-        pending: list[tuple[Any, bool]] = [(child, True) for child in _children(node)]
+        pending: list[tuple[Any, bool]] = [(child, True) for child in _children(self._object(node))]
         while pending:
             child, outermost = pending.pop()
             if isinstance(child, str):
@@ -195,10 +109,12 @@ class HtmlDocument:
                 pending.extend((inner, False) for inner in _children(child))
         return "".join(written)
 
-
-def _filled(attributes: dict[str, str | None]) -> dict[str, str]:
-    """Return the attributes with an empty string for those that have no value."""
-    return {name: value or "" for name, value in attributes.items()}
+    def _object(self, node: Any) -> Any:
+        """Return selectolax's object of a node."""
+        if self._objects is None:
+            root: Any = self._tree.root
+            self._objects = {each.mem_id: each for each in root.traverse()}
+        return self._objects[self._nodes.address(node)]
 
 
 def _children(node: Any) -> list[Any]:

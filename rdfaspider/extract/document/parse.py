@@ -12,20 +12,16 @@ from rdfaspider.extract.facts import Facts
 
 def parse(
     body: bytes,
-    lowered: bytes,
     media_type: str,
     names: frozenset[str],
     limits: Limits,
     facts: Facts,
 ) -> Document:
-    """Read a page in UTF-8, given as it is and in lower case.
-
-    ``names`` are the attributes that make an element worth listing.
-    """
+    """Read a page in UTF-8; ``names`` are the attributes that make an element worth listing."""
     document: Document | None = None
     if media_type.endswith("xml"):
         document = _parsed_xml(body, media_type, names, limits, facts)
-    document = document or _parsed_html(guard.GuardedPage(body, lowered), names, limits, facts)
+    document = document or _parsed_html(guard.GuardedPage(body), names, limits, facts)
     facts.host = document.host
     facts.title = " ".join(document.title[:2000].split())
     if document.is_cut:
@@ -52,7 +48,8 @@ def _parsed_html(
 ) -> Document:
     page = guard.without_excess(page, limits, facts.cuts)
     if guard.is_tame(page, limits.depth):
-        return HtmlDocument(page.body, names, limits.elements, namespaces(page.lowered))
+        declared = namespaces(page.lowered) if page.has_prefixes else frozenset()
+        return HtmlDocument(page.body, names, limits.elements, declared)
     root, is_cut = parsed_soup(page.body)
     if is_cut:
         facts.cuts["depth"] += 1

@@ -23,26 +23,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import islice
-from typing import NamedTuple
 
 from rdfaspider.extract.document.limits import Limits
 from rdfaspider.extract.document.tree import LARGE
 from rdfaspider.extract.guard import attributes
-from rdfaspider.extract.guard.elements import FORMATTING
 from rdfaspider.extract.guard.nesting import follow
+from rdfaspider.extract.guard.risks import FORMATTING_NAMES, Risks
 from rdfaspider.extract.guard.stack import ElementStack, TooOdd
 from rdfaspider.extract.guard.tags import ATTRIBUTE, NAMED_ATTRIBUTE, TAGS
 
-_FORMATTING = rb"b(?:ig)?|i|u|s(?:mall|tr(?:ike|ong))?|em|tt|font|code|nobr"
-# Formatting elements, the only ones that can be left open in great number; options; html and body. Of each
-# the name, what follows it, and a > if it has attributes and is closed at once, with nothing but text inside.
-_RISKS = re.compile(
-    rb"""<(%s|option|html|body)([\t\n\f\r />])
-    (?:(?<![/>])(?:[\t\n\f\r\x20]*+[a-z-]++(?:="[^"<>]*+"|='[^'<>]*+')?+(?=[\t\n\f\r\x20>]))*+
-    [\t\n\f\r\x20]*+>[^<]*+</\1(>))?+""".replace(b"\n    ", b"")
-    % _FORMATTING
-)
-_RICH = re.compile(rb"<(?:%s)(?=[\t\n\f\r /])(?:%s){60}" % (_FORMATTING, ATTRIBUTE))
+try:
+    from rdfaspider.extract.guard.scan import count, has_prefixes
+except ImportError:  # it was not compiled
+    from rdfaspider.extract.guard.risks import count, has_prefixes
+
+_RICH = re.compile(rb"<(?:%s)(?=[\t\n\f\r /])(?:%s){60}" % (FORMATTING_NAMES, ATTRIBUTE))
 _NAME = re.compile(NAMED_ATTRIBUTE)
 _SMALL = 1_000  # a page with fewer tags is harmless
 _HARMLESS = 64_000  # bytes of such a page that costs little, even if it is one tag
@@ -53,31 +48,41 @@ _ATTRIBUTES = 400_000  # attributes of a page, which take 240 bytes each
 _OPTIONS = 3_000
 _MERGED = 10  # html and body tags whose attributes go to one element
 _COMPARED = 100  # formatting elements with many attributes, which are compared with each other
-_ALIKE = 3  # formatting elements that may be left open without attributes, of each name
 _MADE = 250_000  # elements made out of formatting elements that were left open
 _STEPS = 100_000_000  # open elements that the tree builder passes: less than half a second
 
 
-_Risk = tuple[bytes, bytes, bytes]
+class GuardedPage:
+    """A page, and whether its tags may be other than they seem."""
 
+    __slots__ = ("_lowered", "body", "is_suspect")
 
-class GuardedPage(NamedTuple):
-    """A page, also in lower case, and whether its tags may be other than they seem."""
+    def __init__(self, body: bytes, is_suspect: bool = False) -> None:
+        self.body = body
+        self.is_suspect = is_suspect
+        self._lowered: bytes | None = None
 
-    body: bytes
-    lowered: bytes
-    is_suspect: bool = False
+    @property
+    def lowered(self) -> bytes:
+        """The page in lower case, which few pages are asked for."""
+        if self._lowered is None:
+            self._lowered = self.body.lower()
+        return self._lowered
+
+    @property
+    def has_prefixes(self) -> bool:
+        """Whether there may be an attribute named xmlns:…"""
+        return has_prefixes(self.body)
 
 
 def without_excess(page: GuardedPage, limits: Limits, cuts: Counter[str]) -> GuardedPage:
     """Return a page of HTML without tags and attributes beyond the limits; cuts are counted."""
-    if not attributes.may_exceed(page.lowered, limits.attributes):
+    if not attributes.may_exceed(page.body, limits.attributes):
         return page
-    body, excess = attributes.without_excess(*page[:2], limits.attributes)
-    if not excess:
-        return page._replace(is_suspect=True)
-    cuts["attributes"] += excess
-    return GuardedPage(body, body.lower(), True)
+    body, excess = attributes.without_excess(page.body, page.lowered, limits.attributes)
+    if excess:
+        cuts["attributes"] += excess
+    return GuardedPage(body, is_suspect=True)
 
 
 def without_tags(body: bytes, limit: int) -> bytes:
@@ -89,42 +94,30 @@ def without_tags(body: bytes, limit: int) -> bytes:
 
 def is_tame(page: GuardedPage, depth: int) -> bool:
     """Tell whether the fast tree builder may read a page."""
-    body = page.lowered
-    count = body.count(b"<")
-    if count <= _SMALL and len(body) <= _HARMLESS and not page.is_suspect:
+    size = len(page.body)
+    if size <= _HARMLESS and page.body.count(b"<") <= _SMALL and not page.is_suspect:
         return True
-    risks = Counter(_RISKS.findall(body))
-    if _sum(risks, b"html", b"body") > _MERGED or _sum(risks, b"option") > _OPTIONS:
+    risks = Risks(*count(page.body))
+    if risks.roots > _MERGED or risks.options > _OPTIONS:
         return False
-    is_small = count <= _SMALL or (count <= _FLAT and _has_little_formatting(risks, count))
-    if is_small and len(body) <= LARGE and not page.is_suspect:
+    is_small = risks.tags <= _SMALL or (risks.tags <= _FLAT and _has_little_formatting(risks))
+    if is_small and size <= LARGE and not page.is_suspect:
         return True
-    if count > _SMALL and len(_RICH.findall(body)) > _COMPARED:
+    if risks.tags > _SMALL and len(_RICH.findall(page.lowered)) > _COMPARED:
         return False
-    return _is_bounded(body, depth)
+    return _is_bounded(page.lowered, depth)
 
 
-def _sum(risks: Counter[_Risk], *names: bytes) -> int:
-    return sum(number for (name, _, _), number in risks.items() if name in names)
-
-
-def _has_little_formatting(risks: Counter[_Risk], count: int) -> bool:
+def _has_little_formatting(risks: Risks) -> bool:
     """Tell whether no tag can make too many elements out of formatting elements left open."""
-    bare = rich = 0
-    for (name, end, is_closed), number in risks.items():
-        if name in FORMATTING and not is_closed:
-            if end == b">":
-                bare += min(number, _ALIKE)
-            else:
-                rich += number
-    return rich <= _COMPARED and (bare + rich) * count <= _MADE
+    return risks.rich <= _COMPARED and (risks.bare + risks.rich) * risks.tags <= _MADE
 
 
 def _is_bounded(body: bytes, depth: int) -> bool:
     """Tell the same as `is_tame`, by following the tags."""
     stack = ElementStack()
     names: set[bytes] = set()
-    count = 0
+    number = 0
     tags = TAGS.finditer(body)
     try:
         while some := list(islice(tags, _OFTEN)):
@@ -134,8 +127,8 @@ def _is_bounded(body: bytes, depth: int) -> bool:
             if len(body) > LARGE:
                 found = _NAME.findall(b"".join([tag["attributes"] or b"" for tag in some]))
                 names.update(found, [tag["name"] for tag in some])
-                count += len(found)
-            if len(names) > _NAMES or count > _ATTRIBUTES:
+                number += len(found)
+            if len(names) > _NAMES or number > _ATTRIBUTES:
                 return False
     except TooOdd:
         return False

@@ -12,7 +12,7 @@ from rdfaspider.extract.document.tree import LARGE
 from rdfaspider.extract.guard.tags import ATTRIBUTE, TAGS
 
 _ATTRIBUTE = re.compile(ATTRIBUTE)
-_TAG = re.compile(rb"</?[a-z][^\t\n\f\r />]*+")
+_TAG = re.compile(rb"</?[A-Za-z][^\t\n\f\r />]*+")
 _SPACE = b"\t\n\f\r "
 _AROUND = frozenset(_SPACE + b"=")  # before the quote that begins a value
 _LONG = 2_048  # bytes of a tag that may do harm: some hundred attributes; a quarter in a large page
@@ -21,7 +21,7 @@ _NEAR = 64  # bytes that are looked at for the = of a value
 
 
 def may_exceed(body: bytes, limit: int) -> bool:
-    """Tell whether a tag of a page, in lower case, may have more attributes; a no is always right.
+    """Tell whether a tag of a page may have more attributes; a no is always right.
 
     Tags are meant that are long enough to do harm. A tag ends at a ``>`` that stands in no quoted
     value. So the page is gone through in long steps from ``>`` to ``>``, with a closer look where
