@@ -58,7 +58,8 @@ $(COMPILED): setup.py $(shell find rdfaspider/extract rdfaspider/focus rdfaspide
 	@find rdfaspider -name '*.so' -name "*$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')" -delete
 	@$(BIN)/python setup.py --quiet build_ext --inplace --force --parallel 4 > build/compile.log 2>&1 || true
 	@find rdfaspider -name '*.so' -exec touch -r build/compile.begun {} +
-	@$(BIN)/python -c "import rdfaspider.extract.links as it; raise SystemExit(it.__file__.endswith('.py'))" \
+	@$(BIN)/python -c "import rdfaspider.extract.links as it, rdfaspider.extract.document.lexbor, rdfaspider.extract.guard.scan; \
+	  raise SystemExit(it.__file__.endswith('.py'))" 2>> build/compile.log \
 	  || echo "No C compiler, or it failed (build/compile.log): all works without, a little slower."
 	@touch -r build/compile.begun $@
 

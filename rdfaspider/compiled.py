@@ -102,8 +102,11 @@ def _is_whole() -> bool:
     time = _LIBRARY.stat().st_mtime
     folders = sorted({module.split(".")[1] for module in MODULES})
     sources = (path for folder in folders for path in (_PACKAGE / folder).rglob("*.py"))
-    others = [Path(__file__), *map(source, WRITTEN)]
-    return all(path.stat().st_mtime <= time for path in chain(others, sources))
+    # What a compiler has refused is older than its source.
+    written = [source(module) for module in WRITTEN if source(module).exists()]
+    made = [path for path in (each.with_suffix(_SUFFIX) for each in written) if path.exists()]
+    time = min([time, *(path.stat().st_mtime for path in made)])
+    return all(path.stat().st_mtime <= time for path in chain([Path(__file__)], written, sources))
 
 
 class _Sources:

@@ -6,13 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 
-from rdfaspider.compiled import MODULES, PURE, source
+from rdfaspider.compiled import MODULES, PURE, WRITTEN, source
 
 PROJECT = Path(__file__).parent.parent
 MADE = PROJECT / "rdfaspider" / f"compiled__mypyc{EXTENSION_SUFFIXES[0]}"
@@ -50,20 +51,63 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_each_module_is_there_once() -> None:
-    assert len(set(MODULES)) == len(MODULES)
-    assert all(source(module).is_file() for module in MODULES)
+    assert len({*MODULES, *WRITTEN}) == len(MODULES) + len(WRITTEN)
+    assert all(source(module).is_file() for module in MODULES + WRITTEN)
 
 
 @needs_compiled
 def test_what_is_compiled_is_used_unless_a_source_is_newer(checkout: Path) -> None:
     assert used(checkout) == {".so"}
     assert used(checkout, pure=True) == {".py"}
-    others = ("extract/links.py", "urls/normalise.py", "compiled.py")  # than are shown
+    # Others than are shown.
+    others = ("extract/links.py", "urls/normalise.py", "compiled.py", "extract/guard/scan.c")
     for changed in others:
         (checkout / "rdfaspider" / changed).touch()
         assert used(checkout) == {".py"}
-        (checkout / MADE.relative_to(PROJECT)).touch()
+        for made in (checkout / "rdfaspider").rglob("*.so"):
+            made.touch()
         assert used(checkout) == {".so"}
+
+
+@needs_compiled
+def test_what_a_compiler_has_refused_is_not_used_as_it_was_before(checkout: Path) -> None:
+    (checkout / "rdfaspider" / "extract" / "guard" / "scan.c").touch()
+    (checkout / MADE.relative_to(PROJECT)).touch()
+    assert used(checkout) == {".py"}
+
+
+@needs_compiled
+def test_a_package_need_not_have_the_sources_in_c(checkout: Path) -> None:
+    for path in (checkout / "rdfaspider").rglob("*.c"):
+        path.unlink()
+    assert used(checkout) == {".so"}
+
+
+@needs_compiled
+@pytest.mark.parametrize("missing", WRITTEN)
+def test_what_is_not_compiled_has_a_stand_in(checkout: Path, missing: str) -> None:
+    relative = source(missing).relative_to(PROJECT).with_suffix(EXTENSION_SUFFIXES[0])
+    (checkout / relative).unlink()
+    program = (
+        "from rdfaspider.extract import extract\n"
+        "print(len(extract(b'<p vocab=http://v/ property=a>b', 'http://x.example/').quads))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(checkout), PURE: ""}
+    command = [sys.executable, "-c", program]
+    told = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+    assert (told.stdout, told.stderr) == ("2\n", "")
+    assert used(checkout) == {".so"}
+
+
+def test_who_compiles_a_release_has_the_sources_in_c(checkout: Path) -> None:
+    for name in ("MANIFEST.in", "README.md", "LICENSE", "NOTICE"):
+        shutil.copy2(PROJECT / name, checkout)
+    command = [sys.executable, "setup.py", "--quiet", "sdist"]
+    subprocess.run(command, cwd=checkout, check=True, capture_output=True)
+    (made,) = (checkout / "dist").iterdir()
+    with tarfile.open(made) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {str(source(module).relative_to(PROJECT)) for module in WRITTEN + MODULES} <= names
 
 
 @needs_compiled

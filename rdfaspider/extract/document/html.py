@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from rdfaspider.extract.document.tree import UNSEEN, XHTML, Element, Spend, escaped, start_tag
 
@@ -81,6 +81,7 @@ class HtmlDocument:
         body = self._tree.body
         if body is None:
             return ""
+        self._nodes.forget()
         # The innermost first: a node inside another that is gone must not be touched.
         for node in reversed(body.css(_HIDDEN)):
             node.decompose()
@@ -110,10 +111,13 @@ class HtmlDocument:
         return "".join(written)
 
     def _object(self, node: Any) -> Any:
-        """Return selectolax's object of a node."""
+        """Return selectolax's object of a node, as which nodes.py knows it anyway."""
+        if isinstance(node, LexborNode):
+            return node
         if self._objects is None:
             root: Any = self._tree.root
-            self._objects = {each.mem_id: each for each in root.traverse()}
+            listed = {self._nodes.address(element[3]) for element in self.elements}
+            self._objects = {each.mem_id: each for each in root.traverse() if each.mem_id in listed}
         return self._objects[self._nodes.address(node)]
 
 

@@ -6,7 +6,8 @@ library exports for callers that do not know its structures (`_noi`); no layout 
 of the functions is missing, importing fails, and html.py lists the elements itself: both do the same.
 
 A node is known outside by its number among the listed ones, so that no caller can reach beyond the tree. The
-tree lives as long as the parser that it was taken from, which is kept.
+tree lives as long as the parser that it was taken from, which is kept. Who removes nodes from it calls
+`forget`, since the numbers would lead to what is gone.
 */
 
 #define PY_SSIZE_T_CLEAN
@@ -14,7 +15,8 @@ tree lives as long as the parser that it was taken from, which is kept.
 #include <dlfcn.h>
 #include <stdint.h>
 
-#define ELEMENT 1    /* the type of a node that is an element */
+#define ELEMENT 1    /* types of nodes, as the DOM numbers them */
+#define DOCUMENT 9
 #define ROOT (-1)    /* the place of the root, as in tree.py */
 #define UNPLACED (-2)
 #define SHORT 32     /* bytes of a value that may be one of many like it */
@@ -38,6 +40,7 @@ static struct {
 } lexbor;
 
 static PyObject *empty; /* "" */
+static PyTypeObject *parsers; /* LexborHTMLParser */
 static PyObject *kept;  /* the names of attributes that some reader asks for, READ in tree.py */
 
 /* A name that stands at one address of the tree: what it is in Python, and what it means. */
@@ -132,13 +135,13 @@ static Name *attribute_name(Reading *reading, Node attribute)
     if (!name)
         return NULL;
     int is_listed = PySet_Contains(reading->listing, name->text);
-    int is_kept = is_listed ? is_listed : PySet_Contains(kept, name->text);
-    if (is_listed < 0 || is_kept < 0)
+    int is_read = PySet_Contains(kept, name->text);
+    if (is_listed < 0 || is_read < 0)
         return NULL;
     name->is_listed = is_listed;
     name->is_linking = (length == 4 && !memcmp(address, "href", 4)) || (length == 3 && !memcmp(address, "src", 3));
-    name->is_kept = is_kept || (length > 6 && !memcmp(address, "xmlns:", 6));
-    if (name->is_kept && length < SHORT) /* readers look for it by the same object */
+    name->is_kept = is_listed || is_read || (length > 6 && !memcmp(address, "xmlns:", 6));
+    if (is_read) /* readers look for it by the same object; others, which the page chooses, might stay for ever */
         PyUnicode_InternInPlace(&name->text);
     return name;
 }
@@ -333,8 +336,11 @@ static PyObject *Nodes_place(Nodes *nodes, PyObject *given)
         return NULL;
     for (Py_ssize_t at = number; at > 0 && !nodes->listed[at].is_placed; at = nodes->listed[at].parent) {
         PyObject *element = PyList_GetItem(nodes->elements, at);
-        if (!element)
+        if (!element || !PyTuple_CheckExact(element) || PyTuple_GET_SIZE(element) != 4) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_TypeError, "the list of elements was changed");
             return NULL;
+        }
         element = element_of(nodes->listed[at].parent, PyTuple_GET_ITEM(element, 1), PyTuple_GET_ITEM(element, 2), at);
         if (!element || PyList_SetItem(nodes->elements, at, element) < 0)
             return NULL;
@@ -374,10 +380,18 @@ static PyObject *Nodes_address(Nodes *nodes, PyObject *given)
     return number < 0 ? NULL : PyLong_FromVoidPtr(nodes->listed[number].node);
 }
 
+static PyObject *Nodes_forget(Nodes *nodes, PyObject *Py_UNUSED(none))
+{
+    Py_CLEAR(nodes->elements);
+    nodes->count = 0;
+    Py_RETURN_NONE;
+}
+
 static PyObject *Nodes_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
+    static char *names[] = {"parser", NULL};
     PyObject *parser;
-    if (!PyArg_ParseTuple(args, "O", &parser))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!", names, parsers, &parser))
         return NULL;
     Nodes *nodes = (Nodes *)type->tp_alloc(type, 0);
     PyObject *root = nodes ? PyObject_GetAttrString(parser, "root") : NULL;
@@ -388,9 +402,10 @@ static PyObject *Nodes_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         nodes->parser = Py_NewRef(parser);
     Py_XDECREF(address);
     Py_XDECREF(root);
-    if (nodes && !nodes->root) {
+    Node document = nodes && nodes->root ? lexbor.parent(nodes->root) : NULL;
+    if (nodes && (!document || lexbor.type(document) != DOCUMENT)) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "a page without a root");
+            PyErr_SetString(PyExc_ValueError, "this is not the tree of a whole page");
         Py_CLEAR(nodes);
     }
     return (PyObject *)nodes;
@@ -412,6 +427,7 @@ static PyMethodDef methods[] = {
     {"text", (PyCFunction)Nodes_text, METH_O, NULL},
     {"has_elements", (PyCFunction)Nodes_has_elements, METH_O, NULL},
     {"address", (PyCFunction)Nodes_address, METH_O, NULL},
+    {"forget", (PyCFunction)Nodes_forget, METH_NOARGS, NULL},
     {NULL},
 };
 
@@ -430,11 +446,12 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-/* Find the functions in selectolax's library, which is loaded already. */
+/* Find the functions in selectolax's library, which is loaded already; ImportError if it is another one. */
 static int find_functions(void)
 {
     PyObject *module = PyImport_ImportModule("selectolax.lexbor");
-    PyObject *file = module ? PyObject_GetAttrString(module, "__file__") : NULL;
+    PyObject *type = module ? PyObject_GetAttrString(module, "LexborHTMLParser") : NULL;
+    PyObject *file = type ? PyObject_GetAttrString(module, "__file__") : NULL;
     PyObject *path = NULL;
     void *library = NULL;
     if (file && PyUnicode_FSConverter(file, &path))
@@ -442,8 +459,15 @@ static int find_functions(void)
     Py_XDECREF(path);
     Py_XDECREF(file);
     Py_XDECREF(module);
-    if (PyErr_Occurred())
+    if (PyErr_Occurred() || !PyType_Check(type)) {
+        Py_XDECREF(type);
+        if (!PyErr_ExceptionMatches(PyExc_ImportError)) {
+            PyErr_Clear();
+            PyErr_SetString(PyExc_ImportError, "selectolax is another than was expected");
+        }
         return -1;
+    }
+    parsers = (PyTypeObject *)type;
     const struct {
         const char *name;
         void *place;

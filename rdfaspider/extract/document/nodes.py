@@ -116,9 +116,9 @@ class Nodes:
         """Tell whether a node has child elements."""
         return any(child.is_element_node for child in node.iter())
 
-    def address(self, node: Any) -> int:
-        """Return selectolax's `mem_id` of a node."""
-        return int(node.mem_id)
+    def forget(self) -> None:
+        """Drop all nodes: some are about to be removed from the tree."""
+        self._places, self._elements = {}, []
 
 
 def _filled(attributes: dict[str, str | None]) -> dict[str, str]:

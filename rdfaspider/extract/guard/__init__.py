@@ -80,8 +80,10 @@ def without_excess(page: GuardedPage, limits: Limits, cuts: Counter[str]) -> Gua
     if not attributes.may_exceed(page.body, limits.attributes):
         return page
     body, excess = attributes.without_excess(page.body, page.lowered, limits.attributes)
-    if excess:
-        cuts["attributes"] += excess
+    if not excess:
+        page.is_suspect = True
+        return page
+    cuts["attributes"] += excess
     return GuardedPage(body, is_suspect=True)
 
 
