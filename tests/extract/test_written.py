@@ -167,6 +167,17 @@ def test_nobody_can_reach_beyond_the_tree(number: int) -> None:
             method(0)
 
 
+def test_elements_that_are_listed_later_have_their_content_too() -> None:
+    spent: list[int] = []
+    document = HtmlDocument(b"<p property=b>c<b>d</b></p><p id=e>f<i>g</i>", NAMES, 100)
+    assert document.html(document.elements[1][3], spent.append) == "c<b>d</b>"
+    document.list_also("id")
+    assert [document.html(node, spent.append) for *_, node in document.elements[1:]] == [
+        "c<b>d</b>",
+        "f<i>g</i>",
+    ]
+
+
 def test_after_the_visible_text_no_node_is_there() -> None:
     document = HtmlDocument(b"<p property=b>c<script property=d>e</script>", NAMES, 100)
     nodes_ = [node for *_, node in document.elements]

@@ -66,6 +66,7 @@ class HtmlDocument:
     def list_also(self, name: str) -> None:
         """List the elements that have another attribute, too; indices change."""
         self._names |= {name}
+        self._objects = None
         self.elements, self.is_cut = self._nodes.list(self._names, self._limit)
 
     def place(self, index: int) -> int:
