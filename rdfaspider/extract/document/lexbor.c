@@ -3,7 +3,7 @@
 selectolax makes an object of every node that one looks at, and a dict of all its attributes; most elements
 have none that a reader asks for. Here the tree is walked by lexbor's own functions, which selectolax's
 library exports for callers that do not know its structures (`_noi`); no layout of them is known here. If one
-of the functions is missing, importing fails, and html.py lists the elements itself: both do the same.
+of the functions is missing, importing fails, and nodes.py does the same in Python.
 
 A node is known outside by its number among the listed ones, so that no caller can reach beyond the tree. The
 tree lives as long as the parser that it was taken from, which is kept. Who removes nodes from it calls
@@ -15,12 +15,12 @@ tree lives as long as the parser that it was taken from, which is kept. Who remo
 #include <dlfcn.h>
 #include <stdint.h>
 
-#define ELEMENT 1    /* types of nodes, as the DOM numbers them */
+#define ELEMENT 1     /* types of nodes, as the DOM numbers them */
 #define DOCUMENT 9
-#define ROOT (-1)    /* the place of the root, as in tree.py */
+#define ROOT (-1)     /* places, as in tree.py */
 #define UNPLACED (-2)
-#define SHORT 32     /* bytes of a value that may be one of many like it */
-#define RECENT 256   /* such values that are kept for the next element, a power of two */
+#define SHORT 32      /* bytes of a value that may be one of many like it */
+#define RECENT 256    /* such values that are kept for the next element, a power of two */
 
 typedef const unsigned char *Text;
 typedef void *Node;
@@ -39,9 +39,9 @@ static struct {
     void *(*destroy_text)(Node, unsigned char *);
 } lexbor;
 
-static PyObject *empty; /* "" */
-static PyTypeObject *parsers; /* LexborHTMLParser */
-static PyObject *kept;  /* the names of attributes that some reader asks for, READ in tree.py */
+static PyObject *empty;        /* "" */
+static PyTypeObject *parsers;  /* LexborHTMLParser */
+static PyObject *kept;         /* the names of attributes that some reader asks for, READ in tree.py */
 
 /* A name that stands at one address of the tree: what it is in Python, and what it means. */
 typedef struct {
