@@ -17,7 +17,7 @@ LIBRARIES = ["dl"] if sys.platform == "linux" else []
 
 
 def extensions() -> list[Extension]:
-    """Return what mypyc makes of the modules named there; none if that is not possible."""
+    """Return what is to be compiled of the modules named there; nothing if that is not possible."""
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
     if COMPILED["is_pure"]() or not COMMANDS.intersection(sys.argv):
         return []
