@@ -89,6 +89,7 @@ class Parts:
         self._queue = Queue(self._database.waiting, self._order, rests=rests)
         self._leases = Leases(self._lease)
         self._urls = Urls(self._database, self._order)
+        self._database.fit(self._urls.counters.next_number)
         self.trie = self._urls.trie
         self._sieve = Sieve(
             self._database,

@@ -198,6 +198,7 @@ class Sieve:
             self._hosts.save_rest(batch)
             self._counters.save(batch)
             self._database.write(batch)
+            self._database.fit(self._counters.next_number)
             for host in idle:
                 self._schedule.update(host)
             while self._stirred:
@@ -251,30 +252,29 @@ class Sieve:
         accepted: list[bytes] = []
         idle: list[Host] = []
         first, limits, reject = self._counters.next_number, self._limits, self._counters.reject
-        find, save = self._hosts.find, self._hosts.save
-        add, is_stirred = self._urls.add, self._order.is_stirred
+        hosts, urls, is_stirred = self._hosts, self._urls, self._order.is_stirred
         deepest = max((entry.depth for entry in entries), default=0)
         for host_key, group in by_host(within_depth(limits, keys, findings, deepest, reject)):
-            host = find(host_key) or self._create(host_key)
+            host = hosts.find(host_key) or self._create(host_key)
             chosen = within_host(limits, host, group, findings, reject)
             if chosen:
                 could_give = host.can_give
-                add(batch, host, chosen, findings)
+                urls.add(batch, host, chosen, findings)
                 if not could_give:
                     idle.append(host)
                 elif is_stirred(host):
                     self._stirred.append(host)
-                save(batch, host)
+                hosts.save(batch, host)
                 accepted += chosen
             else:
                 self._schedule.forget_if_idle(host)
-        self._urls.add_records(batch, accepted, findings, first)
+        urls.add_records(batch, accepted, findings, first)
         self._referrers.add(batch, accepted, finders(entries) if accepted else {}, first)
         for key, hops in redirected(entries).items():
             place = bisect_left(accepted, key)
             if place < len(accepted) and accepted[place] == key:
-                host = self._hosts.known(key)
-                self._urls.mark_target(batch, host, key, findings[key], first + place, hops)
+                host = hosts.known(key)
+                urls.mark_target(batch, host, key, findings[key], first + place, hops)
         return idle, accepted
 
     def _create(self, key: bytes) -> Host:

@@ -54,7 +54,8 @@ class Sections:
             ranks.append(section[start:] + PLACES[promise])
             known = promises.get(section, -1)
             if promise > known and (known >= 0 or len(promises) < MOST_SECTIONS):
-                self.set_promise(section, promise, harvest)
+                promises[section] = promise
+                self._compare(section, promise, harvest)
         return ranks
 
     def find_best(self, harvest: Harvest) -> tuple[float, bytes]:
@@ -68,9 +69,12 @@ class Sections:
 
     def set_promise(self, section: bytes, promise: int, harvest: Harvest) -> None:
         """Update what a section promises."""
-        if self.promises.get(section) == promise:
-            return
-        self.promises[section] = promise
+        if self.promises.get(section) != promise:
+            self.promises[section] = promise
+            self._compare(section, promise, harvest)
+
+    def _compare(self, section: bytes, promise: int, harvest: Harvest) -> None:
+        """Compare a section that promises something else now with the best one."""
         best = self.best
         if best is None:
             return

@@ -39,11 +39,11 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, ParamSpec, TypeVar
 
-from rocksdict import AccessType, Checkpoint, Rdict, RdictIter, WriteBatch
+from rocksdict import AccessType, Checkpoint, Rdict, RdictIter, WriteBatch, WriteBufferManager
 
 from rdfaspider import rocksdb
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.tables.tuning import open_families
+from rdfaspider.frontier.tables.tuning import LARGE, MANY, SCATTERED, SMALL, open_families
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -110,6 +110,10 @@ class Family:
         """Have what is in memory written to a file in the background."""
         self._family.flush(False)
 
+    def change(self, options: dict[str, str]) -> None:
+        """Change options of RocksDB until the database is closed."""
+        self._family.set_options(options)
+
     def close(self) -> None:
         self._family.close()
         del self.handle, self.get, self.cursor, self._family
@@ -148,10 +152,12 @@ class Database:
             access = AccessType.read_only()
         elif not (is_new or rocksdb.is_sealed(self.path)):
             Database(self.path, read_only=True).close()  # after a kill, check what is left of it
+        self._is_large = False
+        self._buffers = WriteBufferManager(SMALL.buffers, allow_stall=False)
         try:
             names = _families(self.path, read_only=self._read_only)
             self._database = open_families(
-                self.path, access, names, is_secondary=bool(self._scratch)
+                self.path, access, names, self._buffers, is_secondary=bool(self._scratch)
             )
         except BaseException:
             shutil.rmtree(self._scratch, ignore_errors=True)
@@ -182,6 +188,15 @@ class Database:
                 f" version of rdfaspider reads format {VERSION.decode()}: finish that crawl with the"
                 " version that began it, or begin a new one with -s JOBDIR=DIRECTORY."
             )
+
+    def fit(self, urls: int) -> None:
+        """Change to the options of a large frontier, if with so many URLs it has become one."""
+        if urls >= MANY and not self._is_large:
+            self._is_large = True
+            self._buffers.set_buffer_size(LARGE.buffers)
+            for name, family in zip(FAMILIES, self._families, strict=False):
+                if name in SCATTERED:
+                    family.change(LARGE.options)
 
     @property
     def sequence(self) -> int:

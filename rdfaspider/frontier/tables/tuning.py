@@ -1,8 +1,8 @@
-"""RocksDB's options for a frontier."""
+"""RocksDB's options for a frontier, some of which change when it has grown."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rocksdict import (
     AccessType,
@@ -13,6 +13,7 @@ from rocksdict import (
     DBRecoveryMode,
     Options,
     Rdict,
+    WriteBufferManager,
 )
 
 if TYPE_CHECKING:
@@ -30,14 +31,64 @@ _MEGABYTE = 1 << 20
 _CACHE = 256 * _MEGABYTE
 _WRITE_BUFFER = 16 * _MEGABYTE
 
+# Families with an entry for each URL, which come in another order than theirs.
+SCATTERED: Final = ("urls", "waiting")
+# From so many URLs on a frontier is large.
+MANY: Final = 32_000_000
 
-def open_families(path: Path, access: AccessType, names: list[str], *, is_secondary: bool) -> Rdict:
-    cache = Cache(_CACHE)
+
+class Sizes(NamedTuple):
+    """What suits the scattered families of a small or a large frontier.
+
+    Each entry is written again whenever files are merged on their way down the levels, and the more levels
+    there are, the more often. The more comes at once, the less often the levels below are rewritten for it:
+    so `files` are merged together into a `level` below, and each is of a `buffer`; both are multiples of a
+    usual buffer. But until then the old records of visited pages take space beside the new ones, and a
+    look-up asks the filter of each file. In a large frontier neither weighs much.
+    """
+
+    buffer: int
+    files: int
+    level: int
+
+    @property
+    def buffers(self) -> int:
+        """Return the bytes of the write buffers of all families together, at most."""
+        return 2 * self.buffer * _WRITE_BUFFER
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Return the options of a scattered family. What is above the last level will be merged again soon,
+        so it is compressed quickly."""
+        return {
+            "write_buffer_size": str(self.buffer * _WRITE_BUFFER),
+            "level0_file_num_compaction_trigger": str(self.files),
+            "max_bytes_for_level_base": str(self.level * _WRITE_BUFFER),
+            "compression": "kLZ4Compression",
+            "bottommost_compression": "kZSTD",
+        }
+
+
+SMALL: Final = Sizes(buffer=2, files=2, level=2)
+LARGE: Final = Sizes(buffer=4, files=8, level=6)
+
+
+def open_families(
+    path: Path,
+    access: AccessType,
+    names: list[str],
+    buffers: WriteBufferManager,
+    *,
+    is_secondary: bool,
+) -> Rdict:
+    """Open the families of a small frontier."""
+    # Each look-up of a URL asks the cache for a filter of each level; this kind is the cheapest to ask.
+    cache = Cache.new_hyper_clock_cache(_CACHE, 0)
     options = _options(cache)
     options.create_if_missing(True)
     options.create_missing_column_families(True)
     options.set_max_background_jobs(2)
-    options.set_db_write_buffer_size(4 * _WRITE_BUFFER)
+    options.set_write_buffer_manager(buffers)
     options.set_max_total_wal_size(8 * _WRITE_BUFFER)
     options.set_max_open_files(256)
     # Open files are counted by shard. In RocksDB's 64 shards each would have four, and the files of the URLs,
@@ -51,13 +102,11 @@ def open_families(path: Path, access: AccessType, names: list[str], *, is_second
     # Links are written once, and read when the graph is built: what makes them small costs little.
     if "edges" in families:
         families["edges"] = _options(cache, filtered=False, block=64, level=9)
-    # Entries that come in another order than theirs, one for each URL, are written again about ten times on
-    # their way down the levels. The more come at once, the less often the first level is rewritten for them.
-    for name in families.keys() & {"urls", "waiting"}:
-        families[name].set_write_buffer_size(2 * _WRITE_BUFFER)
+    for name in families.keys() & SCATTERED:
+        families[name].set_write_buffer_size(SMALL.buffer * _WRITE_BUFFER)
     # Each visit writes the record of its URL again, and the old one takes space until files are merged.
     if "urls" in families:
-        families["urls"].set_level_zero_file_num_compaction_trigger(2)
+        families["urls"].set_level_zero_file_num_compaction_trigger(SMALL.files)
     # A URL does not wait for ever: it is compressed quickly until it reaches the last level.
     if "waiting" in families:
         families["waiting"].set_compression_type(DBCompressionType.lz4())
@@ -84,7 +133,8 @@ def _options(cache: Cache, *, filtered: bool = True, block: int = 16, level: int
         blocks.set_partition_filters(True)
     blocks.set_cache_index_and_filter_blocks(True)
     blocks.set_index_type(BlockBasedIndexType.two_level_index_search())
-    blocks.set_metadata_block_size(16 * 1024)
+    # URLs are looked up in their order, so that many of them find their answers in one part of a filter.
+    blocks.set_metadata_block_size(64 * 1024)
     blocks.set_pin_top_level_index_and_filter(True)
     blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
     blocks.set_block_size(block * 1024)
@@ -98,6 +148,6 @@ def _options(cache: Cache, *, filtered: bool = True, block: int = 16, level: int
         options.set_memtable_whole_key_filtering(True)
     options.set_level_compaction_dynamic_level_bytes(True)
     # Small files in levels that begin small: a compaction rewrites what is new and little else.
-    options.set_max_bytes_for_level_base(2 * _WRITE_BUFFER)
+    options.set_max_bytes_for_level_base(SMALL.level * _WRITE_BUFFER)
     options.set_target_file_size_base(_WRITE_BUFFER // 2)
     return options
