@@ -44,8 +44,7 @@ BOLD: Final = 0.3
 
 _NOTHING: Final = (0.0, 0.0, 0.0)
 _CUT: Final = re.compile(rb"[,)/?&]")  # as in the trie
-# For each byte whether it is one of these: compiled, that is looked up faster than an expression is matched.
-_IS_CUT: Final = bytes(_CUT.match(bytes((byte,))) is not None for byte in range(256))
+_SECTION: Final = re.compile(rb"[^/]*/(?:[^,)/?&]*+[,)/?&])?")
 _MAGIC: Final = b"harvest2"
 # bytes of the contexts, bytes of the prefixes, number of counts, the root
 _HEAD: Final = struct.Struct(">IIIddd")
@@ -78,11 +77,7 @@ def prefixes(key: bytes, deep: int = DEEP) -> list[bytes]:
 
 def section_of(key: bytes) -> bytes:
     """Return the host and first segment of a key, if the segment is a folder or has a query."""
-    slash = key.index(b"/") + 1
-    for place in range(slash, len(key)):
-        if _IS_CUT[key[place]]:
-            return key[: place + 1]
-    return key[:slash]
+    return _SECTION.match(key)[0]  # type: ignore[index]
 
 
 class Harvest:

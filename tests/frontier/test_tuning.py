@@ -1,4 +1,4 @@
-"""The options of RocksDB, some of which change when a frontier has grown."""
+"""RocksDB's options, some of which change when a frontier has become large."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.tables.database import Database
+from rdfaspider.frontier.tables import tuning
+from rdfaspider.frontier.tables.database import Database, Family
 from rdfaspider.frontier.views.reader import FrontierReader
 
 
@@ -29,37 +31,87 @@ def put(frontier: LocalFrontier, start: int, end: int) -> None:
     frontier.counts()  # which looks them up
 
 
-def buffers(path: Path) -> dict[str, int]:
-    """Return the write buffers of the families, in MB, by what RocksDB says of its options."""
+def memory(frontier: LocalFrontier) -> int:
+    """Return the megabytes of all write buffers together."""
+    return frontier._database._memory.get_buffer_size() >> 20
+
+
+def options(path: Path) -> dict[str, dict[str, str]]:
+    """Return the options of each family, as RocksDB writes them down."""
     newest = max(path.glob("OPTIONS-*"), key=lambda file: int(file.name.rpartition("-")[2]))
-    options = RawConfigParser(strict=False)
-    options.read_string(newest.read_text())
-    found = {}
-    for section in options.sections():
-        if family := re.fullmatch(r'CFOptions "(\w+)"', section):
-            found[family[1]] = int(options[section]["write_buffer_size"]) >> 20
-    return found
+    written = RawConfigParser(strict=False)
+    written.read_string(newest.read_text())
+    families = ((re.fullmatch(r'CFOptions "(\w+)"', name), name) for name in written.sections())
+    return {match[1]: dict(written[name]) for match, name in families if match}
 
 
 def test_options_follow_the_urls(tmp_path: Path) -> None:
     with opened(tmp_path) as frontier:
         put(frontier, 0, 299)
-        small = buffers(tmp_path)
+        small = options(tmp_path)
+        assert memory(frontier) == 64
         put(frontier, 299, 300)
-        large = buffers(tmp_path)
-    assert (small["urls"], small["waiting"], small["hosts"]) == (32, 32, 16)
-    assert large == small | {"urls": 64, "waiting": 64}
+        large = options(tmp_path)
+        assert memory(frontier) == 128
+    assert [small[name]["write_buffer_size"] for name in ("urls", "hosts")] == [
+        "33554432",
+        "16777216",
+    ]
+    for name in ("urls", "waiting"):
+        small[name] |= tuning.options_of_large()
+    assert large == small
 
 
 def test_a_large_frontier_is_opened_as_one(tmp_path: Path) -> None:
-    frontier = opened(tmp_path)
-    put(frontier, 0, 1000)
-    frontier.abandon()
-    Database(tmp_path).close()
-    assert buffers(tmp_path)["urls"] == 32  # nobody has said how many there are
     with opened(tmp_path) as frontier:
-        assert buffers(tmp_path)["urls"] == 64
         put(frontier, 0, 1000)
-        assert frontier.counts().seen == 1000
+    Database(tmp_path).close()
+    assert (
+        options(tmp_path)["urls"]["write_buffer_size"] == "33554432"
+    )  # nobody has said how many there are
+    with opened(tmp_path) as frontier:
+        assert options(tmp_path)["urls"]["write_buffer_size"] == "67108864"
+        assert memory(frontier) == 128
+
+
+def test_nothing_is_lost_when_files_are_merged_in_another_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning, "_WRITE_BUFFER", 1 << 16)
+    monkeypatch.setattr("rdfaspider.frontier.tables.database.MANY", 30_000)
+    with opened(tmp_path) as frontier:
+        for start in range(0, 60_000, 1_000):
+            put(frontier, start, start + 1_000)
+    log = (tmp_path / "LOG").read_text()
+    merges = [line for line in log.splitlines() if "[urls]" in line and "compacted to" in line]
+    change = log.index("SetOptions() on column family [urls]")
+    assert log.index(merges[0]) < change < log.index(merges[-1])
     with FrontierReader(str(tmp_path), delay=0.0) as reader:
-        assert reader.counts().seen == 1000
+        assert reader.counts().seen == 60_000
+    with opened(tmp_path) as frontier:
+        put(frontier, 0, 60_000)
+        assert frontier.counts().seen == 60_000
+        found = set()
+        while (taken := frontier.take(0.0)) is not None:
+            found.add(taken.url)
+            frontier.finish(taken, "done", 0.0)
+        assert len(found) == 60_000
+
+
+def test_options_that_cannot_be_changed_end_the_crawl_and_lose_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(family: Family, options: dict[str, str]) -> None:
+        raise Exception("IO error: No space left on device")  # as rocksdict does
+
+    frontier = opened(tmp_path)
+    put(frontier, 0, 200)
+    with monkeypatch.context() as patch:
+        patch.setattr(Family, "change", fail)
+        put(frontier, 200, 400)  # what is counted can be told though nothing can be written
+    assert frontier.is_broken
+    with pytest.raises(FrontierUnavailable, match="takes nothing more"):
+        put(frontier, 400, 500)
+    frontier.abandon()
+    with opened(tmp_path) as frontier:
+        assert frontier.counts().seen == 400

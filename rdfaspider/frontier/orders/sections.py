@@ -74,7 +74,7 @@ class Sections:
             self._compare(section, promise, harvest)
 
     def _compare(self, section: bytes, promise: int, harvest: Harvest) -> None:
-        """Compare a section that promises something else now with the best one."""
+        """Compare a section whose promise has changed with the best one."""
         best = self.best
         if best is None:
             return

@@ -43,7 +43,7 @@ from rocksdict import AccessType, Checkpoint, Rdict, RdictIter, WriteBatch, Writ
 
 from rdfaspider import rocksdb
 from rdfaspider.frontier import FrontierUnavailable
-from rdfaspider.frontier.tables.tuning import LARGE, MANY, SCATTERED, SMALL, open_families
+from rdfaspider.frontier.tables.tuning import MANY, buffers, open_families, options_of_large
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -111,7 +111,7 @@ class Family:
         self._family.flush(False)
 
     def change(self, options: dict[str, str]) -> None:
-        """Change options of RocksDB until the database is closed."""
+        """Change options of RocksDB, until the database is closed."""
         self._family.set_options(options)
 
     def close(self) -> None:
@@ -131,7 +131,8 @@ class Database:
         self.path = path
         self._read_only = read_only
         self._scratch = ""
-        self.is_broken = False
+        self.is_broken = self._is_large = False
+        self._memory = WriteBufferManager(buffers(), allow_stall=False)
         try:
             is_new = _examine(path, read_only=read_only)
             if not read_only:
@@ -152,12 +153,10 @@ class Database:
             access = AccessType.read_only()
         elif not (is_new or rocksdb.is_sealed(self.path)):
             Database(self.path, read_only=True).close()  # after a kill, check what is left of it
-        self._is_large = False
-        self._buffers = WriteBufferManager(SMALL.buffers, allow_stall=False)
         try:
             names = _families(self.path, read_only=self._read_only)
             self._database = open_families(
-                self.path, access, names, self._buffers, is_secondary=bool(self._scratch)
+                self.path, access, names, self._memory, is_secondary=bool(self._scratch)
             )
         except BaseException:
             shutil.rmtree(self._scratch, ignore_errors=True)
@@ -190,13 +189,16 @@ class Database:
             )
 
     def fit(self, urls: int) -> None:
-        """Change to the options of a large frontier, if with so many URLs it has become one."""
+        """Change to the options of a large frontier once it has that many URLs.
+
+        They hold until it is closed. It is opened as a small one, and may merge some files before this is
+        called, which costs no more than some hundred megabytes written.
+        """
         if urls >= MANY and not self._is_large:
+            for family in (self.urls, self.waiting):
+                self._write(family.change, options_of_large())
+            self._memory.set_buffer_size(buffers(is_large=True))
             self._is_large = True
-            self._buffers.set_buffer_size(LARGE.buffers)
-            for name, family in zip(FAMILIES, self._families, strict=False):
-                if name in SCATTERED:
-                    family.change(LARGE.options)
 
     @property
     def sequence(self) -> int:
