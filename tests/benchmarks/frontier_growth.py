@@ -3,7 +3,7 @@
     python -m tests.benchmarks.frontier_growth DIRECTORY [URLS]
 
 inserts URLs in steps of a million, and after each step writes a line to DIRECTORY/curve.jsonl, draws
-DIRECTORY/curve.svg and prints where it stands. It takes half an hour or more for a hundred million, and
+DIRECTORY/curve.svg and prints where it stands. It takes 20 minutes to two hours for a hundred million, and
 5 GB of disk. Stop it whenever you like: the same command goes on with the step that was interrupted, which
 counts for nothing. The memory is that of the process since it was started.
 """
@@ -34,7 +34,7 @@ from tests.benchmarks.test_frontier import (
 STEP = 1_000_000
 URLS = 100 * STEP
 # Steps whose mean is compared, at the beginning and now. RocksDB merges in bursts, which come once in several
-# steps when the frontier is large; in the first step it has nothing to merge.
+# steps when the frontier is large; in the first step it has little to merge.
 BEGINNING, NOW = 5, 10
 
 COSTS = ("own", "cpu")

@@ -45,6 +45,11 @@ def options(path: Path) -> dict[str, dict[str, str]]:
     return {match[1]: dict(written[name]) for match, name in families if match}
 
 
+def merged(log: str) -> list[int]:
+    """Return how many files of the first level of URLs each merge took."""
+    return [int(files) for files in re.findall(r"\[urls\] .*Compacting (\d+)@0", log)]
+
+
 def test_options_follow_the_urls(tmp_path: Path) -> None:
     with opened(tmp_path) as frontier:
         put(frontier, 0, 299)
@@ -58,7 +63,13 @@ def test_options_follow_the_urls(tmp_path: Path) -> None:
         "16777216",
     ]
     for name in ("urls", "waiting"):
-        small[name] |= tuning.options_of_large()
+        small[name] |= {
+            "write_buffer_size": "67108864",
+            "level0_file_num_compaction_trigger": "8",
+            "max_bytes_for_level_base": "100663296",
+            "compression": "kLZ4Compression",
+            "bottommost_compression": "kZSTD",
+        }
     assert large == small
 
 
@@ -77,25 +88,25 @@ def test_a_large_frontier_is_opened_as_one(tmp_path: Path) -> None:
 def test_nothing_is_lost_when_files_are_merged_in_another_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "_WRITE_BUFFER", 1 << 16)
-    monkeypatch.setattr("rdfaspider.frontier.tables.database.MANY", 30_000)
+    monkeypatch.setattr(tuning, "_WRITE_BUFFER", 1 << 14)
+    monkeypatch.setattr("rdfaspider.frontier.tables.database.MANY", 20_000)
     with opened(tmp_path) as frontier:
-        for start in range(0, 60_000, 1_000):
+        for start in range(0, 40_000, 1_000):
             put(frontier, start, start + 1_000)
     log = (tmp_path / "LOG").read_text()
-    merges = [line for line in log.splitlines() if "[urls]" in line and "compacted to" in line]
-    change = log.index("SetOptions() on column family [urls]")
-    assert log.index(merges[0]) < change < log.index(merges[-1])
+    before, change, after = log.partition("SetOptions() on column family [urls]")
+    assert change
+    assert min(merged(before)) < max(merged(after))
     with FrontierReader(str(tmp_path), delay=0.0) as reader:
-        assert reader.counts().seen == 60_000
+        assert reader.counts().seen == 40_000
     with opened(tmp_path) as frontier:
-        put(frontier, 0, 60_000)
-        assert frontier.counts().seen == 60_000
+        put(frontier, 0, 40_000)
+        assert frontier.counts().seen == 40_000
         found = set()
         while (taken := frontier.take(0.0)) is not None:
             found.add(taken.url)
             frontier.finish(taken, "done", 0.0)
-        assert len(found) == 60_000
+        assert len(found) == 40_000
 
 
 def test_options_that_cannot_be_changed_end_the_crawl_and_lose_nothing(
@@ -109,7 +120,10 @@ def test_options_that_cannot_be_changed_end_the_crawl_and_lose_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(Family, "change", fail)
         put(frontier, 200, 400)  # what is counted can be told though nothing can be written
-    assert frontier.is_broken
+        assert frontier.is_broken
+        frontier._database.is_broken = False
+        with pytest.raises(FrontierUnavailable, match="cannot be written: IO error: No space left"):
+            frontier._database.fit(400)
     with pytest.raises(FrontierUnavailable, match="takes nothing more"):
         put(frontier, 400, 500)
     frontier.abandon()

@@ -189,7 +189,7 @@ class Database:
             )
 
     def fit(self, urls: int) -> None:
-        """Change to the options of a large frontier once it has that many URLs.
+        """Change to the options of a large frontier once it has so many URLs.
 
         They hold until it is closed. It is opened as a small one, and may merge some files before this is
         called, which costs no more than some hundred megabytes written.
