@@ -77,9 +77,8 @@ def test_a_large_frontier_is_opened_as_one(tmp_path: Path) -> None:
     with opened(tmp_path) as frontier:
         put(frontier, 0, 1000)
     Database(tmp_path).close()
-    assert (
-        options(tmp_path)["urls"]["write_buffer_size"] == "33554432"
-    )  # nobody has said how many there are
+    # Nobody has said yet how many there are.
+    assert options(tmp_path)["urls"]["write_buffer_size"] == "33554432"
     with opened(tmp_path) as frontier:
         assert options(tmp_path)["urls"]["write_buffer_size"] == "67108864"
         assert memory(frontier) == 128
