@@ -5,8 +5,8 @@ sketch.py     a sketch of a text, by which near copies are found
 language.py   the language of a text
 analysis.py   sketches and languages by the digest of a body, in a database beside the frontier
 clusters.py   near copies among millions of sketches; nearcopies.py finds those of an analysis
-table.py      all of this joined: one record a page; counts.py sums it up
-files.py      the records as Parquet, CSV or JSON lines
+table.py      all of this joined: one record a page; counts.py sums it up, sites.py by host
+files.py      these tables as Parquet, CSV or JSON lines
 
 One more column: a field of `Page` (items.py) if it comes from the answer, of `Row` and `row_of` (row.py), of
 `PageRecord` and `_record` (table.py), and docs/pages.md.

@@ -1,4 +1,4 @@
-"""Sums over the table of pages: copies, near copies and languages, of the whole crawl and by host."""
+"""Sums over the table of pages: copies, near copies and languages."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rdfaspider.pages.language import primary
@@ -56,16 +54,6 @@ class PageCounts:
                 self.same += declared == record.detected
                 self.other += declared != record.detected
 
-    @property
-    def languages(self) -> tuple[Counter[str], Counter[str]]:
-        """Return the languages declared, and those detected."""
-        return self.declared, self.detected
-
-    def merge(self, other: PageCounts) -> None:
-        """Add the counts of other pages."""
-        for name in self.__slots__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
     def lines(self) -> Iterator[str]:
         """Yield a sentence for each subject of which something is known."""
         if self.copies:
@@ -97,12 +85,6 @@ def count(records: Iterable[PageRecord]) -> PageCounts:
     for record in records:
         counts.add(record)
     return counts
-
-
-def count_by_host(records: Iterable[PageRecord]) -> Iterator[tuple[str, PageCounts]]:
-    """Yield each host and its counts; the records must come by host, as those of the table do."""
-    for name, group in groupby(records, attrgetter("host")):
-        yield name, count(group)
 
 
 def save(counts: PageCounts, path: Path) -> None:

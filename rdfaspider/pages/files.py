@@ -1,4 +1,4 @@
-"""The table of pages as a file: Parquet (needs pyarrow), CSV or JSON lines. Memory is bounded."""
+"""A table of pages or sites as a file: Parquet (needs pyarrow), CSV or JSON lines. Memory is bounded."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from rdfaspider.pages.table import TYPES, PageRecord
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    Writer = Callable[[Iterable[PageRecord], BinaryIO], None]
+    from rdfaspider.pages.table import Columns
 
-# Records of a row group: some ten megabytes of memory.
+    Rows = Iterable[Sequence[Any]]
+    Writer = Callable[[Rows, Columns, BinaryIO], None]
+
+# Rows of a row group: some ten megabytes of memory.
 _GROUP = 50_000
 _KINDS = (".parquet", ".csv", ".jsonl")
 _COMPRESSED = (".gz", ".bz2", ".zst")
-
-_TIMES = [name for name, kind in TYPES.items() if kind == "time"]
 
 
 def writer_for(name: str) -> Writer:
@@ -39,42 +38,41 @@ def writer_for(name: str) -> Writer:
     raise ValueError(f"-o wants a file that ends in {', '.join(_KINDS)}, not {name[:200]}.")
 
 
-def write_csv(records: Iterable[PageRecord], file: BinaryIO) -> None:
-    """Write a heading and a line for each record; an empty cell is what is not known."""
+def write_csv(rows: Rows, columns: Columns, file: BinaryIO) -> None:
+    """Write a heading and a line for each row; the cell of an unknown value is empty."""
     buffer = io.StringIO(newline="")
-    rows = csv.writer(buffer, lineterminator="\n")
-    rows.writerow(PageRecord._fields)
-    for record in records:
-        moments = {name: _moment(getattr(record, name)) for name in _TIMES}
-        rows.writerow(record._replace(**moments))  # type: ignore[arg-type]
+    lines = csv.writer(buffer, lineterminator="\n")
+    lines.writerow(columns)
+    for row in rows:
+        lines.writerow(map(plain, row, columns.values()))
         if buffer.tell() > 1 << 16:
             _empty(buffer, file)
     _empty(buffer, file)
 
 
-def write_jsonl(records: Iterable[PageRecord], file: BinaryIO) -> None:
-    """Write a line of JSON for each record, without the fields that are not known."""
+def write_jsonl(rows: Rows, columns: Columns, file: BinaryIO) -> None:
+    """Write a line of JSON for each row, without the unknown values."""
     encode = json.JSONEncoder(ensure_ascii=False).encode
-    for record in records:
-        known = {name: value for name, value in record._asdict().items() if value is not None}
-        known |= {name: _moment(known[name]) for name in _TIMES if name in known}
+    for row in rows:
+        cells = zip(columns.items(), row, strict=True)
+        known = {name: plain(cell, kind) for (name, kind), cell in cells if cell is not None}
         file.write(encode(known).encode("utf-8", "replace") + b"\n")
 
 
-def write_parquet(records: Iterable[PageRecord], file: BinaryIO) -> None:
-    """Write row groups of records, compressed by zstd."""
+def write_parquet(rows: Rows, columns: Columns, file: BinaryIO) -> None:
+    """Write row groups, compressed by zstd."""
     pyarrow, parquet = _pyarrow()
     kinds = {"text": pyarrow.string(), "time": pyarrow.timestamp("s", tz="UTC")}
     kinds |= {"real": pyarrow.float32(), "whole": pyarrow.int64()}
-    fields = [(name, kinds[TYPES.get(name, "whole")]) for name in PageRecord._fields]
-    schema, rows = pyarrow.schema(fields), iter(records)
+    schema = pyarrow.schema([(name, kinds[kind]) for name, kind in columns.items()])
+    rows = iter(rows)
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         while group := list(islice(rows, _GROUP)):
-            columns = [
-                pyarrow.array(column, kind)
-                for column, (_, kind) in zip(zip(*group, strict=True), fields, strict=True)
+            cells = [
+                pyarrow.array(column, field.type)
+                for column, field in zip(zip(*group, strict=True), schema, strict=True)
             ]
-            writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+            writer.write_table(pyarrow.Table.from_arrays(cells, schema=schema))
 
 
 def _pyarrow() -> tuple[Any, Any]:
@@ -89,10 +87,11 @@ def _pyarrow() -> tuple[Any, Any]:
     return pyarrow, parquet
 
 
-def _moment(seconds: int | None) -> str:
-    if seconds is None:
-        return ""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def plain(cell: Any, kind: str) -> Any:
+    """Return a cell with a time written out."""
+    if kind == "time" and cell is not None:
+        return datetime.fromtimestamp(cell, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return cell
 
 
 def _empty(buffer: io.StringIO, file: BinaryIO) -> None:

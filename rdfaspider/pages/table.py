@@ -6,7 +6,7 @@ does not grow with their number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -71,8 +71,7 @@ class PageRecord(NamedTuple):
     policy: str | None
 
 
-# The type of each field that is no whole number: a text, a time in seconds, or a real number.
-TYPES = {
+_KINDS = {
     **dict.fromkeys(("url", "host", "state", "reason", "content_type", "encoding"), "text"),
     **dict.fromkeys(("sha1", "title", "language", "detected"), "text"),
     **dict.fromkeys(("signals", "license", "policy"), "text"),
@@ -80,6 +79,9 @@ TYPES = {
     "modified": "time",
     "similarity": "real",
 }
+# The names of a table's columns, each with the kind of its values: text, time (in seconds), real or whole.
+Columns = Mapping[str, str]
+COLUMNS: Columns = {name: _KINDS.get(name, "whole") for name in PageRecord._fields}
 
 
 def join(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -18,9 +17,10 @@ from rdfaspider.extensions import leftout
 from rdfaspider.extensions.history import report as history_report
 from rdfaspider.extensions.history import samples
 from rdfaspider.extensions.summary.reasons import sentences
+from rdfaspider.frontier.views.pages import records_of
 from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.pages.analysis import open_analysis
-from rdfaspider.pages.table import PageRecord, join
+from rdfaspider.pages.table import PageRecord
 from rdfaspider.pipelines.store import store_access
 from rdfaspider.report import pages, triples
 from rdfaspider.report.sections.figures import MOST
@@ -122,9 +122,8 @@ def _pages(
     analysis = open_analysis(jobdir / "pages")
     if analysis is not None:
         stack.enter_context(analysis)
-    each = (join(reader.pages.ended(), analysis, reader.pages.first_with) for reader in readers)
-    records = _watched(chain.from_iterable(each), tell)
-    return pages.findings_of(records).as_numbers(MOST)
+    records = records_of([reader.pages for reader in readers], analysis)
+    return pages.findings_of(_watched(records, tell)).as_numbers(MOST)
 
 
 def _watched(records: Iterable[PageRecord], tell: Tell) -> Iterator[PageRecord]:

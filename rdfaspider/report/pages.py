@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rdfaspider.pages.counts import PageCounts
+from rdfaspider.pages.sites import Host, age_of
 from rdfaspider.pages.table import PageRecord
 
 FORMATS = ("rdfa", "jsonld", "microdata", "rdf")
@@ -15,50 +16,6 @@ FORMATS = ("rdfa", "jsonld", "microdata", "rdf")
 _SECTIONS = 200_000
 # Types and encodings that are told apart: a hostile server makes up its own.
 _NAMES = 1_000
-_DAY = 86_400
-
-
-@dataclass(slots=True)
-class Host:
-    """The sums of a host; `first` and `last` are the times of its fetches.
-
-    `ages` are the days since the last change of those of its pages that say when it was: how many these are,
-    the sum, the least and the most.
-    """
-
-    pages: int = 0
-    ended: int = 0
-    failed: int = 0
-    denied: int = 0
-    rich: int = 0
-    bytes: int = 0
-    triples: int = 0
-    copies: int = 0
-    problems: int = 0
-    first: int = 0
-    last: int = 0
-    fetched: int = 0
-    ages: tuple[int, int, int, int] = (0, 0, 0, 0)
-
-    def add(self, record: PageRecord) -> None:
-        self.ended += 1
-        self.failed += record.state == "failed"
-        self.denied += record.state == "denied"
-        if record.status and record.fetched:
-            self.fetched += 1
-            self.first = min(self.first or record.fetched, record.fetched)
-            self.last = max(self.last, record.fetched)
-        if record.reason == "page":
-            self.pages += 1
-            self.rich += bool(record.triples)
-            self.bytes += record.size or 0
-            self.triples += record.triples or 0
-            self.copies += record.copy_of is not None
-            self.problems += record.problems or 0
-            if (age := _age(record)) is not None:
-                count, days, least, most = self.ages
-                least = min(least, age) if count else age
-                self.ages = (count + 1, days + age, least, max(most, age))
 
 
 @dataclass(slots=True)
@@ -107,7 +64,7 @@ class PageFindings:
         self.sizes[_step(record.size or 0)] += 1
         if record.milliseconds:
             self.latencies[_step(record.milliseconds)] += 1
-        if (age := _age(record)) is not None:
+        if (age := age_of(record)) is not None:
             self.ages[_step(age)] += 1
         self.problems += record.problems or 0
         self.pages_with_problems += bool(record.problems)
@@ -158,7 +115,7 @@ class PageFindings:
                 sorted(Counter(_step(h.bytes) for h in self.hosts.values()).items())
             ),
             "shares": _shares(self.hosts.values()),
-            "hosts": [{"host": name, **_host_numbers(host)} for name, host in hosts[:most]],
+            "hosts": [{"host": name, **host.numbers()} for name, host in hosts[:most]],
             "sections": [
                 {"section": name, "pages": pages, "rich": rich, "triples": triples}
                 for name, (pages, rich, triples) in sections[:most]
@@ -181,16 +138,6 @@ def _section(url: str) -> str:
     return f"{site}/{first}/" if slash else f"{site}/"
 
 
-def _host_numbers(host: Host) -> dict[str, Any]:
-    numbers = {name: getattr(host, name) for name in Host.__slots__ if name != "ages"}
-    count, days, least, most = host.ages
-    ages = (days / count, least, most) if count else (None, None, None)
-    numbers |= dict(zip(("mean_age", "least_age", "most_age"), ages, strict=True))
-    # Between the fetches of a host, from the first to the last.
-    numbers["pause"] = (host.last - host.first) / (host.fetched - 1) if host.fetched > 1 else None
-    return numbers
-
-
 def _shares(hosts: Iterable[Host]) -> list[int]:
     """Return how many hosts have structured data on 0, 1-10, … 91-100 percent of their pages."""
     shares = [0] * 11
@@ -198,13 +145,6 @@ def _shares(hosts: Iterable[Host]) -> list[int]:
         if host.pages:
             shares[-(-10 * host.rich // host.pages)] += 1
     return shares
-
-
-def _age(record: PageRecord) -> int | None:
-    """Return the days from the last change of a page to its fetch, None if it does not say."""
-    if record.modified and record.fetched:
-        return max(0, record.fetched - record.modified) // _DAY
-    return None
 
 
 def _step(value: int) -> int:

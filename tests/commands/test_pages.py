@@ -23,7 +23,7 @@ from rdfaspider.pages.analysis import TEXTS, Analysed, AnalysisTable, TextFacts
 from rdfaspider.pages.nearcopies import find_near_copies
 from rdfaspider.pages.row import KEY, Row, pack
 from rdfaspider.pages.sketch import SIZE
-from rdfaspider.pages.table import TYPES, PageRecord
+from rdfaspider.pages.table import COLUMNS
 from rdfaspider.site.answers import answer
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
@@ -195,9 +195,9 @@ def test_files_have_all_fields(scrapy: Scrapy, tmp_path: Path) -> None:
         url: {name: str(value) for name, value in row.items()} for url, row in rows.items()
     } == {url: {n: v for n, v in line.items() if v} for url, line in lines.items()}
     table = parquet.read_table(tmp_path / "pages.parquet")
-    assert table.column_names == list(PageRecord._fields)
+    assert table.column_names == list(COLUMNS)
     kinds = {field.name: str(field.type) for field in table.schema}
-    assert {kinds[name] for name in kinds if name not in TYPES} == {"int64"}
+    assert {kinds[name] for name, kind in COLUMNS.items() if kind == "whole"} == {"int64"}
     assert (kinds["fetched"], kinds["similarity"]) == ("timestamp[ms, tz=UTC]", "float")
     for row in table.to_pylist():
         expected = rows[row["url"]]

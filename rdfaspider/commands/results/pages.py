@@ -13,24 +13,28 @@ from rdfaspider.settings.command import CheckedCommand
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     from rdfaspider.frontier.views.reader import FrontierReader
     from rdfaspider.pages.files import Writer
-    from rdfaspider.pages.table import PageRecord
+    from rdfaspider.pages.table import Columns, PageRecord
     from rdfaspider.terminal import StatusLine
 
-# What a table on the screen has; files have all fields.
+    Rows = Iterable[Sequence[Any]]
+
+# What a table on the screen has; files have all columns.
 _SHOWN = ("status", "size", "language", "detected", "triples", "copy_of", "cluster", "url", "title")
-_HOSTS = 20
+_SHOWN_OF_SITES = ("pages", "bytes", "statuses", "triples", "declared", "first", "last", "host")
 
 
 class Command(CheckedCommand):
     arguments = "[options] [FRONTIER …]"
-    summary = "Show or export what is known of pages; find near copies and languages"
+    summary = "Show or export what is known of pages and sites; find near copies and languages"
     description = (
         "Show the pages of the crawl in JOBDIR, which may be running, with what is known of each: status,"
-        " type, size, title, language, triples, and of which page it is a copy. -o writes all fields to a"
-        " file: Parquet, CSV or JSON lines, by its name. --counts sums up copies and languages. --analyse"
+        " type, size, title, language, triples, and of which page it is a copy. --sites shows the sums of"
+        " each host instead. -o writes all columns to a file: Parquet, CSV or JSON lines, by its name."
+        " --counts sums up copies and languages. --analyse"
         " reads the crawl's archive, detects the language of each page, and finds near copies; it goes on"
         " where it was interrupted. If a crawl is divided into shards, name their frontiers."
     )
@@ -47,9 +51,11 @@ class Command(CheckedCommand):
             help="only pages that declare it, or are written in it",
         )
         add("--copies", action="store_true", help="only copies and near copies")
-        add("--most", metavar="NUMBER", type=int, default=50, help="pages to show (default: 50)")
-        add("--skip", metavar="NUMBER", type=int, default=0, help="pages to leave out before them")
-        add("--counts", action="store_true", help="copies, near copies and languages, by host")
+        add("--sites", action="store_true", help="a row for each host, with the sums of its pages")
+        add("--sort", metavar="COLUMN", help="the largest of a column first, or texts from A to Z")
+        add("--most", metavar="NUMBER", type=int, default=50, help="rows to show (default: 50)")
+        add("--skip", metavar="NUMBER", type=int, default=0, help="rows to leave out before them")
+        add("--counts", action="store_true", help="sums of copies, near copies and languages")
         add("--analyse", action="store_true", help="read the archive: languages and near copies")
         add("--processes", metavar="NUMBER", type=int, help="processes that read the archive")
 
@@ -66,12 +72,16 @@ class Command(CheckedCommand):
             return
         with ExitStack() as stack:
             records = self._records(args, opts, stack)
-            if write is not None:
-                _export(records, opts.output, write)
-            elif opts.counts:
+            if opts.counts:
                 _show_counts(records)
+                return
+            columns, rows = _table(records, opts.sites)
+            if opts.sort:
+                rows = _sorted(columns, rows, opts.sort, None if write else opts.skip + opts.most)
+            if write is not None:
+                _export(columns, rows, opts.output, write)
             else:
-                _show(records, opts.most, opts.skip)
+                _show(columns, rows, opts)
 
     @property
     def _directory(self) -> Path:
@@ -99,25 +109,15 @@ class Command(CheckedCommand):
         self, args: list[str], opts: argparse.Namespace | None, stack: ExitStack
     ) -> Iterator[PageRecord]:
         """Return the records that the options ask for, or all."""
+        from rdfaspider.frontier.views.pages import records_of
         from rdfaspider.pages.analysis import open_analysis
-        from rdfaspider.pages.table import Selection, join
+        from rdfaspider.pages.table import Selection
 
         prefix = _prefix(opts.host) if opts is not None and opts.host else b""
         readers = self._readers(args, stack)
         if (table := open_analysis(self._directory)) is not None:
             stack.enter_context(table)
-        views = [reader.pages for reader in readers]
-
-        def first_with(digests: Sequence[bytes]) -> list[int | None]:
-            """Look in all shards: copies of a text may be on hosts of several."""
-            found = [view.first_with(digests) for view in views]
-            return [
-                next((number for number in each if number is not None), None)
-                for each in zip(*found, strict=True)
-            ]
-
-        each = (join(view.ended(prefix), table, first_with) for view in views)
-        records = chain.from_iterable(each)
+        records = records_of([reader.pages for reader in readers], table, prefix)
         if opts is None:
             return records
         return filter(Selection(opts.status, opts.language, opts.copies).has, records)
@@ -150,72 +150,71 @@ def _prefix(name: str) -> bytes:
     return prefix_of(name)
 
 
+def _table(records: Iterable[PageRecord], sites: bool) -> tuple[Columns, Rows]:
+    """Return the table of pages, or of their sites."""
+    from rdfaspider.pages import sites as of_sites
+    from rdfaspider.pages import table
+
+    return (of_sites.COLUMNS, of_sites.rows_of(records)) if sites else (table.COLUMNS, records)
+
+
+def _sorted(columns: Columns, rows: Rows, name: str, most: int | None) -> Rows:
+    """Return the rows by a column, and no more than one beyond `most`; unknown values come last."""
+    from heapq import nlargest, nsmallest
+
+    if name not in columns:
+        raise ValueError(f"There is no column {name[:80]}: choose among {', '.join(columns)}.")
+    place = list(columns).index(name)
+    is_text = columns[name] == "text"
+    choose, size = nsmallest if is_text else nlargest, sys.maxsize if most is None else most + 1
+    return choose(size, rows, key=lambda row: ((row[place] is None) == is_text, row[place]))
+
+
 def _watched(
-    records: Iterable[PageRecord], line: StatusLine, count: list[int] | None = None
-) -> Iterator[PageRecord]:
-    """Yield the records, show how many there were, and count them."""
-    for number, record in enumerate(records, start=1):
-        line.show(f"{number:,} pages …")
+    rows: Iterable[Any], line: StatusLine, count: list[int] | None = None
+) -> Iterator[Any]:
+    """Yield the rows, show how many there were, and count them."""
+    for number, row in enumerate(rows, start=1):
+        line.show(f"{number:,} rows …")
         if count is not None:
             count[0] = number
-        yield record
+        yield row
 
 
-def _export(records: Iterable[PageRecord], name: str, write: Writer) -> None:
+def _export(columns: Columns, rows: Rows, name: str, write: Writer) -> None:
     from rdfaspider.stores.dump import create
     from rdfaspider.terminal import StatusLine, plural
 
-    count = [0]
+    count, noun = [0], "page" if "url" in columns else "site"
     with StatusLine(sys.stderr) as line, create(name) as file:
-        write(_watched(records, line, count), file)
-    print(f"{plural(count[0], 'page')} written to {name}.", file=sys.stderr)
+        write(_watched(rows, line, count), columns, file)
+    print(f"{plural(count[0], noun)} written to {name}.", file=sys.stderr)
 
 
-def _show(records: Iterator[PageRecord], most: int, skip: int) -> None:
+def _show(columns: Columns, rows: Rows, opts: argparse.Namespace) -> None:
+    from rdfaspider.pages.files import plain
     from rdfaspider.terminal.table import Table
 
-    table = Table(_SHOWN, sys.stdout, remedy=": -o FILE writes them whole")
-    rows = (
-        ["" if (value := getattr(record, name)) is None else str(value) for name in _SHOWN]
-        for record in islice(records, skip, skip + most)
+    shown = [name for name in (_SHOWN_OF_SITES if opts.sites else _SHOWN) if name != opts.sort]
+    if opts.sort:
+        shown.insert(0, opts.sort)
+    places = [(list(columns).index(name), columns[name]) for name in shown]
+    table, rows = Table(shown, sys.stdout, remedy=": -o FILE writes them whole"), iter(rows)
+    cells = (
+        ["" if row[place] is None else str(plain(row[place], kind)) for place, kind in places]
+        for row in islice(rows, opts.skip, opts.skip + opts.most)
     )
-    for line in table.lines(rows):
+    for line in table.lines(cells):
         sys.stdout.write(line)
-    if next(records, None) is not None:
-        print(f"There are more: --skip {skip + most}, or -o FILE for all.")
+    if next(rows, None) is not None:
+        print(f"There are more: --skip {opts.skip + opts.most}, or -o FILE for all.")
 
 
-def _show_counts(records: Iterator[PageRecord]) -> None:
-    from heapq import nlargest
-
-    from rdfaspider.pages.counts import PageCounts, count_by_host
+def _show_counts(records: Iterable[PageRecord]) -> None:
+    from rdfaspider.pages import counts
     from rdfaspider.terminal import StatusLine
-    from rdfaspider.terminal.table import Table
-
-    total, hosts = PageCounts(), 0
-
-    def by_host(line: StatusLine) -> Iterator[tuple[int, str, PageCounts]]:
-        nonlocal hosts
-        for name, counts in count_by_host(_watched(records, line)):
-            hosts += 1
-            total.merge(counts)
-            yield counts.pages, name, counts
 
     with StatusLine(sys.stderr) as line:
-        largest = nlargest(_HOSTS, by_host(line), key=lambda each: each[:2])
-    for sentence in total.lines():
+        found = counts.count(_watched(records, line))
+    for sentence in found.lines():
         print(sentence)
-    names = ("pages", "copies", "near copies", "declared", "detected", "differ", "host")
-    rows = (
-        [
-            *(f"{number:,}" for number in (count.pages, count.copies, count.near_copies)),
-            *(" ".join(name for name, _ in each.most_common(3)) for each in count.languages),
-            f"{count.other:,}",
-            name,
-        ]
-        for _, name, count in largest
-    )
-    for text in Table(names, sys.stdout).lines(rows):
-        sys.stdout.write(text)
-    if hosts > _HOSTS:
-        print(f"{hosts - _HOSTS:,} more hosts; -o FILE has all pages.")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.frontier.tables.copies import Copies
 from rdfaspider.frontier.tables.failures import Failures
 from rdfaspider.frontier.tables.pages import Pages
 from rdfaspider.frontier.tables.trie import DENIED, DONE, FAILED, KEPT, Trie, number_of, state_of
-from rdfaspider.pages.table import Ended
+from rdfaspider.pages.table import Ended, PageRecord, join
 from rdfaspider.urls.keys import to_url
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier.sharding import Shard
     from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.pages.analysis import AnalysisTable
 
 _ENDED = {DONE: "done", FAILED: "failed", DENIED: "denied", KEPT: "done"}
 _HOST_ENDS = b",):@"
@@ -84,3 +85,19 @@ class PageViews:
 
     def _number(self, number: int) -> int:
         return number * self._shard.total + self._shard.number
+
+
+def records_of(
+    views: Sequence[PageViews], analysis: AnalysisTable | None, prefix: bytes = b""
+) -> Iterator[PageRecord]:
+    """Yield the records of all shards of a crawl, those of a host together."""
+
+    def first_with(digests: Sequence[bytes]) -> list[int | None]:
+        """Look in all shards: copies of a text may be on hosts of several."""
+        found = [view.first_with(digests) for view in views]
+        return [
+            next((number for number in each if number is not None), None)
+            for each in zip(*found, strict=True)
+        ]
+
+    return chain.from_iterable(join(view.ended(prefix), analysis, first_with) for view in views)
