@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -26,6 +27,9 @@ hypothesis.settings.register_profile(
     "rdfaspider", deadline=None, derandomize=bool(os.environ.get("CI"))
 )
 hypothesis.settings.load_profile("rdfaspider")
+
+# A script starts `make test &` with Ctrl-C ignored, and crawls that tests interrupt would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_auto_num_workers() -> int:

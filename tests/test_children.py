@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,33 @@ def test_a_child_whose_parent_has_ended_before_it_had_a_task_ends(
 ) -> None:
     said, _ = child.communicate(b'{"a": ', timeout=60)
     assert (said, child.returncode) == (b"", 1)
+
+
+INTERRUPT = """
+import subprocess, sys
+from signal import SIGINT
+import tests.conftest
+
+waiting = "import time; print('here', flush=True); time.sleep(60)"
+child = subprocess.Popen([sys.executable, "-c", waiting], stdout=-1, stderr=-3)
+child.stdout.readline()
+child.send_signal(SIGINT)
+try:
+    print("ended by", -child.wait(10))
+finally:
+    child.kill()
+"""
+
+
+def test_tests_can_interrupt_a_process_where_the_shell_ignores_interrupts() -> None:
+    """`make test &` in a script, or nohup, starts everything with SIGINT ignored."""
+    in_background = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable]
+    done = subprocess.run(
+        [*in_background, "-c", INTERRUPT],
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "ended by 2\n", done.stderr
