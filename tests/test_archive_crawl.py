@@ -178,7 +178,7 @@ def test_the_first_record_has_the_settings_without_secrets(
 
 LOGIN = """
 import scrapy
-from rdfaspider.spiders.rdfa import RdfaSpider
+from rdfaspider.spiders import RdfaSpider
 
 class Login(RdfaSpider):
     name = "login"

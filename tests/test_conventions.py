@@ -150,7 +150,7 @@ class Titles:
 
 SPIDERS = """
 import scrapy
-from rdfaspider.spiders.rdfa import RdfaSpider
+from rdfaspider.spiders import RdfaSpider
 
 class Members(RdfaSpider):
     name = "members"

@@ -104,7 +104,7 @@ def test_the_limit_of_items_counts_pages_that_were_read(crawl: Crawler) -> None:
 
 
 FAULTY = """
-from rdfaspider.spiders.rdfa import RdfaSpider
+from rdfaspider.spiders import RdfaSpider
 
 class Faulty(RdfaSpider):
     name = "rdfa"

@@ -35,10 +35,9 @@ class OwnRequests(ScrapyScheduler):
         )
 
     def includes(self, request: Request) -> bool:
-        parse: Any = self.spider.parse
-        return (
-            request.callback not in (None, parse) or request.method != "GET" or bool(request.body)
-        )
+        spider: Any = self.spider
+        is_of_frontier = request.callback in (None, spider.parse, spider._parse)
+        return not is_of_frontier or request.method != "GET" or bool(request.body)
 
     def next_request(self) -> Request | None:
         if not self.has_pending_requests():

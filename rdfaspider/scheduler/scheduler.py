@@ -385,7 +385,7 @@ class Scheduler(BaseScheduler):
         return Request(
             taken.url,
             headers=self._outcomes.validators.conditions(taken) if taken.visit else None,
-            callback=self.spider.parse,
+            callback=self.spider._parse,
             errback=self.spider.failed,
             # The frontier handles redirects and retries, and its URLs are in normal form already.
             meta={

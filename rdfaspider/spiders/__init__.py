@@ -1,4 +1,4 @@
-"""The spiders that `scrapy crawl` knows.
+"""The spiders that `scrapy crawl` knows. Extend `RdfaSpider` for your own.
 
 rdfa        the spider: seeds in, one Page out for each URL
 arguments   its arguments, `-a NAME=VALUE`
@@ -6,3 +6,12 @@ seeds       where it starts: URLs, files, or an earlier crawl (`earlier`)
 scope       which links it follows
 domains     how many hosts of one domain it goes to
 """
+
+
+def __getattr__(name: str) -> object:
+    """Import the spider when it is asked for: commands need its other modules alone."""
+    if name == "RdfaSpider":
+        from importlib import import_module
+
+        return import_module("rdfaspider.spiders.rdfa").RdfaSpider
+    raise AttributeError(name)

@@ -35,10 +35,11 @@ from rdfaspider.urls import Filters, host, redirect_target, unfit_authority
 from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
     from rdfaspider.frontier import Beside
@@ -87,6 +88,8 @@ class RdfaSpider(Spider):
         # Servers on this machine or network that the user named, as URLs.
         self._servers = set(_named(self.seeds.urls))
         self._trusts_memory = True
+        # Statuses that `parse` gets besides 200 to 299.
+        self._statuses: Container[int] = ()
         # The arguments of the spider.
         self.given: dict[str, str] = {}
 
@@ -103,6 +106,7 @@ class RdfaSpider(Spider):
         spider.max_links = crawler.settings.getint("EXTRACT_MAX_LINKS")
         spider.keeps_graph = crawler.settings.getbool("LINKGRAPH")
         spider.reads_feeds = crawler.settings.getbool("FRONTIER_REVISIT")
+        spider._statuses = _statuses_for(cls, crawler.settings)
         if most := crawler.settings.getint("FRONTIER_DOMAIN_HOSTS"):
             spider.domain_hosts = DomainHosts(most)
         introduce(crawler.settings, spider.seeds.urls)
@@ -175,6 +179,12 @@ class RdfaSpider(Spider):
         await self.crawler.engine.scheduler.add_seeds(self.seeds.urls)  # type: ignore[union-attr]
         return
         yield  # makes it a generator
+
+    def _parse(self, response: Response, **kwargs: Any) -> Any:
+        """Pass to `parse` the answers that it would get in any Scrapy project; make a Page of each other."""
+        if 200 <= response.status < 300 or response.status in self._statuses:
+            return self.parse(response, **kwargs)
+        return RdfaSpider.parse(self, response, **kwargs)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Page]:
         assert response.request is not None
@@ -377,6 +387,14 @@ class RdfaSpider(Spider):
             self._warn(page, "it redirects to itself")
         else:
             page.links = [target]
+
+
+def _statuses_for(spider: type[Spider], settings: BaseSettings) -> Container[int]:
+    """Return the statuses that a spider wants besides 200 to 299, as Scrapy reads them."""
+    if settings.getbool("HTTPERROR_ALLOW_ALL"):
+        return range(1000)
+    allowed = getattr(spider, "handle_httpstatus_list", settings.getlist("HTTPERROR_ALLOWED_CODES"))
+    return frozenset(map(int, allowed))
 
 
 def _bounded(outside: Counter[str]) -> dict[str, int]:

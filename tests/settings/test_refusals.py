@@ -113,7 +113,7 @@ def test_other_commands_check_the_settings_too(
 
 
 SPIDER = """
-from rdfaspider.spiders.rdfa import RdfaSpider
+from rdfaspider.spiders import RdfaSpider
 
 class OwnSpider(RdfaSpider):
     name = "own"
