@@ -163,6 +163,7 @@ def revisit_rules(settings: BaseSettings) -> RevisitRules | None:
         rank=number("FRONTIER_REVISIT_RANK"),
         policy=settings["FRONTIER_REVISIT_POLICY"],
         cycle=settings.getint("FRONTIER_REVISIT_CYCLE"),
+        until=clock.now() if settings.getbool("FRONTIER_REVISIT_DUE") else 0.0,
     )
 
 

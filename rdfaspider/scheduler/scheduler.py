@@ -127,9 +127,9 @@ class Scheduler(BaseScheduler):
             advice,
             retries=settings.getint("FRONTIER_RETRIES"),
             retry_delay=settings.getfloat("FRONTIER_RETRY_DELAY"),
-            # A crawl with revisits goes on until it is stopped.
+            # A crawl with revisits goes on until it is stopped, or visits what is due.
             patience=inf
-            if settings.getbool("FRONTIER_REVISIT")
+            if settings.getbool("FRONTIER_REVISIT") and not settings.getbool("FRONTIER_REVISIT_DUE")
             else settings.getfloat("FRONTIER_PATIENCE"),
             page_limit=settings.getint("CLOSESPIDER_PAGECOUNT"),
             lanes=lanes_of(settings),

@@ -4,6 +4,7 @@ workers come back after a restart or the clock is set back."""
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -13,7 +14,7 @@ import pytest
 from rdfaspider.focus.visits.planner import DAY, Past, RevisitRules
 from rdfaspider.frontier import Keep, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
-from rdfaspider.frontier.politeness import Demand, Politeness
+from rdfaspider.frontier.politeness import Demand, Experience, Politeness
 from tests.frontier.test_revisits import urls
 
 if TYPE_CHECKING:
@@ -271,3 +272,35 @@ def test_prices_follow_though_a_crawl_is_often_started_again(
         last = price()
         frontier.abandon() if is_killed else frontier.close()
     assert last > 4 * first
+
+
+# --- runs that end ---
+
+
+def test_a_run_that_ends_waits_for_hosts_that_are_away_and_leaves_what_is_due_later(
+    tmp_path: Path,
+) -> None:
+    """One host refuses its second page for a minute. Pages of the other are due again meanwhile."""
+    rules = RevisitRules(every=30.0, shortest=1.0)
+    with local(tmp_path, revisits=rules) as frontier:
+        frontier.put([*urls("a", 2), *urls("b", 2)])
+        visit_new(frontier)
+
+    def answer(frontier: LocalFrontier, taken: Taken, now: float) -> None:
+        if now < 1_060.0 and taken.url == urls("a", 2)[1]:
+            frontier.report(taken.host, now, Experience(refused=True, wanted=60.0))
+            frontier.retry(taken, now, 5.0)
+        else:
+            visit(frontier, taken, now)
+
+    with local(tmp_path, revisits=replace(rules, until=1_000.0), now=1_000.0) as frontier:
+        visits, now = Counter[str](), 1_000.0
+        while (seconds := frontier.wait(now)) is not None:
+            assert seconds <= 60.0
+            now += max(seconds, 0.01)
+            if (taken := frontier.take(now)) is not None:
+                visits[taken.url] += 1
+                answer(frontier, taken, now)
+        assert now >= 1_060.0, "it waits for the host"
+    refused, *others = urls("a", 2)[::-1] + urls("b", 2)
+    assert visits == {refused: 2, **dict.fromkeys(others, 1)}

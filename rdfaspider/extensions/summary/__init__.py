@@ -9,6 +9,7 @@ stat, counted where it happens (docs/stats.md).
 
 from __future__ import annotations
 
+from collections import Counter
 from logging import getLogger
 from pathlib import Path
 from time import monotonic
@@ -35,6 +36,17 @@ logger = getLogger(__name__)
 
 # More reasons than this belong in a report.
 _REASONS = 12
+# What a visit to a known page may find, by the label of its counter, in words; those that bring a page.
+_READ = ("changed", "unchanged")
+_FOUND = {
+    "changed": "changed",
+    "unchanged": "unchanged",
+    "304": "unchanged",
+    "missed": "gone",
+    "stale": "denied",
+    "failed": "failed",
+    "done": "moved or of another type",
+}
 
 
 class Summary:
@@ -77,6 +89,7 @@ class Summary:
             *self._labels("done"),
             *self._labels("failed"),
             *self._labels("denied"),
+            *self._visited_again(),
             *self._copies(),
             *self._stored(),
             *self._left_out(),
@@ -94,6 +107,19 @@ class Summary:
         ranked = sorted(counts, reverse=True)
         text = ", ".join(in_words(state, reason, count) for count, reason in ranked)
         return [f"    {state} in this run: {text}"] if counts else []
+
+    def _visited_again(self) -> list[str]:
+        """Return what this run found on the pages that it visited again."""
+        if not self.settings.getbool("FRONTIER_REVISIT"):
+            return []
+        found = Counter[str]()
+        for label, words in _FOUND.items():
+            found[words] += self._stat(f"frontier/revisited/{label}")
+        read_again = sum(self._stat(f"frontier/revisited/{label}") for label in _READ)
+        new = self._stat("frontier/done/page") - read_again
+        text = ", ".join(f"{count:,} {words}" for words, count in found.items() if count)
+        again = plural(found.total(), "page") + " visited again"
+        return [f"  {again} in this run{': ' if text else ''}{text}; {plural(new, 'new page')}"]
 
     def _copies(self) -> list[str]:
         if not (copies := self._stat("frontier/copies")):

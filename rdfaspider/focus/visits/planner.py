@@ -65,6 +65,7 @@ class RevisitRules:
     rank      the most times that PageRank multiplies or divides the weight of a page; 1 leaves it out
     policy    `value`: a page is due when a visit brings the price; `wire`: cycles of URLs by profit
     cycle     URLs in a cycle
+    until     pages that are due later are left to the next run, so that this one ends; 0 for no end
     """
 
     mean: float = 7 * DAY
@@ -76,6 +77,7 @@ class RevisitRules:
     rank: float = 4.0
     policy: str = "value"
     cycle: int = 100_000
+    until: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.longest:
@@ -87,6 +89,11 @@ class RevisitRules:
         if not 1.0 <= self.rank <= MOST_RANK:
             raise ValueError(
                 f"PageRank can multiply weights by 1 to {MOST_RANK:g} times, not {self.rank}"
+            )
+        if self.until and self.policy == "wire":
+            raise ValueError(
+                "WIRE's cycles choose pages that are not due, so they have no end"
+                " (FRONTIER_REVISIT_DUE, FRONTIER_REVISIT_POLICY)"
             )
         if self.cycle < 1:
             raise ValueError(f"a cycle has at least one URL, not {self.cycle}")

@@ -86,6 +86,13 @@ SETTINGS = (
         False,
         "Visit pages again when they may have changed, until stopped ([freshness.md](freshness.md)).",
     ),
+    Setting(
+        "FRONTIER_REVISIT_DUE",
+        "bool",
+        False,
+        "With `FRONTIER_REVISIT`, visit new pages and those that are due at the start, then end: for runs by"
+        " cron or systemd ([operations.md](operations.md#runs-by-the-clock)).",
+    ),
     number(
         "FRONTIER_REVISIT_MEAN",
         "seconds",

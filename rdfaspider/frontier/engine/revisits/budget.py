@@ -29,11 +29,11 @@ _LATER: Final = 0.001
 
 class Budget:
     """The visits that are left. There is no limit without a budget, where the time between visits is fixed,
-    and in WIRE's cycles, which are within it."""
+    in WIRE's cycles, which are within it, and in a run that ends, which visits each page once."""
 
     def __init__(self, rules: RevisitRules, counters: Counters) -> None:
         self._counters = counters
-        is_limited = not rules.every and rules.policy != "wire"
+        is_limited = not (rules.every or rules.policy == "wire" or rules.until)
         self._mean = rules.mean / _MORE if is_limited else 0.0  # between two visits of a page
         self._left = inf
         self._counted = inf  # up to this time

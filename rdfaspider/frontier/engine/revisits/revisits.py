@@ -83,7 +83,14 @@ class Revisits:
         self._budget = Budget(rules, urls.counters)
         self._share = Share(self._meta, queue, inbox, urls.counters)
         self._waking = Waking(
-            database, urls.due_pages, schedule, queue, self._at_hand, self._budget, self._share
+            database,
+            urls.due_pages,
+            schedule,
+            queue,
+            self._at_hand,
+            self._budget,
+            self._share,
+            rules.until or inf,
         )
         self.in_flight = 0
         # Pages kept since the start, and kept ones handed out.
@@ -277,7 +284,8 @@ class Revisits:
     ) -> None:
         """Visit a page some seconds later, because this visit has failed."""
         before, _ = self._at_hand.pop(taken.number)
-        past = before.until(now + after)
+        # In a run that ends, the page stays due: the back-off of its host decides when it is tried again.
+        past = before if self.planner.rules.until else before.until(now + after)
         attempts, due = min(taken.attempts + 1, 255), past.due
         self.urls.keep(batch, host, to_key(taken.url), taken, hint, attempts, past, due, before)
         self._waking.note_due(batch, host, due)

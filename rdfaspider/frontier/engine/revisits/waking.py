@@ -50,7 +50,11 @@ class Waking:
         at_hand: AtHand,
         budget: Budget,
         share: Share,
+        until: float = inf,
     ) -> None:
+        self._until = until
+        # In a run that ends: when to look again at hosts that sleep although pages of theirs are due.
+        self._delayed: dict[bytes, int] = {}
         self._alarms = Alarms(database)
         self._database = database
         self._due_pages = due_pages
@@ -68,8 +72,15 @@ class Waking:
     @property
     def next_time(self) -> float:
         """Return when hosts may be woken, infinity if no page is due at any time."""
-        first = self._alarms.first
+        first = self._first
         return inf if first is None else max(first, self._budget.next_time)
+
+    @property
+    def _first(self) -> int | None:
+        first = self._alarms.first
+        if first is None or first <= self._until:
+            return first
+        return min(self._delayed.values(), default=None)
 
     @property
     def room(self) -> int:
@@ -87,8 +98,8 @@ class Waking:
         if self._share.has_new:
             room = min(room, max(int(self._share.left()), _FEW if is_free else 0))
         has_woken, batch = False, self._database.batch()
-        while room > 0 and self._alarms.first is not None and self._alarms.first <= now:
-            for key in self._alarms.ring(now, min(-(-room // MOST_OF_A_HOST), _WOKEN)):
+        while room > 0 and (first := self._first) is not None and first <= now:
+            for key in self._ring(now, min(-(-room // MOST_OF_A_HOST), _WOKEN)):
                 host = self._hosts.find(key)
                 assert host is not None
                 if not host.is_awake:
@@ -100,6 +111,15 @@ class Waking:
         if len(batch):
             self._database.write(batch)
         return has_woken
+
+    def _ring(self, now: float, most: int) -> list[bytes]:
+        """Return the keys of the next hosts to wake."""
+        if self._alarms.first is not None and self._alarms.first <= self._until:
+            return self._alarms.ring(min(now, self._until), most)
+        keys = [key for key, time in self._delayed.items() if time <= now][:most]
+        for key in keys:
+            del self._delayed[key]
+        return keys
 
     def _wake(self, batch: WriteBatch, host: Host, now: float, room: int) -> None:
         self.note_awake(host)
@@ -130,7 +150,7 @@ class Waking:
         for time, number in self._due_pages.of(host, start):
             if number in host.in_flight or number == without:
                 continue
-            if time > now or len(numbers) == most:
+            if time > now or time > self._until or len(numbers) == most:
                 host.next_due = time
                 break
             numbers.append(number)
@@ -176,6 +196,8 @@ class Waking:
         time = max(host.next_due, int(now) + 1) if host.next_due else 0
         if time and host.blocked > now + _AWAY:
             time = max(time, int(min(host.blocked, now + _AGAIN)))
+        if host.next_due <= self._until < time:
+            self._delayed[host.key] = time
         self._set_alarm(batch, host, time)
 
     def _set_alarm(self, batch: WriteBatch, host: Host, time: int) -> None:

@@ -69,7 +69,7 @@ class Walk:
         period = self._revisits.planner.rules.period
         if not self._key:
             return self.began + period if self._looked_at else now
-        if self._is_upgrading:  # its pages may be all that there is to do
+        if self._must_end:
             return now
         return self.began + self._looked_at * period / self._revisits.urls.counters.next_number
 
@@ -116,7 +116,13 @@ class Walk:
     @property
     def alarm(self) -> float | None:
         """Return when it must go on though nothing is taken, None if that can wait."""
-        return self.next if self._is_upgrading and self._key else None
+        return self.next if self._must_end and self._key else None
+
+    @property
+    def _must_end(self) -> bool:
+        """Return whether the walk ends as soon as it can: it keeps pages, which may be all there is to do, or
+        this run ends, and short runs would never finish a walk that takes days."""
+        return self._is_upgrading or self._revisits.planner.rules.until > 0.0
 
     @property
     def share(self) -> float:
