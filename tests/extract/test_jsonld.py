@@ -115,6 +115,16 @@ def test_unknown_context_beside_a_known_one_costs_nothing() -> None:
         '{"http://e/p": ["x",],}',
         '{"http://e/p": "x", // why\n}',
         '/* what */ {"http://e/p": "x"}',
+        '<!-- why --> {"http://e/p": "x"} <!-- end -->',
+        '{"http://e/p": <!-- why --> "x"}',
+        '//<![CDATA[ {"http://e/p": [["x"]]} //]]>',
+        '<![CDATA[{"http://e/p": "x"}]]>',
+        '{"http://e/p": "x",,"http://e/q": [],}',
+        '{,"http://e/p": [,"x",,];};',
+        '\u2028{\u00a0"http://e/p"\u200b:\u2003"x"\ufeff}',
+        '{"http://e/q": []"http://e/p": "x"}',
+        "{'http://e/p': 'x'}",
+        '# why\n{"http://e/p": "x"}',
     ],
 )
 def test_usual_mistakes_are_repaired_and_counted(text: str) -> None:
@@ -130,6 +140,13 @@ def test_usual_mistakes_are_repaired_and_counted(text: str) -> None:
         (r'{"http://e/p": "\ud800"}', "\ufffd"),
         (r'{"http://e/p": "a\u0000"}', "a\x00"),
         ('{"http://e/p": "//, ]", }', "//, ]"),
+        ('<!-- {"http://e/p": "a --> b"} -->', "a --> b"),
+        (
+            '{"http://e/p": "\u00a0,,;\u2028<!-- x -->[]{}]]>#\u200b",, }',
+            "\u00a0,,;\u2028<!-- x -->[]{}]]>#\u200b",
+        ),
+        (r"{'http://e/p': 'it\'s \"x\"'}", 'it\'s "x"'),
+        (r'{"http://e/p": "C:\\",,}', "C:\\"),
         ('{"http://e/p": "x", "http://e/p": "y"}', "y"),
     ],
 )

@@ -10,12 +10,28 @@ from typing import Any
 _VALUES = 400_000  # of a text; each takes some hundred bytes
 _DIGITS = 1_000  # of a number; Python refuses to read more than 4,300
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_OPENING = re.compile(r"[\s/*]*+(?:<!--|<!\[CDATA\[)[\s/*]*+")
-# A string, or one of the mistakes outside of strings: a comment, a comma before a bracket. Strings
-# and comments that are never closed match as well, or each start of one would look to the end.
+# The start of JSON that stands in an HTML comment.
+_COMMENTED_OUT = re.compile(r"[\s/*]*+<!--\s*+(?=[{\[])")
+# A string that is never closed matches too, otherwise every quote would search to the end of the text.
+_STRING = r"""(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+"?)"""
+# Pieces of a text: strings, and what stands between tokens in place of white space.
 _PIECES = re.compile(
-    r'("[^"\\]*+(?:\\.[^"\\]*+)*+"?)|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|//[^\n]*+|,(?=\s*+[}\]])', re.S
+    _STRING
+    + r"""
+    |'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+)'?
+    |(?:/[/*])?[ ]?(?:<!\[CDATA\[|\]\]>)[ ]?(?:\*/)?
+    |<!--(?:[^-]|-(?!->))*+(?:-->)?|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|(?://|\#)[^\n]*+
+    |[\s\x00-\x1f\x7f\xad\u180e\u200b-\u200f\u2060\ufeff]++
+    """,
+    re.S | re.X,
 )
+# Commas and semicolons with the brackets around them, and a bracket that lacks a comma behind it.
+_COMMAS = re.compile(
+    _STRING
+    + r"""|(?P<open>[{\[]?)[ ]?[,;][ ,;]*+(?P<close>[}\]]|\Z)?|(?P<lacking>[}\]])[ ]?(?=["{\[])""",
+    re.S,
+)
+_BARE_QUOTE = re.compile(r'(\\.)|"', re.S)
 _ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9A-Fa-f]{4})|(.))', re.S)
 
 
@@ -49,23 +65,35 @@ def dumps(value: Any) -> bytes:
 
 
 def repaired(text: str) -> str:
-    """Return a text without what surrounds JSON in scripts, comments, and commas too many."""
-    text = text.strip("\ufeff\x00 \t\r\n;")
-    opening = _OPENING.match(text)
-    text = text[opening.end() :] if opening else text
-    for mark in ("-->", "]]>"):
-        body, _, rest = text.rpartition(mark)
-        if body and not rest.strip(" \t\r\n/*;"):
-            text = body
-    text = _PIECES.sub(_string, text)
-    # Only now does a comma with a comment behind it stand before its bracket.
-    return _PIECES.sub(_string, text).strip(" \t\r\n;")
+    """Return a text with the mistakes around its strings repaired, and the wrong escapes in them."""
+    if opening := _COMMENTED_OUT.match(text):
+        text = text[opening.end() :]
+        body, _, rest = text.rpartition("-->")
+        text = body if body and not rest.strip(" \t\r\n/*;") else text
+    return _COMMAS.sub(_comma, _PIECES.sub(_piece, text)).strip(" ,")
 
 
-def _string(match: re.Match[str]) -> str:
-    """Return a string with its escapes put right, and nothing for any other piece."""
-    text = match[1] or ""
-    return _ESCAPE.sub(_escape, text) if "\\" in text else text
+def _piece(match: re.Match[str]) -> str:
+    """Return a string with double quotes and valid escapes, and a space for any other piece."""
+    string = match["string"]
+    if string is None:
+        if match["single"] is None:
+            return " "
+        string = f'"{_BARE_QUOTE.sub(_quoted, match["single"])}"'
+    return _ESCAPE.sub(_escape, string) if "\\" in string else string
+
+
+def _quoted(match: re.Match[str]) -> str:
+    return match[1] or '\\"'
+
+
+def _comma(match: re.Match[str]) -> str:
+    if match["string"] is not None:
+        return match["string"]
+    if match["lacking"]:
+        return match["lacking"] + ","
+    around = match["open"] + (match["close"] or "")
+    return around or ","
 
 
 def _escape(match: re.Match[str]) -> str:
