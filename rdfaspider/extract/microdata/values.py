@@ -1,7 +1,7 @@
 """The values of Microdata's properties, other than items: links, numbers, times and texts.
 
-The attribute that holds the value depends on the element. Where it is missing, @content stands in,
-which HTML grants to ``meta`` alone but pages use on any element, and then the text.
+@content comes first, on any element, and is a string. Without it, the element decides which attribute
+holds the value; the text comes last.
 """
 
 from __future__ import annotations
@@ -61,16 +61,17 @@ class ItemValues:
 
     def _value(self, index: int) -> str | None:
         _, tag, attributes, node = self._document.elements[index]
-        text = attributes.get(_SOURCES.get(tag, "content"))
+        language = self._languages[index]
+        if "content" in attributes:
+            return self._graph.literal(attributes["content"], language) or None
+        text = attributes.get(_SOURCES.get(tag, ""))
         if tag in _LINKS and text is not None:
             return self.link(text)
-        if text is None:
-            text = attributes.get("content")
         if text is None:
             text = self._document.text(node)
         if tag in _LINKS and not text:
             return None  # such as an image that a script will load
-        suffix = self._suffix(tag, text, self._languages[index])
+        suffix = self._suffix(tag, text, language)
         return self._graph.literal(text, suffix) or None
 
     def _suffix(self, tag: str, text: str, language: str) -> str:
