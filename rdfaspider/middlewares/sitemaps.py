@@ -11,7 +11,7 @@ from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.middlewares.contenttype import moved_to
 from rdfaspider.middlewares.turns import demand_frontier, frontier_of, noted
-from rdfaspider.robots.sitemaps import read_sitemap
+from rdfaspider.robots.feeds import read_listing
 from rdfaspider.settings.defaults import completed
 from rdfaspider.urls import as_linked, normalise
 
@@ -87,7 +87,7 @@ class SitemapsMiddleware:
 
     async def _read(self, request: Request, response: Response, note: _Note) -> None:
         sitemap = await asyncio.to_thread(
-            read_sitemap, response.body, request.url, owner=note.owner, most=self.most_urls
+            read_listing, response.body, request.url, owner=note.owner, most=self.most_urls
         )
         count = self.crawler.stats.inc_value
         count("robots/sitemaps")

@@ -10,7 +10,7 @@ import re
 from email.utils import parsedate_to_datetime
 from urllib.parse import urljoin
 
-from rdfaspider.robots.sitemaps import date_of, url_of
+from rdfaspider.robots.sitemaps import Sitemap, date_of, read_sitemap, url_of, value_of
 from rdfaspider.urls.hosts import authority
 
 # Entries that are read, and octets of a feed; real ones have some tens.
@@ -19,10 +19,11 @@ _LIMIT = 4 << 20
 
 MEDIA_TYPES = ("application/atom+xml", "application/rss+xml")
 
-_ROOT = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*+(?:<[?!][^>]*+>\s*+)*+<(rss|feed)(?=[\s>])")
+_ROOT = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*+(?:<[?!][^>]*+>\s*+)*+<(rss|feed|rdf:RDF)(?=[\s>])")
 _ENTRY = re.compile(rb"<(?:item|entry)(?=[\s>])")
 # RSS has the URL in the element, Atom in an attribute.
-_LINK = re.compile(rb"<link(\s[^<>]*+)?>(?:\s*+(?:<!\[CDATA\[)?([^<]*+))?")
+_LINK = re.compile(rb"<link(\s[^<>]*+)?>((?:[^<]|<!\[CDATA\[)*+)")
+_GUID = re.compile(rb"<guid(?:\s[^<>]*+)?>((?:[^<]|<!\[CDATA\[)*+)")
 _HREF = re.compile(rb"""\shref\s*=\s*["']([^"'<>]*+)["']""")
 _OTHER = re.compile(rb"""\srel\s*=\s*["'](?!alternate["'])""")
 _DATE = re.compile(rb"<(updated|published|pubDate|dc:date)(?:\s[^<>]*+)?>([^<]*+)<")
@@ -30,9 +31,25 @@ _ORDER = (b"updated", b"pubDate", b"dc:date", b"published")
 
 
 def is_feed(content_type: str, body: bytes) -> bool:
-    """Tell whether an answer is a feed; many are sent as plain XML."""
+    """Return whether an answer is a feed; many are sent as plain XML.
+
+    RSS 1.0 sent so is a document in RDF/XML, and read as such.
+    """
     kind = content_type.partition(";")[0].strip().lower()
-    return kind in MEDIA_TYPES or (kind.endswith("/xml") and bool(_ROOT.match(body[:4096])))
+    return kind in MEDIA_TYPES or (kind.endswith("/xml") and _root(body) in (b"rss", b"feed"))
+
+
+def _root(body: bytes) -> bytes:
+    root = _ROOT.match(body[:4096])
+    return root[1] if root else b""
+
+
+def read_listing(body: bytes, url: str, *, owner: str, most: int) -> Sitemap:
+    """Return the pages that a sitemap lists; a feed may stand in place of one."""
+    if not _root(body):
+        return read_sitemap(body, url, owner=owner, most=most)
+    pages = dict(read_feed(body, url)[:most])
+    return Sitemap(list(pages), dates={page: date for page, date in pages.items() if date})
 
 
 def read_feed(body: bytes, url: str) -> list[tuple[str, float | None]]:
@@ -51,18 +68,19 @@ def _link(entry: bytes, base: str) -> str:
         href = _HREF.search(attributes)
         if _OTHER.search(attributes):
             continue
-        written = (href[1] if href else link[2] or b"").strip().removesuffix(b"]]>")
-        if page := _page(written, base):
+        if page := _page(href[1] if href else link[2], base):
             return page
-    return ""
+    guid = _GUID.search(entry)  # often the page, even where the feed denies it
+    return url_of(guid[1], base) if guid else ""
 
 
 def _page(written: bytes, base: str) -> str:
     """Return the URL of a page, which may be relative."""
-    if not written or written.lower().startswith((b"http://", b"https://")):
+    text = value_of(written)
+    if not text or text.lower().startswith(("http://", "https://")):
         return url_of(written, base)
     try:
-        return url_of(urljoin(base, written.decode("utf-8", "replace")).encode(), base)
+        return url_of(urljoin(base, text).encode(), base)
     except ValueError:
         return ""
 

@@ -30,9 +30,11 @@ _COMMENT = re.compile(rb"<!--(?s:.*?)(?:-->|\Z)")
 # The first tag that is neither a declaration nor an instruction; its prefix is that of <loc>.
 _ROOT = re.compile(rb"<(?:([A-Za-z][\w.-]*+):)?(urlset|sitemapindex)(?=[\s>])")
 _HEAD = 65_536  # octets in which it is looked for
-_LINE = re.compile(rb"(?m)^[ \t]*+(https?://[^\s<>]++)[ \t]*+\r?$")
-_ENTITY = re.compile(rb"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6}));")
-_ENTITIES = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
+_LINE = re.compile(rb"(?m)^[ \t]*+([^\s<>]++)[ \t]*+\r?$")
+# What may stand around or inside a value: marks of CDATA, a byte order mark, a zero-width space.
+_MARKS = re.compile(rb"<!\[CDATA\[|\]\]>|\xef\xbb\xbf|\xe2\x80\x8b")
+_ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6}));", re.A)
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ def _entries(text: bytes, prefix: bytes | None) -> Iterator[tuple[bytes, bytes]]
     """
     name = re.escape(prefix) + b":" if prefix else b""
     tags = re.compile(
-        rb"<%b(loc|lastmod)(?:\s[^<>]*+)?>\s*+(?:<!\[CDATA\[)?([^<]*+)<|</%b(?:url|sitemap)\s*+>"
+        rb"<%b(loc|lastmod|url|sitemap)(?:\s[^<>]*+)?>((?:[^<]|<!\[CDATA\[)*+)(?=<)|</%b(?:url|sitemap)\s*+>"
         % (name, name)
     )
     loc: bytes | None = None
@@ -121,6 +123,8 @@ def _entries(text: bytes, prefix: bytes | None) -> Iterator[tuple[bytes, bytes]]
         if tag[1] == b"lastmod":
             date = tag[2]
             continue
+        if tag[1] in (b"url", b"sitemap") and not tag[2].strip():
+            continue  # the usual entry, whose URL is in its <loc>
         if loc is not None:
             yield loc, date
             date = b""
@@ -133,7 +137,7 @@ def _entries(text: bytes, prefix: bytes | None) -> Iterator[tuple[bytes, bytes]]
 
 def date_of(written: bytes) -> float | None:
     """Return the time that a date in the style of ISO 8601 names, None if it is none. A day begins in UTC."""
-    text = written.strip().removesuffix(b"]]>").strip()[:40].decode("ascii", "replace")
+    text = value_of(written)[:40]
     try:
         moment = datetime.fromisoformat(text)
         seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -142,21 +146,27 @@ def date_of(written: bytes) -> float | None:
     return seconds if seconds > 0 else None
 
 
+def value_of(written: bytes) -> str:
+    """Return the text of an element without marks of CDATA and the white space around it."""
+    return _MARKS.sub(b"", written).decode("utf-8", "replace").strip()
+
+
 def url_of(written: bytes, base: str) -> str:
-    """Return the URL that is written somewhere, "" if it is none."""
-    text = written.strip().removesuffix(b"]]>").strip()
-    if not text.lower().startswith((b"http://", b"https://")) or len(text) > _MAX_LENGTH:
+    """Return the URL in a text, "" if there is none; the scheme may be missing before the host of `base`."""
+    text = value_of(written)
+    if text.startswith(f"{authority(base)}/"):
+        text = f"{base.partition(':')[0]}://{text}"
+    if not text.lower().startswith(("http://", "https://")) or len(text) > _MAX_LENGTH:
         return ""
     try:
-        listed = normalise(_ENTITY.sub(_character, text).decode("utf-8", "replace"), base)
-        return as_linked(listed, base)
+        return as_linked(normalise(_ENTITY.sub(_character, text), base), base)
     except ValueError:
         return ""
 
 
-def _character(entity: re.Match[bytes]) -> bytes:
+def _character(entity: re.Match[str]) -> str:
     name, decimal, hexadecimal = entity.groups()
     if name:
         return _ENTITIES[name]
     number = int(decimal) if decimal else int(hexadecimal, 16)
-    return chr(number).encode("utf-8", "replace") if number < 0x110000 else entity[0]
+    return chr(number) if number < 0x110000 else entity[0]

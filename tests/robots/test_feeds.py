@@ -20,7 +20,8 @@ ATOM = b"""<?xml version="1.0"?>
 RSS = b"""<rss version="2.0"><channel><link>http://a.test/</link>
 <item><title>x</title><link>http://a.test/one</link><pubDate>Sun, 01 Nov 2026 11:00:00 GMT</pubDate></item>
 <item><link><![CDATA[http://a.test/two]]></link><dc:date>2026-10-02T00:00:00Z</dc:date></item>
-<item><link>javascript:alert(1)</link></item></channel></rss>"""
+<item><guid isPermaLink="false">http://a.test/three?a=1&amp;b<![CDATA[&c]]></guid></item>
+<item><link>javascript:alert(1)</link><guid>7bd204c6</guid></item></channel></rss>"""
 FIRST, SECOND = 1793530800.0, 1790899200.0
 
 
@@ -36,6 +37,7 @@ def test_rss() -> None:
     assert read_feed(RSS, "http://a.test/feed") == [
         ("http://a.test/one", FIRST),
         ("http://a.test/two", SECOND),
+        ("http://a.test/three?a=1&b&c", None),
     ]
 
 
@@ -47,6 +49,7 @@ def test_rss() -> None:
         ("text/xml", RSS, True),
         ("application/xml", ATOM, True),
         ("text/xml", b"<urlset>", False),
+        ("text/xml", b'<rdf:RDF xmlns="http://purl.org/rss/1.0/">', False),  # it has triples
         ("text/html", RSS, False),
         ("", ATOM, False),
     ],

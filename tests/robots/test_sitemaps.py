@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import base64
 import gzip
+import json
+import re
 import tracemalloc
+from pathlib import Path
 from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rdfaspider.robots.feeds import read_listing
 from rdfaspider.robots.sitemaps import MAX_BYTES, Sitemap, read_sitemap, unpack
 from rdfaspider.site.answers import answer
 from rdfaspider.site.parameters import Parameters
@@ -47,6 +52,10 @@ def test_an_index() -> None:
         urlset("http://a.test/b", "http://a.test/c").decode().encode("utf-16"),
         urlset("http://a.test/b", "http://a.test/b", "http://a.test/c"),
         urlset("<![CDATA[http://a.test/b]]>", "<![CDATA[ http://a.test/c ]]>"),
+        urlset("http://a.test/<![CDATA[b]]>", "\u00a0http://a.test/c\u200b"),
+        urlset("<url><![CDATA[http://a.test/b]]></url>", "a.test/c"),
+        b"<urlset><url>http://a.test/b</url><url>\nhttp://a.test/c\n</url></urlset>",
+        "\u00a0http://a.test/b\na.test/c\n".encode(),
         urlset("http&#58;//a.test/b", "http://a.test/b", "http://a.test/&#x63;"),
         urlset("http://a.test/b", "/c", "", "ftp://a.test/", "http://[/", "http://a.test/c"),
         urlset("http://a.test/b", "http://a.test/c").replace(b"</urlset>", b""),
@@ -144,3 +153,18 @@ def test_the_sitemaps_of_the_generated_web() -> None:
     assert index.is_index
     listed = [url for part in index.urls for url in read_sitemap(answer(web, part).body, part).urls]
     assert sorted(listed) == sorted(web.url(0, number) for number in range(web.tree.count))
+
+
+def test_the_cases_of_crawler_commons(vectors: Path) -> None:
+    failed = []
+    for case in json.loads((vectors / "sitemaps" / "cases.json").read_text()):
+        if case["content"] is None or not case["counts"]:
+            continue
+        body = base64.b64decode(case["content"])
+        # Four of them list pages of another host, which our sitemaps may not.
+        text = body.decode("utf-8", "replace")
+        owner = re.search(r"https?://(?:example\.com|www\.example\.org|jobs\.[a-z.]+)/", text)
+        found = read_listing(body, case["url"], owner=owner[0] if owner else "", most=99)
+        if len(found.urls) not in case["counts"]:
+            failed.append((case["name"], found.urls))
+    assert failed == []

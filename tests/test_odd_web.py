@@ -1,0 +1,61 @@
+"""Pages and sitemaps as careless authors write them: what a crawl fetches of them, and what it stores."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.conftest import Crawler
+
+PAGES = {
+    "/robots.txt": "Sitemap: {0}/sitemap.xml\nSitemap: {0}/sitemap.txt\nSitemap: {0}/feed\n"
+    "Sitemap: {0}/news\n",
+    "/sitemap.xml": "<urlset><url><loc>{0}/cdata<![CDATA[?q=a&b]]></loc></url>"
+    "<url><loc>\u00a0{0}/space\u2003</loc></url><url>{0}/bare</url></urlset>",
+    "/sitemap.txt": "\u00a0{0}/line\n{1}/host\n",
+    "/feed": "<rss><channel><item><guid>{0}/guid</guid></item></channel></rss>",
+    "/news": '<rdf:RDF xmlns="http://purl.org/rss/1.0/"><item><link>{0}/rss1</link></item></rdf:RDF>',
+    "/": '<script type="application/ld+json">'
+    '{{"@context": "https://schema.org",,\u00a0"name": "JSON"}} <!-- end --></script>'
+    '<p itemscope itemtype="http://schema.org/Offer"><a itemprop="price" href="/x" content="12.00">12</a>',
+}
+LISTED = ("/cdata?q=a&b", "/space", "/bare", "/line", "/host", "/guid", "/rss1")
+
+
+class Careless(BaseHTTPRequestHandler):
+    asked: list[str]
+
+    def do_GET(self) -> None:
+        host = self.headers["Host"]
+        body = PAGES.get(self.path, "").format(f"http://{host}", host).encode()
+        self.asked.append(self.path)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def web() -> Iterator[str]:
+    Careless.asked = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), Careless) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_what_is_listed_is_fetched_and_what_is_meant_is_stored(crawl: Crawler, web: str) -> None:
+    found = crawl(f"{web}/", ROBOTS_SITEMAPS=1)
+    assert set(LISTED) <= set(Careless.asked)
+    assert {
+        (quad.predicate.value.rpartition("/")[2], str(quad.object))
+        for quad in found.quads
+        if "schema.org" in quad.predicate.value
+    } == {("name", '"JSON"'), ("price", '"12.00"')}
