@@ -208,7 +208,23 @@ def test_explain_says_what_was_found_and_dropped(scrapy: Scrapy) -> None:
     assert "links 1" in lines
     assert "rdfa 2 triples" in lines
     assert "left out: invalid_links 1" in lines
-    assert "a crawl drops: role 1" in lines
+    assert "a crawl drops: role 1 triple" in lines
+    assert "a crawl keeps: 1 triple" in lines
+
+
+def test_explain_accounts_for_every_triple(scrapy: Scrapy) -> None:
+    page = (
+        '<p property="schema:name">One<i id=a role=note></i><i id=b role=main></i>'
+        '<p itemscope itemtype="http://schema.org/Thing"><i itemprop=name>Two</i>'
+    )
+    result = scrapy("extract", "-", "--explain", stdin=page, FILTER_DROP="name: * * \"One\"")
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert {"rdfa 3 triples", "microdata 2 triples"} <= set(lines), "pyRdfa3 finds the roles too"
+    assert lines[-3:] == [
+        "a crawl drops: name 1 triple",
+        "a crawl drops: role 2 triples",
+        "a crawl keeps: 2 triples",
+    ]
 
 
 def test_explain_counts_what_the_settings_leave_out(scrapy: Scrapy) -> None:

@@ -36,6 +36,8 @@ _SILENT = (
 # The setting for each limit, by the name of the cut.
 _SETTINGS = {"body": "EXTRACT_MAX_BYTES", "quads": "EXTRACT_MAX_QUADS"}
 
+_ROLE = "http://www.w3.org/1999/xhtml/vocab#role"
+
 # Control characters in UTF-8. They only occur in strings, where every format can escape them.
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 
@@ -100,7 +102,8 @@ class Command(CheckedCommand):
         source = _source(args[0], opts, settings)
         if opts.compare:
             return _compare(source, opts.rdfa)
-        extraction = extract(*source, options)
+        # An explanation counts roles too, which a crawl may leave out.
+        extraction = extract(*source, replace(options, role=options.role or opts.explain))
         if opts.explain:
             sys.stdout.writelines(_explain(extraction, options.limits, settings))
             return 0
@@ -229,7 +232,7 @@ def _fetched(url: str, settings: BaseSettings) -> _Source:
 def _explain(extraction: Extraction, limits: Limits, settings: BaseSettings) -> Iterator[str]:
     """Yield a line for each thing that is known about the page and its triples."""
     from rdfaspider.pipelines.filter import reason_to_drop, rules_of
-    from rdfaspider.terminal import escaped
+    from rdfaspider.terminal import escaped, plural
 
     facts = extraction.facts
     for name in ("host", "encoding", "rdfa", "title", "language", "base", "canonical"):
@@ -241,7 +244,7 @@ def _explain(extraction: Extraction, limits: Limits, settings: BaseSettings) -> 
             yield f"{name:<10} the page asks for it\n"
     yield f"{'links':<10} {len(extraction.links):,}\n"
     for name, count in facts.quads.items():
-        yield f"{name:<10} {count:,} triples\n"
+        yield f"{name:<10} {plural(count, 'triple')}\n"
     for reason, count in sorted(facts.cuts.items()):
         yield f"left out: {reason} {count:,}{_bound(reason, limits)}\n"
     for reader, trace in facts.errors.items():
@@ -253,10 +256,15 @@ def _explain(extraction: Extraction, limits: Limits, settings: BaseSettings) -> 
         more = len(extraction.links) - followed
         yield f"a crawl drops: links {more:,} or more (EXTRACT_MAX_LINKS is {followed:,})\n"
     rules, longest = rules_of(settings)
-    dropped = Counter(reason_to_drop(quad, rules, longest) for quad in extraction.quads)
+    reads_roles = settings.getbool("EXTRACT_ROLE")
+    dropped: Counter[str] = Counter()
+    for quad in extraction.quads:
+        is_role = quad.predicate.value == _ROLE and not reads_roles
+        dropped["role" if is_role else reason_to_drop(quad, rules, longest)] += 1
+    kept = dropped.pop("", 0)
     for reason, count in sorted(dropped.items()):
-        if reason:
-            yield f"a crawl drops: {reason} {count:,}\n"
+        yield f"a crawl drops: {reason} {plural(count, 'triple')}\n"
+    yield f"a crawl keeps: {plural(kept, 'triple')}\n"
 
 
 def _bound(reason: str, limits: Limits) -> str:
