@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, Any
 from itemadapter import ItemAdapter
 from itemadapter.adapter import AdapterInterface
 from pyoxigraph import RdfFormat, Triple, serialize
+from scrapy.exporters import CsvItemExporter
 from scrapy.extensions.feedexport import FeedExporter as ScrapyFeedExporter
 from scrapy.extensions.feedexport import ItemFilter
 
 from rdfaspider.items import Page, is_item
+from rdfaspider.terminal import inert
 from rdfaspider.urls import without_userinfo
 
 if TYPE_CHECKING:
@@ -137,6 +139,13 @@ class EveryUrl(ItemFilter):
         return not (isinstance(item, Page) and item.outcome == "postponed") and super().accepts(
             item
         )
+
+
+class CsvExporter(CsvItemExporter):
+    """Scrapy's exporter, with cells that a spreadsheet does not run."""
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        return inert(super().serialize_field(field, name, value))
 
 
 class _OnlyItems:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
-from tests.conftest import Crawler
+from tests.conftest import Crawler, Scrapy
 
 PAGES = {
     "/robots.txt": "Sitemap: {0}/sitemap.xml\nSitemap: {0}/sitemap.txt\nSitemap: {0}/feed\n"
@@ -18,7 +21,8 @@ PAGES = {
     "/sitemap.txt": "\u00a0{0}/line\n{1}/host\n",
     "/feed": "<rss><channel><item><guid>{0}/guid</guid></item></channel></rss>",
     "/news": '<rdf:RDF xmlns="http://purl.org/rss/1.0/"><item><link>{0}/rss1</link></item></rdf:RDF>',
-    "/": '<script type="application/ld+json">'
+    "/": "<title>=HYPERLINK(1)</title>"
+    '<script type="application/ld+json">'
     '{{"@context": "https://schema.org",,\u00a0"name": "JSON"}} <!-- end --></script>'
     '<p itemscope itemtype="http://schema.org/Offer"><a itemprop="price" href="/x" content="12.00">12</a>',
 }
@@ -51,11 +55,25 @@ def web() -> Iterator[str]:
         server.shutdown()
 
 
-def test_what_is_listed_is_fetched_and_what_is_meant_is_stored(crawl: Crawler, web: str) -> None:
-    found = crawl(f"{web}/", ROBOTS_SITEMAPS=1)
+FEEDS = {
+    "fates.csv": {"format": "csv", "fields": ["url", "outcome", "reason"]},
+    "items.csv": {"format": "csv"},
+}
+
+
+def test_what_is_listed_is_fetched_and_what_is_meant_is_stored(
+    crawl: Crawler, scrapy: Scrapy, web: str, tmp_path: Path
+) -> None:
+    found = crawl(f"{web}/", ROBOTS_SITEMAPS=1, FEEDS=json.dumps(FEEDS))
     assert set(LISTED) <= set(Careless.asked)
     assert {
         (quad.predicate.value.rpartition("/")[2], str(quad.object))
         for quad in found.quads
         if "schema.org" in quad.predicate.value
     } == {("name", '"JSON"'), ("price", '"12.00"')}
+    assert scrapy("pages", "-o", "pages.csv").returncode == 0
+    for name in ("items.csv", "pages.csv"):
+        with (tmp_path / name).open(newline="") as file:
+            (row,) = [row for row in csv.DictReader(file) if row["url"] == f"{web}/"]
+        assert row["title"] == "'=HYPERLINK(1)", "a spreadsheet would run it"
+        assert (row["depth"], row["status"]) == ("0", "200")

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rdfaspider.terminal import inert
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -44,7 +46,7 @@ def write_csv(rows: Rows, columns: Columns, file: BinaryIO) -> None:
     lines = csv.writer(buffer, lineterminator="\n")
     lines.writerow(columns)
     for row in rows:
-        lines.writerow(map(plain, row, columns.values()))
+        lines.writerow(map(inert, map(plain, row, columns.values())))
         if buffer.tell() > 1 << 16:
             _empty(buffer, file)
     _empty(buffer, file)

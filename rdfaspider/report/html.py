@@ -14,13 +14,13 @@ from html import escape
 
 from rdfaspider.report.charts import draw
 from rdfaspider.report.model import Cell, Figure, Section, Table
+from rdfaspider.terminal import inert
 
 # Nothing may be loaded, whatever a page that was crawled contains.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 # Rows of a table that are shown; its CSV has all.
 _ROWS = 25
 
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 _STYLE = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1c2430;--dim:#5d6875;--rule:#e3e7ec;--card:#f6f8fa;
@@ -147,13 +147,8 @@ def written(cell: Cell) -> str:
 def csv_of(rows: Sequence[Sequence[Cell]]) -> str:
     """Return rows as CSV."""
     file = io.StringIO()
-    csv.writer(file).writerows([_safe(cell) for cell in row] for row in rows)
+    csv.writer(file).writerows([inert(cell) for cell in row] for row in rows)
     return file.getvalue()
-
-
-def _safe(cell: Cell) -> Cell:
-    # A spreadsheet would run a text from the web that begins like a formula.
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in _FORMULAS else cell
 
 
 def _json_link(numbers: str) -> str:

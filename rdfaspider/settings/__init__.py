@@ -112,6 +112,7 @@ ITEM_PIPELINES_BASE = {
     "rdfaspider.pipelines.store.StorePipeline": 900,
 }
 FEED_EXPORT_ENCODING = "utf-8"
+FEED_EXPORTERS = {"csv": "rdfaspider.feeds.CsvExporter"}
 # The spider yields one item per response; Scrapy would start a pool of tasks for it.
 CONCURRENT_ITEMS = 1
 # Scrapy would parse the source of the spider again and again to look for a mistake that is not there.

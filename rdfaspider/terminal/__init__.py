@@ -14,7 +14,7 @@ import sys
 import unicodedata
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rdfaspider.secrets import masked
 
@@ -27,6 +27,7 @@ _STEERING = re.compile(
 )
 _NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 CLEAR_LINE = "\r\x1b[K"
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 # If a terminal does not say.
 _COLUMNS = 80
 
@@ -62,6 +63,11 @@ def duration(seconds: float) -> str:
 def number_of(text: str, count: int) -> str:
     """Return `page that is` or `pages that are` of `page/pages that is/are`."""
     return re.sub(r"(\w+)/(\w+)", r"\1" if count == 1 else r"\2", text)
+
+
+def inert(cell: Any) -> Any:
+    """Return a cell for CSV, with an apostrophe before a text that a spreadsheet would run as a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) else cell
 
 
 def escaped(text: str, encoding: str | None = None) -> str:
