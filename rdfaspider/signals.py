@@ -19,7 +19,7 @@ scope_grown = object()
 store_opened = object()
 store_closing = object()
 
-# Sent when the time of a crawl is over; what is not done has to wait for the next run.
+# Sent some seconds after a crawl is told to stop; what is not done then waits for the next run.
 time_is_over = object()
 
 # Sent when something that is no page was fetched while the crawl keeps an archive, with its `exchange`; who

@@ -61,8 +61,8 @@ class Processes:
         """Note that workers end now because they were told to."""
         self._is_ending = True
 
-    async def end(self, grace: float | None) -> None:
-        """End all workers: each when its fetches have ended, or by force after `grace` seconds."""
+    async def end(self, grace: float) -> None:
+        """End all workers, by force after `grace` seconds."""
         self._is_ending = True
         for process in self._running.values():
             with suppress(ProcessLookupError):

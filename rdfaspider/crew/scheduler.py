@@ -23,7 +23,7 @@ from rdfaspider.service.messages import StoreChanges
 from rdfaspider.service.server.handler import Handler
 from rdfaspider.service.server.network import Service
 from rdfaspider.settings.places import frontier_url
-from rdfaspider.signals import seed_failed, store_closing, store_opened, time_is_over
+from rdfaspider.signals import seed_failed, store_closing, store_opened
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Seconds that pages in flight get when the time of the crawl is over.
-_GRACE = 4.0
+# Workers give up pages in flight by themselves (extensions/stopping.py). One that takes longer is killed.
+_WORKER_END_TIMEOUT_S = 10.0
 
 
 class CrewScheduler(Scheduler):
@@ -48,7 +48,6 @@ class CrewScheduler(Scheduler):
         connect(scheduler._serve_store, store_opened)
         connect(scheduler._spider_opened, signals.spider_opened)
         connect(scheduler._end_workers, store_closing)
-        connect(scheduler._time_is_over, time_is_over)
         return scheduler
 
     def _make_memory(self) -> Memory:
@@ -75,7 +74,6 @@ class CrewScheduler(Scheduler):
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         super().open(spider)
-        self._is_time_over = False
         self.handler.page_limit = self.page_limit
         self.handler.heard = self._count
         self.handler.happened = self._happened
@@ -153,11 +151,8 @@ class CrewScheduler(Scheduler):
 
     # --- the end ---
 
-    def _time_is_over(self) -> None:
-        self._is_time_over = True
-
     async def _end_workers(self) -> None:
-        await self._processes.end(_GRACE if self._is_time_over else None)
+        await self._processes.end(_WORKER_END_TIMEOUT_S)
 
     def close(self, reason: str) -> Deferred[None] | None:
         return deferred_from_coro(self._close(reason))

@@ -11,6 +11,7 @@ pushedseeds   seeds that are pushed to Redis while the crawl runs
 quiet         a log without a line for each page
 reach         warns of seeds that do not answer
 redaction     keeps secrets out of the log
+stopping      ends a crawl within seconds, and says what it waits for
 summary/      the summary at the end
 watchdog      notices when the event loop stands still
 """

@@ -145,6 +145,7 @@ EXTENSIONS_BASE = {
     "rdfaspider.extensions.pushedseeds.PushedSeeds": 100,
     "rdfaspider.extensions.reach.Reach": 100,
     "rdfaspider.extensions.redaction.Redaction": 0,
+    "rdfaspider.extensions.stopping.Stopping": 100,
     "rdfaspider.extensions.watchdog.Watchdog": 100,
     "rdfaspider.scraper.ShortWay": 100,
     "rdfaspider.console.extension.ConsoleExtension": 200,  # after the history and what was left out
