@@ -1,12 +1,14 @@
-"""A crawl by topics, from the page to the frontier and the store (rows P4 and P8)."""
+"""A crawl by topics, from the page to the frontier and the store (rows P1, P4, P5, P8 and P9)."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from rdfaspider.spiders.seeds import read_seeds
 from tests.manyhosts import Answer, Serve, serve
 
 if TYPE_CHECKING:
@@ -92,3 +94,54 @@ def test_a_crawl_keeps_its_topics(
     refused = scrapy("crawl", "rdfa", **options)
     assert refused.returncode != 0
     assert "begun with the topics food, food/baking, music, art, in this order" in refused.stderr
+
+
+def hub(*links: str) -> Answer:
+    """Return a page with links and without words."""
+    return 200, {"Content-Type": "text/html"}, "".join(f'<a href="{each}">·</a>' for each in links)
+
+
+def test_a_topics_file_starts_a_crawl_that_reads_what_its_hubs_lead_to_first(
+    scrapy: Scrapy, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hubs are on a private address, have no content, and are partly found by links and redirects."""
+    recipes = {f"/r{n}": page("recipe") for n in range(30)}
+    others = {f"/o{n}": page("nothing of interest") for n in range(100)}
+    asked = serve(
+        {
+            "/moved": (301, {"Location": "/hub"}, ""),
+            "/hub": hub(*list(recipes)[:10], "/hub2"),
+            "/hub2": hub(*list(recipes)[10:]),
+            "/start": hub(*others),
+            **recipes,
+            **others,
+        }
+    )
+    server = os.environ["http_proxy"]
+    monkeypatch.delenv("http_proxy")
+    file = tmp_path / "topics.toml"
+    file.write_text(
+        f'[food]\nkeywords = ["recipe"]\nseeds = ["{server}/moved"]\n'
+        f'[other]\nkeywords = ["other"]\nseeds = ["{server}/start"]\n'
+    )
+    options = {"FRONTIER_ORDER": "topics", "FRONTIER_TOPICS": "topics.toml"}
+    crawl = scrapy(
+        *("crawl", "rdfa", "-a", "depth=4"), **options, POLITENESS_DELAY=0, POLITENESS_AT_ONCE=1
+    )
+    assert crawl.returncode == 0, crawl.stderr
+    order = [path for path, _ in asked.times]
+    assert len(recipes.keys() & set(order)) == 30
+    assert max(order.index(path) for path in recipes) < 100, "of 134"
+    handed_on = read_seeds(f"crawl:{tmp_path / 'crawl'}").topics
+    assert handed_on == {
+        f"{server}/{path}": topic
+        for path, topic in (
+            ("start", "other"),
+            *((each, "food") for each in ("moved", "hub", "hub2")),
+        )
+    }
+
+    file.write_text('[food]\nkeywords = ["recipe"]\nseeds = ["https://stranger.org/"]\n')
+    refused = scrapy("crawl", "rdfa", **options, JOBDIR="another")
+    assert refused.returncode == 1
+    assert "POLITENESS_CONTACT" in refused.stderr

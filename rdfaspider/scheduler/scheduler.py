@@ -169,9 +169,6 @@ class Scheduler(BaseScheduler):
             self._greet()
         if self.frontier.is_shared:
             self._join()
-        for url, context in self.advice.seeds():
-            self.spider.scope.add(url)
-            self.frontier.put([url], contexts=[context])
         self._outcomes.open(spider)
         if (
             not self.frontier.is_shared
@@ -522,5 +519,6 @@ def _refuse_to_begin_without_seeds(frontier: Frontier, spider: Any, *, may_come:
     ):
         raise UsageError(
             "No seeds: this crawl was begun but has none yet. Say where to start with"
-            " -a seeds=URL[,URL…], -a seeds=FILE (a URL a line) or -a seeds=- (standard input)."
+            " -a seeds=URL[,URL…], -a seeds=FILE (a URL a line), -a seeds=- (standard input) or with seeds in"
+            " the file of FRONTIER_TOPICS."
         )

@@ -30,7 +30,7 @@ from rdfaspider.signals import seed_failed
 from rdfaspider.spiders.arguments import check_arguments, read_depth
 from rdfaspider.spiders.domains import DomainHosts
 from rdfaspider.spiders.scope import Scope, read_filters
-from rdfaspider.spiders.seeds import Seeds, read_seeds
+from rdfaspider.spiders.seeds import Seeds, read_hubs, read_seeds
 from rdfaspider.urls import Filters, host, redirect_target, unfit_authority
 from rdfaspider.urls.hosts import host_and_port
 
@@ -54,7 +54,8 @@ class RdfaSpider(Spider):
     """Crawls from `seeds` to `depth` links away, within `scope`.
 
     seeds  URL[,URL…], a file with one URL per line, - for standard input, or crawl:DIRECTORY for the
-           pages of an earlier crawl; may be left out to resume
+           pages of an earlier crawl; may be left out to resume. Seeds in the file of FRONTIER_TOPICS are
+           added
     depth  how many links away from a seed a page may be; FRONTIER_DEPTH when left out
     scope  host: the hosts of the seeds (default); domain: their registered domains; all: the web
 
@@ -70,9 +71,11 @@ class RdfaSpider(Spider):
         scope: str | None = None,
         **kwargs: Any,
     ) -> None:
-        may_come_later = kwargs.pop("seeds_may_come_later", False)
+        hubs = kwargs.pop("hubs", {})
+        may_come_later = kwargs.pop("seeds_may_come_later", False) or bool(hubs)
         super().__init__(**kwargs)
-        self.seeds = Seeds((), 0) if seeds is None and may_come_later else read_seeds(seeds)
+        given = Seeds((), 0) if seeds is None and may_come_later else read_seeds(seeds)
+        self.seeds = given.with_hubs(hubs)
         self.depth = read_depth(depth)
         self._wanted_scope = scope
         self.scope = Scope(scope or "host", self.seeds.urls)
@@ -100,6 +103,8 @@ class RdfaSpider(Spider):
         has_begun = not uses_frontier(crawler.settings) or is_begun(frontier_url(crawler.settings))
         if has_begun or seeds_url(crawler.settings):
             kwargs["seeds_may_come_later"] = True
+        if not crawler.settings["CREW_JOBDIR"]:  # else the crawl that started this worker adds them
+            kwargs["hubs"] = read_hubs(crawler.settings["FRONTIER_TOPICS"])
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.given = given
         spider.filters = read_filters(crawler.settings)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from scrapy.exceptions import UsageError
 
+from rdfaspider.focus.topics import read_topics
 from rdfaspider.secrets import without_secrets
 from rdfaspider.spiders.earlier import SCHEME, read_earlier
 from rdfaspider.urls.seedfile import BadSeeds, read_seed_lines, usable_seeds
@@ -19,12 +21,28 @@ logger = logging.getLogger(__name__)
 class Seeds:
     """The good URLs of an argument, normalised and without repeats, and how many were bad.
 
-    `topics` has the topic of each seed that comes from an earlier crawl with topics.
+    `topics` has the topic of each seed that comes from a topics file or from an earlier crawl with topics.
     """
 
     urls: tuple[str, ...]
     bad: int
     topics: Mapping[str, str] = field(default_factory=dict)
+
+    def with_hubs(self, hubs: Mapping[str, str]) -> Seeds:
+        """Return these seeds and the hubs of a topics file."""
+        return Seeds(tuple(dict.fromkeys((*self.urls, *hubs))), self.bad, {**self.topics, **hubs})
+
+
+def read_hubs(topics_file: str) -> dict[str, str]:
+    """Return the seeds in a topics file, each with its topic; of two topics the first counts."""
+    hubs: dict[str, str] = {}
+    try:
+        for topic in read_topics(Path(topics_file)) if topics_file else ():
+            for url in topic.seeds:
+                hubs.setdefault(url, topic.name)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return hubs
 
 
 def read_seeds(argument: str | None) -> Seeds:
@@ -33,7 +51,8 @@ def read_seeds(argument: str | None) -> Seeds:
     if not argument:
         raise UsageError(
             "No seeds: say where to start with -a seeds=URL[,URL…], -a seeds=FILE"
-            " (one URL per line), -a seeds=- (standard input) or -a seeds=crawl:DIRECTORY (an earlier crawl)."
+            " (one URL per line), -a seeds=- (standard input) or -a seeds=crawl:DIRECTORY (an earlier crawl),"
+            " or name seeds in the file of FRONTIER_TOPICS."
         )
     bad = BadSeeds(logger.warning)
     topics: dict[str, str] = {}

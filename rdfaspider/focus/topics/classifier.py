@@ -13,6 +13,7 @@ from math import log2
 from typing import TYPE_CHECKING
 
 from rdfaspider.focus.topics.file import without_scheme
+from rdfaspider.focus.topics.ranker import SURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -120,7 +121,7 @@ class Classifier:
 
 def _score(strength: float) -> int:
     """Return a sum of signs as a byte: 32 for each doubling; 127 and more is beyond doubt."""
-    return min(round(32 * log2(1.0 + strength)), 255)
+    return min(round(32 * log2(1.0 + strength)), SURE - 1)
 
 
 def _strength(score: int) -> float:

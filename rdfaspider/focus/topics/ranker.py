@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _TOPIC, _LINKS, _REQUESTS = 8, 16, 21
 _MOST_DOUBLINGS, _MOST_REQUESTS = 31, 7
 _JUDGED = 0xFFFF  # topic and score
+SURE = 255  # the score of a page that the user named for its topic
 _HALVED = [2.0**-times for times in range(_MOST_DOUBLINGS + 1)]
 
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from rdfaspider.focus.contexts import context_of, richness
 from rdfaspider.focus.harvest import section_of
 from rdfaspider.focus.objectives import objective
-from rdfaspider.focus.topics import Classifier, hint_of, read_topics
+from rdfaspider.focus.topics import Classifier, hint_of, read_topics, topic_of
 from rdfaspider.focus.topics.names import keep_names
-from rdfaspider.focus.topics.ranker import judgement
+from rdfaspider.focus.topics.ranker import SURE, judgement, score_of
 from rdfaspider.frontier.orders import order_class
 from rdfaspider.urls.keys import to_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyoxigraph import Quad
 
@@ -34,20 +34,18 @@ class Advice:
     def begin(self, frontier: Frontier) -> None:
         """Store with the frontier what must not change; ValueError with a sentence if it has."""
 
-    def gain(self, page: Page) -> float:
-        """Return what a page was worth, in the units of the order."""
+    def gain(self, page: Page, hint: int) -> float:
+        """Return what a page was worth, in the units of the order; `hint` is what was expected of it."""
         return 0.0
 
-    def contexts(self, page: Page, links: Sequence[str], places: Sequence[int]) -> list[int]:
+    def contexts(
+        self, page: Page, links: Sequence[str], places: Sequence[int], hint: int
+    ) -> list[int]:
         """Return a number for each link to follow; `places` are their indexes among the page's links.
 
         It is called after the gain of the same page.
         """
         return []
-
-    def seeds(self) -> Iterator[tuple[str, int]]:
-        """Return further seeds, with their contexts."""
-        return iter(())
 
     def contexts_of_seeds(self, urls: Sequence[str], topics: Mapping[str, str]) -> list[int]:
         """Return a number for each seed; `topics` names the topics of some of them."""
@@ -83,7 +81,7 @@ class HarvestAdvice(Advice):
         self._novelty = Novelty()
         self._pages, self._sum, self._last = 0, 0.0, 0.0  # of pages with gain, and of the last page
 
-    def gain(self, page: Page) -> float:
+    def gain(self, page: Page, hint: int) -> float:
         new = self._novelty.count(page.quads) if self._objective.kind == "new" else None
         self._last = self._objective.gain(page.quads, new)
         if self._last > 0:
@@ -91,7 +89,9 @@ class HarvestAdvice(Advice):
             self._sum += self._last
         return self._last
 
-    def contexts(self, page: Page, links: Sequence[str], places: Sequence[int]) -> list[int]:
+    def contexts(
+        self, page: Page, links: Sequence[str], places: Sequence[int], hint: int
+    ) -> list[int]:
         usual = self._sum / self._pages if self._pages else 1.0
         rich = richness(self._last, usual)
         source = section_of(to_key(page.url))
@@ -105,7 +105,11 @@ class HarvestAdvice(Advice):
 
 
 class TopicsAdvice(Advice):
-    """The topic of each page that was read, and the expected topic of each link."""
+    """The topic of each page that was read, and the expected topic of each link.
+
+    A hub has little content of its own. So a page without a topic keeps the expected one if it has links,
+    and one that was named as a seed of a topic keeps that one.
+    """
 
     def __init__(self, topics: list[Topic]) -> None:
         self._topics = topics
@@ -114,11 +118,15 @@ class TopicsAdvice(Advice):
     def begin(self, frontier: Frontier) -> None:
         keep_names(frontier, self._topics)
 
-    def gain(self, page: Page) -> float:
-        return 0.0 if page.topic is None else judgement(*page.topic)
+    def gain(self, page: Page, hint: int) -> float:
+        return 0.0 if page.topic is None else judgement(*_kept_topic(page, hint))
 
-    def contexts(self, page: Page, links: Sequence[str], places: Sequence[int]) -> list[int]:
-        own = page.topic or (0, 0)
+    def contexts(
+        self, page: Page, links: Sequence[str], places: Sequence[int], hint: int
+    ) -> list[int]:
+        own = _kept_topic(page, hint)
+        if page.reason == "redirect":
+            return [hint_of(*own)] * len(links)
         texts = page.texts if len(page.texts) == len(page.links) else [""] * len(page.links)
         judged = (
             self._classifier.link(own, link, texts[place])
@@ -126,18 +134,22 @@ class TopicsAdvice(Advice):
         )
         return [hint_of(topic, score) for topic, score in judged]
 
-    def seeds(self) -> Iterator[tuple[str, int]]:
-        for number, topic in enumerate(self._topics):
-            for url in topic.seeds:
-                yield url, hint_of(number, 255)
-
     def contexts_of_seeds(self, urls: Sequence[str], topics: Mapping[str, str]) -> list[int]:
         numbers = {topic.name: number for number, topic in enumerate(self._topics)}
         known = (numbers.get(topics.get(url, "")) for url in urls)
         return [
-            hint_of(number, 255) if number else hint_of(*self._classifier.link((0, 0), url))
+            hint_of(number, SURE) if number else hint_of(*self._classifier.link((0, 0), url))
             for url, number in zip(urls, known, strict=True)
         ]
+
+
+def _kept_topic(page: Page, hint: int) -> tuple[int, int]:
+    """Return the topic and score that stay with a page and that its links inherit."""
+    expected = topic_of(hint), score_of(hint)
+    own = page.topic
+    if own is None or expected[1] == SURE or (page.links and not own[0]):
+        return expected
+    return own
 
 
 def advice_for(order: str, objective_: str, topics: str) -> Advice:

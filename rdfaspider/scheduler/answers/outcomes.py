@@ -90,8 +90,8 @@ class Outcomes:
         guesses = self._guesses(page, taken) if self._guessing is not None and is_new else []
         is_redirect = page.reason == "redirect"
         self._keep_scope(page, links if is_redirect else [])
-        gain = self._advice.gain(page)
-        contexts = self._advice.contexts(page, links, places)
+        gain = self._advice.gain(page, taken.hint)
+        contexts = self._advice.contexts(page, links, places, taken.hint)
         if contexts:
             contexts += [0] * len(guesses)
         said: Ending = {

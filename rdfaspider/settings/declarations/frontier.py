@@ -64,7 +64,12 @@ SETTINGS = (
         " `harvest` and for revisits, at most this often ([orders.md](orders.md)); 0 never does. It needs"
         " `LINKGRAPH` and numpy.",
     ),
-    Setting("FRONTIER_TOPICS", "text", "", "The topics file; the order `topics` needs one."),
+    Setting(
+        "FRONTIER_TOPICS",
+        "text",
+        "",
+        "The topics file; the order `topics` needs one. Its seeds are added to those of the crawl.",
+    ),
     whole(
         "FRONTIER_GUESSES",
         "fetches",
