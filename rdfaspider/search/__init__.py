@@ -7,6 +7,7 @@ index.py     the database: its tables, and how pages come in and leave
 sink.py      stands in front of the crawl's sink, and indexes what passes
 rebuild.py   fills the index from a store
 words.py     what a user types, as a query of FTS5; types by IRI, prefix or last word
+classes.py   which types are below others
 reading.py   searches, and lists types, predicates and vocabularies; never writes
 looking.py   one thing or page as the store has it: what is said, by which page, when
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from rdfaspider.search import FOLDER
 from rdfaspider.search.index import NAME
-from rdfaspider.search.words import expression, has_several, types_of
+from rdfaspider.search.words import expression, has_several, types_in
 from rdfaspider.urls.iris import without_userinfo
 
 if TYPE_CHECKING:
@@ -114,16 +114,19 @@ class Reader:
         return pages, int(things)
 
     def search(
-        self, words: str, type_: str = "", offset: int = 0, ranks: Ranks = lambda urls: {}
+        self, words: str, types: str = "", offset: int = 0, ranks: Ranks = lambda urls: {}
     ) -> Answer:
-        """Return things with these words and this type, from a place in the results on."""
-        types = types_of(self._database, type_) if type_.strip() else []
-        if type_.strip() and not types:
+        """Return things with these words and one of these types, from a place in the results on.
+
+        Types are between spaces; things of a type after - are left out, and subclasses count as their class.
+        """
+        wanted, unwanted = types_in(self._database, types)
+        if wanted == []:
             return Answer([], 0, 0, 0, False, False)
-        query, any_of = expression(words, types), False
+        query, any_of = expression(words, wanted or [], unwanted), False
         matches, is_cut = self._matches(query)
         if not matches and has_several(words):
-            query, any_of = expression(words, types, any_of=True), True
+            query, any_of = expression(words, wanted or [], unwanted, any_of=True), True
             matches, is_cut = self._matches(query)
         best = self._best(matches)
         known = ranks({match.page for match in best})

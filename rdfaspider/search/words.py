@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rdfaspider.extract.contexts import PREFIXES
+from rdfaspider.search.classes import named, with_subclasses
 
 if TYPE_CHECKING:
     import sqlite3
@@ -17,11 +18,16 @@ if TYPE_CHECKING:
 _LONGEST, _MOST = 400, 24  # characters, and words
 _PART = re.compile(r'(-?)(?:"([^"]*)"|(\S+))')
 _WORD = re.compile(r"\w")
-_TYPES = 200  # with the same last word
+_TYPES = 200  # that a query may name, subclasses included; those of most things
 
 
-def expression(words: str, types: list[int], *, any_of: bool = False) -> str:
-    """Return the query for words, all of them or any, and types, any of them; ValueError if it is empty."""
+def expression(
+    words: str, types: list[int], unwanted_types: list[int], *, any_of: bool = False
+) -> str:
+    """Return the query for words, all of them or any, and types, any of them but none of the unwanted.
+
+    Raise ValueError if it is empty.
+    """
     wanted: list[str] = []
     unwanted: list[str] = []
     for sign, phrase, word in _PART.findall(words[:_LONGEST])[:_MOST]:
@@ -34,13 +40,17 @@ def expression(words: str, types: list[int], *, any_of: bool = False) -> str:
     if wanted:
         parts.append(f"{{name words}} : ({(' OR ' if any_of else ' AND ').join(wanted)})")
     if types:
-        parts.append(f"types : ({' OR '.join(f't{number}' for number in types)})")
+        parts.append(_of_types(types))
     if not parts:
         raise ValueError("Give words to search for, or a type.")
     query = " AND ".join(parts)
     for each in unwanted:
         query = f"({query}) NOT {{name words}} : {each}"
-    return query
+    return f"({query}) NOT {_of_types(unwanted_types)}" if unwanted_types else query
+
+
+def _of_types(numbers: list[int]) -> str:
+    return f"types : ({' OR '.join(f't{number}' for number in numbers)})"
 
 
 def has_several(words: str) -> bool:
@@ -48,8 +58,17 @@ def has_several(words: str) -> bool:
     return len([sign for sign, *_ in _PART.findall(words[:_LONGEST]) if not sign]) > 1
 
 
+def types_in(database: sqlite3.Connection, text: str) -> tuple[list[int] | None, list[int]]:
+    """Return the numbers of the types in a text, and of those after -; None if it asks for none."""
+    words = text.split()
+    wanted = [word for word in words if word[0] != "-"]
+    numbers = [number for word in wanted for number in types_of(database, word)]
+    unwanted = [n for word in words if word[0] == "-" for n in types_of(database, word[1:])]
+    return numbers if wanted else None, unwanted
+
+
 def types_of(database: sqlite3.Connection, text: str) -> list[int]:
-    """Return the numbers of the types that a text names: by IRI, as schema:Recipe, or as Recipe.
+    """Return the numbers of a type and its subclasses: by IRI, as schema:Recipe, or as Recipe.
 
     Raise ValueError if it has a prefix that is not known.
     """
@@ -61,16 +80,15 @@ def types_of(database: sqlite3.Connection, text: str) -> list[int]:
     elif colon:
         iris = [text]
     else:
-        find = "SELECT number FROM terms WHERE last = ? AND things > 0 ORDER BY things DESC LIMIT ?"
-        return [number for (number,) in database.execute(find, (text.lower(), _TYPES))]
-    for iri in list(iris):  # schema.org is written both ways
-        scheme, _, rest = iri.partition("://")
-        if rest and scheme in ("http", "https"):
-            iris.append(f"{'http' if scheme == 'https' else 'https'}://{rest}")
+        find = "SELECT iri FROM terms WHERE last = ? AND things > 0 ORDER BY things DESC LIMIT ?"
+        rows = database.execute(find, (text.lower(), _TYPES))
+        iris = [*(iri for (iri,) in rows), *named(text.lower())]
+    iris = with_subclasses(iris)
     marks = ", ".join("?" * len(iris))
-    find = f"SELECT number FROM terms WHERE iri IN ({marks}) AND things > 0"
-    found = [number for (number,) in database.execute(find, iris)]
-    if not (found or is_iri or prefix.lower() in PREFIXES):  # nor is it an IRI, such as urn:…
+    find = f"SELECT number FROM terms WHERE iri IN ({marks}) AND things > 0 ORDER BY things DESC LIMIT ?"
+    found = [number for (number,) in database.execute(find, (*iris, _TYPES))]
+    # IRIs such as urn:… have no slashes.
+    if colon and not (found or is_iri or prefix.lower() in PREFIXES):
         raise ValueError(
             f"The prefix {prefix[:100]!r} is unknown, and nothing has the type {text[:200]}. Known are"
             f" {', '.join(sorted(PREFIXES))}; others are given by their IRIs."

@@ -44,6 +44,27 @@ def test_words_and_a_type_find_things(scrapy: Scrapy, index: None) -> None:
     )
 
 
+def test_types_are_asked_for_and_left_out_with_their_subclasses(
+    scrapy: Scrapy, tmp_path: Path
+) -> None:
+    kinds = {"Hotel": "Lemon Inn", "LocalBusiness": "Lemon Ltd", "Person": "Ann Lemon"}
+    pages = [
+        PageWords(f"http://{kind}.test/", triples(f"http://{kind}.test/#it", kind, name=name))
+        for kind, name in kinds.items()
+    ]
+    with Index(tmp_path / "crawl" / "search") as index:
+        index.put(pages)
+
+    def found(*options: str) -> list[str]:
+        lines = scrapy("search", "lemon", "--json", *options).stdout.splitlines()
+        return sorted(json.loads(line)["name"] for line in lines)
+
+    assert found("--type", "Organization") == ["Lemon Inn", "Lemon Ltd"]
+    both = found("--type", "https://schema.org/Hotel", "--type", "schema:Person")
+    assert both == ["Ann Lemon", "Lemon Inn"]
+    assert found("--not-type", "Person", "--not-type", "Hotel") == ["Lemon Ltd"]
+
+
 def test_json_has_a_line_for_each_thing(scrapy: Scrapy, index: None) -> None:
     result = scrapy("search", "lemon", "--json", "-n", "1")
     (line,) = result.stdout.splitlines()

@@ -24,7 +24,8 @@ class Command(CheckedCommand):
     summary = "Find things in a crawl by words and type"
     description = (
         "Search what the crawl in JOBDIR has found, also while it runs: things that have all the words, and"
-        " with --type a type (schema:Recipe, Recipe, or an IRI). A phrase is in quotes, a word after - must"
+        " with --type a type or one of its subclasses (schema:Recipe, Recipe, or an IRI), and with --not-type"
+        " none of these; both can be given several times. A phrase is in quotes, a word after - must"
         " not occur, and lemo* is the beginning of a word. The best come first, by their text and the"
         " PageRank of their page. The index is kept by crawls with SEARCH=1; --rebuild makes one from the"
         " store of a crawl that does not run."
@@ -33,7 +34,9 @@ class Command(CheckedCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument
-        add("--type", default="", metavar="TYPE", help="only things of this type")
+        several: dict[str, Any] = {"action": "append", "default": [], "metavar": "TYPE"}
+        add("--type", **several, help="only things of this type, or of another --type")
+        add("--not-type", **several, help="no things of this type")
         add("-n", "--most", type=int, default=10, metavar="N", help="how many (default: 10)")
         add("--json", action="store_true", help="write a line of JSON for each thing")
         which = parser.add_mutually_exclusive_group()
@@ -121,10 +124,11 @@ class Command(CheckedCommand):
 def _found(
     reader: Reader, words: str, opts: argparse.Namespace, ranks: Ranks
 ) -> tuple[list[Result], Answer]:
-    answer = reader.search(words, opts.type, 0, ranks)
+    types = " ".join([*opts.type, *(f"-{name}" for name in opts.not_type)])
+    answer = reader.search(words, types, 0, ranks)
     results = list(answer.results)
     while len(results) < min(opts.most, answer.found):
-        results += reader.search(words, opts.type, len(results), ranks).results
+        results += reader.search(words, types, len(results), ranks).results
     return results[: opts.most], answer
 
 

@@ -59,7 +59,7 @@ class Searches:
         async with self._turns:
             return await asyncio.to_thread(work)
 
-    async def search(self, words: str, type_: str, offset: int) -> dict[str, Any]:
+    async def search(self, words: str, types: str, offset: int) -> dict[str, Any]:
         """Return a page of results."""
         loop = asyncio.get_running_loop()
 
@@ -71,7 +71,7 @@ class Searches:
             except (TimeoutError, FrontierUnavailable):
                 return {}
 
-        return _shown(await self._read(lambda reader: reader.search(words, type_, offset, ranks)))
+        return _shown(await self._read(lambda reader: reader.search(words, types, offset, ranks)))
 
     async def about(self, host: str) -> dict[str, Any]:
         """Return what there is to browse: types, predicates and vocabularies, of a host or of all."""

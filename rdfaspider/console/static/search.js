@@ -108,7 +108,7 @@ export function Search() {
         <div><label for="type">Type</label><input id="type" name="type" list="types" defaultValue=${type} autocomplete="off" placeholder="any" />
           <datalist id="types">${data.types.map((each) => html`<option value=${each.short}></option>`)}</datalist></div>
         <button class="primary">Search</button></form>
-      <p class="hint">${count(data.pages)} pages, ${count(data.things)} things. A phrase is in quotes, a word after - must not occur, lem* is the beginning of a word.</p>
+      <p class="hint">${count(data.pages)} pages, ${count(data.things)} things. A phrase is in quotes, a word after - must not occur, lem* is the beginning of a word. Several types may be given; things of a type after - are left out.</p>
       ${isAsked && html`<${Results} words=${words} type=${type} offset=${offset} />`}</section>
       ${!isAsked && html`<${Browse} data=${data} host=${host} />`}`}`;
 }
