@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Crawler, Scrapy
+from tests.manyhosts import Serve, moved, serve
+
+__all__ = ["serve"]
 
 PAGES = {
     "/robots.txt": "Sitemap: {0}/sitemap.xml\nSitemap: {0}/sitemap.txt\nSitemap: {0}/feed\n"
@@ -77,3 +80,14 @@ def test_what_is_listed_is_fetched_and_what_is_meant_is_stored(
             (row,) = [row for row in csv.DictReader(file) if row["url"] == f"{web}/"]
         assert row["title"] == "'=HYPERLINK(1)", "a spreadsheet would run it"
         assert (row["depth"], row["status"]) == ("0", "200")
+
+
+def test_a_robots_txt_that_has_moved_to_a_forbidden_address_is_the_reason(
+    scrapy: Scrapy, serve: Serve
+) -> None:
+    serve({"http://h.test/robots.txt": moved("http://10.0.0.1/robots.txt")})
+    result = scrapy("crawl", "rdfa", "-a", "seeds=http://h.test/", ROBOTS_RETRIES=0)
+    assert (
+        "http://h.test/ cannot be fetched: its robots.txt has moved to http://10.0.0.1,"
+        " and its address is not public" in result.stderr
+    )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from aiohttp import web
+from aiohttp.http import HttpProcessingError
 
 from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.stores import StoreUnavailable
@@ -59,7 +60,11 @@ class Server:
         self.app = web.Application(middlewares=[guards.check, _explain], client_max_size=_LARGEST)
         self.app.add_routes(routes)
         self._runner = web.AppRunner(
-            self.app, access_log=None, handle_signals=False, keepalive_timeout=_IDLE
+            self.app,
+            access_log=None,
+            logger=logger,
+            handle_signals=False,
+            keepalive_timeout=_IDLE,
         )
         self._server: asyncio.Server | None = None
 
@@ -94,6 +99,14 @@ class Server:
                 connection.force_close()
                 return True
         return False
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Tell whether a line of the log is about us, not about a request that is no HTTP and was answered so."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+logger.addFilter(_is_ours)
 
 
 class _Full(asyncio.Protocol):

@@ -33,10 +33,10 @@ def problem_of(error: BaseException) -> str:
         return "its name has no address"
     if isinstance(error, DownloadTimeoutError):
         return f"no answer in time ({getattr(error, 'setting', 'DOWNLOAD_TIMEOUT')})"
-    if isinstance(error, IgnoreRequest | DownloadCancelledError):
-        return "it is larger than DOWNLOAD_MAXSIZE"
     if problem := getattr(error, "problem", ""):
         return str(problem)
+    if isinstance(error, IgnoreRequest | DownloadCancelledError):
+        return "it is larger than DOWNLOAD_MAXSIZE"
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLError):
             return f"TLS fails: {cause.reason}"

@@ -170,7 +170,8 @@ class RobotsMiddleware:
             if getattr(error, "postpones", False) or (hops == 0 and _concerns_the_server(error)):
                 raise
             self._count(f"failed/{type(error).__name__}")
-            self._warn(request, problem_of(error))
+            moved = f"its robots.txt has moved to {service_of(url)}, and " if hops else ""
+            self._warn(request, moved + problem_of(error))
             return robots.unreachable(clock.now(), previous)
         if response is None:
             return None

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 class ForbiddenAddressError(IgnoreRequest):
     """A host is, or resolves to, an address that must not be connected to."""
 
+    problem = "its address is not public, see RESOLVER_ALLOW"
+
     def __init__(self, host: str, reason: str) -> None:
         super().__init__(
             f"{host} has a {reason} address. If it is a server of yours, add it to RESOLVER_ALLOW."

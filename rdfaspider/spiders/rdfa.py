@@ -243,7 +243,7 @@ class RdfaSpider(Spider):
             )
         elif isinstance(error, ForbiddenAddressError):
             page.outcome, page.reason = "denied", "address"
-            self._warn(page, "its address is not public, see RESOLVER_ALLOW")
+            self._warn(page, error.problem)
         else:
             # Too many bytes, packed or unpacked: the next try would not help.
             too_large = isinstance(error, IgnoreRequest | DownloadCancelledError)

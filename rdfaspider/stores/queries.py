@@ -66,12 +66,17 @@ _SERVICE = re.compile(
     rf"(?P<name>[?$:][^\s{{}}<>()]*)?SERVICE{_GAP}(?:SILENT{_GAP})?(?:<[^<>]*>|[?$]\w+|[\w.-]*:[^\s{{}}]*){_GAP}\{{",
     re.IGNORECASE,
 )
+# A comment that can be nothing else: no IRI, as a space precedes it, and no string, as no quote does.
+_COMMENT = re.compile(r"""^([^\n\r'"]*?[ \t])?\#[^\n\r]*""", re.MULTILINE)
 _ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 
 
 def calls_service(sparql: str) -> bool:
     """Tell whether a query may ask another server. One that only speaks of it in a string may count too:
-    what is a string is for the store to say, and a mistake here would let it out."""
+    what is a string is for the store to say, and a mistake here would let it out. Long strings and escapes
+    may hold what looks like a comment."""
+    if not any(mark in sparql for mark in ("'''", '"""', "\\")):
+        sparql = _COMMENT.sub(r"\1", sparql)
     plain = _ESCAPE.sub(lambda code: chr(min(int(code[1] or code[2], 16), sys.maxunicode)), sparql)
     return any(not match["name"] for match in _SERVICE.finditer(plain))
 

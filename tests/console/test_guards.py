@@ -149,6 +149,20 @@ def test_a_large_request_is_refused(console: Console) -> None:
     assert response.status == 413
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 9_000, b"GET / HTTP/1.1\r\nHost: \x00"],
+)
+def test_a_broken_request_leaves_no_traceback(console: Console, lines: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", console.port), timeout=10) as each:
+        each.sendall(lines + b"\r\n\r\n")
+        assert b" 400 " in each.recv(20)
+    console.request("GET", "/healthz")  # answered after what would have been logged
+    log = console.log.read_text()
+    assert "Traceback" not in log
+    assert "Error handling request" not in log
+
+
 def test_a_thousand_clients(console: Console) -> None:
     """The crawl goes on, and so does the console afterwards."""
     before = console.counts()["done"]

@@ -172,6 +172,8 @@ def test_the_store_asks_no_other_server(asked: Console) -> None:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         status, _, body = ask(asked, f"SELECT * {{ SERVICE <{address}> {{ ?s ?p ?o }} }}")
         assert status == 400 and b"SERVICE" in body
+        status, _, body = ask(asked, f"SELECT * {{ # SERVICE <{address}> {{\n ?s a ?type }}")
+        assert status == 200 and b"#it" in body, "it only speaks of it"
         with pytest.raises(TimeoutError):
             listener.accept()
 

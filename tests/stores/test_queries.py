@@ -84,6 +84,11 @@ def test_a_query_without_braces_is_none_the_less_one() -> None:
         r"SELECT * { \U00000053ERVICE <http://a.test/> { ?s ?p ?o } }",
         "SELECT * { # '''\nSERVICE <http://a.test/> { } # '''\n}",
         "SELECT * { ?s ?p true SERVICE <> { ?s ?p ?o } }",
+        "SELECT * { ?s <http://a.test/#> ?o SERVICE <http://a.test/> { ?s ?p ?o } }",
+        "SELECT * { ?s ?p 'a # b' SERVICE <http://a.test/> { ?s ?p ?o } }",
+        "SELECT * { ?s ?p '''\n# ''' SERVICE <http://a.test/> { ?s ?p ?o } }",
+        r"SELECT * { # \u000A SERVICE <http://a.test/> { ?s ?p ?o } }",
+        "# a\rSELECT * { SERVICE <http://a.test/> { ?s ?p ?o } }",
     ],
 )
 def test_a_call_of_another_server_is_seen(sparql: str) -> None:
@@ -98,6 +103,8 @@ def test_a_call_of_another_server_is_seen(sparql: str) -> None:
         "SELECT * { ?s ?p 'service' }",
         "SELECT ?service { GRAPH ?service { ?s ?p ?o } }",
         "PREFIX service: <http://a.test/service/> SELECT * { ?s service:x ?o }",
+        "# SERVICE <http://a.test/>\n{ ?s ?p ?o }",
+        "SELECT * { ?s ?p ?o # don't ask # SERVICE <http://a.test/> { ?s ?p ?o }\n}",
     ],
 )
 def test_a_name_is_no_call(sparql: str) -> None:
