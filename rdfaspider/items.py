@@ -185,6 +185,11 @@ class Page(Content):
         return self._counted[1]
 
     @property
+    def text_language(self) -> str:
+        """The language of the text as the page declares it, else as it was detected; "" if unknown."""
+        return self.language or (self.analysis[0] if self.analysis else "")
+
+    @property
     def is_read(self) -> bool:
         """Tell whether this is a page, with a body to read, rather than a redirect or a failure."""
         return self.outcome == "done" and self.reason == "page"

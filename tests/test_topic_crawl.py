@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyoxigraph import NamedNode
 
 from rdfaspider.spiders.seeds import read_seeds
 from tests.manyhosts import Answer, Serve, serve
@@ -94,6 +95,38 @@ def test_a_crawl_keeps_its_topics(
     refused = scrapy("crawl", "rdfa", **options)
     assert refused.returncode != 0
     assert "begun with the topics food, food/baking, music, art, in this order" in refused.stderr
+
+
+def test_keywords_find_other_forms_of_a_word_and_phrases(
+    crawl: Crawler, serve: Serve, tmp_path: Path
+) -> None:
+    def in_language(tag: str, words: str, *links: str) -> Answer:
+        status, headers, body = page(words, *links)
+        return status, headers, f'<html lang="{tag}"><meta charset="utf-8">{body}'
+
+    serve(
+        {
+            "http://a.test/": page("our recipes", "/de", "/ai", "/parts"),
+            "http://a.test/de": in_language("de", "Äpfel"),
+            "http://a.test/ai": in_language("en", "courses in machine learning"),
+            "http://a.test/parts": in_language("en", "learning to repair a machine"),
+        }
+    )
+    (tmp_path / "topics.toml").write_text(
+        '[food]\nkeywords = ["recipe", "Apfel"]\n[ai]\nkeywords = ["machine learning"]\n'
+    )
+    quads = crawl("http://a.test/", FRONTIER_TOPICS="topics.toml", STORE_PROVENANCE=1).quads
+    subject = NamedNode("http://purl.org/dc/elements/1.1/subject")
+    topics = {quad.subject: str(quad.object) for quad in quads if quad.predicate == subject}
+    generated = NamedNode("http://www.w3.org/ns/prov#generated")
+    assert {
+        str(quad.object): topics.get(quad.subject) for quad in quads if quad.predicate == generated
+    } == {
+        "<http://a.test/>": '"food"',
+        "<http://a.test/de>": '"food"',
+        "<http://a.test/ai>": '"ai"',
+        "<http://a.test/parts>": None,
+    }
 
 
 def hub(*links: str) -> Answer:

@@ -48,7 +48,7 @@ class TopicsPipeline:
     def process_item(self, page: Page) -> Page:
         if isinstance(page, Page) and page.is_read:
             types = {iri.decode() for iri in _TYPE.findall(page.nquads)}
-            judged = self._classifier.topics(page.text, page.title, types)
+            judged = self._classifier.topics(page.text, page.title, types, page.text_language)
             page.topic = judged[0] if judged else (0, 0)
             page.topics = [self._topics[topic].name for topic, _ in judged]
         return page

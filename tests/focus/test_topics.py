@@ -64,7 +64,7 @@ def test_a_file_is_read_with_sub_topics_after_their_parent() -> None:
         ("[food]\nkeywords = 'a'\n", 2, "list"),
         ("[food]\nkeywords = ['a', 3]\n", 2, "list"),
         ("[food]\nkeywords = ['']\n", 2, "list"),
-        ("[food]\n# a comment\nkeywords = ['two words']\n", 3, "one word"),
+        ("[food]\n# a comment\nkeywords = ['a', '!']\n", 3, "no letter"),
         ("[food]\nkeywords = ['a']\ntypes = ['Recipe']\n", 3, "IRI"),
         ("[food]\nkeywords = ['a']\nkeyword = ['b']\n", 3, "not known"),
         ("[food]\nkeywords = ['a']\nseeds = ['ftp://x/']\n", 3, "seeds"),
@@ -117,6 +117,35 @@ def test_pages_are_classified(
     found, score = classifier.page(text, title, types)
     assert found == topic
     assert (score > 0) == (topic > 0)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "text", "language", "times"),
+    [
+        ("recipe", "Recipes: a recipe", "", 2),
+        ("machine learning", "machine-learning, Machines learned", "en-GB", 2),
+        ("machine learning", "learning machine; a machine for learning", "en", 0),
+        ("new york", "new new york", "en", 1),
+        ("Apfel", "die Äpfel", "de-AT", 1),
+        ("Apfel", "die Äpfel", "en", 0),
+        ("cheval", "des chevaux", "fr", 1),
+        ("рецепт", "рецепты, рецептами", "ru", 2),
+        ("oppskrift", "oppskrifter", "nb-NO", 1),
+        ("料理", "料理 料理人", "ja", 1),
+        ("recipe", "recipe recipes", "no such language", 1),
+    ],
+)
+def test_keywords_are_found_in_the_forms_of_their_language(
+    keyword: str, text: str, language: str, times: int
+) -> None:
+    classifier = Classifier(parse_topics(f"[it]\nkeywords = ['{keyword}']\n"))
+    same = Classifier(parse_topics("[it]\nkeywords = ['x']\n"))
+    assert classifier.page(text, language=language) == same.page("x " * times)
+
+
+def test_any_number_of_languages_is_classified(classifier: Classifier) -> None:
+    pages = [classifier.page("recipe", language=f"x{number}") for number in range(200)]
+    assert {topic for topic, _ in pages} == {FOOD}
 
 
 def test_more_signs_make_a_higher_score(classifier: Classifier) -> None:

@@ -1,30 +1,33 @@
 """Finds the topics of pages and links, by keywords and, for pages, by types.
 
-Each sign counts: a keyword in the text, more in the title, and most a type or a vocabulary. A keyword of
-several topics counts for each in part. Signs of a sub-topic count for its parent too; the best topic is
-found from the top down, so a page about bread is first about food.
+Each sign counts: a keyword in the text, more in the title, and most a type or a vocabulary. A keyword is
+found in all its forms (keywords.py); one of several topics counts for each in part. Signs of a sub-topic
+count for its parent too; the best topic is found from the top down, so a page about bread is first about
+food.
 """
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from math import log2
 from typing import TYPE_CHECKING
 
 from rdfaspider.focus.topics.file import without_scheme
+from rdfaspider.focus.topics.keywords import Keywords
 from rdfaspider.focus.topics.ranker import SURE
+from rdfaspider.pages.language import primary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rdfaspider.focus.topics.file import Topic
 
-_WORD = re.compile(r"\w+")
 _LONGEST_TEXT = 50_000  # characters that are read of a page
 _TITLE, _ANCHOR, _TYPE, _VOCABULARY = 3.0, 3.0, 5.0, 2.0
 _MOST_OF_A_WORD = 3.0  # however often it occurs
 _INHERITED = 0.5  # of its page's score that a link inherits
+_MOST_LANGUAGES = 64  # that are kept; pages may declare anything
+_USUAL_LANGUAGE = "en"  # of a text that does not say
 _BESIDE = 0.5  # of the signs for its best topic that make a page about another one too
 
 
@@ -34,26 +37,27 @@ class Classifier:
     def __init__(self, topics: Sequence[Topic]) -> None:
         self._topics = topics
         self._children: dict[int, list[int]] = defaultdict(list)
-        self._words: dict[str, list[int]] = defaultdict(list)
+        self._keywords: dict[str, Keywords] = {}  # by tag of a language
         for number, topic in enumerate(topics[1:], start=1):
             self._children[topic.parent].append(number)
-            for word in topic.keywords:
-                self._words[word].append(number)
 
-    def page(self, text: str, title: str = "", types: Iterable[str] = ()) -> tuple[int, int]:
+    def page(
+        self, text: str, title: str = "", types: Iterable[str] = (), language: str = ""
+    ) -> tuple[int, int]:
         """Return the topic of a page, 0 if none, and a score from 0 to 255."""
-        return next(iter(self.topics(text, title, types)), (0, 0))
+        return next(iter(self.topics(text, title, types, language)), (0, 0))
 
     def topics(
-        self, text: str, title: str = "", types: Iterable[str] = ()
+        self, text: str, title: str = "", types: Iterable[str] = (), language: str = ""
     ) -> list[tuple[int, int]]:
         """Return all topics of a page, the best first, with their scores.
 
-        There is one of each topic with its sub-topics.
+        There is one of each topic with its sub-topics. `language` is a tag, "" if it is unknown.
         """
         signs: dict[int, float] = defaultdict(float)
-        self._read(signs, text, 1.0)
-        self._read(signs, title, _TITLE)
+        keywords = self._keywords_in(language)
+        _read(signs, keywords, text, 1.0)
+        _read(signs, keywords, title, _TITLE)
         for iri in set(types):
             self._note_type(signs, without_scheme(iri))
         totals = self._totals(signs)
@@ -65,25 +69,27 @@ class Classifier:
             if totals[root] >= _BESIDE * totals[roots[0]]
         ]
 
-    def link(self, page: tuple[int, int], url: str, anchor: str = "") -> tuple[int, int]:
+    def link(
+        self, page: tuple[int, int], url: str, anchor: str = "", language: str = ""
+    ) -> tuple[int, int]:
         """Predict the topic of a link's target from its page, its text and its URL."""
         signs: dict[int, float] = defaultdict(float)
         topic, score = page
         if topic:
             signs[topic] += _INHERITED * _strength(score)
-        self._read(signs, anchor, _ANCHOR)
-        self._read(signs, url.partition("://")[2].replace("_", " "), 1.0)
+        keywords = self._keywords_in(language)
+        _read(signs, keywords, anchor, _ANCHOR)
+        _read(signs, keywords, url.partition("://")[2].replace("_", " "), 1.0)
         return self._decide(signs)
 
-    def _read(self, signs: dict[int, float], text: str, weight: float) -> None:
-        counts: dict[str, float] = defaultdict(float)
-        for word in _WORD.findall(text[:_LONGEST_TEXT].casefold()):
-            if word in self._words:
-                counts[word] += 1.0
-        for word, count in counts.items():
-            topics = self._words[word]
-            for topic in topics:
-                signs[topic] += weight * min(count, _MOST_OF_A_WORD) / len(topics)
+    def _keywords_in(self, language: str) -> Keywords:
+        keywords = self._keywords.get(language)
+        if keywords is None:
+            if len(self._keywords) == _MOST_LANGUAGES:
+                self._keywords.clear()
+            keywords = Keywords(self._topics, primary(language) or _USUAL_LANGUAGE)
+            self._keywords[language] = keywords
+        return keywords
 
     def _note_type(self, signs: dict[int, float], iri: str) -> None:
         for number, topic in enumerate(self._topics):
@@ -117,6 +123,12 @@ class Classifier:
             if not likely:
                 return topic
             topic = max(likely, key=lambda child: totals[child])
+
+
+def _read(signs: dict[int, float], keywords: Keywords, text: str, weight: float) -> None:
+    for topics, count in keywords.find(text[:_LONGEST_TEXT]):
+        for topic in topics:
+            signs[topic] += weight * min(count, _MOST_OF_A_WORD) / len(topics)
 
 
 def _score(strength: float) -> int:

@@ -9,8 +9,9 @@
     [food.baking]
     keywords = ["bread", "oven", "yeast"]
 
-A keyword is one word, in any case. A topic needs keywords, types or vocabularies, which identify its pages;
-its seeds are pages with many links to such pages. Errors name the line.
+A keyword is a word or a phrase, in any case and form (keywords.py). A topic needs keywords, types or
+vocabularies, which identify its pages; its seeds are pages with many links to such pages. Errors name the
+line.
 """
 
 from __future__ import annotations
@@ -127,8 +128,8 @@ class _Reader:
         if not (keywords or types or vocabularies):
             raise self._error(path, "a topic needs keywords, types or vocabularies")
         for word in keywords:
-            if not re.fullmatch(r"\w+", word):
-                raise self._error((*path, "keywords"), f"{word!r} is not one word")
+            if not re.search(r"\w", word):
+                raise self._error((*path, "keywords"), f"{word!r} has no letter")
         for name, iris in (("types", types), ("vocabularies", vocabularies)):
             for iri in iris:
                 if not re.fullmatch(r"https?://\S+", iri):

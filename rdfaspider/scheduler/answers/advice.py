@@ -129,7 +129,7 @@ class TopicsAdvice(Advice):
             return [hint_of(*own)] * len(links)
         texts = page.texts if len(page.texts) == len(page.links) else [""] * len(page.links)
         judged = (
-            self._classifier.link(own, link, texts[place])
+            self._classifier.link(own, link, texts[place], page.text_language)
             for link, place in zip(links, places, strict=True)
         )
         return [hint_of(topic, score) for topic, score in judged]
