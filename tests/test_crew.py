@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Quad
 
+from rdfaspider.extensions.history.samples import read
 from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.service.worker.client import ServedFrontier
 from rdfaspider.site.parameters import Parameters
@@ -137,6 +138,10 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(crawl: Crawl) -
     assert process.wait(120) == 0, crawl.text
     assert len(re.findall("was ended by signal 9; another takes its place", crawl.text)) == 3
     crawl.check()
+    graphs = {quad.graph_name for quad in crawl.quads()}
+    assert f"done in this run: {len(graphs):,} pages" in crawl.text
+    stored = f"{len(crawl.quads()):,} triples from {len(graphs):,} pages stored in this run"
+    assert stored in crawl.text
 
 
 @pytest.mark.slow
@@ -228,6 +233,8 @@ def test_the_limit_of_pages_is_that_of_all_workers(crawl: Crawl) -> None:
     failed = re.search(r"failed in this run: (\d+) with status 404", crawl.text)
     assert sum(int(found[1]) for found in (done, failed) if found) == 25
     assert "stopped by CLOSESPIDER_PAGECOUNT" in crawl.text
+    received = read(crawl.directory / "crawl" / "history.jsonl")[-1].received
+    assert received > 25 * 200, "the bytes of workers count"
 
 
 @pytest.mark.slow

@@ -66,8 +66,10 @@ class Downloader(ScrapyDownloader):
             self.per_slot_settings = {**own, **self.per_slot_settings}
         self._downloads: dict[str, Any] = {}  # by scheme
         self._traffic = Traffic()
+        self._received = 0
         self._reporting: Any = None
         self._counts = settings.getbool("DOWNLOADER_STATS")
+        crawler.signals.connect(self._bytes_received, signals.bytes_received)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_abandoning = False
         # Requests that hold a slot but do not come from the frontier.
@@ -193,11 +195,11 @@ class Downloader(ScrapyDownloader):
     async def _count(
         self, download: Callable[[Request], Coroutine[Any, Any, Response]], request: Request
     ) -> Response:
-        if not self._counts:
-            return await download(request)
         if self._reporting is None:
             self._reporting = create_looping_call(self._report)
             self._reporting.start(1.0, now=False)
+        if not self._counts:
+            return await download(request)
         self._traffic.asked(request)
         try:
             response = await download(request)
@@ -212,8 +214,13 @@ class Downloader(ScrapyDownloader):
         if is_heard(self.signals.sender, signal):
             self.signals.send_catch_log(signal=signal, spider=self.crawler.spider, **what)
 
+    def _bytes_received(self, data: bytes) -> None:
+        self._received += len(data)
+
     def _report(self) -> None:
-        self._traffic.report(self.crawler.stats)
+        if self._counts:
+            self._traffic.report(self.crawler.stats)
+        self.crawler.stats.set_value("fetch/bytes", self._received)
         if crowded := self.memory.crowded:
             self.crawler.stats.set_value("fetch/crowded", crowded)
 

@@ -164,7 +164,16 @@ class StorePipeline:
             self.stats.inc_value("store/waits")
             while self.sink.is_full and not self.is_ending():
                 await asyncio.sleep(_PATIENCE)
-        return await self._writer.put(changes)
+        are_new = await self._writer.put(changes)
+        for change, is_new in zip(changes, are_new, strict=True):
+            if not change.replaces or not change.quads:
+                continue
+            if is_new:
+                self.stats.inc_value("store/graphs")
+                self.stats.inc_value("store/quads", change.quads)
+            else:
+                self.stats.inc_value("store/unchanged")
+        return are_new
 
     async def store(self, pages: Sequence[Page]) -> None:
         """Store pages together, or clear their graphs; no two may have the same URL."""
@@ -184,16 +193,8 @@ class StorePipeline:
             said = [change for page in pages for change in self._endings(page, new)]
             if said:
                 await self.put(said)
-        for number, (change, is_new) in enumerate(zip(changes, are_new, strict=True)):
-            if number in own:
-                own[number].changed = is_new
-            if not change.replaces or not change.quads:
-                continue
-            if is_new:
-                self.stats.inc_value("store/graphs")
-                self.stats.inc_value("store/quads", change.quads)
-            else:
-                self.stats.inc_value("store/unchanged")
+        for number, page in own.items():
+            page.changed = are_new[number]
 
     def _changes(self, page: Page) -> list[Change]:
         """Return the change of the page's graph first, and then all others."""

@@ -187,12 +187,18 @@ class Scheduler(BaseScheduler):
         def notify() -> None:
             loop.call_soon_threadsafe(self._alarm.ring)
 
-        self.growth = Growth(self.crawler.stats.get_stats()).take
+        growth = Growth(self.crawler.stats.get_stats())
+
+        def take_growth() -> dict[str, int]:
+            self._report_outcomes()  # those that end in the message that takes this along
+            return growth.take()
+
+        self.growth = take_growth
         self.crawler.signals.connect(self._seed_failed, seed_failed)
         hooks = Hooks(
             notify=notify,
             room=lambda: self.lanes.slots - self.lanes.young(clock.now()),
-            growth=self.growth,
+            growth=take_growth,
             instructed=self._apply_settings,
         )
         if (level := self.crawler.settings["FRONTIER_LOG_LEVEL"]) != "OFF":
@@ -502,9 +508,12 @@ class Scheduler(BaseScheduler):
             put(f"frontier/{name}", getattr(counts, name))
         for reason, count in counts.rejected.items():
             put(f"frontier/rejected/{reason}", count)
-        for name, count in self._outcomes.stats().items():
-            put(name, count)
+        self._report_outcomes()
         self._report_fetches()
+
+    def _report_outcomes(self) -> None:
+        for name, count in self._outcomes.stats().items():
+            self.crawler.stats.set_value(name, count)
 
     def _report_fetches(self) -> None:
         self.crawler.stats.set_value("fetch/slow", self.lanes.slow)

@@ -137,6 +137,7 @@ def test_a_download_that_is_given_up_says_so_and_one_that_has_failed_says_why(
         downloader.signals = SimpleNamespace(sender=downloader)
         downloader._downloads, downloader._tasks = {"http": download}, set()
         downloader._counts = downloader._is_abandoning = False
+        downloader._reporting = SimpleNamespace()
         task = asyncio.ensure_future(downloader._download_now(Request("http://a.test/")))
         await asyncio.sleep(0)
         downloader.abandon()

@@ -28,7 +28,6 @@ class History:
         self.stats = stats
         self.path = path
         self.interval = interval
-        self._received = 0
         self._before = Sample(0.0, 0, 0.0)
         self._started = monotonic()
         self._is_failing = False
@@ -42,12 +41,7 @@ class History:
         history = cls(crawler.stats, Path(jobdir) / NAME, interval)
         crawler.signals.connect(history.spider_opened, signals.spider_opened)
         crawler.signals.connect(history.spider_closed, signals.spider_closed)
-        crawler.signals.connect(history.bytes_received, signals.bytes_received)
         return history
-
-    def bytes_received(self, data: bytes) -> None:
-        # As they are received, those of downloads that are given up included.
-        self._received += len(data)
 
     def spider_opened(self) -> None:
         self._started = monotonic()
@@ -97,7 +91,7 @@ class History:
             seen=self._stat("frontier/seen"),
             waiting=self._stat("frontier/waiting"),
             failed=self._stat("frontier/failed"),
-            received=before.received + self._received,
+            received=before.received + self._stat("fetch/bytes"),
             quads=before.quads + self._stat("store/quads"),
             memory=_resident(),
         )

@@ -78,11 +78,23 @@ class Outcomes:
             self._frontier.release(taken, now)
         elif page.transient and taken.attempts < self.retries:
             after = self.retry_delay * 2**taken.attempts
-            self._frontier.retry(taken, now, after, reason=page.reason, status=page.status)
             self._counts[f"retried/{page.reason}"] += 1
+            self._frontier.retry(taken, now, after, reason=page.reason, status=page.status)
         else:
+            self._count(taken, page)
             self._finish(taken, page, page.outcome, now)
-            self._counts[f"{page.outcome}/{page.reason}"] += 1
+
+    def _count(self, taken: Taken, page: Page) -> None:
+        """Count a page before it ends: a worker sends the end and the count in one message."""
+        self._counts[f"{page.outcome}/{page.reason}"] += 1
+        if not self._revisits:
+            return
+        if page.replaces:
+            self._counts["cleared/moved"] += len(page.replaces)
+        if taken.visit is not None:
+            if page.cleared and page.changed is not False:
+                self._counts[f"cleared/{page.cleared}"] += 1
+            self._counts[f"revisited/{_found(page)}"] += 1
 
     def _finish(self, taken: Taken, page: Page, state: State, now: float) -> None:
         links, places = self._spider.follow(page)
@@ -115,10 +127,9 @@ class Outcomes:
             self._learn(taken, page)
 
     def _learn(self, taken: Taken, page: Page) -> None:
-        """Take in what a visit says of other pages and of its host, and count what came of it."""
+        """Take in what a visit says of other pages and of its host."""
         if page.replaces:
             Moves(self._frontier).settle(page.url, page.replaces)
-            self._counts["cleared/moved"] += len(page.replaces)
         if taken.visit is None:
             return
         if signals := signals_of(page, taken.visit.time):
@@ -126,9 +137,6 @@ class Outcomes:
             self._counts[f"signals/{page.reason}"] += len(signals)
         if found := self.validators.learn(taken, page):
             self._counts[f"validators/{found}"] += 1
-        if page.cleared and page.changed is not False:
-            self._counts[f"cleared/{page.cleared}"] += 1
-        self._counts[f"revisited/{_found(page)}"] += 1
 
     def _row(self, page: Page) -> bytes:
         return row_of(page) if self._keeps_rows else b""
@@ -182,8 +190,8 @@ class Outcomes:
             said["keep"] = Keep()  # another visit may bring it
         else:
             said["row"] = self._bare_row(reason, now)
-        self._frontier.finish(taken, state, now, **said)
         self._counts[f"{state}/{reason}"] += 1
+        self._frontier.finish(taken, state, now, **said)
 
     def stats(self) -> dict[str, int]:
         """Return counts by the names of stats."""

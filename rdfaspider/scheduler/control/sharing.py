@@ -20,6 +20,7 @@ _OWN = frozenset(
         for state in ("seen", "waiting", "in_flight", "done", "failed", "denied", "copies")
     ]
     + [f"store/{name}" for name in ("batches", "sent", "aside", "rebuilt", "latency")]
+    + [f"store/{name}" for name in ("graphs", "quads", "unchanged")]
     + ["loop/longest", "elapsed_time_seconds", "frontier/unsafe"]
 )
 _OWN_FAMILIES = ("frontier/rejected/", "store/backlog", "store/failed/", "memusage/", "log_count/")

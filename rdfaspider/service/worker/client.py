@@ -169,10 +169,12 @@ class ServedFrontier:
             if not session.hosts_to_resolve:
                 wishes.hosts_to_resolve = _HOSTS
         if now - session.last_look >= BEAT:
-            has_reason, hooks = True, self._hooks
-            wishes.look, wishes.stats, wishes.log = "roughly", hooks.growth(), hooks.lines()
+            has_reason = True
+            wishes.look, wishes.log = "roughly", self._hooks.lines()
             if self.shard.total > 1 and not session.owed:
                 wishes.owed = _OWED
+        if has_reason:  # what it did is counted in one step with it
+            wishes.stats = self._hooks.growth()
         return wishes if has_reason else None
 
     def _goal(self) -> int:
