@@ -1,8 +1,8 @@
 """Code of other packages, named by its dotted path: `package.module.name`.
 
-Orders, filters, extractors and stores may be somebody else's. The module must be on the import path of the
-crawl (the directory of a Scrapy project is, PYTHONPATH adds others); child processes have the same path
-(children.py). Only names in settings are imported, never names that a service or a file tells.
+Orders, filters, extractors, columns and stores may be of other packages. The module must be on the import
+path of the crawl (the directory of a Scrapy project is, PYTHONPATH adds others); child processes have the
+same path (children.py). Only names in settings are imported, never names that a service or a file tells.
 """
 
 from __future__ import annotations

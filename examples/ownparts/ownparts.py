@@ -1,4 +1,4 @@
-"""Parts of a crawl that are this example's own: an order, a rule, a filter, an extractor and a store.
+"""Parts of a crawl that are this example's own: an order, a rule, a filter, an extractor, columns, a store.
 
 The settings name each by its dotted path; README.md has a crawl that uses all of them.
 """
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Quad
 
+    from rdfaspider.items import Page
     from rdfaspider.stores.changes import Change
 
 TITLE = NamedNode("http://purl.org/dc/terms/title")
@@ -49,6 +50,18 @@ def title(body: bytes, url: str, content_type: str) -> Iterator[Triple]:
     if found := re.search(rb"<title>([^<]+)</title>", body[:10_000], re.IGNORECASE):
         text = " ".join(unescape(found[1].decode("utf-8", "replace")).split())
         yield Triple(NamedNode(url), TITLE, Literal(text))
+
+
+def scripts(page: Page) -> int:
+    """Count the scripts of a page (a column of PAGES_COLUMNS)."""
+    return page.body.lower().count(b"<script")
+
+
+class Ages:
+    """Days since a page was changed, by its server (a column of PAGES_COLUMNS)."""
+
+    def __call__(self, page: Page) -> float | None:
+        return (page.fetched - page.modified) / 86_400 if page.modified else None
 
 
 class SqliteStore(PageStore):

@@ -6,6 +6,7 @@ language.py   the language of a text
 analysis.py   sketches and languages by the digest of a body, in a database beside the frontier
 clusters.py   near copies among millions of sketches; nearcopies.py finds those of an analysis
 table.py      all of this joined: one record a page; counts.py sums it up, sites.py by host
+own.py        columns of the user's own in this table
 files.py      these tables as Parquet, CSV or JSON lines
 
 One more column: a field of `Page` (items.py) if it comes from the answer, of `Row` and `row_of` (row.py), of

@@ -24,7 +24,7 @@ _TITLE, _WORD = 200, 100
 # An address is kept whole or not at all.
 _IRI = 500
 # Bytes of a row: more than any that this module packs.
-MOST = 4096
+MOST = 16_384
 
 
 class Row(msgspec.Struct, array_like=True, frozen=True):
@@ -36,7 +36,8 @@ class Row(msgspec.Struct, array_like=True, frozen=True):
     count what was found, by format. `detected` and `certainty` (percent), `words` and `sketch` are there if
     the page was analysed during the crawl. `modified` is the Last-Modified of the answer, in seconds since
     the epoch. `problems` counts statements that are not written as they should be. `signals` are what the
-    page reserves (extract/rights.py), between spaces; `license` and `policy` are addresses.
+    page reserves (extract/rights.py), between spaces; `license` and `policy` are addresses. `own` are
+    the values of the user's columns (own.py).
     """
 
     status: int = 0
@@ -63,6 +64,7 @@ class Row(msgspec.Struct, array_like=True, frozen=True):
     signals: str = ""
     license: str = ""
     policy: str = ""
+    own: dict[str, int | float | str] = {}
 
 
 class Glance(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -107,8 +109,8 @@ def digest_of(data: bytes) -> bytes:
     return data[2 : 2 + data[1]] if len(data) > 2 else b""
 
 
-def row_of(page: Page) -> bytes:
-    """Return the packed row of a page."""
+def row_of(page: Page, own: dict[str, int | float | str] | None = None) -> bytes:
+    """Return the packed row of a page with the values of the user's columns."""
     count = page.found.get
     row = Row(
         page.status,
@@ -132,6 +134,7 @@ def row_of(page: Page) -> bytes:
         " ".join(page.signals),
         page.license if len(page.license) <= _IRI else "",
         page.policy if len(page.policy) <= _IRI else "",
+        own or {},
     )
     try:
         return pack(row, page.digest)

@@ -69,6 +69,7 @@ class PageRecord(NamedTuple):
     signals: str | None
     license: str | None
     policy: str | None
+    own: Mapping[str, int | float | str]  # values of the user's columns (own.py)
 
 
 _KINDS = {
@@ -81,7 +82,7 @@ _KINDS = {
 }
 # The names of a table's columns, each with the kind of its values: text, time (in seconds), real or whole.
 Columns = Mapping[str, str]
-COLUMNS: Columns = {name: _KINDS.get(name, "whole") for name in PageRecord._fields}
+COLUMNS: Columns = {name: _KINDS.get(name, "whole") for name in PageRecord._fields[:-1]}
 
 
 def join(
@@ -155,6 +156,7 @@ def _record(
         row.signals or None,
         row.license or None,
         row.policy or None,
+        row.own,
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyarrow import parquet
 
 from tests.resolver.conftest import Server, listening
 
@@ -21,21 +22,37 @@ PAGES = {
     "/recipe": '<html lang=de vocab="http://schema.org/"><p typeof=Recipe><b property=name>Cake</b>',
     "/plain": "<html lang=en>" + "word " * 500,
 }
+# Columns of the user's own; one fails for a page.
+COLUMNS = {"letters": "own.letters", "shown": "own.shown", "share": "own.Share"}
+OWN = """
+def letters(page) -> int:
+    return page.body.count(b"e") if b"word" in page.body else 1 // len(page.links)
+
+def shown(page) -> str | None:
+    return page.title or page.url.rpartition("/")[2] or None
+
+class Share:
+    def __call__(self, page) -> "float":
+        return page.quad_count / len(page.body)
+"""
 
 
 @pytest.fixture
-def server(scrapy: Scrapy) -> Iterator[Server]:
-    """Serve the pages at two addresses, and crawl them."""
+def server(scrapy: Scrapy, tmp_path: Path) -> Iterator[Server]:
+    """Serve the pages at two addresses, and crawl them with columns of our own."""
+    (tmp_path / "own.py").write_text(OWN)
     with listening(*HOSTS) as server:
         for path, text in PAGES.items():
             server.serve(path, text)
         server.pages["/gone"] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
         # The second site links to nothing of its own.
         seeds = f"seeds=http://{HOSTS[0]}:{server.port}/,http://{HOSTS[1]}:{server.port}/plain"
-        done = scrapy(
-            "crawl", "rdfa", "-a", seeds, POLITENESS_OFF_FOR_OWN_SERVERS=1, EXTRACT_PROCESSES=0
-        )
+        columns = ",".join(f"{name}: {path}" for name, path in COLUMNS.items())
+        fast = {"POLITENESS_OFF_FOR_OWN_SERVERS": 1, "EXTRACT_PROCESSES": 0}
+        done = scrapy("crawl", "rdfa", "-a", seeds, PAGES_COLUMNS=columns, **fast)
         assert done.returncode == 0, done.stderr
+        assert done.stderr.count("The column letters stays empty for ") == 1
+        (tmp_path / "own.py").unlink()
         yield server
 
 
@@ -73,3 +90,16 @@ def test_sites_and_columns_of_a_crawl(server: Server, scrapy: Scrapy, tmp_path: 
         "There is no column length: choose among url, host"
         in scrapy("pages", "--sort", "length").stderr
     )
+
+    # The module is not needed any more.
+    assert largest[0].split()[1:4] == list(COLUMNS)
+    scrapy("pages", "--sort", "letters", "-o", "pages.parquet")
+    own = parquet.read_table(tmp_path / "pages.parquet")
+    assert [str(own.schema.field(name).type) for name in COLUMNS] == ["int64", "string", "float"]
+    first, *_, last = own.to_pylist()
+    assert (first["letters"], first["shown"]) == (PAGES["/plain"].count("e"), "plain")
+    assert last["letters"] is None
+    assert {row["shown"] for row in own.to_pylist()} == {"plain", "recipe", None}
+    share = {row["url"]: row["share"] for row in own.to_pylist()}
+    recipe = f"http://{HOSTS[0]}:{server.port}/recipe"
+    assert share[recipe] == pytest.approx(3 / len(PAGES["/recipe"]))

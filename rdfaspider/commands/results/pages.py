@@ -71,11 +71,12 @@ class Command(CheckedCommand):
         if opts.analyse and write is None:
             return
         with ExitStack() as stack:
-            records = self._records(args, opts, stack)
+            readers = self._readers(args, stack)
+            records = self._records(readers, opts, stack)
             if opts.counts:
                 _show_counts(records)
                 return
-            columns, rows = _table(records, opts.sites)
+            columns, rows = _table(records, readers, opts.sites)
             if opts.sort:
                 rows = _sorted(columns, rows, opts.sort, None if write else opts.skip + opts.most)
             if write is not None:
@@ -106,7 +107,7 @@ class Command(CheckedCommand):
         return [stack.enter_context(FrontierReader(path, delay=0.0)) for path in paths]
 
     def _records(
-        self, args: list[str], opts: argparse.Namespace | None, stack: ExitStack
+        self, readers: list[FrontierReader], opts: argparse.Namespace | None, stack: ExitStack
     ) -> Iterator[PageRecord]:
         """Return the records that the options ask for, or all."""
         from rdfaspider.frontier.views.pages import records_of
@@ -114,7 +115,6 @@ class Command(CheckedCommand):
         from rdfaspider.pages.table import Selection
 
         prefix = _prefix(opts.host) if opts is not None and opts.host else b""
-        readers = self._readers(args, stack)
         if (table := open_analysis(self._directory)) is not None:
             stack.enter_context(table)
         records = records_of([reader.pages for reader in readers], table, prefix)
@@ -129,9 +129,9 @@ class Command(CheckedCommand):
 
         with StatusLine(sys.stderr) as line, ExitStack() as stack:
             analysis = Analysis(self.settings, self._directory, opts.processes, line.show)
-            ended = [reader.pages.ended() for reader in self._readers(args, stack)]
-            analysis.run(chain.from_iterable(ended))
-            found = counts.count(_watched(self._records(args, None, stack), line))
+            readers = self._readers(args, stack)
+            analysis.run(chain.from_iterable(reader.pages.ended() for reader in readers))
+            found = counts.count(_watched(self._records(readers, None, stack), line))
         counts.save(found, self._directory / counts.NAME)
         for sentence in (*analysis.lines(), *found.lines()):
             print(sentence)
@@ -150,12 +150,16 @@ def _prefix(name: str) -> bytes:
     return prefix_of(name)
 
 
-def _table(records: Iterable[PageRecord], sites: bool) -> tuple[Columns, Rows]:
+def _table(
+    records: Iterable[PageRecord], readers: list[FrontierReader], sites: bool
+) -> tuple[Columns, Rows]:
     """Return the table of pages, or of their sites."""
     from rdfaspider.pages import sites as of_sites
-    from rdfaspider.pages import table
+    from rdfaspider.pages.own import NOTE, extended, kinds_in
 
-    return (of_sites.COLUMNS, of_sites.rows_of(records)) if sites else (table.COLUMNS, records)
+    if sites:
+        return of_sites.COLUMNS, of_sites.rows_of(records)
+    return extended(records, kinds_in(reader.note(NOTE) for reader in readers))
 
 
 def _sorted(columns: Columns, rows: Rows, name: str, most: int | None) -> Rows:
@@ -193,9 +197,13 @@ def _export(columns: Columns, rows: Rows, name: str, write: Writer) -> None:
 
 def _show(columns: Columns, rows: Rows, opts: argparse.Namespace) -> None:
     from rdfaspider.pages.files import plain
+    from rdfaspider.pages.table import COLUMNS
     from rdfaspider.terminal.table import Table
 
-    shown = [name for name in (_SHOWN_OF_SITES if opts.sites else _SHOWN) if name != opts.sort]
+    own = (name for name in columns if name not in COLUMNS)
+    shown = list(_SHOWN_OF_SITES if opts.sites else (*own, *_SHOWN))
+    if opts.sort in shown:
+        shown.remove(opts.sort)
     if opts.sort:
         shown.insert(0, opts.sort)
     places = [(list(columns).index(name), columns[name]) for name in shown]

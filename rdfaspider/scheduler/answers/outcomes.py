@@ -10,6 +10,8 @@ from rdfaspider.frontier import Keep, is_page
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.frontier.moves import Moves
 from rdfaspider.frontier.politeness import Experience
+from rdfaspider.pages.own import NOTE as COLUMNS
+from rdfaspider.pages.own import OwnColumns
 from rdfaspider.pages.row import Row, pack, row_of
 from rdfaspider.scheduler.answers.guessing import NOTE, Guessing
 from rdfaspider.scheduler.answers.keeping import keep_of, signals_of
@@ -52,12 +54,16 @@ class Outcomes:
         self._guessing: Guessing | None = None
         self._spider: Any = None
         self._keeps_rows = False
+        self._columns = OwnColumns(())
         self._revisits = False
         self.validators = Validators(frontier)
 
     def open(self, spider: Any) -> None:
         self._spider = spider
         self._keeps_rows = self._crawler.settings.getbool("PAGES")
+        if columns := self._crawler.settings.getlist("PAGES_COLUMNS"):
+            self._columns = OwnColumns(columns)
+            self._frontier.set_note(COLUMNS, self._columns.note(self._frontier.note(COLUMNS)))
         self._revisits = self._crawler.settings.getbool("FRONTIER_REVISIT")
         if budget := self._crawler.settings.getint("FRONTIER_GUESSES"):
             self._guessing = Guessing(budget, self._frontier.note(NOTE))
@@ -139,7 +145,9 @@ class Outcomes:
             self._counts[f"validators/{found}"] += 1
 
     def _row(self, page: Page) -> bytes:
-        return row_of(page) if self._keeps_rows else b""
+        if not self._keeps_rows:
+            return b""
+        return row_of(page, self._columns.values(page) if page.is_read else None)
 
     def _bare_row(self, reason: str, now: float) -> bytes:
         """Return the row of a URL without a page."""

@@ -10,6 +10,14 @@ SETTINGS = (
         True,
         "Keep a row of metadata of each page with the frontier, and mark copies ([pages.md](pages.md)).",
     ),
+    Setting(
+        "PAGES_COLUMNS",
+        "list",
+        [],
+        "Columns of your own in the table of pages, each as `name: package.module.function`"
+        " ([pages.md](pages.md#columns-of-your-own)).",
+        syntax="rdfaspider.pages.own.OwnColumns",
+    ),
     # During the crawl it takes a seventh of a page's CPU.
     Setting(
         "PAGES_ANALYSE",
