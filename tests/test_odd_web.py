@@ -24,7 +24,7 @@ PAGES = {
     "/sitemap.txt": "\u00a0{0}/line\n{1}/host\n",
     "/feed": "<rss><channel><item><guid>{0}/guid</guid></item></channel></rss>",
     "/news": '<rdf:RDF xmlns="http://purl.org/rss/1.0/"><item><link>{0}/rss1</link></item></rdf:RDF>',
-    "/": "<title>=HYPERLINK(1)</title>"
+    "/": "<title>=HYPERLINK(1)</title><a href=/a/index.html>home</a>"
     '<script type="application/ld+json">'
     '{{"@context": "https://schema.org",,\u00a0"name": "JSON"}} <!-- end --></script>'
     '<p itemscope itemtype="http://schema.org/Offer"><a itemprop="price" href="/x" content="12.00">12</a>',
@@ -67,8 +67,9 @@ FEEDS = {
 def test_what_is_listed_is_fetched_and_what_is_meant_is_stored(
     crawl: Crawler, scrapy: Scrapy, web: str, tmp_path: Path
 ) -> None:
-    found = crawl(f"{web}/", ROBOTS_SITEMAPS=1, FEEDS=json.dumps(FEEDS))
-    assert set(LISTED) <= set(Careless.asked)
+    transforms = "www,DIRECTORY_INDEX"
+    found = crawl(f"{web}/", ROBOTS_SITEMAPS=1, FEEDS=json.dumps(FEEDS), URLS_TRANSFORMS=transforms)
+    assert {*LISTED, "/a/"} <= set(Careless.asked)
     assert {
         (quad.predicate.value.rpartition("/")[2], str(quad.object))
         for quad in found.quads

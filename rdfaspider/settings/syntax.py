@@ -105,9 +105,10 @@ def _address(url: str) -> None:
 
 
 def transforms(pairs: Sequence[Any]) -> None:
-    """Accept pairs of a regular expression and its replacement."""
-    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
-        raise ValueError('it must be a list of pairs, as [["/amp/$", "/"]]')
+    """Accept names of transforms, and pairs of a regular expression and its replacement."""
+    for pair in pairs:
+        if not (isinstance(pair, str) or (isinstance(pair, list | tuple) and len(pair) == 2)):
+            raise ValueError('it must be a list of names and pairs, as ["WWW", ["/amp/$", "/"]]')
     Filters(transforms=pairs)
 
 

@@ -13,14 +13,17 @@ A rule is a string of a kind and a value:
 
 import re
 from collections.abc import Iterable
+from typing import Final
 
 from rdfaspider.plugins import load
-from rdfaspider.urls.defaults import NO_PAGES, TRACKING
+from rdfaspider.urls.defaults import DIRECTORY_INDEX, NO_PAGES, TRACKING, WWW
 from rdfaspider.urls.expressions import Expression, linear
 from rdfaspider.urls.hosts import host
 from rdfaspider.urls.normalise import normalise
 from rdfaspider.urls.sessions import path_without_sessions, query_without_sessions
 from rdfaspider.urls.traps import Traps
+
+_TRANSFORMS: Final = {"DIRECTORY_INDEX": DIRECTORY_INDEX, "WWW": WWW}
 
 
 class Filters:
@@ -31,7 +34,7 @@ class Filters:
         accept: Iterable[str] = (),
         reject: Iterable[str] = NO_PAGES,
         *,
-        transforms: Iterable[tuple[str, str]] = (),
+        transforms: Iterable[str | tuple[str, str]] = (),
         drop_parameters: Iterable[str] = TRACKING,
         drop_sessions: bool = True,
         sort_query: bool = False,
@@ -41,12 +44,13 @@ class Filters:
 
         :param accept: rules; one must match, unless there are none
         :param reject: rules; none may match
-        :param transforms: regular expressions with what replaces each match, as in `re.sub`
+        :param transforms: regular expressions with what replaces each match, as in `re.sub`, or
+            ``DIRECTORY_INDEX`` and ``WWW`` by name, in any case
         :param drop_parameters: names of query parameters, in any case, perhaps like ``utm_*``
         """
         self._accept = Rules(accept, open=True)
         self._reject = Rules(reject, open=True)
-        self._transforms = [_transform(*transform) for transform in transforms]
+        self._transforms = [*map(_transform, transforms)]
         names = [name.lower() for name in drop_parameters]
         self._dropped = frozenset(name for name in names if not name.endswith("*"))
         self._dropped_prefixes = tuple(name[:-1] for name in names if name.endswith("*"))
@@ -175,7 +179,12 @@ def _pattern(value: str) -> re.Pattern[str]:
         raise ValueError(f"Not a regular expression ({error}): {'regex:' + value!r}.") from None
 
 
-def _transform(expression: str, replacement: str) -> tuple[re.Pattern[str], str]:
+def _transform(transform: str | tuple[str, str]) -> tuple[re.Pattern[str], str]:
+    if isinstance(transform, str):
+        if transform.upper() not in _TRANSFORMS:
+            raise ValueError(f"Not a transform ({', '.join(_TRANSFORMS)}): {transform!r}.")
+        transform = _TRANSFORMS[transform.upper()]
+    expression, replacement = transform
     try:
         pattern = re.compile(expression)
         pattern.sub(replacement, "")  # reads the replacement, whether or not it is used

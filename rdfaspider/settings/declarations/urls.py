@@ -28,8 +28,9 @@ SETTINGS = (
         "URLS_TRANSFORMS",
         "list",
         [],
-        "Pairs of a regular expression and its replacement, applied to each URL; as JSON on the command"
-        " line.",
+        "Applied to each URL: `WWW`, which takes `www.example.org` for `example.org`, `DIRECTORY_INDEX`,"
+        " which takes `/a/index.html` for `/a/`, and pairs of a regular expression and its replacement, as"
+        " JSON.",
         syntax="rdfaspider.settings.syntax.transforms",
     ),
     Setting(
