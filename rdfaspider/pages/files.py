@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from rdfaspider.terminal import inert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
 
-    from rdfaspider.pages.table import Columns
+    from rdfaspider.pages.table import Columns, Rows
 
-    Rows = Iterable[Sequence[Any]]
     Writer = Callable[[Rows, Columns, BinaryIO], None]
 
 # Rows of a row group: some ten megabytes of memory.

@@ -16,10 +16,10 @@ from rdfaspider.pages.table import COLUMNS
 from rdfaspider.plugins import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from rdfaspider.items import Page
-    from rdfaspider.pages.table import Columns, PageRecord
+    from rdfaspider.pages.table import Columns, PageRecord, Rows
 
 # The name of the note.
 NOTE = "columns"
@@ -74,9 +74,7 @@ def kinds_in(notes: Iterable[bytes | None]) -> dict[str, str]:
     return {name: kind for note in notes for name, kind in json.loads(note or b"{}").items()}
 
 
-def extended(
-    records: Iterable[PageRecord], own: Columns
-) -> tuple[Columns, Iterator[Sequence[Any]]]:
+def extended(records: Iterable[PageRecord], own: Columns) -> tuple[Columns, Rows]:
     """Return the table of pages with the user's columns: its columns and its rows."""
 
     def cells(record: PageRecord) -> Iterator[Any]:

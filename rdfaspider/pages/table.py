@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rdfaspider.pages.analysis import AnalysisTable, Near, TextFacts
 from rdfaspider.pages.language import primary
@@ -82,7 +82,15 @@ _KINDS = {
 }
 # The names of a table's columns, each with the kind of its values: text, time (in seconds), real or whole.
 Columns = Mapping[str, str]
+Rows = Iterable[Sequence[Any]]
 COLUMNS: Columns = {name: _KINDS.get(name, "whole") for name in PageRecord._fields[:-1]}
+
+
+def place_of(column: str, columns: Columns) -> int:
+    """Return the place of a column in a row; ValueError if there is none."""
+    if column not in columns:
+        raise ValueError(f"There is no column {column[:80]}: choose among {', '.join(columns)}.")
+    return list(columns).index(column)
 
 
 def join(

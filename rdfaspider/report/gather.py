@@ -17,12 +17,13 @@ from rdfaspider.extensions import leftout
 from rdfaspider.extensions.history import report as history_report
 from rdfaspider.extensions.history import samples
 from rdfaspider.extensions.summary.reasons import sentences
-from rdfaspider.frontier.views.pages import records_of
+from rdfaspider.frontier.views.pages import records_of, table_of
 from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.pages.analysis import open_analysis
-from rdfaspider.pages.table import PageRecord
+from rdfaspider.pages.table import PageRecord, place_of
 from rdfaspider.pipelines.store import store_access
 from rdfaspider.report import pages, triples
+from rdfaspider.report.histogram import Histogram
 from rdfaspider.report.sections.figures import MOST
 from rdfaspider.settings.places import frontiers_of, jobdir_of, shards_in, store_url
 from rdfaspider.stores import open_store
@@ -119,14 +120,28 @@ def _urls(readers: Iterable[FrontierReader]) -> dict[str, Any]:
 def _pages(
     readers: Iterable[FrontierReader], jobdir: Path, stack: ExitStack, tell: Tell
 ) -> dict[str, Any]:
+    return pages.findings_of(_records(readers, jobdir, stack, tell)).as_numbers(MOST)
+
+
+def histogram_of(places: Places, column: str, sites: bool, tell: Tell) -> Histogram:
+    """Return the distribution of a column of the table of pages or sites; ValueError if there is none."""
+    with ExitStack() as stack:
+        readers = [
+            stack.enter_context(FrontierReader(path, delay=0.0)) for path in places.frontiers
+        ]
+        records = _records(readers, places.jobdir, stack, tell)
+        columns, rows = table_of(readers, records, sites)
+        place = place_of(column, columns)
+        return Histogram(column, columns[column], (row[place] for row in rows))
+
+
+def _records(
+    readers: Iterable[FrontierReader], jobdir: Path, stack: ExitStack, tell: Tell
+) -> Iterator[PageRecord]:
     analysis = open_analysis(jobdir / "pages")
     if analysis is not None:
         stack.enter_context(analysis)
     records = records_of([reader.pages for reader in readers], analysis)
-    return pages.findings_of(_watched(records, tell)).as_numbers(MOST)
-
-
-def _watched(records: Iterable[PageRecord], tell: Tell) -> Iterator[PageRecord]:
     for number, record in enumerate(records, start=1):
         if number % _STEP == 0:
             tell(f"Reading the table of pages: {number:,} …")

@@ -12,15 +12,13 @@ from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from rdfaspider.frontier.views.reader import FrontierReader
     from rdfaspider.pages.files import Writer
-    from rdfaspider.pages.table import Columns, PageRecord
+    from rdfaspider.pages.table import Columns, PageRecord, Rows
     from rdfaspider.terminal import StatusLine
-
-    Rows = Iterable[Sequence[Any]]
 
 # What a table on the screen has; files have all columns.
 _SHOWN = ("status", "size", "language", "detected", "triples", "copy_of", "cluster", "url", "title")
@@ -60,6 +58,7 @@ class Command(CheckedCommand):
         add("--processes", metavar="NUMBER", type=int, help="processes that read the archive")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        from rdfaspider.frontier.views.pages import table_of
         from rdfaspider.pages.files import writer_for
 
         for name in ("most", "skip"):
@@ -76,7 +75,7 @@ class Command(CheckedCommand):
             if opts.counts:
                 _show_counts(records)
                 return
-            columns, rows = _table(records, readers, opts.sites)
+            columns, rows = table_of(readers, records, opts.sites)
             if opts.sort:
                 rows = _sorted(columns, rows, opts.sort, None if write else opts.skip + opts.most)
             if write is not None:
@@ -150,25 +149,13 @@ def _prefix(name: str) -> bytes:
     return prefix_of(name)
 
 
-def _table(
-    records: Iterable[PageRecord], readers: list[FrontierReader], sites: bool
-) -> tuple[Columns, Rows]:
-    """Return the table of pages, or of their sites."""
-    from rdfaspider.pages import sites as of_sites
-    from rdfaspider.pages.own import NOTE, extended, kinds_in
-
-    if sites:
-        return of_sites.COLUMNS, of_sites.rows_of(records)
-    return extended(records, kinds_in(reader.note(NOTE) for reader in readers))
-
-
 def _sorted(columns: Columns, rows: Rows, name: str, most: int | None) -> Rows:
     """Return the rows by a column, and no more than one beyond `most`; unknown values come last."""
     from heapq import nlargest, nsmallest
 
-    if name not in columns:
-        raise ValueError(f"There is no column {name[:80]}: choose among {', '.join(columns)}.")
-    place = list(columns).index(name)
+    from rdfaspider.pages.table import place_of
+
+    place = place_of(name, columns)
     is_text = columns[name] == "text"
     choose, size = nsmallest if is_text else nlargest, sys.maxsize if most is None else most + 1
     return choose(size, rows, key=lambda row: ((row[place] is None) == is_text, row[place]))

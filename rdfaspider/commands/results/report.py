@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
     from rdfaspider.extensions.history.report import Crawl
     from rdfaspider.report.gather import Places
+    from rdfaspider.report.model import Figure
 
 _KINDS = (".svg", ".html", ".json")
+_HISTOGRAM_KINDS = (".html", ".csv", ".json")
+# Bins shown, and the width of the longest bar.
+_SHOWN, _WIDTH = 40, 40
 
 
 class Command(CheckedCommand):
@@ -29,6 +33,7 @@ class Command(CheckedCommand):
         " time spent crawling counts; stops between two runs are left out and marked. --full writes the"
         " report on what was found: structured data, vocabularies, sites, languages, copies and the link"
         " graph, as one HTML file, or as a directory with the numbers as CSV and JSON beside it."
+        " --histogram shows the distribution of one column of the table of pages."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -43,11 +48,22 @@ class Command(CheckedCommand):
         )
         parser.add_argument("--full", action="store_true", help="report on what was found")
         parser.add_argument(
+            "--histogram",
+            metavar="COLUMN",
+            help="how many pages have which value of a column of `scrapy pages`",
+        )
+        parser.add_argument(
+            "--sites",
+            action="store_true",
+            help="with --histogram: how many sites, by a column of `scrapy pages --sites`",
+        )
+        parser.add_argument(
             "-o",
             "--output",
             type=Path,
             metavar="FILE",
-            help="a file .svg, .html or .json; with --full .html, or a directory (default: report)",
+            help="a file .svg, .html or .json; with --full .html, or a directory (default: report);"
+            " with --histogram .html, .csv or .json",
         )
         parser.add_argument(
             "--store",
@@ -58,7 +74,7 @@ class Command(CheckedCommand):
             "--frontier",
             action="append",
             metavar="DIR",
-            help="with --full: the directory of a shard; once for each shard",
+            help="with --full or --histogram: the directory of a shard; once for each shard",
         )
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -66,8 +82,14 @@ class Command(CheckedCommand):
         if opts.full:
             if opts.output and opts.output.suffix not in ("", ".html"):
                 raise UsageError("--full -o wants a file that ends in .html, or a directory")
-        elif opts.store or opts.frontier:
+        elif opts.store or (opts.frontier and not opts.histogram):
             raise UsageError("--store and --frontier are for --full")
+        elif opts.histogram:
+            if opts.against or (opts.output and opts.output.suffix not in _HISTOGRAM_KINDS):
+                known = ", ".join(_HISTOGRAM_KINDS)
+                raise UsageError(f"--histogram is about one crawl, and its -o wants {known}")
+        elif opts.sites:
+            raise UsageError("--sites is for --histogram")
         elif opts.output and opts.output.suffix not in _KINDS:
             raise UsageError(f"-o wants a file that ends in {', '.join(_KINDS)}")
 
@@ -77,8 +99,35 @@ class Command(CheckedCommand):
         if opts.full:
             self._write_full(opts)
             return
+        if opts.histogram:
+            self._show_histogram(opts)
+            return
         names = (str(jobdir_of(self.settings)), *opts.against)
         _show([_crawl(name) for name in names], opts.output)
+
+    def _show_histogram(self, opts: argparse.Namespace) -> None:
+        from rdfaspider.report.gather import histogram_of, places_of
+        from rdfaspider.terminal import StatusLine
+        from rdfaspider.terminal.table import Table
+
+        with StatusLine(sys.stderr) as line:
+            places = places_of(self.settings, opts.frontier)
+            found = histogram_of(places, opts.histogram, opts.sites, line.show)
+        figure = found.figure("sites" if opts.sites else "pages")
+        bins = found.bins
+        most = max((count for _, count in bins), default=1)
+        rows = (
+            (label, f"{count:,}", "#" * max(1, count * _WIDTH // most))
+            for label, count in bins[:_SHOWN]
+        )
+        for text in Table((opts.histogram, figure.up, ""), sys.stdout).lines(rows):
+            sys.stdout.write(text)
+        if len(bins) > _SHOWN:
+            print(f"There are {len(bins) - _SHOWN:,} more values: -o FILE.csv for all.")
+        print(figure.sentence)
+        if opts.output:
+            _write_histogram(opts.output, figure)
+            print(f"The histogram is in {opts.output}.")
 
     def _write_full(self, opts: argparse.Namespace) -> None:
         from rdfaspider.report.files import json_of, write
@@ -103,6 +152,22 @@ class Command(CheckedCommand):
             if found[0]["triples"] is None:
                 raise ValueError("The store cannot be read, so its report is not put there.")
             _put(places[0], found[0])
+
+
+def _write_histogram(output: Path, figure: Figure) -> None:
+    import json
+
+    from rdfaspider.report.html import csv_of, page
+    from rdfaspider.report.model import Section
+
+    if output.suffix == ".html":
+        section = Section(figure.key, figure.title, "", [figure])
+        text = page(figure.title, "", (), [section])
+    elif output.suffix == ".csv":
+        text = csv_of(figure.rows())
+    else:
+        text = json.dumps(dict(zip(figure.labels, figure.values[0], strict=True)), indent=1) + "\n"
+    output.write_text(text, encoding="utf-8", errors="replace")
 
 
 def _put(places: Places, found: dict[str, Any]) -> None:

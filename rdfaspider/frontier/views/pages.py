@@ -9,15 +9,18 @@ from rdfaspider.frontier.tables.copies import Copies
 from rdfaspider.frontier.tables.failures import Failures
 from rdfaspider.frontier.tables.pages import Pages
 from rdfaspider.frontier.tables.trie import DENIED, DONE, FAILED, KEPT, Trie, number_of, state_of
+from rdfaspider.pages import own, sites
 from rdfaspider.pages.table import Ended, PageRecord, join
 from rdfaspider.urls.keys import to_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rdfaspider.frontier.sharding import Shard
     from rdfaspider.frontier.tables.database import Database
+    from rdfaspider.frontier.views.reader import FrontierReader
     from rdfaspider.pages.analysis import AnalysisTable
+    from rdfaspider.pages.table import Columns, Rows
 
 _ENDED = {DONE: "done", FAILED: "failed", DENIED: "denied", KEPT: "done"}
 _HOST_ENDS = b",):@"
@@ -101,3 +104,12 @@ def records_of(
         ]
 
     return chain.from_iterable(join(view.ended(prefix), analysis, first_with) for view in views)
+
+
+def table_of(
+    readers: Iterable[FrontierReader], records: Iterable[PageRecord], by_site: bool
+) -> tuple[Columns, Rows]:
+    """Return the columns and rows of the table of pages, with the user's columns, or of their sites."""
+    if by_site:
+        return sites.COLUMNS, sites.rows_of(records)
+    return own.extended(records, own.kinds_in(reader.note(own.NOTE) for reader in readers))
