@@ -135,6 +135,24 @@ def test_faults_lose_nothing_and_the_page_at_fault_can_be_sent_later(
         assert stored(real) == everything
 
 
+@pytest.mark.slow
+def test_a_page_that_the_server_fails_at_is_set_aside_and_all_others_are_stored(
+    repositories: tuple[str, Path], scrapy: Scrapy, tmp_path: Path
+) -> None:
+    web = replace(SITE, hosts=2)
+    poison = Web(web).url(1, 2)
+    with gateway_to(repositories[0]) as gateway, running(web) as proxy:
+        gateway.fault = lambda body: 500 if f"<{poison}> {{".encode() in body else None
+        url = f"{gateway.url}/errors"
+        with crawling(tmp_path, proxy, url) as output:
+            pass
+    others = {quad for quad in expected(web) if quad.graph_name != NamedNode(poison)}
+    assert stored(f"{repositories[0]}/errors") == others
+    assert "1 page that the store refused (scrapy export --aside)" in output[0]
+    aside = scrapy("export", "--aside").stdout
+    assert aside.startswith(f"# 500 <{poison}> the words of the gateway\n")
+
+
 def test_the_crawl_fetches_until_the_outbox_is_full_and_goes_on_when_it_is_not(
     repositories: tuple[str, Path], tmp_path: Path
 ) -> None:

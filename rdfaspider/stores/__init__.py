@@ -54,12 +54,13 @@ class StoreUnavailable(OSError):
 class StoreDown(StoreUnavailable):
     """The store failed, but not because of the data: try again later.
 
-    `label` names the cause in a counter: a status, `connection` or `timeout`.
+    `label` names the cause in a counter: a status, `connection` or `timeout`; `words` are the server's.
     """
 
-    def __init__(self, sentence: str, label: str) -> None:
+    def __init__(self, sentence: str, label: str, words: str = "") -> None:
         super().__init__(sentence)
         self.label = label
+        self.words = words
 
 
 class Refused(ValueError):

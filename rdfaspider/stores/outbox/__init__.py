@@ -3,8 +3,10 @@
 `Outbox` acknowledges a page when it is in its database (`database.py`, opened by `file.py`). One thread sends
 what waits there, in batches, for as long as it takes: the store may be down for hours. A batch that the
 store refuses is halved until the page at fault is alone; that page is kept as refused, with the store's
-words. A batch leaves the database when the store has taken it. If the process dies in between, it is sent
-again, which changes nothing, because a page replaces its graph as a whole.
+words. Some servers answer 500 to a page that they cannot take. Such a batch is halved too, if the store takes
+a test update after it; a page alone must fail three times. A batch leaves the database when the store has
+taken it. If the process dies in between, it is sent again, which changes nothing, because a page replaces
+its graph as a whole.
 
 This holds as long as the store itself survives. A disk store of RDF4J does not when its server is killed
 during a write: statements of an old version remain, or every request fails from then on (docs/results.md
@@ -23,12 +25,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from rdfaspider.stores import Refused, Sink, Store, StoreDown, StoreUnavailable
+from rdfaspider.stores.changes import Change
 from rdfaspider.stores.outbox.database import OutboxDatabase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rdfaspider.stores.changes import Change
     from rdfaspider.stores.outbox.database import Entry
 
 logger = logging.getLogger(__name__)
@@ -39,6 +41,12 @@ _LONGEST_PAUSE = 60.0
 
 # Labels of failures in which the server, or the one behind a gateway, died during a write.
 _DEATHS = ("interrupted", "502")
+
+# A status that blames the server or the data, how often a page may cause it, and the graph of the test update
+# that decides which.
+_ERROR = 500
+_MAX_ERRORS = 3
+_TEST_GRAPH = "urn:rdfaspider:test"
 
 
 @runtime_checkable
@@ -57,7 +65,7 @@ class Outbox(Sink):
     """A sink that sends changes to `store`.
 
     A batch is sent when `batch_quads` wait, or `batch_seconds` after the first of them came. `close`
-    sends what waits, but gives up on a store that has taken nothing for `drain_seconds`: the rest is
+    sends what waits, but gives up on a store that has settled nothing for `drain_seconds`: the rest is
     sent when the outbox is opened the next time. `rebuilt` is the store, if the outbox may rebuild it.
     """
 
@@ -78,6 +86,7 @@ class Outbox(Sink):
         self.counters = Counter()
         self._failures = 0
         self._suspects = 0
+        self._errors: dict[int, int] = {}  # of the page that failed last, by its number
         self._is_ready = False
         self._arrived = threading.Condition()
         self._closing = threading.Event()
@@ -151,6 +160,10 @@ class Outbox(Sink):
     def backlog_quads(self) -> int:
         return self.database.quads
 
+    @property
+    def _settled(self) -> int:
+        return self.counters["batches"] + self.counters["refused"]
+
     def put(self, changes: Sequence[Change]) -> list[bool]:
         given = [change.unnamed() for change in changes]
         answers = self.database.put(
@@ -167,9 +180,9 @@ class Outbox(Sink):
     def close(self) -> None:
         self._closing.set()
         self._notify()
-        taken = -1
-        while self._sender.is_alive() and taken != self.counters["batches"]:
-            taken = self.counters["batches"]
+        settled = -1
+        while self._sender.is_alive() and settled != self._settled:
+            settled = self._settled
             self._sender.join(self.drain_seconds)
         self._given_up.set()
         self._sender.join()
@@ -228,6 +241,12 @@ class Outbox(Sink):
         except Refused as refusal:
             self._refused(entries, refusal)
             return
+        except StoreDown as error:
+            if error.label != str(_ERROR) or not self._takes_test():
+                self._errors.clear()
+                raise
+            self._failed(entries, error)
+            return
         self.database.remove(entries)
         self._suspects = max(0, self._suspects - len(entries))
         if self._failures:
@@ -243,11 +262,32 @@ class Outbox(Sink):
         if len(entries) > 1:
             self._suspects = len(entries)
             return
-        self._suspects = 0
+        self._suspects = self._failures = 0
         (entry,) = entries
         self.database.refuse(entry, refusal)
         self.counters["refused"] += 1
         logger.warning("The store refuses %s: %s", entry.change.graph, refusal)
+
+    def _failed(self, entries: list[Entry], error: StoreDown) -> None:
+        """Take the error of a store that works otherwise for a refusal; try a page alone again first."""
+        number = entries[0].number
+        if len(entries) == 1:
+            self._errors = {number: self._errors.get(number, 0) + 1}
+            if self._errors[number] < _MAX_ERRORS:
+                self._back_off(error, error.label)
+                return
+        self._refused(entries, Refused(_ERROR, error.words))
+
+    def _takes_test(self) -> bool:
+        """Tell whether the store takes a test update, which is removed again."""
+        triple = b"<%b> <%b> <%b> .\n" % ((_TEST_GRAPH.encode(),) * 3)
+        test = Change(_TEST_GRAPH, triple, 1)
+        try:
+            self.store.write([test])
+            self.store.write([test._replace(lines=b"", quads=0)])
+        except (Refused, StoreDown):
+            return False
+        return True
 
     def _back_off(self, error: Exception, label: str) -> None:
         self.counters[f"failed/{label}"] += 1

@@ -217,7 +217,7 @@ class Client:
         if status in _REFUSALS:
             raise Refused(status, words)
         advice = " Are STORE_USER and STORE_PASSWORD right?" if status in (401, 403) else ""
-        raise StoreDown(f"{self.url} answers {status}: {words}{advice}", str(status))
+        raise StoreDown(f"{self.url} answers {status}: {words}{advice}", str(status), words)
 
 
 class _Body(RawIOBase):
