@@ -12,7 +12,8 @@
 # make upgrade locks/ with the newest versions that these allow
 # make sbom    what a crawl is made of, with hashes and licences, in build/sbom.json (CycloneDX)
 # make digests the images of Dockerfile and compose.yaml, pinned to what their tags mean now; needs docker
-# Each does all the set-up it needs; only Python 3.11 or newer and make must be there.
+# Each does all the set-up it needs; only Python 3.11 or newer and make must be there. What apt-get would install
+# for the tests is said first and asked for; make APT=no does without, and skips the tests that need it.
 
 PYTHON ?= python3
 VENV := .venv
@@ -34,9 +35,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
 $(BIN)/python:
-	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "Installing python3-venv …"; \
-	  if [ "$$(id -u)" = 0 ]; then sudo=; else sudo=sudo; fi; \
-	  $$sudo apt-get update -qq && $$sudo apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); sh tests/apt.sh python3-venv && $(PYTHON) -m venv $(VENV); }
 
 $(VENV)/crawl.ready: locks/crawl.txt locks/build.txt requirements.txt pyproject.toml | $(BIN)/python
 	@echo "Installing rdfaspider into $(VENV) …"
@@ -73,12 +72,15 @@ console: $(VENV)/crawl.ready $(COMPILED)
 report: $(VENV)/test.ready $(COMPILED)
 	@BIN=$(BIN) DEMO=$(DEMO) sh tests/report.sh
 
-# The tests use a real RDF4J server where Java and Maven can be had, and say so where not.
-.cache/rdf4j.ready:
+# The programs that tests use, with their Debian packages; apt.sh asks before it installs those that are not there.
+PROGRAMS := java:default-jre-headless mvn:maven redis-cli:redis-tools chromium:chromium
+.cache/apt.ready:
 	@mkdir -p .cache
-	@if ! command -v mvn > /dev/null || ! command -v java > /dev/null; then \
-	  if [ "$$(id -u)" = 0 ]; then sudo=; else sudo=sudo; fi; echo "Installing Java and Maven …"; \
-	  $$sudo apt-get update -qq && $$sudo apt-get install -y -qq default-jre-headless maven > /dev/null; fi || true
+	@sh tests/apt.sh $$(for each in $(PROGRAMS); do command -v $${each%:*} > /dev/null || echo $${each#*:}; done) \
+	  && touch $@ || echo "Tests that need them are skipped."
+
+# The tests use a real RDF4J server where Java and Maven can be had, and say so where not.
+.cache/rdf4j.ready: | .cache/apt.ready
 	@echo "Fetching the RDF4J server …"
 	@sh tests/rdf4j.sh .cache && touch $@ || echo "No RDF4J server: its tests are skipped."
 
@@ -88,17 +90,14 @@ report: $(VENV)/test.ready $(COMPILED)
 	@sh tests/fuseki.sh .cache && touch $@ || echo "No Fuseki server: its tests are skipped."
 
 # And a real Redis, likewise.
-.cache/redis.ready:
-	@mkdir -p .cache
+.cache/redis.ready: | .cache/apt.ready
 	@sh tests/redis.sh && touch $@ || echo "No Redis server: its tests are skipped."
 
 # And a real web server.
-.cache/nginx.ready:
-	@mkdir -p .cache
+.cache/nginx.ready: | .cache/apt.ready
 	@sh tests/nginx.sh && touch $@ || echo "No nginx: its tests are skipped."
 
-.cache/chromium.ready: tests/chromium.sh
-	@mkdir -p .cache
+.cache/chromium.ready: tests/chromium.sh | .cache/apt.ready
 	@sh tests/chromium.sh && touch $@ || echo "No Chromium: its tests are skipped."
 
 # And what judges whether everybody can use a page.

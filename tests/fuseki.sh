@@ -2,7 +2,7 @@
 # Fetches a real Fuseki server for the tests, by Maven: one jar that runs by itself.
 #   sh tests/fuseki.sh [DIRECTORY]      (default: .cache, where the tests look)
 # FUSEKI_VERSION chooses another version; 5.x needs Java 17, 6.x needs Java 21.
-# Needs Maven: apt-get install openjdk-17-jre-headless maven
+# Needs Maven: sh tests/apt.sh openjdk-17-jre-headless maven
 set -eu
 directory=${1:-.cache}
 version=${FUSEKI_VERSION:-5.6.0}

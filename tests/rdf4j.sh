@@ -2,7 +2,7 @@
 # Fetches a real RDF4J server for the tests, by Maven: the server's war file and a container to run it.
 #   sh tests/rdf4j.sh [DIRECTORY]      (default: .cache, where the tests look)
 # RDF4J_VERSION chooses another version; it must run in a javax.servlet container, so below 6.
-# Needs Java 11 or newer and Maven: apt-get install openjdk-17-jre-headless maven
+# Needs Java 11 or newer and Maven: sh tests/apt.sh openjdk-17-jre-headless maven
 set -eu
 directory=${1:-.cache}
 version=${RDF4J_VERSION:-5.0.3}

@@ -2,7 +2,7 @@
 # Fetches tools that judge and replay archives, for the tests: pywb, wacz, cdxj-indexer and surt into an
 # environment of their own (pywb wants an old Redis client), and jwarc by Maven.
 #   sh tests/replay.sh [DIRECTORY]      (default: .cache, where the tests look)
-# Needs Java 11 or newer and Maven for jwarc: apt-get install openjdk-17-jre-headless maven
+# Needs Java 11 or newer and Maven for jwarc: sh tests/apt.sh openjdk-17-jre-headless maven
 set -eu
 directory=${1:-.cache}
 jwarc=0.31.1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -169,6 +170,55 @@ def hint(output: str, label: str) -> str:
     found = re.search(rf"^  {label}: (.+)$", output, re.MULTILINE)
     assert found, output
     return found[1]
+
+
+@pytest.fixture
+def apt(tmp_path: Path) -> Path:
+    """Return the log of an apt-get that installs nothing."""
+    for name, script in (("sudo", 'exec "$@"'), ("apt-get", f'echo "$@" >> {tmp_path}/log')):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+    (tmp_path / "log").touch()
+    return tmp_path / "log"
+
+
+@pytest.mark.parametrize(
+    ("variable", "answer", "installs"),
+    [
+        ("", None, True),
+        ("no", None, False),
+        ("", b"n\n", False),
+        ("", b"\n", True),
+        ("yes", b"", True),
+        ("no", b"", False),
+    ],
+)
+def test_packages_are_named_before_they_are_installed_and_can_be_declined(
+    apt: Path, variable: str, answer: bytes | None, installs: bool
+) -> None:
+    keyboard, terminal = pty.openpty()
+    os.write(keyboard, answer or b"")
+    done = subprocess.run(
+        ["sh", "tests/apt.sh", "some-package", "another"],
+        cwd=PROJECT,
+        env={**os.environ, "PATH": f"{apt.parent}:{os.environ['PATH']}", "APT": variable},
+        stdin=subprocess.DEVNULL if answer is None else terminal,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    os.close(keyboard)
+    os.close(terminal)
+    assert done.stdout.startswith("To be installed with apt-get: some-package another\n")
+    assert (done.returncode == 0) == installs
+    assert ("install -y" in apt.read_text()) == installs
+
+
+def test_nothing_else_installs_packages() -> None:
+    for file in (PROJECT / "Makefile", *PROJECT.glob("tests/*.sh")):
+        assert file.name == "apt.sh" or "apt-get install" not in file.read_text(), file
 
 
 @pytest.mark.slow

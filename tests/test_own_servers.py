@@ -27,15 +27,15 @@ def test_other_hosts_keep_their_delay(crawl: Crawler, serve: Serve) -> None:
     found = crawl(
         ",".join((*pages, *mine)),
         POLITENESS_OFF_FOR_OWN_SERVERS=1,
-        POLITENESS_DELAY=0.5,
+        POLITENESS_DELAY=1,
         POLITENESS_AT_ONCE=1,
         RESOLVER_ALLOW="mine.test",
     )
     assert found.pages == {*pages, *mine}
     times = sorted(time for url, time in asked.times if "other.test" in url)
-    assert min(b - a for a, b in pairwise(times)) >= 0.49
+    assert min(b - a for a, b in pairwise(times)) >= 0.99
     own = sorted(time for url, time in asked.times if "mine.test" in url)
-    assert own[-1] - own[0] < 1.0
+    assert own[-1] - own[0] < 1.9
 
 
 def test_a_crawl_of_this_machine_does_not_wait(scrapy: Scrapy) -> None:
@@ -47,7 +47,7 @@ def test_a_crawl_of_this_machine_does_not_wait(scrapy: Scrapy) -> None:
     assert crawled.returncode == 0, crawled.stderr
     assert "31 URLs = 31 done" in crawled.stderr
     seconds = float(crawled.stderr.split("'elapsed_time_seconds': ")[1].split(",")[0])
-    assert seconds < 15, "with politeness it would take more than thirty"
+    assert seconds < 30, "with politeness it would take more than thirty"
 
 
 def test_a_shared_crawl_says_that_it_has_no_effect(caplog: pytest.LogCaptureFixture) -> None:

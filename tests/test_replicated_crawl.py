@@ -47,7 +47,7 @@ def kill_host_of_leader(crew: Workers, *, wiped: bool) -> bool:
     return True
 
 
-def await_pair(url: str, seconds: float = 40.0) -> View | None:
+def await_pair(url: str, seconds: float = 120.0) -> View | None:
     """Return what Redis knows as soon as there is a leader, and a standby with a copy; None if that is not
     to be, because the crawl is over."""
     end = time.monotonic() + seconds

@@ -207,7 +207,7 @@ def scrape(
         await maybe_deferred_to_future(done)
         assert scraper.slot.is_idle()
         assert scraper.slot.active_size == 0
-        await asyncio.wait_for(closing, 10)  # it waits for the page, and for nothing else
+        await asyncio.wait_for(closing, 60)  # it waits for the page, and for nothing else
         return heard.told
 
     return asyncio.run(run()), asked
@@ -526,7 +526,7 @@ def test_a_request_is_followed_as_scrapys_engine_does(
             assert not start()
             closing = asyncio.ensure_future(engine._slot.close())
             engine._slot.nextcall.cancel = lambda: None
-            await asyncio.wait_for(closing, 10)
+            await asyncio.wait_for(closing, 60)
             await asyncio.sleep(0.01)
             return list(engine.told)
 

@@ -140,7 +140,7 @@ def interrupted(
         assert process.stdout
         begun(process.stdout)
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=10)
+        _, error = process.communicate(timeout=60)
         return process.returncode, error
 
 

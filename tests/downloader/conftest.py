@@ -155,7 +155,7 @@ async def opened(
     crawler.engine = cast("Any", SimpleNamespace(downloader=None))
     downloads = kind(crawler)
 
-    async def fetch(url: str, seconds: float = 10.0, **arguments: Any) -> Response:
+    async def fetch(url: str, seconds: float = 60.0, **arguments: Any) -> Response:
         meta = {"verbatim_url": True, "download_timeout": seconds, **arguments.pop("meta", {})}
         request = Request(url, meta=meta, **arguments)
         response: Response = await downloads.download_request(request)

@@ -173,11 +173,11 @@ def test_what_has_no_end_fails_early(fetching: Open, name: str) -> None:
 
     async def main() -> str:
         async with serving(talk) as server, fetching() as fetch:
-            return await outcome(fetch, f"{server.origin}/", seconds=20)
+            return await outcome(fetch, f"{server.origin}/", seconds=100)
 
     began = monotonic()
     assert run(main()) in (BROKEN, CUT)
-    assert monotonic() - began < 15
+    assert monotonic() - began < 60, "it is cut, and its time does not run out"
     assert sent < 32 << 20, "what the system keeps on the way"
 
 

@@ -77,7 +77,7 @@ def test_pages_that_are_not_read_yet_count_too() -> None:
         task = await is_held_up(memory, page, 50)
         assert task is not None, "not even the eldest"
         unread = 50
-        await asyncio.wait_for(task, 5)
+        await asyncio.wait_for(task, 60)
 
     asyncio.run(work())
 

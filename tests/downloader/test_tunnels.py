@@ -216,7 +216,7 @@ def test_a_tunnel_has_its_time(fetching: Open) -> None:
             began = monotonic()
             with pytest.raises(ConnectTimeoutError):
                 await fetch("https://example.org/", meta={"proxy": proxy.origin})
-            assert monotonic() - began < 2
+            assert monotonic() - began < 9, "unset it would be 10"
             assert await proxy.clients[0].until_closed()
 
     run(main())

@@ -118,7 +118,7 @@ def view_of(url: str) -> View:
         onlooker.close()
 
 
-def await_leader(url: str, *nodes: NodeProcess, seconds: float = 30.0) -> NodeProcess:
+def await_leader(url: str, *nodes: NodeProcess, seconds: float = 120.0) -> NodeProcess:
     """Return the node of these that leads, as soon as one does."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -130,7 +130,7 @@ def await_leader(url: str, *nodes: NodeProcess, seconds: float = 30.0) -> NodePr
     raise AssertionError([node.log for node in nodes])
 
 
-def await_standby(url: str, node: NodeProcess, seconds: float = 30.0) -> None:
+def await_standby(url: str, node: NodeProcess, seconds: float = 120.0) -> None:
     """Wait until a standby has a copy and has done all that the log says."""
     end = time.monotonic() + seconds
     onlooker = Onlooker(Keys(url))

@@ -457,7 +457,7 @@ def child(path: Path) -> Iterator[tuple[Connection, Any]]:
         yield ours, process
     finally:
         process.kill()
-        process.join(10)
+        process.join(60)
 
 
 @pytest.mark.slow
@@ -474,10 +474,10 @@ def test_kills_neither_lose_nor_double_links(tmp_path: Path, seed: int) -> None:
                     break
             if not url:
                 log.send("stop")
-                process.join(10)
+                process.join(60)
                 break
             os.kill(process.pid, signal.SIGKILL)
-            process.join(10)
+            process.join(60)
             kills += 1
         check_links(path)
     assert kills > 1

@@ -80,10 +80,10 @@ def test_nothing_is_lost_by_kills(tmp_path: Path, seed: int) -> None:
                 done.append(url)
         if event == "end":
             ours.send("stop")
-            process.join(10)
+            process.join(60)
             break
         os.kill(process.pid or 0, signal.SIGKILL)
-        process.join(10)
+        process.join(60)
         # What it did between our last look and its death:
         try:
             while True:
@@ -176,7 +176,7 @@ def test_the_counts_of_a_killed_crawl_are_those_of_the_next_run(tmp_path: Path, 
     for _ in range(pages):
         ours.recv()
     os.kill(process.pid or 0, signal.SIGKILL)
-    process.join(10)
+    process.join(60)
     with FrontierReader(path, delay=0.0, limits=FrontierLimits(host_urls=0)) as reader:
         read, limits = reader.counts(), reader.limits
         hosts = {view.name: view.waiting for view in reader.hosts(0.0)}

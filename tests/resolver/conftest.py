@@ -98,7 +98,7 @@ def listening(*hosts: str, port: int = 0) -> Iterator[Server]:
             threads.append(thread)
         yield server
     for thread in threads:
-        thread.join(timeout=5)
+        thread.join(timeout=60)
 
 
 @pytest.fixture

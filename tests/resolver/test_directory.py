@@ -41,7 +41,7 @@ class Bench:
         )
 
     def turn(self) -> None:
-        function, arguments = self.calls.get(timeout=10)
+        function, arguments = self.calls.get(timeout=60)
         function(*arguments)
 
     def find(self, host: str) -> tuple[Address, ...]:

@@ -165,7 +165,7 @@ def talking(
         thread.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
         listener.shutdown(socket.SHUT_RDWR)
-    thread.join(timeout=5)
+    thread.join(timeout=60)
 
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
@@ -240,7 +240,7 @@ def test_tls_that_proves_nothing_is_told_in_a_sentence(tmp_path: Path, friend: L
         assert "self-signed certificate" in failure(
             f"https://127.0.0.1:{listener.getsockname()[1]}/"
         )
-        thread.join(timeout=5)
+        thread.join(timeout=60)
     assert "no TLS" in failure(f"https://127.0.0.2:{friend.port}/")
 
 

@@ -69,7 +69,7 @@ def test_a_page_that_only_the_store_has_is_indexed_when_it_comes_again(tmp_path:
 def until_whole(path: Path) -> None:
     import sqlite3
 
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while True:
         database = sqlite3.connect(folder(path) / NAME)
         row = database.execute("SELECT value FROM about WHERE name = 'whole'").fetchone()

@@ -24,7 +24,7 @@ async def exchange(server: str, request: bytes) -> bytes:
     try:
         writer.write(request)
         writer.write_eof()
-        return await asyncio.wait_for(reader.read(), 20)
+        return await asyncio.wait_for(reader.read(), 60)
     finally:
         writer.close()
         await writer.wait_closed()

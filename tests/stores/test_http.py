@@ -85,7 +85,7 @@ def test_a_connection_that_the_server_closed_is_opened_anew(faulty: FaultyServer
     client = Client(faulty.url)
     for _ in range(3):
         client.request("POST", "", UPDATE)
-        assert faulty.closed.wait(5)
+        assert faulty.closed.wait(60)
         faulty.closed.clear()
     client.close()
     assert len(faulty.requests) == 3

@@ -101,6 +101,10 @@ class Taking(Parts):
         """Put a URL back into flight that a worker has held since before a restart; return None if it has
         ended or is in flight already."""
         record = self.trie.record(url)
+        if (record is None or record.state not in (WAITING, KEPT)) and self._sieve.inbox.size:
+            # In a copy the link to it may still be in the inbox.
+            self._sieve.run()
+            record = self.trie.record(url)
         if record is None or self._leases.has(record.number):
             return None
         if record.state == KEPT and self._revisits is not None:

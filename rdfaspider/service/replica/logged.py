@@ -194,11 +194,7 @@ class LoggedFrontier(LocalFrontier):
     def _take_up(self, url: str, now: float) -> Taken | None:
         """Take a URL that a leader had in flight; None if it has ended, or is unknown."""
         self.advance(now)
-        taken = self.adopt(url, now)
-        if taken is None:
-            self.counts()  # it may still be in the inbox, or be reopened by its links
-            taken = self.adopt(url, now)
-        return taken
+        return self.adopt(url, now)
 
     def _do_report(self, host: int, now: float, said: dict[str, Any]) -> None:
         self.report(host, now, Experience(**said))
