@@ -51,7 +51,7 @@ class Content:
     longest: int = 0  # characters of the longest object, as it is written
     nofollow: list[str] = field(default_factory=list)  # links that the page asks not to follow
     canonical: str = ""  # that one of the links which the page names as its canonical form
-    media: int = 0  # images, sounds and films embedded
+    media: dict[str, int] = field(default_factory=dict)  # embedded or linked, by their kind
 
 
 # The fields of Content: what robots directives call `nofollow`, and what they call `noindex`.
@@ -59,6 +59,8 @@ LINKS = ("links", "relations", "texts")
 STATEMENTS = ("nquads", "predicates", "longest")
 # What is recorded of a page for the link graph, whatever its directives.
 BESIDE = ("nofollow", "canonical", "media")
+# Kinds of media.
+MEDIA = ("image", "audio", "video", "other")
 
 
 @dataclass(slots=True, repr=False)

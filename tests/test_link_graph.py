@@ -169,7 +169,8 @@ def test_the_page_of_a_server_has_links_of_all_kinds(
 ) -> None:
     body = b"""<!DOCTYPE html><link rel=canonical href=/right><a href=/moved>a</a>
         <a href=/next>b</a><a rel=nofollow href=/next>c</a><a rel=nofollow href=/no>d</a>
-        <a rel=nofollow href=/back>d</a><a href=http://elsewhere.test/>e</a><img src=x><img src=y>"""
+        <a rel=nofollow href=/back>d</a><a href=http://elsewhere.test/>e</a><img src=x><img src=y>
+        <a href=/song.mp3>f</a>"""
     server = serve(
         {
             "/": lambda count: (200, {}, body),
@@ -192,7 +193,10 @@ def test_the_page_of_a_server_has_links_of_all_kinds(
         ("/back", "/next", "follow"),
     }
     summary = scrapy("graph").stdout
-    assert "1 link out of the crawl, 0 to URLs beyond its limits, 2 embedded media" in summary
+    assert (
+        "2 links out of the crawl, 0 to URLs beyond its limits, 3 media (2 image, 1 audio)"
+        in summary
+    )
     assert "1 nofollow link to URLs that the crawl does not have" in summary
     assert "elsewhere.test" in summary
 

@@ -3,7 +3,7 @@
 Links are the @href of ``a`` and ``area``, the @src of ``iframe`` and ``frame``, and the @href of
 ``link`` elements that lead to a page or to data (``FOLLOWED``) rather than to a style sheet or an
 icon, and where ``meta http-equiv=refresh`` sends its reader. A link with ``rel=nofollow`` is kept apart
-and counted. Embedded media are only counted.
+and counted. Media that are embedded or linked to are counted by their kind.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Final
 
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.files import FileJoiner
+from rdfaspider.extract.mediatypes import media_kind
 from rdfaspider.urls import Joiner, as_linked
 
 ATTRIBUTES: Final = frozenset(("href", "src", "http-equiv"))
@@ -38,8 +39,16 @@ FOLLOWED: Final = frozenset(
         "up",
     )
 )
-_MEDIA: Final = frozenset(("audio", "embed", "img", "source", "video"))
-_LINKING: Final = frozenset(("a", "area", "frame", "iframe", "link", "meta")) | _MEDIA
+# Elements that embed media, with their kind where the source does not tell another.
+_EMBEDDING: Final = {
+    "audio": "audio",
+    "embed": "other",
+    "img": "image",
+    "source": "video",
+    "video": "video",
+}
+_ANY_KIND: Final = frozenset(("embed", "source"))
+_LINKING: Final = frozenset(("a", "area", "frame", "iframe", "link", "meta", *_EMBEDDING))
 _REFRESH: Final = re.compile(
     r"""[\s\d.]*+(?:[;,]\s*+|(?<=\s))url\s*+=\s*+["']?([^"']*+)""", re.IGNORECASE
 )
@@ -54,8 +63,8 @@ class Links:
     """Three parallel lists in document order, and the number of links left out by reason.
 
     Relations and texts are there only if they were asked for. ``nofollow`` has the links not to follow,
-    ``canonical`` is the canonical form of the page, "" if it names none, ``media`` the number of embedded
-    ones.
+    ``canonical`` is the canonical form of the page, "" if it names none, ``media`` the number of
+    images, sounds and films by kind.
     """
 
     urls: list[str] = field(default_factory=list)
@@ -64,7 +73,7 @@ class Links:
     cuts: Counter[str] = field(default_factory=Counter)
     nofollow: list[str] = field(default_factory=list)
     canonical: str = ""
-    media: int = 0
+    media: Counter[str] = field(default_factory=Counter)
 
 
 def links(document: Document, base: str, page: str, limit: int, anchors: bool = True) -> Links:
@@ -83,8 +92,10 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
     for _, tag, attributes, node in document.elements:
         if tag not in _LINKING:
             continue
-        if tag in _MEDIA:
-            found.media += "src" in attributes
+        if tag in _EMBEDDING:
+            if (source := attributes.get("src")) is not None:
+                kind = media_kind(source, attributes.get("type", "")) if tag in _ANY_KIND else ""
+                found.media[kind or _EMBEDDING[tag]] += 1
             continue
         reference = attributes.get("href") if tag == "a" else _reference(tag, attributes)
         if not reference:
@@ -93,6 +104,8 @@ def links(document: Document, base: str, page: str, limit: int, anchors: bool = 
             found.canonical = _canonical(joiner, reference, attributes, page)
         if reference in seen:
             continue
+        if tag in ("a", "area") and (kind := media_kind(reference)):
+            found.media[kind] += 1
         relation = attributes.get("rel", "")
         if relation and "nofollow" in relation.lower().split():
             found.cuts["nofollow"] += 1

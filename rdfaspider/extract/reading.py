@@ -170,7 +170,7 @@ def _analyse(document: Document, facts: Facts) -> None:
 def _read_links(document: Document, url: str, options: Options, extraction: Extraction) -> None:
     base = extraction.facts.base
     found = anchors.links(document, base, url, options.limits.links, options.anchors)
-    extraction.canonical, extraction.media = found.canonical, found.media
+    extraction.canonical, extraction.media = found.canonical, dict(found.media)
     if extraction.facts.nofollow:  # it asks so for all
         extraction.nofollow = [*found.urls, *found.nofollow]
         return

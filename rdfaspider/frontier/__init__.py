@@ -175,14 +175,14 @@ class Beside(TypedDict, total=False):
     nofollow   links within the crawl that the page asks not to follow
     canonical  the page that it names as its canonical form, if that is another
     outside    how many links lead out of the crawl, by host
-    media      how many images, sounds and films are embedded
+    media      how many images, sounds and films are on the page, by kind (items.py)
     unlinked   how many of the last links that are taken in are not on the page: guesses, or a list of pages
     """
 
     nofollow: Sequence[str]
     canonical: str
     outside: dict[str, int]
-    media: int
+    media: dict[str, int]
     unlinked: int
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.linkgraph.pages import Source
 
-VERSION = 3
+VERSION = 4
 
 _LINKS = 1 << 20  # handled at once
 

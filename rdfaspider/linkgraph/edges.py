@@ -1,7 +1,7 @@
 """The links of one page as bytes: what the frontier keeps of a page while it crawls.
 
-Layout. Kind of the numbers (1 byte), length of their varints (a varint), the varints, number of embedded
-media (a varint), then lines:
+Layout. Kind of the numbers (1 byte), length of their varints (a varint), the varints, number of media of each
+kind (varints, in the order of MEDIA in items.py), then lines:
 
     varints  the numbers of the pages linked to, sorted, each once: first the distance of the smallest from
              the page's own number, zigzag coded, then the distances between neighbours, less one
@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rdfaspider.items import MEDIA
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -22,19 +24,22 @@ if TYPE_CHECKING:
 NOFOLLOW, FOLLOW, CANONICAL, REDIRECT = range(4)
 KINDS: Final = ("nofollow", "follow", "canonical", "redirect")
 
+# What a page without media, keys and links out of the crawl has.
+NO_REST: Final = b"\0" * len(MEDIA)
+
 _OUTSIDE: Final = ord("o")
 _ZERO: Final = ord("0")
 
 
 class Links(NamedTuple):
     """The links of a page: pages by number (all of one kind), pages by kind and key, how many lead out of
-    the crawl by host, and the number of embedded media."""
+    the crawl by host, and the media by kind."""
 
     kind: int
     numbers: list[int]
     keys: list[tuple[int, bytes]]
     outside: dict[str, int]
-    media: int
+    media: dict[str, int]
 
 
 def pack(page: int, kind: int, numbers: Iterable[int], rest: bytes) -> bytes:
@@ -62,12 +67,14 @@ def pack_numbers(page: int, numbers: Iterable[int]) -> bytes:
 
 
 def pack_rest(
-    media: int, outside: Mapping[str, int], keys: Iterable[tuple[int, Iterable[bytes]]]
+    media: Mapping[str, int],
+    outside: Mapping[str, int],
+    keys: Iterable[tuple[int, Iterable[bytes]]],
 ) -> bytes:
     """Return the other parts: media, links out of the crawl by host, and keys by kind."""
     lines = [b"%d%b\n" % (kind, key) for kind, some in keys for key in some]
     lines += [b"o%b %d\n" % (host.encode(), count) for host, count in outside.items()]
-    return varint(media) + b"".join(lines)
+    return b"".join([varint(media.get(kind, 0)) for kind in MEDIA] + lines)
 
 
 def with_keys(rest: bytes, kind: int, keys: Iterable[bytes]) -> bytes:
@@ -81,9 +88,19 @@ def unpack(page: int, value: bytes) -> Links:
     length, start = read_varint(value, 1)
     end = start + length
     numbers = list(_numbers(page, value[start:end]))
-    media, end = read_varint(value, end)
+    media, end = read_media(value, end)
     keys, outside = lines_of(value[end:])
     return Links(kind, numbers, keys, outside, media)
+
+
+def read_media(data: bytes, place: int) -> tuple[dict[str, int], int]:
+    """Return the media at a place by kind, and the place after them."""
+    media = {}
+    for kind in MEDIA:
+        count, place = read_varint(data, place)
+        if count:
+            media[kind] = count
+    return media, place
 
 
 def split(value: bytes) -> tuple[int, bytes, bytes]:

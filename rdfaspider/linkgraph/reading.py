@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rdfaspider.linkgraph.edges import NOFOLLOW, lines_of, read_varint, split
+from rdfaspider.linkgraph.edges import NO_REST, NOFOLLOW, lines_of, read_media, split
 from rdfaspider.linkgraph.files.sorting import join
 from rdfaspider.linkgraph.files.varints import Array, decode, gaps_to_rows
 from rdfaspider.linkgraph.pages import NOBODY, PAGES_AT_ONCE, batched
@@ -32,7 +32,8 @@ class LinkStream:
 
     `nodes` has for each source the node of each of its numbers (pages.py). `counts` and `domains` have what
     is only counted: pages, media, and links to URLs that the crawl does not have: out of it, beyond its
-    limits, or not to be followed. `media_of_pages` has how many pages embed how many media.
+    limits, or not to be followed. `media_of_pages` has how many pages have how many
+    media of each kind.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class LinkStream:
         self._nodes = nodes
         self.counts: Counter[str] = Counter() if counts is None else counts
         self.domains: Counter[str] = Counter()
-        self.media_of_pages: Counter[int] = Counter()
+        self.media_of_pages: dict[str, Counter[int]] = {}
 
     def __iter__(self) -> Iterator[Array]:
         pending: list[tuple[int, int, bytes]] = []
@@ -52,7 +53,7 @@ class LinkStream:
                 own = np.array([number for number, _ in some], np.int64)
                 yield _numbered(own, split_up, nodes)
                 for node, (_, _, rest) in zip(nodes[own].tolist(), split_up, strict=True):
-                    if rest != b"\0" and node != NOBODY:
+                    if rest != NO_REST and node != NOBODY:
                         self._read_rest(node, rest, pending)
                     if len(pending) >= _KEYS:
                         yield self._look_up(pending)
@@ -60,10 +61,10 @@ class LinkStream:
         yield self._look_up(pending)
 
     def _read_rest(self, node: int, rest: bytes, pending: list[tuple[int, int, bytes]]) -> None:
-        media, place = read_varint(rest, 0)
-        if media:
-            self.counts["media"] += media
-            self.media_of_pages[media] += 1
+        media, place = read_media(rest, 0)
+        for media_kind, count in media.items():
+            self.counts["media"] += count
+            self.media_of_pages.setdefault(media_kind, Counter())[count] += 1
         keys, outside = lines_of(rest[place:])
         pending += [(node, kind, key) for kind, key in keys]
         for host, count in outside.items():

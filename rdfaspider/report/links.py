@@ -30,7 +30,8 @@ def findings_of(crawl: CrawlGraph, most: int) -> dict[str, Any]:
         "kinds": {kind: about.get(kind, 0) for kind in KINDS},
         "media": about.get("media", 0),
         "media_of_pages": {
-            int(count): pages for count, pages in about.get("media_of_pages", {}).items()
+            kind: {int(count): found for count, found in pages.items()}
+            for kind, pages in about.get("media_of_pages", {}).items()
         },
         "outside": about.get("outside", 0),
         "beyond": about.get("beyond", 0),

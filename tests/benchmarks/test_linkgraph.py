@@ -73,7 +73,7 @@ def crawl_frontier(path: Path, *, linkgraph: bool) -> float:
         for links in pages:
             taken = frontier.take(0.0)
             assert taken is not None
-            frontier.finish(taken, "done", 0.0, links, beside={"media": 3})
+            frontier.finish(taken, "done", 0.0, links, beside={"media": {"image": 3}})
         frontier.counts()
     return (time.process_time() - begun) / PAGES
 

@@ -35,7 +35,7 @@ def frontier(tmp_path: Path) -> LocalFrontier:
     links = {A: [B, C], B: [A, C], C: [A]}
     outside = {"w3.org": 2, "other.example": 1}
     while (taken := frontier.take(0.0)) is not None:
-        said = {"media": 4, "outside": outside} if taken.url == B else {"nofollow": [B]}
+        said = {"media": {"image": 4}, "outside": outside} if taken.url == B else {"nofollow": [B]}
         frontier.finish(taken, "done", 0.0, links[taken.url], beside=said)  # type: ignore[arg-type]
     return frontier
 
@@ -52,7 +52,7 @@ def test_the_sum(scrapy: Scrapy) -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "3 URLs on 2 hosts, links on record of 3 pages"
     assert lines[1] == "6 links: 5 follow, 1 nofollow"  # that of A is a link to follow too
-    assert lines[2] == "3 links out of the crawl, 0 to URLs beyond its limits, 4 embedded media"
+    assert lines[2] == "3 links out of the crawl, 0 to URLs beyond its limits, 4 media (4 image)"
     assert "        2  w3.org" in lines
 
 
@@ -63,7 +63,7 @@ def test_a_page(scrapy: Scrapy) -> None:
     lines = scrapy("graph", B).stdout.splitlines()
     assert lines[0] == B
     assert "  outside    2 w3.org, 1 other.example" in lines
-    assert "  media      4" in lines
+    assert "  media      4 image" in lines
     assert any(line.startswith("  PageRank   ") and "of 3" in line for line in lines)
     place = lines.index("  links in   1 follow, 1 nofollow")
     assert lines[place + 1 : place + 3] == [f"    follow     {A}", f"    nofollow   {C}"]

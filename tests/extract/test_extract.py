@@ -166,7 +166,7 @@ def test_what_is_encoded_is_decoded() -> None:
         longest=12,
         nofollow=["http://f/"],
         canonical="http://e/",
-        media=1,
+        media={"image": 1},
         facts=Facts(
             title="half of a pair: \ud800",
             noindex=True,

@@ -128,12 +128,14 @@ def test_what_is_no_canonical_form(link: str) -> None:
     assert extract(page.encode(), URL).canonical == "http://site.example/right"
 
 
-def test_media_are_counted() -> None:
+def test_media_are_counted_by_kind() -> None:
     page = b"""<img src=a.png><img alt=none><video src=b.mp4><source src=c.webm></video>
-    <audio><source src=d.ogg></audio><embed src=e.swf><script src=f.js></script><iframe src=g>"""
+    <audio><source src=d.ogg><source src=d type="audio/mp4"></audio><embed src=e.swf>
+    <script src=f.js></script><iframe src=g></iframe><a href="/h.MP3?download#top">H</a>
+    <a href="/h.MP3?download#top">again</a><a href=i.html>I</a><a rel=nofollow href=j.jpeg>J</a>"""
     extraction = extract(page, URL)
-    assert extraction.media == 5
-    assert extraction.links == ["http://site.example/dir/g"]
+    assert extraction.media == {"image": 2, "audio": 3, "video": 2, "other": 1}
+    assert extraction.links[0] == "http://site.example/dir/g"
 
 
 @pytest.mark.parametrize(("relation", "followed"), [("alternate", True), ("stylesheet", False)])

@@ -97,7 +97,7 @@ def test_kinds(tmp_path: Path) -> None:
                 "nofollow": ["http://a.test/2", "http://a.test/1", "http://a.test/never"],
                 "canonical": "http://a.test/3",
                 "outside": {"elsewhere.test": 2, "b.test": 1},
-                "media": 300,
+                "media": {"image": 300},
                 "unlinked": 1,
             },
         )
@@ -122,7 +122,7 @@ def test_kinds(tmp_path: Path) -> None:
         assert about["domains"] == {"elsewhere.test": 2, "b.test": 1}
         links = crawl.find("http://a.test/0")[1]
         assert links is not None
-        assert (links.media, links.outside) == (300, {"elsewhere.test": 2, "b.test": 1})
+        assert (links.media, links.outside) == ({"image": 300}, {"elsewhere.test": 2, "b.test": 1})
         assert crawl.find("http://a.test/4")[1] is None
 
 
@@ -168,7 +168,7 @@ def test_links_turned_away_by_a_host_limit_are_found_if_they_come_in_later(tmp_p
 def test_a_page_fetched_again_has_its_new_links(tmp_path: Path) -> None:
     with opened(tmp_path) as frontier:
         frontier.put(["http://a.test/"])
-        said = {"nofollow": ["http://a.test/3"], "media": 2}
+        said = {"nofollow": ["http://a.test/3"], "media": {"audio": 2}}
         finish(frontier, "http://a.test/", "http://a.test/1", "http://a.test/2", beside=said)
         finish(frontier, "http://a.test/1", "http://a.test/2")
         # A shorter way is found to a page whose links are not on record any more.
@@ -190,21 +190,21 @@ def test_a_shorter_way_leaves_the_links_as_they_are(tmp_path: Path) -> None:
         frontier.put(["http://a.test/", "http://slow.test/"])
         finish(frontier, "http://a.test/", "http://a.test/1")
         finish(frontier, "http://a.test/1", "http://a.test/2")
-        finish(frontier, "http://a.test/2", "http://a.test/3", beside={"media": 7})
+        finish(frontier, "http://a.test/2", "http://a.test/3", beside={"media": {"video": 7}})
         finish(frontier, "http://slow.test/", "http://a.test/2")
         frontier.counts()
         view = frontier.views.of("http://a.test/3")
         assert view is not None and view.depth == 2
     with CrawlGraph([str(tmp_path / "frontier")], tmp_path / "graph") as crawl:
         assert crawl.graph.about["media"] == 7
-        assert crawl.graph.about["media_of_pages"] == {"7": 1}
+        assert crawl.graph.about["media_of_pages"] == {"video": {"7": 1}}
     assert ("http://a.test/2", "http://a.test/3") in graph_of(tmp_path)
 
 
 def test_without_the_setting_nothing_is_kept(tmp_path: Path) -> None:
     with opened(tmp_path, linkgraph=False) as frontier:
         frontier.put(["http://a.test/"])
-        finish(frontier, "http://a.test/", "http://a.test/1", beside={"media": 1})
+        finish(frontier, "http://a.test/", "http://a.test/1", beside={"media": {"image": 1}})
     database = Database(tmp_path / "frontier", read_only=True)
     assert not list(Edges(database).all())
     database.close()
@@ -295,7 +295,11 @@ def test_a_standby_has_the_graph_of_its_leader(tmp_path: Path) -> None:
     log: list[tuple[Any, ...]] = []
     leader.record = lambda *operation: log.append(operation)
     leader.put([address(0)])
-    said: Any = {"nofollow": [address(5), address(299)], "outside": {"b.test": 3}, "media": 2}
+    said: Any = {
+        "nofollow": [address(5), address(299)],
+        "outside": {"b.test": 3},
+        "media": {"audio": 2},
+    }
     while (taken := leader.take(0.0)) is not None:
         leader.finish(taken, "done", 0.0, links_of(taken.url), beside=said)
     standby.put([address(7), address(3)])  # so that numbers differ
@@ -384,7 +388,7 @@ def test_links_of_copies_are_kept_though_they_are_not_followed(tmp_path: Path) -
         frontier.put(["http://a.test/", "http://a.test/copy", "http://a.test/1"])
         finish(frontier, "http://a.test/", "http://a.test/1", row=same)
         links = ("http://a.test/1", "http://a.test/2")
-        finish(frontier, "http://a.test/copy", *links, row=same, beside={"media": 3})
+        finish(frontier, "http://a.test/copy", *links, row=same, beside={"media": {"image": 3}})
         assert frontier.counts().rejected == {"copies": 2}
         assert not frontier.knows("http://a.test/2")
     assert graph_of(tmp_path) == {
@@ -417,7 +421,7 @@ def crawl(path: str, log: Connection) -> None:
     with LocalFrontier(path, politeness=AT_ONCE, now=time.time()) as frontier:
         frontier.put([address(0)])
         while (taken := frontier.take(time.time())) is not None:
-            said: Any = {"media": int(taken.url.rpartition("/")[2]) % 5}
+            said: Any = {"media": {"image": int(taken.url.rpartition("/")[2]) % 5}}
             frontier.finish(taken, "done", time.time(), links_of(taken.url), beside=said)
             log.send(taken.url)
         log.send("")
@@ -437,7 +441,7 @@ def check_links(path: Path) -> int:
             found = [*trie.keys(links.numbers), *(key for _, key in links.keys)]
             url = to_url(done[number])
             assert sorted(map(to_url, found)) == sorted(set(links_of(url)))
-            assert links.media == int(url.rpartition("/")[2]) % 5
+            assert links.media.get("image", 0) == int(url.rpartition("/")[2]) % 5
         for entry in arriving:
             assert entry.referrer is not None
             assert sorted(map(to_url, entry.keys)) == sorted(links_of(to_url(done[entry.referrer])))

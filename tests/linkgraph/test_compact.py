@@ -30,7 +30,9 @@ class Pages:
     def pages(self) -> Iterator[tuple[int, bytes]]:
         for page in range(self.size):
             targets = [page * step % self.size for step in (2, 3, 7)]
-            rest = pack_rest(1, {"b.test": 2}, [(FOLLOW, [b"test,a)/%03d" % (page // 2)])])
+            rest = pack_rest(
+                {"image": 1}, {"b.test": 2}, [(FOLLOW, [b"test,a)/%03d" % (page // 2)])]
+            )
             yield page, pack(page, FOLLOW, targets, rest)
 
     def numbers(self, keys: list[bytes]) -> list[int | None]:

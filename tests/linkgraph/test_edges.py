@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from rdfaspider.items import MEDIA
 from rdfaspider.linkgraph.edges import (
     FOLLOW,
     KINDS,
@@ -41,7 +42,7 @@ KIND = some.integers(0, len(KINDS) - 1)
     some.lists(NUMBERS, max_size=60),
     some.lists(some.tuples(KIND, KEYS), max_size=9),
     some.dictionaries(HOSTS, some.integers(1, 1 << 20), max_size=5),
-    some.integers(0, 1 << 20),
+    some.dictionaries(some.sampled_from(MEDIA), some.integers(1, 1 << 20)),
 )
 def test_a_page(
     page: int,
@@ -49,7 +50,7 @@ def test_a_page(
     numbers: list[int],
     keys: list[tuple[int, bytes]],
     outside: dict[str, int],
-    media: int,
+    media: dict[str, int],
 ) -> None:
     rest = pack_rest(media, outside, [(kind, (key,)) for kind, key in keys])
     packed = pack(page, kind, numbers, with_keys(rest, kind, (b"more",)))

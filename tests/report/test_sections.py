@@ -38,7 +38,7 @@ GRAPH = {
     "ranks": [(1, 0.5), (2, 0.5)],
     "hubs": [(1, 1.0)],
     "authorities": [(1, 1.0)],
-    "media_of_pages": {},
+    "media_of_pages": {"image": {1: 10, 3: 2}, "video": {1: 1}},
     "best": [],
     "hosts": [],
 }
@@ -177,3 +177,17 @@ def test_a_histogram_of_many_names_is_bounded() -> None:
     found = Histogram("column", "text", map(str, range(5_000)))
     assert found.bins[0] == ("(others)", 4_000)
     assert len(found.figure("pages").labels) == 1_001
+
+
+def test_media_are_shown_by_kind_and_by_page() -> None:
+    found = section([crawl("one", links=GRAPH)], "graph")
+    assert table(found, "media-kinds")[0] == {
+        "kind": "image",
+        "media": 16,
+        "pages with any": 12,
+        "most on a page": 3,
+    }
+    shown = figure(found, "media")
+    assert shown.names == ["image", "video"] and shown.points[0] == [(1, 10), (3, 2)]
+    both = figure(section([crawl("one", links=GRAPH), crawl("other")], "graph"), "media")
+    assert both.names == ["one: image", "one: video"]

@@ -48,7 +48,7 @@ from rdfaspider.frontier.tables.tuning import MANY, buffers, open_families, opti
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-VERSION = b"2"
+VERSION = b"3"
 
 FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta", "notes")
 ADDED_FAMILIES = (

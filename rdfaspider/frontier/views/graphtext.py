@@ -13,7 +13,7 @@ from rdfaspider.terminal import escaped, plural
 from rdfaspider.urls.iris import without_userinfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rdfaspider.frontier.views.graph import CrawlGraph
     from rdfaspider.linkgraph.measures.structure import Degrees
@@ -30,7 +30,8 @@ def summary_lines(crawl: CrawlGraph, most: int) -> Iterator[str]:
     yield f"{plural(about['links'], 'link')}{': ' + kinds if kinds else ''}"
     yield (
         f"{plural(about.get('outside', 0), 'link')} out of the crawl,"
-        f" {about.get('beyond', 0):,} to URLs beyond its limits, {about.get('media', 0):,} embedded media"
+        f" {about.get('beyond', 0):,} to URLs beyond its limits, {about.get('media', 0):,} media"
+        f"{_media(about.get('media_of_pages', {}))}"
     )
     if unfollowed := about.get("unfollowed", 0):
         yield f"{plural(unfollowed, 'nofollow link')} to URLs that the crawl does not have"
@@ -41,6 +42,14 @@ def summary_lines(crawl: CrawlGraph, most: int) -> Iterator[str]:
     if domains:
         yield "most links out of the crawl:"
         yield from (f"{count:>9,}  {escaped(domain)}" for domain, count in domains)
+
+
+def _media(media_of_pages: Mapping[str, Mapping[str, int]]) -> str:
+    kinds = {
+        kind: sum(int(count) * found for count, found in pages.items())
+        for kind, pages in media_of_pages.items()
+    }
+    return f" ({_counted(kinds, len(kinds))})" if kinds else ""
 
 
 def page_lines(crawl: CrawlGraph, url: str, most: int) -> Iterator[str]:
@@ -59,7 +68,7 @@ def page_lines(crawl: CrawlGraph, url: str, most: int) -> Iterator[str]:
         )
     else:
         yield f"  outside    {_counted(links.outside, most) or 'none'}"
-        yield f"  media      {links.media:,}"
+        yield f"  media      {_counted(links.media, len(links.media)) or 'none'}"
     if (ranks := crawl.known_ranks()) is not None:
         rank = ranks.pagerank[node]
         place = int((ranks.pagerank > rank).sum()) + 1

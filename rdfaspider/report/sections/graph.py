@@ -130,13 +130,37 @@ def graph(crawls: Sequence[Found]) -> Section:
             Figure(
                 "media",
                 "Media on a page",
-                "How many pages embed how many images, sounds and films. Pages without any are left out.",
+                "How many pages embed or link to how many images, sounds and films. Pages without any are"
+                " left out.",
                 "points",
-                names,
+                [
+                    f"{name}: {kind}" if len(crawls) > 1 else kind
+                    for name, graph in graphs
+                    for kind in graph["media_of_pages"]
+                ],
                 across="media",
                 up="pages",
-                points=[pairs(graph["media_of_pages"]) for _, graph in graphs],
+                points=[
+                    pairs(pages)
+                    for _, graph in graphs
+                    for pages in graph["media_of_pages"].values()
+                ],
                 is_logarithmic=True,
+            ),
+            Table(
+                "media-kinds",
+                "Media by kind",
+                "Images, sounds and films that pages embed or link to." + of,
+                ["kind", "media", "pages with any", "most on a page"],
+                [
+                    [
+                        kind,
+                        sum(count * found for count, found in pages.items()),
+                        sum(pages.values()),
+                        max(pages),
+                    ]
+                    for kind, pages in first["media_of_pages"].items()
+                ],
             ),
             Table(
                 "domains",
@@ -160,7 +184,7 @@ def _graph_facts(graph: Found) -> Iterable[str]:
     yield (
         f"{graph['nodes']:,} URLs, {graph['links']:,} links between them, {graph['outside']:,} to"
         f" URLs outside the crawl, {graph['beyond']:,} beyond its limits, {graph['unfollowed']:,} nofollow to"
-        f" URLs that it does not have, {graph['media']:,} embedded media."
+        f" URLs that it does not have, {graph['media']:,} images, sounds and films."
     )
     strong = (
         f", {plural(graph['strong'], 'strongly connected component')}"

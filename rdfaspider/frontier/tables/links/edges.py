@@ -88,7 +88,7 @@ def rest_of(beside: Beside, abroad: Iterable[bytes], hops: int) -> bytes:
         keys.append((NOFOLLOW, _bounded(map(to_key, nofollow))))
     if canonical := beside.get("canonical"):
         keys.append((CANONICAL, (to_key(canonical),)))
-    return pack_rest(beside.get("media", 0), beside.get("outside", {}), keys)
+    return pack_rest(beside.get("media", {}), beside.get("outside", {}), keys)
 
 
 def _bounded(keys: Iterable[bytes]) -> Iterator[bytes]:
