@@ -54,6 +54,14 @@ def test_a_rough_site_gives_what_the_oracle_says(crawl: Crawler) -> None:
     assert failures >= {"failed/404", "failed/500"}
 
 
+def test_session_ids_do_not_multiply_the_pages(crawl: Crawler, tmp_path: Path) -> None:
+    web, log = Parameters(seed=1, levels=3, sessions=1.0, sitemaps=False), tmp_path / "access.log"
+    with running(web, log=log) as origin:
+        crawl(f"{origin}/")
+    asked = [line for line in log.read_text().splitlines() if "robots.txt" not in line]
+    assert len(asked) <= 90, "85 pages, and ids that by chance have no digit, or no letter"
+
+
 def test_the_summary_adds_up(crawl: Crawler) -> None:
     with running(ROUGH) as origin:
         found = crawl(f"{origin}/")

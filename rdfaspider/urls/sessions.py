@@ -1,9 +1,9 @@
 """Removes session ids from URLs: each visit gets a new one, so they make many pages of one.
 
 Some names are given by a server's software and hold nothing else. Others, such as ``sid``, also
-number articles, talks or shops: they are removed only with a value that looks random, that is a UUID
-or at least 16 letters and digits with both among them. (Heritrix wants exactly 32; the ids of PHP
-have 22 and more.)
+number articles, talks or shops: they are removed only with a value that looks random, that is a UUID,
+at least 8 hexadecimal digits or at least 16 letters and digits, with both letters and digits among them.
+(Heritrix wants exactly 32; the ids of PHP have 22 and more.)
 """
 
 import re
@@ -15,11 +15,11 @@ _CERTAIN: Final = frozenset(
 )
 _CERTAIN_PREFIX: Final = "aspsessionid"  # followed by eight letters of the server's choice
 _POSSIBLE: Final = frozenset(
-    ("sid", "_sid", "lsid", "sessid", "session", "sessionid", "session_id", "session-id")
+    "sid _sid lsid sessid session sessionid _sessionid session_id session-id".split()
 )
 
 _DRAWN: Final = re.compile(
-    r"(?=[0-9]*[A-Za-z])(?=[A-Za-z]*[0-9])[0-9A-Za-z]{16,}"
+    r"(?=[0-9]*[A-Za-z])(?=[A-Za-z]*[0-9])(?:[0-9A-Za-z]{16,}|[0-9A-Fa-f]{8,})"
     r"|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 )
 
@@ -42,8 +42,12 @@ def path_without_sessions(path: str) -> str:
 
 
 def query_without_sessions(parameters: Sequence[str]) -> list[str]:
-    """Return the ``name=value`` parameters of a query without session ids."""
-    kept = [parameter for parameter in parameters if not _is_session(parameter)]
+    """Return the ``name=value`` parameters of a query without session ids, also those after a ``;``."""
+    kept = [
+        _PATH_PARAMETER.sub(_unless_session, parameter) if ";" in parameter else parameter
+        for parameter in parameters
+        if not _is_session(parameter)
+    ]
     if len(kept) < len(parameters):
         # ColdFusion's CFID is a small number, known only by the CFTOKEN beside it.
         kept = [parameter for parameter in kept if not parameter.lower().startswith("cfid=")]

@@ -18,6 +18,8 @@ from rdfaspider.urls.sessions import path_without_sessions, query_without_sessio
         "SID=0123456789abcdef0123456789abcdef",
         "sessionid=0f3c1a52-9c1f-4f8e-8e5c-0123456789ab",
         "session_id=a1b2c3d4e5f6a7b8",
+        "sid=4f6c9a01",
+        "_sessionid=0123456789abcdef0123456789abcdef",
     ],
 )
 def test_session_ids_go(parameter: str) -> None:
@@ -30,7 +32,10 @@ def test_session_ids_go(parameter: str) -> None:
     [
         "sid=42",  # an article
         "sid=1234567890123456",
-        "sid=a1b2c3d4e5f6a7b",
+        "sid=12345678",
+        "sid=deadbeef",
+        "sid=a1b2c3d",
+        "sid=a1b2c3d4e5f6g7h",
         "session=keynotes",
         "sessionid=2024-opening-of-the-fair",
         "session=abcdefghijklmnopqrstuvwxyz",
@@ -43,6 +48,11 @@ def test_session_ids_go(parameter: str) -> None:
 def test_what_may_choose_a_page_stays(parameter: str) -> None:
     assert query_without_sessions(["a=1", parameter, "b"]) == ["a=1", parameter, "b"]
     assert path_without_sessions(f"http://a/b;{parameter};c/d") == f"http://a/b;{parameter};c/d"
+
+
+def test_a_session_id_may_follow_a_semicolon_of_the_query() -> None:
+    parameters = ["a=1;jsessionid=A1B2", "b=1;2;sid=4f6c9a01;c"]
+    assert query_without_sessions(parameters) == ["a=1", "b=1;2;c"]
 
 
 def test_cold_fusion_numbers_go_together() -> None:
