@@ -15,7 +15,10 @@ _CERTAIN: Final = frozenset(
 )
 _CERTAIN_PREFIX: Final = "aspsessionid"  # followed by eight letters of the server's choice
 _POSSIBLE: Final = frozenset(
-    "sid _sid lsid sessid session sessionid _sessionid session_id session-id".split()
+    {
+        *("sid", "_sid", "lsid", "sessid", "session"),
+        *("sessionid", "_sessionid", "session_id", "session-id"),
+    }
 )
 
 _DRAWN: Final = re.compile(
