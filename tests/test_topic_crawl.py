@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from pyoxigraph import NamedNode
 
 from rdfaspider.spiders.seeds import read_seeds
+from tests.console.test_outside import watching
 from tests.manyhosts import Answer, Serve, serve
 
 if TYPE_CHECKING:
@@ -78,6 +79,9 @@ def test_the_topic_of_a_page_is_kept_with_its_url_and_its_fetch(
         "http://a.test/2,food/baking",
         "http://a.test/2,music",
     ]
+    with watching(tmp_path, "-s", "JOBDIR=crawl") as console:
+        counts = console.get("crawl")["topics"]
+    assert counts == {"food": 1, "music": 1, "food/baking": 1}
 
 
 @pytest.mark.slow
@@ -97,36 +101,44 @@ def test_a_crawl_keeps_its_topics(
     assert "begun with the topics food, food/baking, music, art, in this order" in refused.stderr
 
 
-def test_keywords_find_other_forms_of_a_word_and_phrases(
-    crawl: Crawler, serve: Serve, tmp_path: Path
+def test_pages_are_found_by_topic(
+    crawl: Crawler, scrapy: Scrapy, serve: Serve, tmp_path: Path
 ) -> None:
-    def in_language(tag: str, words: str, *links: str) -> Answer:
-        status, headers, body = page(words, *links)
-        return status, headers, f'<html lang="{tag}"><meta charset="utf-8">{body}'
+    """Keywords find other forms of a word, and phrases; one page is about two topics and has no triples."""
 
+    def about(words: str, language: str = "en") -> Answer:
+        status, headers, body = page(words)
+        return status, headers, f'<html lang="{language}"><meta charset="utf-8">{body}'
+
+    both = "learning machines and machine learning bake apples"
     serve(
         {
-            "http://a.test/": page("our recipes", "/de", "/ai", "/parts"),
-            "http://a.test/de": in_language("de", "Äpfel"),
-            "http://a.test/ai": in_language("en", "courses in machine learning"),
-            "http://a.test/parts": in_language("en", "learning to repair a machine"),
+            "http://a.test/": page("our recipes", "/de", "/ai", "/both", "/parts"),
+            "http://a.test/de": about("Äpfel", "de"),
+            "http://a.test/ai": about("courses in machine learning"),
+            "http://a.test/both": (200, {"Content-Type": "text/html"}, f"<title>{both}</title>"),
+            "http://a.test/parts": about("learning to repair a machine"),
         }
     )
     (tmp_path / "topics.toml").write_text(
-        '[food]\nkeywords = ["recipe", "Apfel"]\n[ai]\nkeywords = ["machine learning"]\n'
+        '[ai]\nkeywords = ["machine learning"]\n[food]\nkeywords = ["recipe", "Apfel"]\n'
+        '[food.baking]\nkeywords = ["baked apple"]\n'
     )
-    quads = crawl("http://a.test/", FRONTIER_TOPICS="topics.toml", STORE_PROVENANCE=1).quads
-    subject = NamedNode("http://purl.org/dc/elements/1.1/subject")
-    topics = {quad.subject: str(quad.object) for quad in quads if quad.predicate == subject}
-    generated = NamedNode("http://www.w3.org/ns/prov#generated")
-    assert {
-        str(quad.object): topics.get(quad.subject) for quad in quads if quad.predicate == generated
-    } == {
-        "<http://a.test/>": '"food"',
-        "<http://a.test/de>": '"food"',
-        "<http://a.test/ai>": '"ai"',
-        "<http://a.test/parts>": None,
-    }
+    found = crawl("http://a.test/", FRONTIER_TOPICS="topics.toml")
+    assert "\n  Topics: food 2, ai 2\n" in found.output
+    assert "\nTopics of crawl: food 2, ai 2\n" in scrapy("report", JOBDIR="crawl").stdout
+    shown = scrapy("pages", "--topic", "food", "--sort", "topics", JOBDIR="crawl").stdout
+    cells = [re.split(r"\s{2,}", line) for line in shown.splitlines()[2:-1]]
+    assert [(topics, topic, url) for topics, topic, *_, url, _ in cells] == [
+        ("ai food/baking", "ai", "http://a.test/both"),
+        ("food", "food", "http://a.test/"),
+        ("food", "food", "http://a.test/de"),
+    ]
+    exported = scrapy("export", "--topic", "food", JOBDIR="crawl").stdout
+    assert sorted(exported.split("<")[-1] for exported in exported.splitlines()) == [
+        "http://a.test/> .",
+        "http://a.test/de> .",
+    ]
 
 
 def hub(*links: str) -> Answer:

@@ -55,7 +55,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypedDict, Unpack
@@ -218,6 +218,7 @@ class Counts:
     """How many URLs are in each state, and how many links were turned away, by reason (limits.py).
 
     `kept` are done pages that will be visited again. `copies` are pages whose body another page had before.
+    `topics` has the number of pages by the best topic of each.
     """
 
     waiting: int
@@ -228,6 +229,7 @@ class Counts:
     rejected: dict[str, int]
     copies: int = 0
     kept: int = 0
+    topics: dict[str, int] = field(default_factory=dict)
 
     @property
     def seen(self) -> int:

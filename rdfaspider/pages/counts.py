@@ -1,4 +1,4 @@
-"""Sums over the table of pages: copies, near copies and languages."""
+"""Sums over the table of pages: copies, near copies, languages and topics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # The file of the counts, in the directory of what was found out after the crawl.
 NAME = "counts.json"
 
-# Languages that a line names.
+# Languages or topics that a line names.
 _NAMED = 5
 
 
@@ -37,6 +37,7 @@ class PageCounts:
     detected: Counter[str] = field(default_factory=Counter)
     same: int = 0
     other: int = 0
+    topics: Counter[str] = field(default_factory=Counter)
 
     def add(self, record: PageRecord) -> None:
         if record.reason != "page":
@@ -45,6 +46,8 @@ class PageCounts:
         self.copies += is_copy(record)
         self.near_copies += is_near_copy(record)
         self.analysed += record.words is not None
+        if record.topic:
+            self.topics[record.topic] += 1
         declared = primary(record.language or "")
         if declared:
             self.declared[declared] += 1
@@ -61,9 +64,11 @@ class PageCounts:
         if self.near_copies:
             yield f"{plural(self.near_copies, 'page')} {_are(self.near_copies)} near copies of others"
         if self.declared:
-            yield f"Languages declared: {_ranked(self.declared)}"
+            yield f"Languages declared: {ranked(self.declared)}"
         if self.detected:
-            yield f"Languages detected: {_ranked(self.detected)}"
+            yield f"Languages detected: {ranked(self.detected)}"
+        if self.topics:
+            yield f"Topics: {ranked(self.topics)}"
         if self.same or self.other:
             yield f"{self.other:,} of {plural(self.same + self.other, 'page')} declare another language"
 
@@ -72,10 +77,12 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _ranked(languages: Counter[str]) -> str:
-    named = languages.most_common(_NAMED)
-    rest = languages.total() - sum(count for _, count in named)
-    words = [f"{escaped(language[:35])} {count:,}" for language, count in named]
+def ranked(counts: Counter[str]) -> str:
+    """Return the names with the highest counts, and the sum of the others."""
+    counts = +counts
+    named = counts.most_common(_NAMED)
+    rest = counts.total() - sum(count for _, count in named)
+    words = [f"{escaped(name[:35])} {count:,}" for name, count in named]
     return ", ".join(words + [f"others {rest:,}"] * bool(rest))
 
 
@@ -99,7 +106,7 @@ def read(path: Path) -> PageCounts | None:
     """Return the counts in a file, None if there are none."""
     try:
         known = json.loads(path.read_bytes())
-        known |= {name: Counter(known[name]) for name in ("declared", "detected")}
+        known |= {name: Counter(known[name]) for name in ("declared", "detected", "topics")}
         return PageCounts(**known)
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -21,6 +21,8 @@ KEY = 10
 
 # Characters that are kept; real language tags have 35 at most.
 _TITLE, _WORD = 200, 100
+# Topics of a page that are kept.
+_TOPICS = 5
 # An address is kept whole or not at all.
 _IRI = 500
 # Bytes of a row: more than any that this module packs.
@@ -37,7 +39,8 @@ class Row(msgspec.Struct, array_like=True, frozen=True):
     the page was analysed during the crawl. `modified` is the Last-Modified of the answer, in seconds since
     the epoch. `problems` counts statements that are not written as they should be. `signals` are what the
     page reserves (extract/rights.py), between spaces; `license` and `policy` are addresses. `own` are
-    the values of the user's columns (own.py).
+    the values of the user's columns (own.py). `topics` are the names of what it is about, the best first,
+    between spaces.
     """
 
     status: int = 0
@@ -65,6 +68,7 @@ class Row(msgspec.Struct, array_like=True, frozen=True):
     license: str = ""
     policy: str = ""
     own: dict[str, int | float | str] = {}
+    topics: str = ""
 
 
 class Glance(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -109,6 +113,14 @@ def digest_of(data: bytes) -> bytes:
     return data[2 : 2 + data[1]] if len(data) > 2 else b""
 
 
+def topic_in(data: bytes) -> str:
+    """Return the best topic in a packed row, "" if it has none."""
+    try:
+        return unpack(data)[0].topics.partition(" ")[0]
+    except ValueError:
+        return ""
+
+
 def row_of(page: Page, own: dict[str, int | float | str] | None = None) -> bytes:
     """Return the packed row of a page with the values of the user's columns."""
     count = page.found.get
@@ -135,6 +147,7 @@ def row_of(page: Page, own: dict[str, int | float | str] | None = None) -> bytes
         page.license if len(page.license) <= _IRI else "",
         page.policy if len(page.policy) <= _IRI else "",
         own or {},
+        " ".join(page.topics[:_TOPICS]),
     )
     try:
         return pack(row, page.digest)

@@ -69,13 +69,15 @@ class PageRecord(NamedTuple):
     signals: str | None
     license: str | None
     policy: str | None
+    topic: str | None
+    topics: str | None
     own: Mapping[str, int | float | str]  # values of the user's columns (own.py)
 
 
 _KINDS = {
     **dict.fromkeys(("url", "host", "state", "reason", "content_type", "encoding"), "text"),
     **dict.fromkeys(("sha1", "title", "language", "detected"), "text"),
-    **dict.fromkeys(("signals", "license", "policy"), "text"),
+    **dict.fromkeys(("signals", "license", "policy", "topic", "topics"), "text"),
     "fetched": "time",
     "modified": "time",
     "similarity": "real",
@@ -164,6 +166,8 @@ def _record(
         row.signals or None,
         row.license or None,
         row.policy or None,
+        row.topics.partition(" ")[0] or None,
+        row.topics or None,
         row.own,
     )
 
@@ -174,11 +178,14 @@ class Selection(NamedTuple):
     status: int | None = None
     language: str | None = None
     copies: bool = False
+    topic: str | None = None
 
     def has(self, record: PageRecord) -> bool:
         if self.status is not None and record.status != self.status:
             return False
         if self.copies and not is_copy(record) and not is_near_copy(record):
+            return False
+        if self.topic is not None and not is_about(record, self.topic):
             return False
         if self.language is not None:
             return primary(self.language) in (
@@ -186,6 +193,11 @@ class Selection(NamedTuple):
                 record.detected or "",
             )
         return True
+
+
+def is_about(record: PageRecord, topic: str) -> bool:
+    """Tell whether a page is about a topic or one of its sub-topics."""
+    return any(f"{name}/".startswith(f"{topic}/") for name in (record.topics or "").split())
 
 
 def is_copy(record: PageRecord) -> bool:

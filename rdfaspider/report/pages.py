@@ -127,6 +127,7 @@ class PageFindings:
             "detected": dict(counts.detected.most_common()),
             "language_same": counts.same,
             "language_other": counts.other,
+            "topics": dict(counts.topics.most_common()),
         }
 
 

@@ -508,6 +508,8 @@ class Scheduler(BaseScheduler):
             put(f"frontier/{name}", getattr(counts, name))
         for reason, count in counts.rejected.items():
             put(f"frontier/rejected/{reason}", count)
+        for topic, count in counts.topics.items():
+            put(f"frontier/topic/{topic}", count)
         self._report_outcomes()
         self._report_fetches()
 

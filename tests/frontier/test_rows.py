@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from hashlib import sha1
 from pathlib import Path
 
@@ -94,16 +95,34 @@ def test_pages_with_the_body_of_another_are_copies(opener: Opener) -> None:
     assert copied | {first} == {"0", "2", "4"} and first not in copied
 
 
+def test_pages_are_counted_by_their_best_topic(opener: Opener) -> None:
+    """Shards add up, and a page that is fetched again counts once."""
+    with opener(delay=0.0) as frontier:
+        urls = [f"http://{name}.test/" for name in "abcd"]
+        frontier.put(urls)
+        for now, topics in enumerate(("food music", "food", "music food", "")):
+            taken = frontier.take(float(now))
+            assert taken
+            frontier.finish(taken, "done", now, row=row(str(now), topics=topics))
+        assert frontier.counts().topics == {"food": 2, "music": 1}
+        paths = paths_of(frontier)
+    sums = Counter[str]()
+    for path in paths:
+        with FrontierReader(path, delay=0.0) as reader:
+            sums.update(reader.counts().topics)
+    assert sums == {"food": 2, "music": 1}
+
+
 def opened(path: Path, **options: object) -> LocalFrontier:
     return LocalFrontier(str(path), politeness=Politeness(delay=0.0, at_once=999), **options)  # type: ignore[arg-type]
 
 
-def finish(frontier: LocalFrontier, url: str, body: str, *links: str) -> None:
+def finish(frontier: LocalFrontier, url: str, body: str, *links: str, **fields: object) -> None:
     others = []
     while (taken := frontier.take(0.0)) is not None and taken.url != url:
         others.append(taken)
     assert taken is not None, url
-    frontier.finish(taken, "done", 0.0, links, row=row(body))
+    frontier.finish(taken, "done", 0.0, links, row=row(body, **fields))
     for other in others:
         frontier.release(other, 0.0)
 
@@ -157,17 +176,18 @@ def test_a_page_that_is_fetched_again_is_judged_again(tmp_path: Path) -> None:
     with opened(tmp_path) as frontier:
         frontier.put(["http://a.test/"])
         finish(frontier, "http://a.test/", "same", "http://a.test/1")
-        finish(frontier, "http://a.test/1", "same", "http://a.test/2")
+        finish(frontier, "http://a.test/1", "same", "http://a.test/2", topics="food")
         finish(frontier, "http://a.test/2", "x")
         assert frontier.counts().copies == 1
         frontier.put(["http://a.test/1"])
         assert frontier.counts().copies == 0
-        finish(frontier, "http://a.test/1", "new")
+        finish(frontier, "http://a.test/1", "new", topics="music")
         assert frontier.counts().copies == 0
     with FrontierReader(str(tmp_path), delay=0.0) as reader:
         found = {page.url: page for page in reader.pages.ended()}
         assert reader.counts().copies == 0
-        assert found["http://a.test/1"].row == row("new")
+        assert +Counter(reader.counts().topics) == {"music": 1}
+        assert found["http://a.test/1"].row == row("new", topics="music")
         assert found["http://a.test/1"].copy_of is None
 
 

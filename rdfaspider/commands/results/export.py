@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -11,12 +13,12 @@ from rdfaspider.settings.command import CheckedCommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from pyoxigraph import Quad
 
-    from rdfaspider.stores import Store
+    from rdfaspider.stores import PageStore, Store
     from rdfaspider.stores.dump import Format
     from rdfaspider.stores.outbox.database import OutboxDatabase
     from rdfaspider.stores.selection import Selection
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 _GRAPHS = 1_000_000
 # Quads between two updates of the status line.
 _STEP = 1 << 12
-_FILTERS = ("host", "type", "predicate")
+_FILTERS = ("host", "topic", "type", "predicate")
+# Pages that are asked for at a time.
+_PAGES = 500
 
 
 class Command(CheckedCommand):
@@ -35,8 +39,8 @@ class Command(CheckedCommand):
         "Write what is in the store of the crawl in JOBDIR to standard output or a file: as"
         " N-Quads (.nq), TriG (.trig), JSON-LD (.jsonld), N-Triples (.nt) or Turtle (.ttl), by the"
         " file's name or --format, compressed if the name ends in .gz, .bz2 or .zst. The file"
-        " appears when it is complete. --host, --type and --predicate choose a part, and can be given"
-        " several times; --construct chooses it in SPARQL. --void describes the crawl instead."
+        " appears when it is complete. --host, --topic, --type and --predicate choose a part, and can be"
+        " given several times; --construct chooses it in SPARQL. --void describes the crawl instead."
         " --outbox writes what still waits to be sent, --aside what the store refused and why. --send"
         " sends both without crawling."
     )
@@ -48,6 +52,7 @@ class Command(CheckedCommand):
         add("--format", metavar="FORMAT", help="nquads, trig, jsonld, ntriples or turtle")
         several: dict[str, Any] = {"action": "append", "default": []}
         add("--host", **several, metavar="HOST", help="only the pages of this host")
+        add("--topic", **several, metavar="TOPIC", help="only the pages about this topic")
         add("--type", **several, metavar="IRI", help="only the triples of things of this type")
         add("--predicate", **several, metavar="IRI", help="only the triples with this predicate")
         add(
@@ -93,10 +98,40 @@ class Command(CheckedCommand):
         access = store_access(self.settings)
         with open_store(store_url(self.settings), read_only=True, access=access) as store:
             if opts.construct is None:
-                _write(store.select(selection), opts.output, kind)
+                _write(self._selected(store, selection, opts.topic), opts.output, kind)
             else:
                 quads = _constructed(store, opts.construct)
                 _write(quads, opts.output, kind, has_pages=False)
+
+    def _selected(
+        self, store: PageStore, selection: Selection, topics: Sequence[str]
+    ) -> Iterable[Quad]:
+        """Return what is selected, of pages about any of some topics if there are some."""
+        if not topics:
+            return store.select(selection)
+        pages = sorted(filter(selection.has_page, self._pages_about(topics)))
+        if not pages:
+            raise ValueError(f"No page with triples is about {' or '.join(topics)}.")
+        parts = (pages[start : start + _PAGES] for start in range(0, len(pages), _PAGES))
+        return chain.from_iterable(
+            store.select(replace(selection, pages=frozenset(part), hosts=frozenset()))
+            for part in parts
+        )
+
+    def _pages_about(self, topics: Sequence[str]) -> Iterator[str]:
+        """Yield the graphs of the pages with triples about any of some topics or their sub-topics."""
+        from rdfaspider.frontier.views.pages import records_of
+        from rdfaspider.frontier.views.reader import FrontierReader
+        from rdfaspider.pages.table import is_about
+        from rdfaspider.settings.places import frontiers_of
+        from rdfaspider.urls import to_iri
+
+        with ExitStack() as stack:
+            paths = frontiers_of(self.settings)
+            readers = [stack.enter_context(FrontierReader(path, delay=0.0)) for path in paths]
+            for record in records_of([reader.pages for reader in readers], None):
+                if record.triples and any(is_about(record, topic) for topic in topics):
+                    yield to_iri(record.url)
 
     def _describe(self, name: str, kind: Format) -> None:
         from rdfaspider.report.gather import gather, places_of

@@ -32,7 +32,7 @@ class Command(CheckedCommand):
         "Show the pages of the crawl in JOBDIR, which may be running, with what is known of each: status,"
         " type, size, title, language, triples, and of which page it is a copy. --sites shows the sums of"
         " each host instead. -o writes all columns to a file: Parquet, CSV or JSON lines, by its name."
-        " --counts sums up copies and languages. --analyse"
+        " --counts sums up copies, languages and topics. --analyse"
         " reads the crawl's archive, detects the language of each page, and finds near copies; it goes on"
         " where it was interrupted. If a crawl is divided into shards, name their frontiers."
     )
@@ -48,12 +48,13 @@ class Command(CheckedCommand):
             metavar="LANGUAGE",
             help="only pages that declare it, or are written in it",
         )
+        add("--topic", metavar="TOPIC", help="only pages about it or one of its sub-topics")
         add("--copies", action="store_true", help="only copies and near copies")
         add("--sites", action="store_true", help="a row for each host, with the sums of its pages")
         add("--sort", metavar="COLUMN", help="the largest of a column first, or texts from A to Z")
         add("--most", metavar="NUMBER", type=int, default=50, help="rows to show (default: 50)")
         add("--skip", metavar="NUMBER", type=int, default=0, help="rows to leave out before them")
-        add("--counts", action="store_true", help="sums of copies, near copies and languages")
+        add("--counts", action="store_true", help="sums of copies, languages and topics")
         add("--analyse", action="store_true", help="read the archive: languages and near copies")
         add("--processes", metavar="NUMBER", type=int, help="processes that read the archive")
 
@@ -81,7 +82,8 @@ class Command(CheckedCommand):
             if write is not None:
                 _export(columns, rows, opts.output, write)
             else:
-                _show(columns, rows, opts)
+                has_topics = any(reader.counts().topics for reader in readers)
+                _show(columns, rows, opts, has_topics=has_topics)
 
     @property
     def _directory(self) -> Path:
@@ -119,7 +121,7 @@ class Command(CheckedCommand):
         records = records_of([reader.pages for reader in readers], table, prefix)
         if opts is None:
             return records
-        return filter(Selection(opts.status, opts.language, opts.copies).has, records)
+        return filter(Selection(opts.status, opts.language, opts.copies, opts.topic).has, records)
 
     def _analyse(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.pages import counts
@@ -182,12 +184,12 @@ def _export(columns: Columns, rows: Rows, name: str, write: Writer) -> None:
     print(f"{plural(count[0], noun)} written to {name}.", file=sys.stderr)
 
 
-def _show(columns: Columns, rows: Rows, opts: argparse.Namespace) -> None:
+def _show(columns: Columns, rows: Rows, opts: argparse.Namespace, *, has_topics: bool) -> None:
     from rdfaspider.pages.files import plain
     from rdfaspider.pages.table import COLUMNS
     from rdfaspider.terminal.table import Table
 
-    own = (name for name in columns if name not in COLUMNS)
+    own = [name for name in columns if name not in COLUMNS] + ["topic"] * has_topics
     shown = list(_SHOWN_OF_SITES if opts.sites else (*own, *_SHOWN))
     if opts.sort in shown:
         shown.remove(opts.sort)

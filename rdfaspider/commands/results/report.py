@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -199,12 +201,30 @@ def _show(crawls: Sequence[Crawl], output: Path | None) -> None:
 
     print(report.table(crawls))
     for crawl in crawls:
+        _show_topics(crawl.name)
         _show_pages(crawl.name)
         _show_left_out(crawl.name)
     if output:
         write = {".svg": report.plot, ".html": report.page, ".json": report.numbers}
         output.write_text(write[output.suffix](crawls), encoding="utf-8")
         print(f"\nThe report is in {output}.")
+
+
+def _show_topics(name: str) -> None:
+    """Print how many pages are about which topic, in a crawl with topics."""
+    from rdfaspider.frontier import FrontierUnavailable
+    from rdfaspider.frontier.views.reader import FrontierReader
+    from rdfaspider.pages.counts import ranked
+    from rdfaspider.report.gather import Places
+
+    topics = Counter[str]()
+    directory = Path(name).parent if Path(name).is_file() else Path(name)
+    with suppress(FrontierUnavailable):  # of a service on another machine
+        for path in Places.in_directory(str(directory)).frontiers:
+            with FrontierReader(path, delay=0.0) as reader:
+                topics.update(reader.counts().topics)
+    if +topics:
+        print(f"\nTopics of {name}: {ranked(topics)}")
 
 
 def _show_pages(name: str) -> None:

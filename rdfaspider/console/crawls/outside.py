@@ -156,6 +156,7 @@ class _OutsideCrawl:
             "bytes": known.get("received"),
             "memory": known.get("memory") if runs else None,
             "copies": counts.copies,
+            "topics": counts.topics,
             "rates": rates if runs else dict.fromkeys(rates, 0.0),
             "forecast": None if forecast is None else forecast._asdict(),
             "left_out": sentences(found, values),

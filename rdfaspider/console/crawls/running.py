@@ -24,7 +24,7 @@ from rdfaspider.console.query.snapshots import NAME, Snapshots
 from rdfaspider.console.search.searches import Searches
 from rdfaspider.extensions.history.extension import History
 from rdfaspider.extensions.leftout import LeftOut
-from rdfaspider.extensions.summary.reasons import in_words
+from rdfaspider.extensions.summary.reasons import in_words, topics_of
 from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
 from rdfaspider.pages.row import unpack
@@ -268,6 +268,7 @@ class RunningCrawl:
             "forecast": self._forecast(),
             "outcomes": self._outcomes(),
             "outcomes_of": "this run",
+            "topics": topics_of(self.stats.get_stats()),
             "left_out": [] if self._left_out is None else self._left_out.sentences,
             "latest": [each._asdict() for each in reversed(self.latest.pages)][:_SHOWN],
             "told": dict(self.scheduler.told),

@@ -132,6 +132,14 @@ function Outcomes({ crawl, tell, steers }) {
   </${Card}>`;
 }
 
+function Topics({ topics }) {
+  const rows = Object.entries(topics).filter(([, pages]) => pages > 0).sort(([, one], [, other]) => other - one);
+  return rows.length > 0 && html`<${Card} title="Topics" aside="pages, by their best topic">
+    <table><thead class="hidden"><tr><th>topic</th><th>pages</th></tr></thead><tbody>
+      ${rows.map(([name, pages]) => html`<tr key=${name}><td>${name}</td><td class="n">${count(pages)}</td></tr>`)}
+    </tbody></table></${Card}>`;
+}
+
 function LeftOut({ sentences }) {
   return html`<${Card} title="Left out" aside="and by which setting">
     ${sentences.length ? html`<ul class="plain">${sentences.map((text) => {
@@ -195,7 +203,7 @@ export function Crawl({ crawl, tell }) {
       <${Sum} counts=${crawl.counts} />
       <${Curves} crawl=${crawl} />
       <${Latest} rows=${crawl.latest} />
-      <div class="narrow stack"><${Outcomes} crawl=${crawl} tell=${tell} steers=${crawl.controls} /><${LeftOut} sentences=${crawl.left_out} /></div>
+      <div class="narrow stack"><${Outcomes} crawl=${crawl} tell=${tell} steers=${crawl.controls} /><${Topics} topics=${crawl.topics} /><${LeftOut} sentences=${crawl.left_out} /></div>
       <${Log} isKept=${crawl.has_log} />
       ${crawl.controls && html`<${Steer} crawl=${crawl} tell=${tell} />`}
     </div>`;

@@ -23,9 +23,11 @@ from rdfaspider.extensions.summary.reasons import (
     ended,
     in_words,
     sentences,
+    topics_of,
     values_of,
 )
 from rdfaspider.frontier import is_shared
+from rdfaspider.pages.counts import ranked
 from rdfaspider.secrets import without_secrets
 from rdfaspider.terminal import duration, plural
 
@@ -91,6 +93,7 @@ class Summary:
             *self._labels("denied"),
             *self._visited_again(),
             *self._copies(),
+            *self._topics(),
             *self._stored(),
             *self._left_out(),
             *self._next_steps(waiting),
@@ -127,6 +130,10 @@ class Summary:
         are = "is a copy of another" if copies == 1 else "are copies of others"
         command = self.command_line.of_store("pages", "--copies") or "scrapy pages --copies"
         return [f"  {plural(copies, 'page')} {are}: {command}"]
+
+    def _topics(self) -> list[str]:
+        topics = topics_of(self.stats.get_stats())
+        return [f"  Topics: {ranked(topics)}"] if +topics else []
 
     def _stored(self) -> list[str]:
         """Return what is stored, and what waits to be sent."""

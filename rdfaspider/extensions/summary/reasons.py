@@ -144,6 +144,14 @@ def counts_of(stats: Mapping[str, Any]) -> Counter[str]:
     return Counter({name: int(value) for name, value in stats.items() if value and _reason(name)})
 
 
+def topics_of(stats: Mapping[str, Any]) -> Counter[str]:
+    """Return how many pages of the whole crawl are about which topic."""
+    prefix = "frontier/topic/"
+    return Counter(
+        {name[len(prefix) :]: int(n) for name, n in stats.items() if name.startswith(prefix)}
+    )
+
+
 def sentences(counts: Mapping[str, int], settings: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each reason, the most frequent first."""
     totals: Counter[tuple[str, str, str]] = Counter()

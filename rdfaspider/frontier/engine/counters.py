@@ -35,6 +35,8 @@ class Counters:
         self.rejected = Counter(json.loads(database.meta.get(b"rejected") or b"{}"))
         self.copies = int(database.meta.get(b"copies") or b"0")
         self._saved_copies = self.copies
+        self._topics = Counter(json.loads(database.meta.get(b"topics of pages") or b"{}"))
+        self._new_topics = False  # whether their counts are not on disk
         # Every number is a URL, so those in no other state are kept (G7).
         ended = self.done + self.failed + self.denied
         self.kept = self.next_number - ended - sum(self.unfinished)
@@ -49,6 +51,15 @@ class Counters:
         if self.copies != self._saved_copies:
             batch.put(b"copies", b"%d" % self.copies, self._meta.handle)
             self._saved_copies = self.copies
+        if self._new_topics:
+            batch.put(b"topics of pages", json.dumps(self._topics).encode(), self._meta.handle)
+            self._new_topics = False
+
+    def count_topic(self, name: str, change: int) -> None:
+        """Count a page more or less of a topic; "" is none."""
+        if name:
+            self._topics[name] += change
+            self._new_topics = True
 
     def reject(self, reason: str, count: int) -> None:
         """Count URLs that were not taken in."""
@@ -78,6 +89,7 @@ class Counters:
             rejected=dict(self.rejected),
             copies=self.copies,
             kept=self.kept - revisiting,
+            topics=dict(self._topics),
         )
 
     @property

@@ -18,6 +18,7 @@ from rdfaspider.frontier.schedule.queue import INBOX_PAGE
 from rdfaspider.frontier.tables.database import guarded
 from rdfaspider.frontier.tables.failures import Failure
 from rdfaspider.frontier.tables.trie import FAILED, KEPT
+from rdfaspider.pages.row import topic_in
 from rdfaspider.urls import to_iri
 from rdfaspider.urls.expressions import linear
 from rdfaspider.urls.keys import to_key, to_keys, to_url
@@ -127,8 +128,11 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
             if revisits is not None and taken.visit is not None:
                 revisits.end(batch, host, taken, now)
         if row:
+            counters = self._urls.counters
             if taken.visit is not None:  # it may have been a copy
-                self._urls.counters.copies -= self._sieve.copies.forget(batch, taken.number)
+                counters.copies -= self._sieve.copies.forget(batch, taken.number)
+                counters.count_topic(self._pages.topic_of(taken.number), -1)
+            counters.count_topic(topic_in(row), 1)
             self._pages.keep(batch, taken.number, row)
             self._sieve.copies.add(batch, taken.number, row)
         if state == "done" and taken.visit is None:

@@ -26,6 +26,7 @@ from rdfaspider.frontier.tables.links.inbox import Inbox
 from rdfaspider.frontier.tables.links.outbox import Outbox
 from rdfaspider.frontier.tables.links.outlinks import Outlinks
 from rdfaspider.frontier.tables.links.referrers import Referrers, finders
+from rdfaspider.frontier.tables.pages import Pages
 from rdfaspider.frontier.tables.trie import (
     DEPTH,
     DONE,
@@ -79,6 +80,7 @@ class Sieve:
         self.outbox = Outbox(database)
         self.copies = Copies(database)
         self._follows_copies = follows_copies
+        self._pages = Pages(database)
         self._outlinks = Outlinks(database, self.outbox, shard)
         self._referrers = Referrers(database)
         self._edges = Edges(database) if keeps_graph else None
@@ -324,6 +326,7 @@ class Sieve:
         host = self._hosts.known(key)
         self._urls.reopen(batch, host, key, record)
         self._counters.copies -= self.copies.forget(batch, record.number)
+        self._counters.count_topic(self._pages.topic_of(record.number), -1)
         self._counters.save(batch)
         self._hosts.save(batch, host)
         return host

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.tables.trie import pack_number
-from rdfaspider.pages.row import MOST
+from rdfaspider.pages.row import MOST, topic_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,6 +29,10 @@ class Pages:
         """Add the row of a URL to a batch; one that is too long is left out."""
         if len(row) <= MOST:
             batch.put(pack_number(number), row, self._family.handle)
+
+    def topic_of(self, number: int) -> str:
+        """Return the best topic of a page, "" if it has none."""
+        return topic_in(self._family.get(pack_number(number)) or b"")
 
     def rows(self, numbers: Iterable[int]) -> list[bytes | None]:
         """Return the row of each URL, None if it has none."""

@@ -89,7 +89,7 @@ def content(crawls: Sequence[Found]) -> Section:
     return Section(
         "content",
         "Content",
-        "Languages, sizes and ages of pages, and how many are copies of each other.",
+        "Topics, languages, sizes and ages of pages, and how many are copies of each other.",
         [
             bars(
                 "declared",
@@ -104,6 +104,13 @@ def content(crawls: Sequence[Found]) -> Section:
                 "What their texts are written in.",
                 crawls,
                 "detected",
+            ),
+            bars(
+                "topics",
+                "Topics",
+                "What pages are about, by the best topic of each, in a crawl with a topics file.",
+                crawls,
+                "topics",
             ),
             spread(
                 "sizes",

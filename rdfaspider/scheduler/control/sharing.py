@@ -23,7 +23,14 @@ _OWN = frozenset(
     + [f"store/{name}" for name in ("graphs", "quads", "unchanged")]
     + ["loop/longest", "elapsed_time_seconds", "frontier/unsafe"]
 )
-_OWN_FAMILIES = ("frontier/rejected/", "store/backlog", "store/failed/", "memusage/", "log_count/")
+_OWN_FAMILIES = (
+    "frontier/rejected/",
+    "frontier/topic/",
+    "store/backlog",
+    "store/failed/",
+    "memusage/",
+    "log_count/",
+)
 
 Line = tuple[float, str, str]
 

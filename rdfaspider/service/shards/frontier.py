@@ -268,11 +268,13 @@ class ShardedFrontier:
             self._run(self._first.session.now)
         each = [shard.counts() for shard in self._shards]
         rejected: Counter[str] = Counter()
+        topics: Counter[str] = Counter()
         for counts in each:
             rejected.update(counts.rejected)
+            topics.update(counts.topics)
         names = ("waiting", "in_flight", "done", "failed", "denied", "copies", "kept")
         sums = {name: sum(getattr(counts, name) for counts in each) for name in names}
-        return Counts(**sums, rejected=dict(rejected))
+        return Counts(**sums, rejected=dict(rejected), topics=dict(topics))
 
     def hosts(self, now: float) -> Iterator[HostView]:
         return chain.from_iterable(shard.hosts(now) for shard in self._shards)
