@@ -16,6 +16,15 @@ COMMANDS = {"bdist_wheel", "build", "build_ext", "editable_wheel", "install"}
 LIBRARIES = ["dl"] if sys.platform == "linux" else []
 
 
+def say(line: str) -> None:
+    """Print a line on the terminal, because pip shows nothing of what a build prints."""
+    try:
+        with open("/dev/tty", "w", encoding="utf-8") as terminal:
+            print(line, file=terminal)
+    except OSError:
+        print(line, file=sys.stderr, flush=True)
+
+
 def extensions() -> list[Extension]:
     """Return what is to be compiled of the modules named there; nothing if that is not possible."""
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
@@ -27,6 +36,8 @@ def extensions() -> list[Extension]:
         from mypyc.build import mypycify
     except ImportError:
         return []
+    if "build_ext" not in sys.argv:
+        say("Compiling the busiest modules: a minute or two. RDFASPIDER_PURE=1 does without.")
     sources = [os.path.relpath(COMPILED["source"](name)) for name in COMPILED["MODULES"]]
     # The same is made wherever it is built: nothing depends on the configuration, or on what is installed.
     options = ["--config-file=", "--no-site-packages", "--ignore-missing-imports"]

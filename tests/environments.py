@@ -51,9 +51,8 @@ def installed(directory: Path, wheel: Path, *extras: str) -> str:
 
 
 def built(directory: Path) -> Path:
-    """Build the wheel as a release does, from a copy in an empty directory: a build leaves files behind."""
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE", "rdfaspider"):
-        (directory / name).symlink_to(PROJECT / name)
+    """Build the wheel as a release does."""
+    link_sources(directory)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run(
         [*command, "--wheel-dir", str(directory / "dist"), str(directory)],
@@ -63,6 +62,12 @@ def built(directory: Path) -> Path:
     )
     (wheel,) = (directory / "dist").glob("rdfaspider-*.whl")
     return wheel
+
+
+def link_sources(directory: Path) -> None:
+    """Make a copy of the project that can be built in an empty directory: a build leaves files behind."""
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE", "rdfaspider"):
+        (directory / name).symlink_to(PROJECT / name)
 
 
 def packages_of(directory: Path) -> Path:

@@ -120,6 +120,15 @@ def test_files_named_in_the_docs_exist() -> None:
             assert (PROJECT / path).exists(), f"{name} names {path}, which is not there"
 
 
+def test_no_page_installs_by_name_what_is_not_released() -> None:
+    pages = [*PROJECT.glob("docs/*.md"), *PROJECT.glob("examples/*/README.md")]
+    for page in (PROJECT / "README.md", *pages):
+        found = re.search(
+            r"pip install '?rdfaspider(\[(crawl|redis)\])?\b", page.read_text("utf-8")
+        )
+        assert not found, f"{page.name}: {found and found[0]} fails until there is a release"
+
+
 def test_the_changelog_knows_this_version() -> None:
     assert f"## {__version__}" in text("CHANGELOG.md")
 

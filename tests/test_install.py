@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 import zipfile
 from email.parser import Parser
 from pathlib import Path
 
 import pytest
 
-from tests.environments import PROJECT, built, installed
+from tests.environments import PROJECT, built, installed, link_sources
 
 pytestmark = pytest.mark.slow
 
@@ -73,6 +75,39 @@ def test_a_command_without_scrapy_says_what_to_install(bare: Path) -> None:
     addon = run(bare, "-c", "import rdfaspider; rdfaspider.Addon")
     assert "ImportError: rdfaspider.Addon needs scrapy" in addon.stderr
     assert "pip install 'rdfaspider[crawl]'" in addon.stderr
+
+
+def test_the_first_command_of_the_tutorial_installs_a_clone(tmp_path: Path) -> None:
+    link_sources(tmp_path)
+    tutorial = (PROJECT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    command = next(line for line in tutorial.splitlines() if line.startswith("    pip install"))
+    variables = {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PIP_NO_BUILD_ISOLATION": "0",
+        "PIP_NO_DEPS": "1",  # those that it would fetch
+        "PIP_TARGET": str(tmp_path / "target"),
+        "RDFASPIDER_PURE": "1",
+    }
+    subprocess.run(
+        ["bash", "-ec", command], cwd=tmp_path, env={**os.environ, **variables}, check=True
+    )
+    assert (tmp_path / "target" / "bin" / "rdfaspider").exists()
+
+
+def test_a_build_that_compiles_says_so_first(tmp_path: Path) -> None:
+    link_sources(tmp_path)
+    variables = {name: text for name, text in os.environ.items() if name != "RDFASPIDER_PURE"}
+    with subprocess.Popen(
+        [sys.executable, "setup.py", "--quiet", "bdist_wheel"],
+        cwd=tmp_path,
+        env=variables,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # without a terminal
+    ) as build:
+        assert build.stderr is not None
+        assert build.stderr.readline().startswith("Compiling the busiest modules: a minute")
+        build.kill()
 
 
 def test_the_wheel_has_all_files_and_says_what_it_is(wheel: Path) -> None:

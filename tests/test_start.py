@@ -28,7 +28,7 @@ WEB = Parameters(seed=2, levels=2, pages=2)  # 7 pages of 3 triples
 SITE = "https://example.org/"
 RDF4J = "http://127.0.0.1:8080/rdf4j-server/repositories"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_INSTALL = re.compile(r"pip install 'rdfaspider\[(\w+)\]'\n")
+_INSTALL = re.compile(r"pip install 'path/to/rdfaspider\[(\w+)\]'\n")
 
 # Runs cells as a notebook does: names stay, and the value of a last expression is shown.
 KERNEL = """
