@@ -19,7 +19,7 @@ LIBRARIES = ["dl"] if sys.platform == "linux" else []
 def say(line: str) -> None:
     """Print a line on the terminal, because pip shows nothing of what a build prints."""
     try:
-        with open("/dev/tty", "w", encoding="utf-8") as terminal:
+        with Path("/dev/tty").open("w", encoding="utf-8") as terminal:
             print(line, file=terminal)
     except OSError:
         print(line, file=sys.stderr, flush=True)
