@@ -15,6 +15,8 @@ import redis
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.frontier.sharding import Shard, shard_of
+from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.service.replica.client import ReplicatedFrontier
 from tests.frontier import redis_servers
 
@@ -54,6 +56,29 @@ def test_a_running_crawl_can_be_looked_at(scrapy: Scrapy, crawl_directory: Path)
 def test_one_url(scrapy: Scrapy, crawl_directory: Path) -> None:
     shown = scrapy("frontier", "--url", "HTTP://b.test")
     assert shown.stdout.startswith("http://b.test/\n  state     ")
+
+
+def test_a_number_and_its_url(scrapy: Scrapy, crawl_directory: Path) -> None:
+    number = scrapy("frontier", "--number", "HTTP://b.test").stdout
+    assert scrapy("frontier", "--number", number.strip()).stdout == "http://b.test/\n"
+    unknown = scrapy("frontier", "--number", str(10**30))
+    assert unknown.returncode == 1
+    assert f"{10**30} is not known to this crawl." in unknown.stderr
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_every_number_is_that_of_one_url(tmp_path: Path, shards: int) -> None:
+    numbered: dict[int, str | None] = {}
+    urls = [f"http://h{n}.test/" for n in range(20)]
+    for shard in range(shards):
+        own = [url for url in urls if shard_of(url, shards) == shard]
+        with LocalFrontier(str(tmp_path / f"{shard}"), shard=Shard(shard, shards)) as frontier:
+            frontier.put(own)
+            frontier.wait(0.0)
+        with FrontierReader(str(tmp_path / f"{shard}"), delay=0.0) as reader:
+            numbers = [number for url in own if (number := reader.number_of(url)) is not None]
+            numbered |= {number: reader.url_of(number) for number in numbers}
+    assert sorted(filter(None, numbered.values())) == sorted(urls)
 
 
 @pytest.mark.parametrize(

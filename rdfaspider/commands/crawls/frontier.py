@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.sharding import Shard
 
 # Only one of these can be given at a time.
-_QUESTIONS = ("url", "under", "failed", "denied", "requeue")
+_QUESTIONS = ("url", "number", "under", "failed", "denied", "requeue")
 # What the workers of a shared crawl can be told.
 _INSTRUCTIONS = ("pause", "resume", "stop", "tell")
 # Settings of politeness that the service knows by other names.
@@ -51,6 +51,11 @@ class Command(CheckedCommand):
         optional: dict[str, Any] = {"nargs": "?", "const": "", "metavar": "REGEX"}
         add("--hosts", type=int, default=10, metavar="N", help="how many hosts (default: 10)")
         add("--url", metavar="URL", help="show what is known about one URL")
+        add(
+            "--number",
+            metavar="NUMBER|URL",
+            help="print the URL with a number, or the number of one",
+        )
         add("--under", metavar="URL|HOST", help="show how many URLs are below a folder or a domain")
         add("--failed", **optional, help="list the failed URLs, or those that match")
         add("--denied", **optional, help="list the denied URLs, or those that match")
@@ -78,10 +83,34 @@ class Command(CheckedCommand):
             self._serve(url, opts)
             return
         _check(args, opts)
+        if opts.number is not None:
+            print(self._counterpart(opts.number))
+            return
         if is_shared(url):
             self._run_served(url, opts)
         else:
             self._run_local(url, opts)
+
+    def _counterpart(self, wanted: str) -> str:
+        """Return the URL with a number, or the number of a URL; ValueError if there is none."""
+        from rdfaspider.frontier.views.reader import FrontierReader
+        from rdfaspider.settings.places import frontiers_of
+        from rdfaspider.urls import normalise, without_userinfo
+
+        url = "" if wanted.isdecimal() else normalise(wanted)
+        try:
+            paths = frontiers_of(self.settings)
+        except ValueError:
+            raise ValueError(
+                "--number reads the directory of a frontier, where its service runs: -s FRONTIER_URL=DIR."
+            ) from None
+        for path in paths:
+            with FrontierReader(path, delay=0.0) as reader:
+                if not url and (found := reader.url_of(int(wanted))) is not None:
+                    return without_userinfo(found)
+                if url and (number := reader.number_of(url)) is not None:
+                    return str(number)
+        raise ValueError(f"{without_userinfo(url) or wanted} is not known to this crawl.")
 
     def _serve(self, path: str, opts: argparse.Namespace) -> None:
         from scrapy.utils.log import configure_logging

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -64,6 +65,18 @@ class FrontierReader:
     def url(self, url: str) -> UrlView | None:
         """Return what is known of a normalised URL, None if nothing is."""
         return self._views.of(url)
+
+    def number_of(self, url: str) -> int | None:
+        """Return the number of a normalised URL, which no other shard uses; None if it has none."""
+        record = self.trie.record(url)
+        return None if record is None else record.number * self.shard.total + self.shard.number
+
+    def url_of(self, number: int) -> str | None:
+        """Return the URL with a number, None if this shard has none."""
+        local, shard = divmod(number, self.shard.total)
+        with suppress(IndexError, OverflowError):
+            return self.trie.url(local) if shard == self.shard.number else None
+        return None
 
     def ranks(self, urls: Iterable[str]) -> dict[str, float]:
         """Return the PageRank of those URLs that have one, 1 for the mean."""
