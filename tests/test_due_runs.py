@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
@@ -37,13 +37,18 @@ class Site:
     """A front page that links articles; tests change what it answers."""
 
     articles: dict[str, int] = field(default_factory=lambda: {f"/{n}": 0 for n in range(PAGES)})
+    every: float = 0.0  # seconds until the front page links another article
     gone: set[str] = field(default_factory=set)
     refusing: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
     url: str = ""
+    began: float = field(default_factory=monotonic)
 
     def answer(self, path: str) -> tuple[int, str]:
         self.asked[path] += 1
+        if self.every:
+            count = int((monotonic() - self.began) / self.every)
+            self.articles.update({f"/new/{n}": 0 for n in range(count)})
         if self.refusing[path] > 0:
             self.refusing[path] -= 1
             return 503, ""
@@ -126,3 +131,21 @@ def test_a_run_visits_what_is_due_and_what_is_new_and_ends(
     summary = run(site, tmp_path, WORKERS=workers, FRONTIER_REVISIT_EVERY=3600)
     assert not [path for path in site.asked if path != "/robots.txt"], "nothing is due"
     assert "0 pages visited again in this run; 0 new pages" in summary
+
+
+@pytest.mark.slow
+def test_a_front_page_with_new_articles_is_visited_more_often_than_these(
+    site: Site, tmp_path: Path
+) -> None:
+    site.every, site.began = 0.5, monotonic()
+    run(
+        site,
+        tmp_path,
+        FRONTIER_REVISIT_DUE=0,
+        FRONTIER_REVISIT_EVERY=0,
+        FRONTIER_REVISIT_MEAN=3,
+        FRONTIER_REVISIT_LONGEST=100,
+        CLOSESPIDER_TIMEOUT=15,
+    )
+    print(site.asked)
+    assert site.asked["/"] > max(site.asked[f"/{n}"] for n in range(PAGES))

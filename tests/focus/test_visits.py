@@ -162,7 +162,7 @@ def test_where_nobody_can_tell_nothing_is_learnt() -> None:
 
 
 def test_an_interval_keeps_the_rules() -> None:
-    key, old = b"test,a)/1", Past(0, 200, 100, 100, 0)
+    key, old = b"test,a)/1", Past(0, 200, 100, 100, 0, 0)
     rules = RevisitRules(shortest=60.0, longest=1_000.0)
     assert 60 <= decode_interval(Planner(rules, price=1e-9).interval(key, old)) <= 62
     assert 1_000 <= decode_interval(Planner(rules, price=1e30).interval(key, old)) <= 1_035

@@ -111,6 +111,40 @@ def test_a_page_that_was_removed_is_not_visited_again(opener: Opener) -> None:
         assert sorted(each.url for each in visit_all(frontier, 2_000.0)) == left
 
 
+@pytest.mark.parametrize("is_redirected", [False, True])
+def test_a_page_that_leads_to_new_pages_is_visited_often(
+    tmp_path: Path, is_redirected: bool
+) -> None:
+    """The front page has no triples, and links a new article every four seconds; no article changes."""
+    front, visits, now = "http://a.test/", Counter[str](), 0.0
+    rules = RevisitRules(mean=10.0, shortest=1.0, longest=1_000.0)
+    for end in (100.0, 200.0):  # what was learnt outlasts a restart
+        with LocalFrontier(
+            str(tmp_path / "f"), politeness=Politeness(delay=0.2), revisits=rules, now=now
+        ) as frontier:
+            frontier.put([front])
+            while now < end:
+                taken = frontier.take(now)
+                if taken is None:
+                    now += max(frontier.wait(now) or 0.0, 0.01)
+                    continue
+                visits[taken.url] += now >= 100.0
+                changed = None if taken.visit is None else False
+                if taken.url == front:
+                    name = "go" if is_redirected else "new"
+                    links = urls("a", 10)
+                    links += [f"{front}{name}/{number}" for number in range(int(now / 4))]
+                    frontier.finish(taken, "done", now, links, keep=Keep(changed, 0.0))
+                elif "/go/" in taken.url:
+                    target = taken.url.replace("/go/", "/new/")
+                    frontier.finish(taken, "done", now, [target], depth_step=0, hops=1)
+                else:
+                    frontier.finish(taken, "done", now, keep=Keep(changed, 5.0))
+    articles = [visits[url] for url in urls("a", 10)]
+    assert visits[front] >= 15
+    assert visits[front] > 1.5 * max(articles), visits
+
+
 @pytest.mark.slow
 def test_nothing_is_lost_and_nothing_comes_before_its_time(opener: Opener) -> None:
     pages, rng = [*urls("a", 30), *urls("b", 20), *urls("c", 1)], random.Random(1)

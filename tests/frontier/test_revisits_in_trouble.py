@@ -134,7 +134,7 @@ def test_a_page_that_a_worker_held_over_a_restart_does_not_hold_up_a_cycle(tmp_p
 
 @pytest.mark.parametrize("age", [1.0, 4_096.0, 5_001.0, 30 * DAY + 1.0, 400 * DAY + 77.5])
 def test_a_chosen_page_is_due_at_once_however_old_it_is(age: float) -> None:
-    due = Past(1_000, 0, 0, 1, 0).due_by(1_000.0 + age).due
+    due = Past(1_000, 0, 0, 1, 0, 0).due_by(1_000.0 + age).due
     assert 1_000.0 + 0.998 * age - 1.0 <= due <= 1_000.0 + age
 
 

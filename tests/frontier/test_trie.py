@@ -114,7 +114,7 @@ def test_records_round_trip(record: Record, past: Past) -> None:
 @pytest.mark.parametrize("hint", [0, 70_000])
 def test_a_kept_page_is_written_as_its_record_says(database: Database, hint: int) -> None:
     trie, batch = Trie(database), database.batch()
-    past = Past(4_000_000_000, 1, 2, 3, 40_000)
+    past = Past(4_000_000_000, 1, 2, 3, 4, 40_000)
     trie.keep(batch, to_key(URLS[0]), 3, 2, (7 << 32) + 5, hint, 4, past)
     database.write(batch)
     assert trie.record(URLS[0]) == Record(KEPT, 3, 2, (7 << 32) + 5, hint, 4, past)

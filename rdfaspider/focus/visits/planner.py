@@ -10,7 +10,7 @@ from math import ceil
 from typing import NamedTuple
 from zlib import crc32
 
-from rdfaspider.focus.visits.rates import Rates
+from rdfaspider.focus.visits.rates import FIRST_RATE_OF_NEW, Rates
 from rdfaspider.focus.visits.scale import (
     CHANGES,
     SECONDS,
@@ -21,6 +21,7 @@ from rdfaspider.focus.visits.scale import (
 )
 from rdfaspider.focus.visits.value import (
     MEMORY,
+    PRIOR_OF_NEW,
     corrected,
     interval,
     profit,
@@ -110,12 +111,16 @@ class RevisitRules:
 
 
 class Past(NamedTuple):
-    """What is kept of the visits of a page; all but the time are codes (scale.py)."""
+    """What is kept of the visits of a page; all but the time are codes (scale.py).
+
+    `found` are the new pages that its visits have found, as multiples of a new page of mean weight.
+    """
 
     last: int  # time of the last visit
     changes: int
     seconds: int
     weight: int
+    found: int
     interval: int
 
     @property
@@ -146,30 +151,43 @@ class Past(NamedTuple):
 
 
 # The fields of a past in a record of the frontier, as the module struct writes them.
-PAST_FORMAT = "IBBBH"
+PAST_FORMAT = "IBBBBH"
 # The same where nobody asks for them by name: a plain tuple is made much faster than a past.
-Fields = tuple[int, int, int, int, int]
+Fields = tuple[int, int, int, int, int, int]
 
 
 class Planner:
-    """Plans visits by rules, what was learnt about rates, and a price, which is 0 until there is one."""
+    """Plans visits by rules, what was learnt about rates, and a price, which is 0 until there is one.
 
-    def __init__(self, rules: RevisitRules, rates: Rates | None = None, price: float = 0.0) -> None:
+    `rates_of_new` are those of new pages that pages lead to, `weight_of_new` is their weight in the mean.
+    """
+
+    def __init__(
+        self,
+        rules: RevisitRules,
+        rates: Rates | None = None,
+        price: float = 0.0,
+        rates_of_new: Rates | None = None,
+    ) -> None:
         self.rules = rules
         self.rates = rates or Rates()
+        self.rates_of_new = rates_of_new or Rates(first=FIRST_RATE_OF_NEW)
+        self.weight_of_new = 1.0
         self.price = price
         # What was planned after first visits: the codes of weight and interval and the seconds of the latter,
         # by what they follow from.
-        self._first: dict[tuple[float, float | None, float, float], tuple[int, int, int]] = {}
+        self._first: dict[tuple[float | None, ...], tuple[int, int, int]] = {}
 
     def rate(self, key: bytes, past: Past) -> float:
         """Return the rate at which the page of a key is believed to change."""
         prior = self.rates.rate(key)
         return rate_of(CHANGES.numbers[past.changes], SECONDS.numbers[past.seconds], prior)
 
-    def value(self, key: bytes, past: Past, now: float) -> float:
-        """Return what a visit would bring now."""
-        return value(past.worth, self.rate(key, past), max(now - past.last, 0.0))
+    def of_new(self, key: bytes, past: Past) -> float:
+        """Return the weight of the new pages, a second, that the page of a key is believed to lead to."""
+        found, seconds = CHANGES.numbers[past.found], SECONDS.numbers[past.seconds]
+        rate = rate_of(found, seconds, self.rates_of_new.rate(key), PRIOR_OF_NEW)
+        return rate * self.weight_of_new
 
     def profit(self, key: bytes, past: Past, now: float) -> float:
         """Return what WIRE expects of a visit now."""
@@ -181,7 +199,7 @@ class Planner:
 
     def begin(self, now: float, weight: float | None) -> Past:
         """Return the past of a page after its first visit; its interval is not planned yet."""
-        return Past(ceil(now), 0, 0, WEIGHT.encode(weight or 1.0), 0)
+        return Past(ceil(now), 0, 0, WEIGHT.encode(weight or 1.0), 0, 0)
 
     def visit(
         self, key: bytes, past: Past, now: float, changed: bool | None, weight: float | None
@@ -198,14 +216,23 @@ class Planner:
         rate = rate_of(changes, seconds, self.rates.rate(key))
         new = corrected(rate * elapsed) if changed else 0.0
         self.rates.learn(key, new, elapsed)
+        self.rates_of_new.learn(key, 0.0, elapsed)
         chance = crc32(key, last) / _CRC
         return Past(
             last,
             CHANGES.encode(MEMORY * changes + new, chance),
             SECONDS.encode(MEMORY * seconds + elapsed, 1.0 - chance),
             code,
+            CHANGES.encode(MEMORY * CHANGES.numbers[past.found], chance),
             past.interval,
         )
+
+    def find(self, key: bytes, past: Past, number: int, weight: float) -> Past:
+        """Return the past of a page whose visit has found a new page; its interval is not planned yet."""
+        pages = weight / self.weight_of_new
+        self.rates_of_new.learn(key, pages, 0.0)
+        found = CHANGES.numbers[past.found] + pages
+        return past._replace(found=CHANGES.encode(found, crc32(key, number) / _CRC))
 
     def first(
         self,
@@ -217,7 +244,8 @@ class Planner:
     ) -> tuple[Fields, int]:
         """Return the past of a page after its first visit, and when the next is due: the same as `begin` and
         `plan`, but many pages are alike."""
-        alike = (self.rates.rate(key), weight, self.price * factor, soonest)
+        of_new = self.rates_of_new.rate(key) * self.weight_of_new
+        alike = (self.rates.rate(key), weight, of_new, self.price * factor, soonest)
         found = self._first.get(alike)
         if found is None or not self.price:
             past = self.plan(key, self.begin(now, weight), factor, soonest)
@@ -228,12 +256,13 @@ class Planner:
         code, interval, seconds = found
         last = ceil(now)
         due = last + seconds
-        return (last, 0, 0, code, interval), due if due < LAST_TIME else LAST_TIME
+        return (last, 0, 0, code, 0, interval), due if due < LAST_TIME else LAST_TIME
 
     def plan(self, key: bytes, past: Past, factor: float = 1.0, soonest: float = 0.0) -> Past:
         """Return a past with the interval to the next visit, at a multiple of the price."""
-        last, changes, seconds, weight, _ = past
-        return Past(last, changes, seconds, weight, self.interval(key, past, factor, soonest))
+        last, changes, seconds, weight, found, _ = past
+        code = self.interval(key, past, factor, soonest)
+        return Past(last, changes, seconds, weight, found, code)
 
     def interval(self, key: bytes, past: Past, factor: float = 1.0, soonest: float = 0.0) -> int:
         """Return the code of the interval to the next visit, which is no shorter than `soonest`."""
@@ -242,8 +271,10 @@ class Planner:
             return encode_interval(max(rules.every, soonest))
         if rules.policy == "wire":
             return encode_coarsely(max(rules.longest, soonest))
-        rate = self.rate(key, past)
+        rate, of_new = self.rate(key, past), self.of_new(key, past)
         if not self.price:
-            self.price = value(past.worth, self.rates.of_crawl, rules.mean or rules.shortest)
-        seconds = max(interval(past.worth, rate, self.price * factor), rules.shortest, soonest)
+            age = rules.mean or rules.shortest
+            self.price = value(past.worth, self.rates.of_crawl, age) + of_new * age * age / 2
+        seconds = interval(past.worth, rate, self.price * factor, of_new)
+        seconds = max(seconds, rules.shortest, soonest)
         return encode_coarsely(min(seconds, rules.longest))

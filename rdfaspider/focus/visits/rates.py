@@ -1,5 +1,7 @@
 """How fast pages change, by section, host and crawl: what a page is believed to do before it has a past.
 
+The new pages that pages lead to are counted in the same way, in a table of their own.
+
 Layout. Each host and each section, which is a first folder, has two numbers: the changes of its pages, and
 the seconds in which they were seen. A section believes its host until it has changes of its own: the host's
 rate counts as STRENGTH changes of the section, and the crawl's rate as STRENGTH changes of the host.
@@ -18,6 +20,8 @@ from typing import Final
 STRENGTH: Final = 3.0
 # The rate of a page before anything is known: a change in 30 days.
 FIRST_RATE: Final = 1 / (30 * 86_400)
+# New pages a second that a page leads to before anything is known: one in 300 days.
+FIRST_RATE_OF_NEW: Final = FIRST_RATE / 10
 
 _UNKNOWN: Final = b""
 _MAGIC: Final = b"rates1"
@@ -33,14 +37,15 @@ def _kinds(key: bytes) -> tuple[bytes, ...]:
 
 
 class Rates:
-    def __init__(self, most: int = 100_000) -> None:
+    def __init__(self, most: int = 100_000, first: float = FIRST_RATE) -> None:
         self._most = most
+        self._first = first
         self._table: dict[bytes, list[float]] = {}
         self._root = [0.0, 0.0]
         # The rate of a page of which nothing is known.
-        self.of_crawl = FIRST_RATE
+        self.of_crawl = first
         # The section that was asked for last, and its rate.
-        self._section, self._rate = _UNKNOWN, FIRST_RATE
+        self._section, self._rate = _UNKNOWN, first
 
     def __len__(self) -> int:
         return len(self._table)
@@ -79,7 +84,7 @@ class Rates:
 
     def _follow_root(self) -> None:
         changes, seconds = self._root
-        self.of_crawl = (1.0 + changes) / (1.0 / FIRST_RATE + seconds)
+        self.of_crawl = (1.0 + changes) / (1.0 / self._first + seconds)
         self._section = _UNKNOWN
 
     def _forget(self) -> None:
@@ -98,9 +103,9 @@ class Rates:
         return _MAGIC + zlib.compress(head + names + struct.pack(f">{len(counts)}f", *counts), 1)
 
     @classmethod
-    def load(cls, data: bytes, most: int = 100_000) -> Rates:
+    def load(cls, data: bytes, most: int = 100_000, first: float = FIRST_RATE) -> Rates:
         """Return what was dumped; ValueError if it is damaged."""
-        rates = cls(most)
+        rates = cls(most, first)
         try:
             rates._read(data)
         except (zlib.error, struct.error) as error:

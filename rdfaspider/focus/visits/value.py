@@ -8,6 +8,9 @@ which is the Lagrange condition of the freshest store within a budget (Cho and G
 page when its value reaches the price, which is one for all pages. A page that changes faster than
 weight / price has no value that reaches it: each visit would soon be out of date.
 
+A page also leads to new pages, of some weight a second, which the store lacks until a visit finds them. That
+adds weight · age² / 2 to its value, without a limit.
+
 The rate is estimated from visits: X changes, corrected for those that a visit cannot tell apart, within T
 seconds, and PRIOR changes at the rate that pages of its kind have (rates.py).
 """
@@ -20,6 +23,8 @@ from typing import Final
 
 # Changes at the rate of its kind that a page is born with.
 PRIOR: Final = 0.3
+# The same for new pages that a page leads to: a few pages lead to most of them.
+PRIOR_OF_NEW: Final = 0.1
 # What a visit leaves of X and T: rates change, and old visits say less than new ones.
 MEMORY: Final = 0.95
 # The largest correction: a page that had changed at each of a few visits says no more.
@@ -68,8 +73,17 @@ def quality(rank: float | None, most: float) -> float:
     return 1.0 if rank is None else min(max(rank, 1.0 / most), most)
 
 
-def interval(weight: float, rate: float, price: float) -> float:
-    """Return the seconds after which the value of a page reaches a price, infinity if it never does."""
+def interval(weight: float, rate: float, price: float, of_new: float = 0.0) -> float:
+    """Return the seconds after which the value of a page reaches a price, infinity if it never does.
+
+    `of_new` is the weight of the new pages that it leads to, a second. The sum of both values is solved as
+    for small ages, where both grow with the square.
+    """
+    seconds = _interval(weight, rate, price)
+    return seconds if not of_new else (seconds**-2 + of_new / (2 * price)) ** -0.5
+
+
+def _interval(weight: float, rate: float, price: float) -> float:
     share = price * rate / weight
     if share >= 1.0:
         return inf
@@ -81,9 +95,9 @@ def interval(weight: float, rate: float, price: float) -> float:
     return (low + (high - low) * (place - step)) / rate
 
 
-def rate_of(changes: float, seconds: float, prior: float) -> float:
+def rate_of(changes: float, seconds: float, prior: float, strength: float = PRIOR) -> float:
     """Return the rate of a page with X changes in T seconds, whose kind has a prior rate."""
-    return (PRIOR + changes) / (PRIOR / prior + seconds)
+    return (strength + changes) / (strength / prior + seconds)
 
 
 def corrected(x: float) -> float:

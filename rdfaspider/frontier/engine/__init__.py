@@ -12,7 +12,7 @@ parts.py      how its parts are made, restored, written and closed
 The parts that only the engine has:
 
 urls.py       moves URLs from state to state
-sieve.py      looks up links; admission.py checks them against the limits
+sieve.py      looks up links; admission.py checks them against the limits, discoveries.py knows whose they are
 revisits/     keeps pages, and recalls them when their next visits are due
 steering.py   has the link graph decide what comes first; ranker.py computes PageRank beside the crawl
 counters.py   URLs by state

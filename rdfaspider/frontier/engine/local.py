@@ -117,9 +117,12 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
         hint = taken.hint if state == "denied" else self._order.requested(taken.hint)
         if state == "done":
             hint = self._order.done(hint, gain)
-        revisits = self._revisits
+        revisits, discoveries = self._revisits, self._sieve.discoveries
+        found_by = discoveries.end(taken.number)
         if revisits is not None and keep is not None:
             key = revisits.keep(batch, host, taken, hint, now, keep)
+            if found_by is not None and keep.weight:
+                revisits.learn_new(batch, found_by, taken.number, keep.weight)
             if state != "done":
                 self._urls.keep_failure(batch, taken.number, Failure(now, status, reason))
         else:
@@ -138,6 +141,9 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
         if state == "done" and taken.visit is None:
             self._order.learn(host, key, taken.hint, gain)
         if state == "done" and status != _NOT_MODIFIED:
+            page = taken.number if taken.visit is not None else found_by if hops else None
+            if page is not None:
+                discoveries.follow(taken.number, page)
             self._sieve.take_in(batch, taken, own, others, depth_step, contexts, hops, beside or {})
             is_news = told is None or told > taken.depth
             depth = taken.depth + depth_step

@@ -119,7 +119,7 @@ class Parts:
         if self._revisit_rules is None:
             forget_upgrade(self._database)
         else:
-            parts = (self._urls, self._schedule, self._queue, self._sieve.inbox, self._leases)
+            parts = (self._urls, self._schedule, self._queue, self._sieve, self._leases)
             ranks = self._steering.ranks
             self._revisits = Revisits(self._database, self._revisit_rules, *parts, ranks)
         is_new = self._database.meta.get(b"clean") is None

@@ -20,6 +20,7 @@ from rdfaspider.frontier.engine.admission import (
     within_depth,
     within_host,
 )
+from rdfaspider.frontier.engine.discoveries import Discoveries
 from rdfaspider.frontier.tables.copies import Copies
 from rdfaspider.frontier.tables.links.edges import Edges, rest_of
 from rdfaspider.frontier.tables.links.inbox import Inbox
@@ -79,6 +80,7 @@ class Sieve:
         self.inbox = Inbox(database)
         self.outbox = Outbox(database)
         self.copies = Copies(database)
+        self.discoveries = Discoveries()
         self._follows_copies = follows_copies
         self._pages = Pages(database)
         self._outlinks = Outlinks(database, self.outbox, shard)
@@ -271,7 +273,9 @@ class Sieve:
             else:
                 self._schedule.forget_if_idle(host)
         urls.add_records(batch, accepted, findings, first)
-        self._referrers.add(batch, accepted, finders(entries) if accepted else {}, first)
+        found_by = finders(entries) if accepted else {}
+        self._referrers.add(batch, accepted, found_by, first)
+        self.discoveries.add(accepted, found_by, first)
         for key, hops in redirected(entries).items():
             place = bisect_left(accepted, key)
             if place < len(accepted) and accepted[place] == key:

@@ -208,9 +208,9 @@ class Trie:
         """Write a kept page: the same as `update`, but each visit ends here, and to make a record costs more
         than to pack it."""
         first, high, low = KEPT | hops << _HOPS, number >> 32, number & _LOW
-        last, changes, seconds, weight, interval = past
+        last, changes, seconds, weight, found, interval = past
         value = _KEPT.pack(
-            first, depth, attempts, high, low, last, changes, seconds, weight, interval
+            first, depth, attempts, high, low, last, changes, seconds, weight, found, interval
         )
         batch.put(key, value + pack_hint(hint) if hint else value, self._urls.handle)
 

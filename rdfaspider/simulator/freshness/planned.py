@@ -24,12 +24,13 @@ from rdfaspider.focus.visits.scale import (
     decode_interval,
     encode_coarsely,
 )
-from rdfaspider.focus.visits.value import PRIOR
+from rdfaspider.focus.visits.value import PRIOR, PRIOR_OF_NEW
 from rdfaspider.frontier.engine.revisits.repricing import is_other
 from rdfaspider.simulator.freshness.pages import Run, solve
 
 if TYPE_CHECKING:
-    from rdfaspider.simulator.freshness.pages import Pages
+    from rdfaspider.focus.visits.rates import Rates
+    from rdfaspider.simulator.freshness.pages import Floats, Ints, Pages
 
 Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -70,7 +71,7 @@ class Planned:
         for number in range(len(pages)):
             last = -int(self._random.random() * mean)
             weight = WEIGHT.encode(self._weights[number])
-            past = Past(0, 0, 0, weight, encode_coarsely(max(last + mean, 1.0)))
+            past = Past(0, 0, 0, weight, 0, encode_coarsely(max(last + mean, 1.0)))
             self._pasts.append(past)
             self._later.append((past.due, number))
         heapq.heapify(self._later)
@@ -162,24 +163,27 @@ class Planned:
         It saves most of the time of a pass. Those that it names are planned by the planner itself.
         """
         planner, rules = self._planner, self._planner.rules
-        last, changes, seconds, weights, codes = np.array(self._pasts).T
+        last, changes, seconds, weights, found, codes = np.array(self._pasts).T
         if isinstance(planner, KnownRates):
             rates = np.maximum(self._pages.rates, 1e-15)
         else:
-            prior = np.array(
-                [planner.rates.rate(self._pages.keys[first]) for first in self._firsts]
-            )
-            rates = (PRIOR + _CHANGES[changes]) / (
-                PRIOR / prior[self._sections] + _SECONDS[seconds]
-            )
-        factors = np.array(self._factors)[self._pages.hosts]
-        share = planner.price * factors * rates / np.maximum(_WEIGHTS[weights], 1.0)
+            rates = self._rates_of(planner.rates, changes, seconds, PRIOR)
+        of_new = self._rates_of(planner.rates_of_new, found, seconds, PRIOR_OF_NEW)
+        prices = planner.price * np.array(self._factors)[self._pages.hosts]
+        share = prices * rates / np.maximum(_WEIGHTS[weights], 1.0)
         after = np.full(len(last), np.inf)
         after[share < 1] = solve(share[share < 1]) / rates[share < 1]
+        after = (after**-2 + of_new * planner.weight_of_new / (2 * prices)) ** -0.5
         after = np.clip(after, rules.shortest, rules.longest)
         before = (codes & 2047) << (codes >> 11)
         # Coarse codes are up to 3 % longer, and the solution is another than the planner's by less.
         return np.asarray((after < 0.96 * before) | (after * 1.035 > 1.04 * before))
+
+    def _rates_of(self, rates: Rates, counts: Ints, seconds: Ints, strength: float) -> Floats:
+        prior = np.array([rates.rate(self._pages.keys[first]) for first in self._firsts])
+        return np.asarray(
+            (strength + _CHANGES[counts]) / (strength / prior[self._sections] + _SECONDS[seconds])
+        )
 
     def _leave(self, host: int, tally: Tally, total: Tally, period: float) -> None:
         total.add(tally, self._limits[host], self._factors[host])

@@ -74,6 +74,14 @@ class AtHand:
             visit,
         )
 
+    def learn(self, number: int, past: Past) -> None:
+        """Note another past of a page at hand."""
+        _, said = self._pasts[number]
+        self._pasts[number] = past, said
+
+    def past(self, number: int) -> Past:
+        return self._pasts[number][0]
+
     def pop(self, number: int) -> tuple[Past, Said]:
         """Take a page off; KeyError if it is not at hand."""
         return self._pasts.pop(number)

@@ -15,7 +15,7 @@ from math import ceil, inf
 from typing import TYPE_CHECKING
 
 from rdfaspider.focus.visits.planner import Past, Planner
-from rdfaspider.focus.visits.rates import Rates
+from rdfaspider.focus.visits.rates import FIRST_RATE_OF_NEW, Rates
 from rdfaspider.focus.visits.scale import decode_interval, encode_coarsely
 from rdfaspider.focus.visits.value import quality
 from rdfaspider.frontier.engine.revisits.athand import AtHand
@@ -25,9 +25,9 @@ from rdfaspider.frontier.engine.revisits.repricing import Repricing
 from rdfaspider.frontier.engine.revisits.share import Share
 from rdfaspider.frontier.engine.revisits.signals import Signals
 from rdfaspider.frontier.engine.revisits.waking import Waking
-from rdfaspider.frontier.tables.trie import Record
+from rdfaspider.frontier.tables.trie import Record, unpack
 from rdfaspider.frontier.tables.visits import Said
-from rdfaspider.urls.keys import to_key
+from rdfaspider.urls.keys import host_of, to_key
 
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from rdfaspider.focus.visits.planner import Fields, RevisitRules
     from rdfaspider.frontier import Keep, Taken
     from rdfaspider.frontier.engine.revisits.walk import Walk
+    from rdfaspider.frontier.engine.sieve import Sieve
     from rdfaspider.frontier.engine.urls import Urls
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.schedule.leases import Leases
     from rdfaspider.frontier.schedule.queue import Queue
     from rdfaspider.frontier.schedule.schedule import Schedule
     from rdfaspider.frontier.tables.database import Database
-    from rdfaspider.frontier.tables.links.inbox import Inbox
     from rdfaspider.frontier.tables.ranks import Ranks
 
 # Visits after which what was learnt is written; a kill loses the rest.
@@ -49,7 +49,7 @@ _SAVED_AFTER = 1_000
 # Visits after which new pages are compared with revisits again.
 _COMPARED = 64
 
-_PRICE, _RATES = b"price", b"rates"
+_PRICE, _RATES, _RATES_OF_NEW = b"price", b"rates", b"rates of new pages"
 
 
 class Revisits:
@@ -62,7 +62,7 @@ class Revisits:
         urls: Urls,
         schedule: Schedule,
         queue: Queue,
-        inbox: Inbox,
+        sieve: Sieve,
         leases: Leases,
         ranks: Ranks,
     ) -> None:
@@ -70,18 +70,19 @@ class Revisits:
         self.urls = urls
         self.hosts = schedule.hosts
         self._queue = queue
-        self._inbox = inbox
+        self._inbox = sieve.inbox
         self._leases = leases
         self._ranks = ranks
-        stored = self._meta.get(_RATES)
+        stored, of_new = self._meta.get(_RATES), self._meta.get(_RATES_OF_NEW)
         self.planner = Planner(
             rules,
-            Rates.load(stored) if stored else Rates(),
+            Rates.load(stored) if stored else None,
             float(self._meta.get(_PRICE) or b"0"),
+            Rates.load(of_new, first=FIRST_RATE_OF_NEW) if of_new else None,
         )
         self._at_hand = AtHand(urls)
         self._budget = Budget(rules, urls.counters)
-        self._share = Share(self._meta, queue, inbox, urls.counters)
+        self._share = Share(self._meta, queue, sieve.inbox, urls.counters)
         self._waking = Waking(
             database,
             urls.due_pages,
@@ -170,6 +171,7 @@ class Revisits:
 
     def compare(self) -> None:
         """Compare revisits with new pages: how many may follow one of these."""
+        self.planner.weight_of_new = self._share.weight_of_new
         self._share.compare(self._walk)
 
     def take(self, host: Host, now: float) -> Taken:
@@ -219,10 +221,12 @@ class Revisits:
             _, weight, etag, last_modified, soonest, _ = keep
             attempts, said = 0, words
             better = self.quality(number) if self._ranks.urls else 1.0
+            self._share.weights.append((weight or 1.0) * better)
+            if not self.planner.price:
+                self.planner.weight_of_new = self._share.weight_of_new
             past, due = self.planner.first(key, now, weight, host.factor / better, soonest)
             if etag or last_modified or soonest:
                 said = self._said(keep)
-            self._share.weights.append((weight or 1.0) * better)
         else:
             past, said, attempts = self._plan(key, host, number, now, keep, before, words)
             due = past.due
@@ -279,6 +283,30 @@ class Revisits:
         past = planner.plan(key, past, self.factor(host, number), keep.soonest)
         return past, self._said(keep), int(not is_wire and keep.changed is None)
 
+    def learn_new(self, batch: WriteBatch, page: int, number: int, weight: float) -> None:
+        """Count a new page, by its number, for the kept page that led to it, which may be due sooner now."""
+        planner, at_hand = self.planner, self._at_hand
+        if planner.rules.every or planner.rules.policy == "wire":
+            return
+        planner.weight_of_new = self._share.weight_of_new
+        weight *= self.quality(number)
+        key = self.urls.trie.keys([page])[0]
+        if page in at_hand:
+            at_hand.learn(page, planner.find(key, at_hand.past(page), number, weight))
+            return
+        data = self.urls.trie.records([key])[0]
+        assert data is not None
+        record = unpack(data)
+        host = self.hosts.peek(host_of(key))
+        if record.past is None or host is None:
+            return
+        past = planner.find(key, record.past, number, weight)
+        better = planner.plan(key, past, self.factor(host, page), self.soonest(page))
+        # One that was missed, or whose visit failed, has a time of its own.
+        is_sooner = not record.attempts and better.due < past.due
+        self.move(batch, host, key, record, better if is_sooner else past)
+        self.hosts.save(batch, host)
+
     def postpone(
         self, batch: WriteBatch, host: Host, taken: Taken, hint: int, now: float, after: float
     ) -> None:
@@ -326,6 +354,7 @@ class Revisits:
         if self._saved < self.visits:
             self._saved = self.visits
             batch.put(_RATES, self.planner.rates.dump(), self._meta.handle)
+            batch.put(_RATES_OF_NEW, self.planner.rates_of_new.dump(), self._meta.handle)
             self.save_price(batch)
         self._walk.save(batch)
 
