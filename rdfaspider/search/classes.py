@@ -18,9 +18,8 @@ _BELOW = NamedNode("http://www.w3.org/2000/01/rdf-schema#subClassOf")
 def _subclasses() -> dict[str, list[str]]:
     """Return the direct subclasses of each class; schema.org is written with http."""
     below: dict[str, list[str]] = defaultdict(list)
-    for name, parents in json.loads(read_data("schema-types.json")).items():
-        for parent in parents:
-            below[_SCHEMA + parent].append(_SCHEMA + name)
+    for parent, names in json.loads(read_data("schema-types.json")).items():
+        below[_SCHEMA + parent] += [_SCHEMA + name for name in names]
     for quad in parse(read_data("vocabularies.ttl"), RdfFormat.TURTLE):
         if quad.predicate == _BELOW:
             below[quad.object.value].append(quad.subject.value)
