@@ -11,13 +11,14 @@ at 127.0.0.1, or to one that changes its mind between two look-ups. Two checks s
 addresses   which addresses are refused, however they are written
 guard       which of them are allowed all the same
 cache       what names resolve to, remembered for a while
+repository  the cache on disk, for the next run
 lookups     which name is looked up next
 directory   the addresses of hosts: literal, from the cache, or looked up
 resolver    the resolver that Twisted and the download handler ask
 typed       what a person asks for: its server may be private
 extension   checks the wiring, places hosts at servers, reports
 
-The first five know nothing of Scrapy.
+The first six know nothing of Scrapy.
 """
 
 from rdfaspider.resolver.resolver import ForbiddenAddressError, Resolver, installed_resolver

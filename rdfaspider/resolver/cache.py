@@ -6,6 +6,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rdfaspider.resolver.addresses import Address
 
 # Addresses kept of one name: enough to try another when one is down.
@@ -47,6 +49,23 @@ class Cache:
         """Tell whether the addresses of a name should be looked up again."""
         answer = self._answers.get(name)
         return answer is not None and answer[0] <= now
+
+    def entries(self) -> Iterator[tuple[str, float, float, tuple[Address, ...]]]:
+        """Yield the names that have addresses, with the times of expiry and end, the last used at the end."""
+        for name, (expiry, end, addresses) in self._answers.items():
+            if addresses:
+                yield name, expiry, end, addresses
+
+    def restore(
+        self, name: str, addresses: tuple[Address, ...], expiry: float, end: float, now: float
+    ) -> bool:
+        """Remember an earlier answer, unless its end has come or the settings allow it less time."""
+        expiry = min(expiry, now + self.hit_seconds)
+        end = min(end, expiry + self.stale_seconds)
+        if not addresses or end <= now or name in self._answers or len(self) >= self.size:
+            return False
+        self._answers[name] = (expiry, end, addresses[:MAX_ADDRESSES])
+        return True
 
     def put(self, name: str, addresses: tuple[Address, ...], now: float) -> None:
         """Remember an answer; if it is empty, stale addresses are kept until their end."""

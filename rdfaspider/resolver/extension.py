@@ -1,7 +1,8 @@
-"""Makes sure that nothing is fetched past the address guard, and reports its counters."""
+"""Makes sure that nothing is fetched past the address guard, keeps addresses, and reports counters."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.request import getproxies, proxy_bypass
 
@@ -10,6 +11,8 @@ from scrapy.exceptions import UsageError
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.misc import load_object
 
+from rdfaspider import clock
+from rdfaspider.resolver import repository
 from rdfaspider.resolver.resolver import Resolver, installed_resolver
 from rdfaspider.signals import hosts_unplaced
 from rdfaspider.urls.own import server_of
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 # Seconds between two checks for names that wait behind slow ones.
 _LOOK_AGAIN = 0.2
+# Seconds after which addresses are written again: a kill loses as many.
+_SAVE = 60.0
 
 # What to use instead of a handler that is not behind the guard.
 _GUARDED = "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler"
@@ -38,21 +43,25 @@ class ResolverExtension:
 
     `has_proxy` tells whether the environment names a proxy, for http or https: which of the two a host
     will need is not known in advance. A host that is then fetched without one is placed by the address
-    that answers.
+    that answers. `path` is the file of addresses, None if the crawl has no directory.
     """
 
-    def __init__(self, stats: StatsCollector, *, has_proxy: bool) -> None:
+    def __init__(self, stats: StatsCollector, path: Path | None, *, has_proxy: bool) -> None:
         self.stats = stats
         self.has_proxy = has_proxy
+        self.path = path
         self._reporting = create_looping_call(self._report)
         self._looking = create_looping_call(self._look_again)
+        self._saving = create_looping_call(self._save)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         check_wiring(crawler.settings)
         is_enabled = crawler.settings.getbool("HTTPPROXY_ENABLED")
         has_proxy = is_enabled and not {"http", "https"}.isdisjoint(getproxies())
-        extension = cls(crawler.stats, has_proxy=has_proxy)
+        jobdir = crawler.settings["JOBDIR"]
+        path = Path(jobdir) / repository.NAME if jobdir else None
+        extension = cls(crawler.stats, path, has_proxy=has_proxy)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         crawler.signals.connect(extension.hosts_unplaced, hosts_unplaced)
@@ -61,6 +70,11 @@ class ResolverExtension:
     def spider_opened(self) -> None:
         self._reporting.start(1.0)
         self._looking.start(_LOOK_AGAIN, now=False)
+        if self.path is not None:
+            directory = installed_resolver().directory
+            if count := repository.read(self.path, directory.cache, clock.now()):
+                directory.counts["kept"] += count
+            self._saving.start(_SAVE, now=False)
 
     def spider_closed(self) -> None:
         if self._looking.running:
@@ -68,6 +82,9 @@ class ResolverExtension:
         if self._reporting.running:
             self._reporting.stop()
             self._report()
+        if self._saving.running:
+            self._saving.stop()
+            self._save()
 
     def hosts_unplaced(
         self, hosts: Iterable[tuple[int, str]], place: Callable[[int, str], None]
@@ -96,6 +113,10 @@ class ResolverExtension:
 
     def _look_again(self) -> None:
         installed_resolver().directory.look_again()
+
+    def _save(self) -> None:
+        if self.path is not None and self.path.parent.is_dir():  # scrapy shell makes none
+            repository.write(self.path, installed_resolver().directory.cache)
 
     def _report(self) -> None:
         for name, count in installed_resolver().counts().items():

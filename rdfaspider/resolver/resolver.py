@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from ipaddress import IPv4Address
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.exceptions import IgnoreRequest, UsageError
@@ -12,6 +11,7 @@ from twisted.internet import address as twisted
 from twisted.internet.interfaces import IHostnameResolver, IHostResolution
 from zope.interface import implementer  # type: ignore[import-untyped]
 
+from rdfaspider import clock
 from rdfaspider.resolver.addresses import literal
 from rdfaspider.resolver.cache import Cache
 from rdfaspider.resolver.directory import Directory, look_up
@@ -79,7 +79,7 @@ class Resolver:
                 ),
                 threads=settings.getint("RESOLVER_THREADS"),
                 look_up=cls.look_up,
-                clock=monotonic,
+                clock=clock.now,
                 call_from_thread=reactor.callFromThread,
             )
         except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 
 from rdfaspider.resolver.extension import check_wiring
-from tests.resolver.conftest import UNGUARDED
+from tests.resolver.conftest import UNGUARDED, Server
 
 Fetch = Callable[..., Any]
 
@@ -61,6 +62,22 @@ def test_without_the_resolver_nothing_is_fetched(canary: Any, fetch: Fetch) -> N
     )
     assert fetched.outcomes == ["RuntimeError"] * 2
     assert canary.visits == []
+
+
+def test_addresses_survive_a_restart_until_they_expire(
+    friend: Server, fetch: Fetch, tmp_path: Path
+) -> None:
+    job: dict[str, Any] = {"JOBDIR": str(tmp_path), "RESOLVER_ALLOW": ["127.0.0.2"]}
+    urls, names = [f"http://wiki.example:{friend.port}/"], {"wiki.example": [["127.0.0.2"]]}
+    assert fetch(urls, names=names, **job).stats == {"resolver/miss": 1}
+    # Now its name server is down.
+    again = fetch(urls, **job)
+    assert again.outcomes == ["200"]
+    assert again.stats == {"resolver/kept": 1, "resolver/hit": 1}
+    # What a file says passes the guard too.
+    assert fetch(urls, JOBDIR=str(tmp_path)).outcomes == ["ForbiddenAddressError"]
+    expired = fetch(urls, RESOLVER_HIT_SECONDS=0, RESOLVER_STALE_SECONDS=0, **job)
+    assert expired.outcomes == ["CannotResolveHostError"]
 
 
 def test_what_happened_is_in_the_stats(canary: Any, fetch: Fetch) -> None:
