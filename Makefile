@@ -89,6 +89,10 @@ PROGRAMS := java:default-jre-headless mvn:maven redis-cli:redis-tools chromium:c
 	@echo "Fetching the Fuseki server …"
 	@sh tests/fuseki.sh .cache && touch $@ || echo "No Fuseki server: its tests are skipped."
 
+# And a real Virtuoso, whose ways are its own. Not every Debian has its package.
+.cache/virtuoso.ready: | .cache/apt.ready
+	@command -v virtuoso-t > /dev/null || sh tests/apt.sh virtuoso-opensource-7-bin && touch $@ || echo "No Virtuoso server: its tests are skipped."
+
 # And a real Redis, likewise.
 .cache/redis.ready: | .cache/apt.ready
 	@sh tests/redis.sh && touch $@ || echo "No Redis server: its tests are skipped."
@@ -111,7 +115,7 @@ PROGRAMS := java:default-jre-headless mvn:maven redis-cli:redis-tools chromium:c
 	@echo "Fetching pywb, wacz and jwarc …"
 	@PYTHON=$(BIN)/python sh tests/replay.sh .cache && touch $@ || echo "No tools of archives: their tests are skipped."
 
-SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/redis.ready .cache/nginx.ready .cache/replay.ready .cache/chromium.ready .cache/axe.ready
+SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/virtuoso.ready .cache/redis.ready .cache/nginx.ready .cache/replay.ready .cache/chromium.ready .cache/axe.ready
 
 test: $(VENV)/test.ready $(COMPILED) $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal

@@ -1,4 +1,4 @@
-"""Servers that the stores are tested against: three real ones, and two that have faults on demand."""
+"""Servers that the stores are tested against: four real ones, and two that have faults on demand."""
 
 from __future__ import annotations
 
@@ -131,6 +131,54 @@ def fuseki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+# As little of the machine as Virtuoso can do with, and no web server but for SPARQL.
+_VIRTUOSO = """\
+[Database]
+DatabaseFile = {directory}/crawl.db
+ErrorLogFile = {directory}/crawl.log
+LockFile = {directory}/crawl.lck
+TransactionFile = {directory}/crawl.trx
+xa_persistent_file = {directory}/crawl.pxa
+[TempDatabase]
+DatabaseFile = {directory}/temp.db
+TransactionFile = {directory}/temp.trx
+[Parameters]
+ServerPort = 127.0.0.1:{sql}
+NumberOfBuffers = 2000
+[HTTPServer]
+ServerPort = 127.0.0.1:{http}
+"""
+
+
+@contextmanager
+def virtuoso_server(directory: Path) -> Iterator[tuple[Server, str, int]]:
+    """Run a Virtuoso server; the values are the process, its URL and the port for SQL."""
+    program = shutil.which("virtuoso-t")
+    if not program:
+        pytest.skip("no Virtuoso server: run sh tests/apt.sh virtuoso-opensource-7-bin")
+    sql, http = free_port(), free_port()
+    settings = directory / "virtuoso.ini"
+    settings.write_text(_VIRTUOSO.format(directory=directory, sql=sql, http=http))
+    command = [program, "+foreground", "+configfile", str(settings)]
+    with running(Server(command, f"http://127.0.0.1:{http}/sparql")) as server:
+        yield server, f"http://dba:dba@127.0.0.1:{http}", sql
+
+
+@pytest.fixture(scope="session")
+def _virtuoso(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+    with virtuoso_server(tmp_path_factory.mktemp("virtuoso")) as (_, url, sql):
+        yield url, sql
+
+
+@pytest.fixture
+def virtuoso(_virtuoso: tuple[str, int]) -> str:
+    """Return the URL of a real Virtuoso server that is empty: without its own graphs, too."""
+    url, sql = _virtuoso
+    command = ["isql-vt", str(sql), "dba", "dba", "exec=delete from DB.DBA.RDF_QUAD;"]
+    subprocess.run(command, check=True, capture_output=True)
+    return url
+
+
 @contextmanager
 def oxigraph_server(directory: Path) -> Iterator[tuple[Server, str]]:
     """Run an Oxigraph server; the values are the process and its URL."""
@@ -153,6 +201,11 @@ FUSEKI = {"fuseki-gsp": "gsp+{}/data", "fuseki-update": "update+{}/update", "fus
 # Kinds of stores that can be queried, and all of them.
 QUERIED = ("oxigraph", "own", "rdf4j", "lmdb", "gsp", "update", *FUSEKI)
 KINDS = (*QUERIED, "nquads")
+# Kinds that cannot do all that these can.
+VIRTUOSO = {
+    "virtuoso-gsp": "gsp+{}/sparql-graph-crud-auth",
+    "virtuoso-update": "update+{}/sparql-auth",
+}
 # A store of another package, by its dotted path.
 OWN = "python:examples.ownparts.ownparts.SqliteStore"
 
@@ -171,6 +224,8 @@ def url_of(kind: str, request: pytest.FixtureRequest, directory: Path) -> str:
             text = "application/sparql-update"
             client.request("POST", "/update", b"DROP ALL", content_type=text)
         return FUSEKI[kind].format(server)
+    if kind in VIRTUOSO:
+        return VIRTUOSO[kind].format(request.getfixturevalue("virtuoso"))
     if kind == "own":
         return f"{OWN}:{directory / 'store.sqlite'}"
     return f"{'nquads:' if kind == 'nquads' else ''}{directory / 'store'}"

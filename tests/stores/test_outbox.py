@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad
 
-from rdfaspider.stores import StoreDown, open_outbox
+from rdfaspider.stores import StoreDown, open_outbox, open_store
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.outbox import Outbox
 from rdfaspider.stores.outbox.database import OutboxDatabase
@@ -133,6 +133,18 @@ def test_the_page_at_fault_is_found_and_kept(
     with outbox(faulty, tmp_path) as box:
         box.send_refused()
     assert graphs(faulty) == list(range(64))
+
+
+def test_a_page_that_virtuoso_cannot_take_is_set_aside(virtuoso: str, tmp_path: Path) -> None:
+    url = f"update+{virtuoso}/sparql-auth"
+    duration = NamedNode("http://www.w3.org/2001/XMLSchema#duration")
+    with open_outbox(url, str(tmp_path), **QUICK) as box:
+        for number, value in enumerate([Literal("one"), Literal("PT1M", datatype=duration)]):
+            name = NamedNode(f"http://site.test/{number}")
+            box.put([Change.replacing(name.value, [Quad(name, NAME, value)])])
+    with open_store(url) as store:
+        assert [quad.object for quad in store.quads()] == [Literal("one")]
+    assert (box.counters["refused"], box.backlog[0]) == (1, 0)
 
 
 @pytest.mark.parametrize("status", [503, 500])

@@ -133,6 +133,7 @@ def test_sizes_are_those_of_the_graphs_that_are_there(store: PageStore) -> None:
     assert sizes.keys() == {B}
 
 
+@pytest.mark.parametrize("url", (*KINDS, "virtuoso-gsp"), indirect=True)
 def test_a_removed_page_leaves_nothing_behind(url: str) -> None:
     rest = (A, PORT, SECURE, OLD)
     with open_store(url) as store:

@@ -7,9 +7,17 @@ empty, but has a graph that stands for the union, <urn:x-arq:UnionGraph>. `Endpo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from urllib.parse import urlencode
 
-from pyoxigraph import QueryResultsFormat, RdfFormat, parse, parse_query_results
+from pyoxigraph import (
+    QueryResultsFormat,
+    QuerySolutions,
+    RdfFormat,
+    Variable,
+    parse,
+    parse_query_results,
+)
 
 from rdfaspider.stores import Refused, StoreUnavailable
 from rdfaspider.stores.queries import keywords, names_its_graphs, within
@@ -18,8 +26,13 @@ if TYPE_CHECKING:
     from rdfaspider.stores.server.http import Client
 
 # Media types of rows and triples; some servers know only the older names.
-_ROWS = frozenset(("application/sparql-results+json", "application/json"))
-_TRIPLES = frozenset(("application/n-triples", "text/plain"))
+_ROWS = ("application/sparql-results+json", "application/json")
+_TRIPLES = ("application/n-triples", "text/plain")
+# Queries that are answered with triples; to others Virtuoso would answer with triples as rows.
+_GRAPH_FORMS = {"CONSTRUCT", "DESCRIBE"}
+# On Virtuoso: the variable of an answer to ASK, and a blank node, whose label is not valid.
+_ASKED = [Variable("__ASK_RETVAL")]
+_NODE, _VALID_NODE = b'"bnode", "value": "nodeID://', b'"bnode", "value": "'
 
 # Oxigraph looks into all graphs with this; others ignore it.
 _AS_UNION = {"union-default-graph": "true"}
@@ -33,13 +46,16 @@ _IS_BLIND = """ASK { { SELECT ?s ?p ?o { GRAPH ?g { ?s ?p ?o } } LIMIT 1 }
 class Endpoint:
     """Where a server takes queries: `path` is relative to the client's URL.
 
-    After a query, `hint` says in a sentence what it could not see; it is empty if it saw everything.
+    A query is sent as a form, or as it `is_plain`: Virtuoso never answers the latter, and RDF4J takes no form
+    over 200 kB. After a query, `hint` says in a sentence what it could not see; it is empty if it saw
+    everything.
     """
 
-    def __init__(self, client: Client, path: str) -> None:
+    def __init__(self, client: Client, path: str, *, is_plain: bool = False) -> None:
         self.hint = ""
         self._client = client
         self._path = path
+        self._is_plain = is_plain
         self._kind = ""
 
     def ask(self, sparql: str, **parameters: str) -> Any:
@@ -48,19 +64,21 @@ class Endpoint:
         Raise SyntaxError for a wrong query, as an embedded store does. Rows and triples are read from the
         server as the caller consumes them.
         """
+        form = urlencode({"query": sparql, **parameters})
+        kind = "sparql-query" if self._is_plain else "x-www-form-urlencoded"
         try:
             answer, media_type = self._client.open(
                 "POST",
                 self._path,
-                sparql.encode(),
-                parameters=parameters,
-                content_type="application/sparql-query; charset=utf-8",
-                accept="application/sparql-results+json, application/n-triples;q=0.9",
+                (sparql if self._is_plain else form).encode(),
+                content_type=f"application/{kind}; charset=utf-8",
+                accept=_TRIPLES[0] if keywords(sparql) & _GRAPH_FORMS else _ROWS[0],
             )
         except Refused as refusal:
             raise SyntaxError(refusal.words) from refusal
         if media_type in _ROWS:
-            return parse_query_results(answer, QueryResultsFormat.JSON)
+            body = cast("BinaryIO", _VirtuosoLabels(answer))
+            return _of_virtuoso(parse_query_results(body, QueryResultsFormat.JSON))
         if media_type in _TRIPLES:
             return (quad.triple for quad in parse(answer, RdfFormat.N_TRIPLES, lenient=True))
         answer.close()
@@ -105,3 +123,27 @@ class Endpoint:
             return self.ask(within(sparql, _UNION))
         except SyntaxError:
             return self.ask(sparql)  # so that the error points into what the user wrote
+
+
+class _VirtuosoLabels:
+    """The body of an answer, with valid labels of blank nodes."""
+
+    def __init__(self, body: BinaryIO) -> None:
+        self._body = body
+        self._rest = b""  # which may be the beginning of a blank node
+
+    def read(self, size: int) -> bytes:
+        wanted = size - len(self._rest)
+        data = self._body.read(wanted)
+        text = (self._rest + data).replace(_NODE, _VALID_NODE)
+        end = len(text) if len(data) < wanted else len(text) - len(_NODE) + 1
+        self._rest = text[end:]
+        return text[:end]
+
+
+def _of_virtuoso(results: Any) -> Any:
+    """Return the results of a query; Virtuoso answers ASK with a row or none."""
+    if isinstance(results, QuerySolutions) and results.variables == _ASKED:
+        answer = b'{"head": {}, "boolean": %b}' % (b"true" if any(results) else b"false")
+        return parse_query_results(answer, QueryResultsFormat.JSON)
+    return results

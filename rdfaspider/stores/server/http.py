@@ -57,13 +57,14 @@ class Client:
             user, password = unquote(parts.username or ""), unquote(parts.password or "")
             access = replace(access, user=user, password=password)
         self._access = access
+        self._origin = "/".join(self.url.split("/", 3)[:3])
         self._place = (parts.hostname, parts.port)
         self._tls = tls(access) if parts.scheme == "https" else None
         self._headers = {"User-Agent": "rdfaspider", **credentials(access), **access.headers}
         self._connections: dict[int, HTTPConnection] = {}  # by thread
         self._challenge: dict[str, str] = {}
         passwords = HTTPPasswordMgrWithDefaultRealm()
-        passwords.add_password(None, self.url, access.user, access.password)
+        passwords.add_password(None, self._origin, access.user, access.password)
         self._digest = HTTPDigestAuthHandler(passwords)
 
     def request(
@@ -158,7 +159,10 @@ class Client:
         body: bytes,
         headers: dict[str, str],
     ) -> HTTPResponse:
-        """Return the answer to a request, which is sent again if the server asks for a Digest."""
+        """Return the answer to a request, which is sent again if the server asks for a Digest.
+
+        Virtuoso does so only if a request comes without credentials.
+        """
         named = self._headers | {name.replace("_", "-"): text for name, text in headers.items()}
 
         def send() -> HTTPResponse:
@@ -168,6 +172,10 @@ class Client:
             return connection.getresponse()
 
         response = send()
+        if response.status == 401 and "WWW-Authenticate" not in response.headers:
+            response.read()
+            named.pop("Authorization", None)
+            response = send()
         if response.status == 401 and self._is_challenged(response):
             response.read()
             response = send()
@@ -202,8 +210,7 @@ class Client:
         return False
 
     def _authorization(self, method: str, target: str) -> str:
-        origin = "/".join(self.url.split("/", 3)[:3])
-        request = Request(origin + target, method=method)
+        request = Request(self._origin + target, method=method)
         return f"Digest {self._digest.get_authorization(request, self._challenge)}"
 
     def _check(self, response: HTTPResponse, answer: bytes) -> None:

@@ -50,7 +50,7 @@ class Rdf4jStore(UpdateStore):
 
     def __init__(self, client: Client, sail: str = "native", owner: str = "") -> None:
         super().__init__(client)
-        self._endpoint, self._updates = Endpoint(client, ""), "/statements"
+        self._endpoint, self._updates = Endpoint(client, "", is_plain=True), "/statements"
         self._exists = False
         self._is_lmdb = False
         self._label = f"rdfaspider {owner}".strip()
