@@ -46,12 +46,19 @@ class Reading:
     pool: Batches | None
 
     @classmethod
-    def from_settings(cls, settings: BaseSettings, tally: Tally, processes: int = 0) -> Self:
-        """Read as the crawl with these settings would, in this process or in others."""
+    def from_settings(
+        cls, settings: BaseSettings, tally: Tally, processes: int = 0, text: int | None = None
+    ) -> Self:
+        """Read as the crawl with these settings would, in this process or in others.
+
+        With `text`, read only the titles of pages and this many characters of their texts.
+        """
         options = options_from(settings)
         # Nobody follows the links or looks for copies.
         limits = replace(options.limits, links=0)
         options = replace(options, anchors=False, digest=False, limits=limits)
+        if text is not None:
+            options = replace(options, formats=frozenset(), text=text, analyse=False, reference="")
         pool = None
         if processes:
             timeout = settings.getfloat("EXTRACT_TIMEOUT")

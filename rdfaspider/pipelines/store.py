@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any, Self
@@ -86,10 +87,11 @@ def indexed(sink: Sink, settings: BaseSettings, directory: Path) -> Sink:
     """Return a sink, with a search index in a directory if the settings ask for one."""
     if not settings.getbool("SEARCH"):
         return sink
+    from rdfaspider.pipelines.texts import archived_texts
     from rdfaspider.search import FOLDER
     from rdfaspider.search.sink import IndexingSink
 
-    return IndexingSink(sink, directory / FOLDER)
+    return IndexingSink(sink, directory / FOLDER, partial(archived_texts, settings))
 
 
 def crawl_of(settings: BaseSettings) -> str:

@@ -16,7 +16,7 @@ no row. Numbers of things only grow, so the newest have the highest.
 
 What survives: a transaction is in the write-ahead log when `put` returns, and survives the death of the
 process. The death of the machine may take the last ones, and a disk may damage the file: then it is deleted,
-and rebuilt from the store. One that `is_whole` has all pages of the store.
+and rebuilt from store and archive. One that `is_whole` has all pages of the store.
 """
 
 from __future__ import annotations

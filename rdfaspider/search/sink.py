@@ -6,7 +6,7 @@ they are acknowledged. So whatever a kill interrupts is fetched again, comes her
 the index's own digest: the store may have a page that the index has not.
 
 The index never stops a crawl. One that cannot be written is deleted, and the crawl goes on without it; the
-next start builds it from the store.
+next start builds it from the store and the archive.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rdfaspider.search.index import Index, IndexFailed, PageWords
-from rdfaspider.search.rebuild import pages_in
+from rdfaspider.search.rebuild import lacking, no_texts, pages_in
 from rdfaspider.stores import StoreUnavailable, open_store
 from rdfaspider.stores.around import SinkAround
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from rdfaspider.search.rebuild import Texts
     from rdfaspider.stores import Sink
     from rdfaspider.stores.changes import Change
 
@@ -36,10 +37,11 @@ _COPY = "store-copy"
 
 
 class IndexingSink(SinkAround):
-    """Indexes pages in a folder."""
+    """Indexes pages in a folder; `texts` has those of the archive, for an index that is filled."""
 
-    def __init__(self, sink: Sink, folder: Path) -> None:
+    def __init__(self, sink: Sink, folder: Path, texts: Texts = no_texts) -> None:
         super().__init__(sink)
+        self._texts = texts
         self._folder = folder
         self._lock = threading.Lock()
         self._is_closing = False
@@ -87,7 +89,7 @@ class IndexingSink(SinkAround):
 
     def _fill(self) -> None:
         """Index what the store had before the index was there, from a copy of the store."""
-        copy = self._folder / _COPY
+        copy, without_text = self._folder / _COPY, 0
         shutil.rmtree(copy, ignore_errors=True)
         try:
             if not self._sink.copy_store(copy):
@@ -97,18 +99,27 @@ class IndexingSink(SinkAround):
                 )
                 return
             with open_store(str(copy), read_only=True) as store:
-                for batch in pages_in(store):
-                    if not self._add_older(batch):
+                for pages, is_archived in pages_in(store, self._texts, self._is_known):
+                    if not self._add_older(pages):
                         return
+                    without_text += 0 if is_archived else len(pages)
             with self._lock:
                 if self._index is not None:
                     self._index.set_whole()
+            if without_text:
+                logger.warning("%s", lacking(without_text))
         except (StoreUnavailable, AttributeError, RuntimeError, OSError, sqlite3.Error) as error:
             if not self._is_closing:
                 logger.warning("The search index is not whole: %s", error)
         finally:
             self._newer = None
             shutil.rmtree(copy, ignore_errors=True)
+
+    def _is_known(self, url: str) -> bool:
+        """Tell whether a page need not be filled in."""
+        with self._lock:
+            newer = self._newer or ()
+            return self._index is None or url in newer or self._index.has(url)
 
     def _add_older(self, pages: list[PageWords]) -> bool:
         """Index pages that were not put meanwhile; tell whether to go on."""

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy.settings import Settings
 
+from rdfaspider.pipelines.store import indexed
 from rdfaspider.search.index import NAME, Index, IndexFailed, PageWords
 from rdfaspider.search.reading import Reader
 from rdfaspider.search.rebuild import pages_in, rebuild
 from rdfaspider.search.sink import IndexingSink
 from rdfaspider.stores import PageStore, Sink, open_sink, open_store
+from tests.manyhosts import Answer, Serve, serve
 from tests.search.conftest import CAKE, TART, A, B, changes, folder, triples
 from tests.stores.conftest import KINDS, url_of
+
+if TYPE_CHECKING:
+    from tests.conftest import Crawler, Scrapy
+
+__all__ = ["serve"]
 
 
 @pytest.fixture(params=KINDS)
@@ -49,8 +59,8 @@ def test_an_index_is_built_from_any_store(url: str, tmp_path: Path) -> None:
     with plain(url, tmp_path) as sink:
         sink.put(changes(CAKE, TART))
     with open_store(url, read_only=True) as store, Index(folder(tmp_path)) as index:
-        assert rebuild(index, store, lambda count: None) == 2
-        assert rebuild(index, store, lambda count: None) == 0
+        assert rebuild(index, store, lambda count: None) == (2, 2)
+        assert rebuild(index, store, lambda count: None) == (0, 0)
         assert index.is_whole
     assert names(tmp_path, "lemon") == ["Apple tart", "Lemon cake"]
     assert names(tmp_path, "children") == [], "no store has the texts of pages"
@@ -108,8 +118,8 @@ def test_what_changes_while_the_index_is_filled_stays_changed(
         sink.put(changes(CAKE, TART))
     may_go_on = [False]
 
-    def slowly(store: PageStore) -> Iterator[list[PageWords]]:
-        batches = list(pages_in(store))
+    def slowly(store: PageStore, *others: Any) -> Iterator[tuple[list[PageWords], bool]]:
+        batches = list(pages_in(store, *others))
         while not may_go_on[0]:
             time.sleep(0.01)
         yield from batches
@@ -161,3 +171,49 @@ def test_a_second_writer_goes_on_without_an_index(
     with Index(folder(tmp_path)), indexing(str(tmp_path / "store"), tmp_path) as sink:
         assert sink.put(changes(CAKE)) == [True]
     assert "written by another process" in caplog.text
+
+
+def pages_with(path: Path, words: str) -> set[str]:
+    with Reader(path) as reader:
+        return {result.page for result in reader.search(words).results}
+
+
+def test_a_lost_index_gets_texts_from_the_archive(
+    crawl: Crawler, scrapy: Scrapy, serve: Serve, tmp_path: Path
+) -> None:
+    """One page has no triples, one says noindex, and one says noarchive, so that its text is lost."""
+
+    def about(path: str, head: str = "", name: str = "") -> Answer:
+        named = f'<b property="http://schema.org/name">{name}</b>' if name else ""
+        body = f"<title>{path}</title>{head}<p>All about walnuts: {named}"
+        return 200, {"Content-Type": "text/html"}, body
+
+    links = "".join(f'<a href="/{path}">it</a>' for path in ("cake", "plain", "hidden", "fleeting"))
+    serve(
+        {
+            "http://a.test/": about("start", links, "Ann"),
+            "http://a.test/cake": about("cake", name="Cake"),
+            "http://a.test/plain": about("plain"),
+            "http://a.test/hidden": about("hidden", "<meta name=robots content=noindex>", "Hidden"),
+            "http://a.test/fleeting": about("f", "<meta name=robots content=noarchive>", "Nut"),
+        }
+    )
+    crawl("http://a.test/", ARCHIVE=1, SEARCH=1)
+    jobdir = tmp_path / "crawl"
+    archived = {f"http://a.test/{path}" for path in ("", "cake", "plain")}
+    assert pages_with(jobdir, "walnuts") == {*archived, "http://a.test/fleeting"}
+
+    shutil.rmtree(folder(jobdir))
+    rebuilt = scrapy("search", "--rebuild", JOBDIR="crawl")
+    assert rebuilt.stdout == "4 pages indexed.\n"
+    assert "only the triples of 1 page," in rebuilt.stderr
+    assert pages_with(jobdir, "walnuts") == archived
+    assert names(jobdir, "nut") == ["Nut"]
+
+    shutil.rmtree(folder(jobdir))
+    settings = Settings({"JOBDIR": str(jobdir), "SEARCH": True})
+    settings.setmodule("rdfaspider.settings", priority="default")
+    with indexed(plain(str(jobdir / "store"), jobdir), settings, jobdir):
+        until_whole(jobdir)
+    assert pages_with(jobdir, "walnuts") == archived
+    assert names(jobdir, "nut") == ["Nut"]

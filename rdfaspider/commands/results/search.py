@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
@@ -43,7 +44,9 @@ class Command(CheckedCommand):
         which.add_argument("--types", action="store_true", help="list types, and how many things")
         which.add_argument("--predicates", action="store_true", help="list predicates")
         which.add_argument("--vocabularies", action="store_true", help="list vocabularies")
-        which.add_argument("--rebuild", action="store_true", help="make the index from the store")
+        which.add_argument(
+            "--rebuild", action="store_true", help="make the index from store and archive"
+        )
         add("--host", default="", metavar="HOST", help="with --vocabularies: those of one host")
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -104,9 +107,10 @@ class Command(CheckedCommand):
 
     def _rebuild(self, jobdir: Path) -> None:
         from rdfaspider.pipelines.store import store_access
+        from rdfaspider.pipelines.texts import archived_texts
         from rdfaspider.search import FOLDER
         from rdfaspider.search.index import Index
-        from rdfaspider.search.rebuild import rebuild
+        from rdfaspider.search.rebuild import lacking, rebuild
         from rdfaspider.settings.places import store_url
         from rdfaspider.stores import open_store
         from rdfaspider.terminal import StatusLine, plural
@@ -117,8 +121,13 @@ class Command(CheckedCommand):
             Index(jobdir / FOLDER) as index,
             StatusLine(sys.stderr) as line,
         ):
-            count = rebuild(index, store, lambda so_far: line.show(f"{so_far:,} pages …"))
+            texts = partial(archived_texts, self.settings)
+            count, without_text = rebuild(
+                index, store, lambda so_far: line.show(f"{so_far:,} pages …"), texts
+            )
         print(f"{plural(count, 'page')} indexed.")
+        if without_text:
+            print(lacking(without_text), file=sys.stderr)
 
 
 def _found(
