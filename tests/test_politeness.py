@@ -11,18 +11,21 @@ from contextlib import contextmanager
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from statistics import median
 from threading import Lock, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rdfaspider.frontier import open_frontier
 from rdfaspider.frontier.politeness import Politeness
+from rdfaspider.resolver import Resolver
 from rdfaspider.robots import Robots
 from rdfaspider.robots.record import DAY, RobotsRecord
+from tests.console.crawls import crawling
 
 if TYPE_CHECKING:
-    from tests.conftest import Crawler
+    from tests.conftest import Crawler, Scrapy
 
 Answer = tuple[int, dict[str, str], bytes]
 Rules = dict[str, Callable[[int], Answer]]
@@ -39,7 +42,7 @@ class Server:
     were open at once.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, address: str = "127.0.0.1") -> None:
         self.times: dict[str, list[float]] = defaultdict(list)
         self.connections: set[tuple[str, int]] = set()
         self.open = self.most = 0
@@ -67,8 +70,9 @@ class Server:
             def log_message(self, *arguments: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.origin = f"http://127.0.0.1:{self._server.server_port}"
+        self._server = ThreadingHTTPServer((address, 0), Handler)
+        self.port = self._server.server_port
+        self.origin = f"http://{address}:{self.port}"
         self._thread = Thread(target=self._server.serve_forever)
         self._thread.start()
 
@@ -91,13 +95,19 @@ class Server:
         self._thread.join()
         self._server.server_close()
 
+    @property
+    def gaps(self) -> list[float]:
+        """The seconds between two requests, in their order."""
+        times = sorted(moment for moments in self.times.values() for moment in moments)
+        return [second - first for first, second in itertools.pairwise(times)]
+
 
 @pytest.fixture
-def serve() -> Iterator[Callable[[Rules], Server]]:
+def serve() -> Iterator[Callable[..., Server]]:
     servers: list[Server] = []
 
-    def start(rules: Rules) -> Server:
-        servers.append(Server(rules))
+    def start(rules: Rules, address: str = "127.0.0.1") -> Server:
+        servers.append(Server(rules, address))
         return servers[-1]
 
     yield start
@@ -118,7 +128,7 @@ def redirect(target: str) -> Callable[[int], Answer]:
     return lambda count: (301, {"Location": target}, b"")
 
 
-Serve = Callable[[Rules], Server]
+Serve = Callable[..., Server]
 
 
 def test_robots_is_asked_for_once_and_obeyed(crawl: Crawler, serve: Serve) -> None:
@@ -332,6 +342,93 @@ def test_pages_say_whether_they_are_stored_and_followed(crawl: Crawler, serve: S
     for number, (place, content, stored, followed) in enumerate(DIRECTIVES):
         assert (f"{server.origin}/{number}" in graphs) is stored, (place, content)
         assert (f"/linked{number}" in server.times) is followed, (place, content)
+
+
+class NamesOfAddresses(Resolver):
+    """Looks up n7.a4.test, the seventh name of 127.0.0.4, for the crawls of these tests."""
+
+    @staticmethod
+    def look_up(name: str) -> list[str]:
+        return [f"127.0.0.{name.split('.')[1].removeprefix('a')}"]
+
+
+SITE = {f"/{number}": page() for number in range(4)}
+
+
+def seeds_of(server: Server, names: int = 0, pages: int = 4) -> list[str]:
+    """Return the pages of a server, by its address or by many names."""
+    last = server.origin.split(":")[1].rpartition(".")[2]
+    hosts = [f"http://n{n}.a{last}.test:{server.port}" for n in range(names)] or [server.origin]
+    return [f"{host}/{number}" for number in range(pages) for host in hosts]
+
+
+NAMED = {
+    "TWISTED_DNS_RESOLVER": "tests.test_politeness.NamesOfAddresses",
+    "RESOLVER_ALLOW": "127.0.0.0/8",
+    "FRONTIER_RETRIES": 0,
+}
+
+
+ONE_AND_TWO = pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+
+
+@ONE_AND_TWO
+def test_each_rule_shows_in_the_gaps_between_requests(
+    scrapy: Scrapy, serve: Serve, workers: int
+) -> None:
+    """A delay of 0.8 s, and 0.2 s for hosts of two pages or more. Eight names at an address have an eighth,
+    0.1 s, and four times as much once two of them were refused."""
+    asks = robots("User-agent: *\nCrawl-delay: 0.9")
+    refuses = {"/0": lambda count: (429, {}, b"") if count <= 2 else page()(count)}
+    large = serve(SITE, "127.0.0.2")
+    patient = serve({"/robots.txt": asks, **SITE}, "127.0.0.3")
+    shared = serve(SITE, "127.0.0.4")
+    refusing = serve(refuses, "127.0.0.5")
+    seeds = [
+        *(seed for server in (large, patient) for seed in seeds_of(server)),
+        *(seed for server in (shared, refusing) for seed in seeds_of(server, names=8, pages=1)),
+    ]
+    found = scrapy(
+        *("crawl", "rdfa", "-a", f"seeds={','.join(seeds)}"),
+        WORKERS=workers,
+        POLITENESS_DELAY=0.8,
+        POLITENESS_LARGE_DELAY=0.2,
+        POLITENESS_LARGE_PAGES=2,
+        **NAMED,
+    )
+    assert found.returncode == 0, found.stderr
+    before, after = large.gaps[:2], large.gaps[2:]
+    assert min(before) > 0.79
+    assert 0.19 < min(after) <= max(after) < 0.79
+    assert 0.89 < min(patient.gaps) < 2.0
+    assert 0.09 < min(shared.gaps) <= median(shared.gaps) < 0.4
+    assert 0.09 < min(refusing.gaps) < 0.2
+    assert min(refusing.gaps[-4:]) > 0.3
+
+
+@ONE_AND_TWO
+def test_a_delay_that_is_told_holds_for_what_waits_already(
+    scrapy: Scrapy, serve: Serve, tmp_path: Path, workers: int
+) -> None:
+    """By the console of one process, and by a command to two, where names share a delay of their own."""
+    alone, shared = serve(SITE, "127.0.0.2"), serve(SITE, "127.0.0.4")
+    seeds = [*seeds_of(alone), *seeds_of(shared, names=3, pages=1)]
+    settings: dict[str, Any] = {"POLITENESS_DELAY": 60, "WORKERS": workers, **NAMED}
+    if workers == 2:
+        settings["POLITENESS_SERVER_DELAY"] = 0.4
+    with crawling(tmp_path, "-a", f"seeds={','.join(seeds)}", **settings) as console:
+        console.until(lambda: alone.times and shared.times)
+        if workers == 1:
+            assert "is 0.6 seconds" in console.use("delay", seconds=0.6)
+        else:
+            told = scrapy("frontier", "--tell", "delay=0.6", JOBDIR="crawl")
+            assert "delay=0.6" in told.stdout, told.stderr
+        console.wait()
+    assert len(alone.gaps) == 4
+    assert 0.59 < min(alone.gaps[1:]) <= median(alone.gaps) < 2.0
+    assert max(*alone.gaps, *shared.gaps) < 30.0
+    least = 0.4 if workers == 2 else 0.6 / 8
+    assert least - 0.01 < min(shared.gaps) < least + 0.2
 
 
 def test_crawl_delay_is_kept_by_pages_and_robots_alike(crawl: Crawler, serve: Serve) -> None:

@@ -57,6 +57,7 @@ def crawl_servers(
             "TWISTED_DNS_RESOLVER": "tests.test_servers.HostsByNumber",
             "RESOLVER_ALLOW": "127.0.0.0/8",
             "POLITENESS_DELAY": delay,
+            "POLITENESS_SERVER_DELAY": delay,
             "CLOSESPIDER_TIMEOUT": seconds,
             "CLOSESPIDER_PAGECOUNT": pages,
         }

@@ -38,7 +38,7 @@ G2  Nothing twice. A URL is handed out again only after a crash, an expired leas
     record.
 G3  Polite. Two fetches of one host are never closer than its delay, from the end of one to the start
     of the next, nor more at once than its limit, across restarts too. The same holds for the server at
-    one address, whatever names its hosts have, where the rules ask for it (`server_delay`).
+    one address, whatever names its hosts have, where the rules ask for it (`Politeness.server_pause`).
 G4  Ready head. `take` returns a URL if and only if one is ready, in O(log hosts), and `wait` says
     when the next will be.
 G5  Bounded memory. Memory grows with the hosts that have URLs waiting, not with the URLs.
@@ -444,7 +444,7 @@ class Frontier(Protocol):
         """Return up to `most` hosts that have URLs and need an address, with their names.
 
         Each is returned once, and again if it has no address after the time of a lease. There are none if
-        servers do not matter (Politeness.server_delay is None). While any wait, `wait` is at most a lease.
+        servers do not matter (`Politeness.has_servers`). While any wait, `wait` is at most a lease.
         """
 
     def set_address(self, host: int, address: str) -> None:

@@ -1,27 +1,28 @@
-"""What is remembered of one host, for politeness.py."""
+"""What is remembered of one host, and of one server, for politeness.py."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# failures in a row; crawl delay, latency, back-off, clock, blocked until
+# failures in a row; crawl delay, latency, back-off, asked until, blocked until
 MANNERS_FORMAT: Final = "Hddddd"
 _MOST_FAILURES: Final = 65_535
+NEVER_ASKED: Final = float("-inf")
 
 
 class Manners:
     """What is remembered of one host, for politeness. Times are seconds.
 
-    The host may be asked again at `clock`, its delay after the last fetch, and not before `blocked`,
-    because of trouble or at its own request. Up to `at_once` of its URLs may be in flight. `is_own` marks
-    the user's own hosts. `key` is its name as in keys (urls/keys.py).
+    The last fetch of the host ended at `asked`, from which its delay counts, and it is not asked before
+    `blocked`, because of trouble or at its own request. Up to `at_once` of its URLs may be in flight.
+    `is_own` marks the user's own hosts. `key` is its name as in keys (urls/keys.py).
     """
 
     __slots__ = (
+        "asked",
         "at_once",
         "backoff",
         "blocked",
-        "clock",
         "crawl_delay",
         "failures",
         "is_own",
@@ -32,7 +33,8 @@ class Manners:
     def __init__(self, key: bytes = b"") -> None:
         self.key = key
         self.failures = 0
-        self.crawl_delay = self.latency = self.backoff = self.clock = self.blocked = 0.0
+        self.crawl_delay = self.latency = self.backoff = self.blocked = 0.0
+        self.asked = NEVER_ASKED
         self.is_own = False
         self.at_once = 1
 
@@ -50,10 +52,21 @@ class Manners:
     def stored(self) -> tuple[int, float, float, float, float, float]:
         """The numbers to remember, as MANNERS_FORMAT has them."""
         failures = self.failures if self.failures < _MOST_FAILURES else _MOST_FAILURES
-        return failures, self.crawl_delay, self.latency, self.backoff, self.clock, self.blocked
+        return failures, self.crawl_delay, self.latency, self.backoff, self.asked, self.blocked
 
     @stored.setter
     def stored(self, numbers: tuple[int, float, float, float, float, float]) -> None:
-        (self.failures, self.crawl_delay, self.latency, self.backoff, self.clock, self.blocked) = (
+        (self.failures, self.crawl_delay, self.latency, self.backoff, self.asked, self.blocked) = (
             numbers
         )
+
+
+class ServerManners:
+    """What is remembered of one server: how many names it has among the `hosts` with work, and which share of
+    its pace it keeps to since it refused a fetch."""
+
+    __slots__ = ("hosts", "share")
+
+    def __init__(self) -> None:
+        self.hosts = 0
+        self.share = 1.0

@@ -98,7 +98,7 @@ class FrontierScheduler(BaseScheduler):
                 url,
                 order=frontier_order(settings) if directory is None else settings["FRONTIER_ORDER"],
                 # Each host by itself: nobody resolves names for a foreign spider.
-                politeness=replace(politeness_of(settings), server_delay=None),
+                politeness=replace(politeness_of(settings), server_delay=None, server_pace=0.0),
                 lease=_LEASE,
                 linkgraph=False,
                 now=clock.now(),

@@ -235,6 +235,7 @@ def politeness_of(settings: BaseSettings) -> Politeness:
         large_delay=large or None,
         large_pages=settings.getint("POLITENESS_LARGE_PAGES"),
         latency_factor=settings.getfloat("POLITENESS_LATENCY_FACTOR"),
+        server_pace=_server_pace(settings),
         server_delay=_server_delay(settings),
         first_backoff=settings.getfloat("POLITENESS_BACKOFF"),
         own=_own_servers(settings),
@@ -252,10 +253,16 @@ def _delay(settings: BaseSettings) -> float:
     return max(settings.getfloat("POLITENESS_DELAY"), settings.getfloat("DOWNLOAD_DELAY"))
 
 
+def _server_pace(settings: BaseSettings) -> float:
+    """Return how many times as often as one host an address is asked, 0 if its pause is fixed or none."""
+    is_fixed = settings["POLITENESS_SERVER_DELAY"] not in (None, "", "None")
+    return 0.0 if is_fixed or not _delay(settings) else settings.getfloat("POLITENESS_SERVER_PACE")
+
+
 def _server_delay(settings: BaseSettings) -> float | None:
-    """Return the delay of all hosts at one address together, None if each has only its own clock."""
+    """Return the fixed pause of an address, None if there is none."""
     wanted = settings["POLITENESS_SERVER_DELAY"]
-    return (_delay(settings) if wanted in (None, "", "None") else float(wanted)) or None
+    return None if wanted in (None, "", "None") else float(wanted) or None
 
 
 def lanes_of(settings: BaseSettings) -> Lanes:

@@ -73,7 +73,7 @@ def test_scrapys_delay_is_kept_if_it_is_the_longer_one() -> None:
     settings.setmodule(defaults, "project")
     assert politeness_of(settings).delay == settings.getfloat("POLITENESS_DELAY") > 0
     settings.set("DOWNLOAD_DELAY", 7.5, "cmdline")
-    assert politeness_of(settings).delay == politeness_of(settings).server_delay == 7.5
+    assert politeness_of(settings).delay == 7.5
     settings.set("POLITENESS_DELAY", 9, "cmdline")
     assert politeness_of(settings).delay == 9
 

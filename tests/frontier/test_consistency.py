@@ -301,8 +301,8 @@ def test_there_is_no_politeness_with_own_servers_alone(tmp_path: Path) -> None:
             frontier.release(url, 0.0)
         near = next(url for url in taken if "near.test" in url.url)
         frontier.set_address(near.host, "192.0.2.7")
-    with LocalFrontier(path, politeness=politeness, now=1.0) as frontier:
-        urls = [url.url for _ in range(20) if (url := frontier.take(1.0)) is not None]
+    with LocalFrontier(path, politeness=politeness, now=10.0) as frontier:
+        urls = [url.url for _ in range(20) if (url := frontier.take(10.0)) is not None]
         of = Counter(url.split("/")[2] for url in urls)
         assert of["127.0.0.1"] == of["mine.test"] == 4
         assert of["near.test"] == 1, "it is somebody else's now"

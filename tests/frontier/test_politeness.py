@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Experience, Politeness
 from rdfaspider.frontier.schedule.hosts import Host
 
@@ -36,6 +39,37 @@ def test_wire_asks_large_sites_more_often(host: Host) -> None:
     assert rules.pause(host) == 15.0
     host.done, host.failed = 99, 1
     assert rules.pause(host) == 5.0
+
+
+def seconds_for_a_round(path: Path, names: int, rules: Politeness) -> float:
+    """Return how long it takes to fetch a page from each of many names at one address."""
+    with LocalFrontier(str(path), politeness=rules) as frontier:
+        frontier.put([f"http://n{number}.test/" for number in range(names)])
+        frontier.wait(0.0)
+        while hosts := frontier.hosts_to_resolve(100):
+            for host, _ in hosts:
+                frontier.set_address(host, "192.0.2.1")
+        now = 0.0
+        while (wait := frontier.wait(now)) is not None:
+            now += wait
+            taken = frontier.take(now)
+            assert taken
+            frontier.finish(taken, "done", now)
+    return now
+
+
+@pytest.mark.parametrize(
+    ("names", "pace", "seconds"),
+    [(8, 64.0, 0.9), (512, 64.0, 15.0), (512, 16.0, 35.0), (8, 1.0, 7)],
+)
+def test_an_address_of_many_names_is_asked_more_often(
+    tmp_path: Path, names: int, pace: float, seconds: float
+) -> None:
+    """With a second for each it would take as many seconds as there are names. It slows down as fewer and
+    fewer names are left."""
+    rules = Politeness(delay=1.0, server_pace=pace)
+    found = seconds_for_a_round(tmp_path / "frontier", names, rules)
+    assert found == pytest.approx(seconds, rel=0.2)
 
 
 def test_a_refusal_with_a_time_is_taken_at_its_word(host: Host) -> None:

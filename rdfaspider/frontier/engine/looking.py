@@ -54,7 +54,7 @@ class Looking(Parts):
 
     @politeness.setter
     def politeness(self, rules: Politeness) -> None:
-        self._hosts.politeness = rules
+        self._schedule.set_politeness(rules, self._now)
 
     @property
     def views(self) -> UrlViews:

@@ -20,6 +20,8 @@ class Turns(Parts):
     def report(self, host: int, now: float, fetch: Experience) -> None:
         if (known := self._hosts.by_id(host)) is not None:
             self._hosts.politeness.learn(known, now, fetch)
+            if known.server is not None:
+                self._hosts.politeness.learn_server(known.server, fetch)
 
     @guarded
     def slow_down(self, host: int, now: float, demand: Demand) -> None:

@@ -52,7 +52,7 @@ class Borrowing:
         if self._is_busy(host, server):
             free = max(host.blocked, now + max(pause, _AGAIN))
         else:
-            free = max(host.clock, host.blocked, server.clock if server else 0.0)
+            free = max(self._hosts.ready_at(host), server.clock if server else 0.0)
         if free > now:
             name = server.address.encode() if server and server.address else key
             due = max(free, self._queues[name])
@@ -71,7 +71,7 @@ class Borrowing:
         self._lent.discard(key)
         self._lending.end(key, now)
         host = self._hosts.peek(key) or self._hosts.stranger(key, "")
-        self._rest(host, now + self._hosts.politeness.pause(host))
+        self._rest(host, now)
         return host
 
     def _server(self, host: Host, address: str, own: Host | None) -> Server | None:
@@ -88,6 +88,6 @@ class Borrowing:
         return server is not None and server.flying >= server.limit
 
     def _rest(self, host: Host, until: float) -> None:
-        host.clock = until
+        host.asked = until
         if host.id == STRANGER:
             self._hosts.strangers[host.key] = until

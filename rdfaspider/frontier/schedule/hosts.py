@@ -13,7 +13,7 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from rdfaspider.frontier import HostView
-from rdfaspider.frontier.manners import MANNERS_FORMAT, Manners
+from rdfaspider.frontier.manners import MANNERS_FORMAT, NEVER_ASKED, Manners
 from rdfaspider.urls.keys import host_name, host_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _MOST_CLOCKS: Final = 10_000
 
 
 class Host(Manners):
-    """One host: its counts, its clock, the URLs at hand and the numbers of those in flight.
+    """One host: its counts, its manners, the URLs at hand and the numbers of those in flight.
 
     `waiting` counts all its unfinished URLs, including those in flight, but not the `postponed` ones.
     `prefix` begins the keys of its waiting URLs. `queue` holds (place in a page, URL), the next one last, and
@@ -171,8 +171,8 @@ class Clocks:
         self._times: dict[bytes, float] = {}
 
     def __getitem__(self, name: bytes) -> float:
-        """Return a time, 0 if none is known."""
-        return self._times.get(name, 0.0)
+        """Return a time, NEVER_ASKED if none is known."""
+        return self._times.get(name, NEVER_ASKED)
 
     def __setitem__(self, name: bytes, time: float) -> None:
         self._times.pop(name, None)
@@ -181,7 +181,7 @@ class Clocks:
         self._times[name] = time
 
     def pop(self, name: bytes) -> float:
-        return self._times.pop(name, 0.0)
+        return self._times.pop(name, NEVER_ASKED)
 
 
 class Hosts:
@@ -192,12 +192,16 @@ class Hosts:
         self._family = database.hosts
         self._by_key: dict[bytes, Host] = {}
         self._by_id: dict[int, Host] = {}
-        # Clocks of unknown hosts from which something was fetched.
+        # When unknown hosts were asked.
         self.strangers = Clocks()
         self._unsaved: set[int] = set()
         # Return a host in memory, None if it has no work any more.
         self.by_id: Callable[[int], Host | None] = self._by_id.get
         self.in_memory: Callable[[bytes], Host | None] = self._by_key.get
+
+    def resting(self, now: float) -> list[Host]:
+        """Return the hosts in memory that may not be asked yet."""
+        return [host for host in self._by_id.values() if self.ready_at(host) > now]
 
     def all(self, total: int | None = None) -> Iterator[Host]:
         """Yield every host that was ever known, by key; if all of the `total` are in memory, from there."""
@@ -219,6 +223,11 @@ class Hosts:
         self.mark(host)
         return host
 
+    def ready_at(self, host: Host) -> float:
+        """Return when a host may be asked again, whatever its server says."""
+        clock, blocked = host.asked + self.politeness.pause(host), host.blocked
+        return blocked if blocked > clock else clock
+
     def mark(self, host: Host) -> None:
         """Decide by its name or its address whether a host is the user's own."""
         own = self.politeness.own
@@ -239,15 +248,15 @@ class Hosts:
         return host
 
     def stranger(self, key: bytes, address: str) -> Host:
-        """Return an unknown host with the clock it has."""
+        """Return an unknown host with the time when it was asked."""
         host = Host(key, STRANGER)
-        host.address, host.clock = address, self.strangers[key]
+        host.address, host.asked = address, self.strangers[key]
         self.mark(host)
         return host
 
     def create(self, key: bytes, number: int) -> Host:
         host = Host(key, number)
-        host.clock = self.strangers.pop(key)
+        host.asked = self.strangers.pop(key)
         self.mark(host)
         return self.remember(host)
 
@@ -283,7 +292,8 @@ class Hosts:
 
     def view(self, host: Host, now: float) -> HostView:
         """Return a host as people see it. A table of hosts needs all of them, so this is fast."""
-        clock, blocked, shared = host.clock, host.blocked, host.server
+        pause, blocked, shared = self.politeness.pause(host), host.blocked, host.server
+        clock = host.asked + pause
         server = shared.clock if shared else 0.0
         own = blocked if blocked > clock else clock
         ready = server if server > own else own
@@ -307,7 +317,7 @@ class Hosts:
             flight,
             host.done,
             host.failed,
-            self.politeness.pause(host),
+            pause,
             ready,
             why,
             host.kept - revisiting,

@@ -46,16 +46,19 @@ class Lending:
         if server is None:
             return 0.0
         if server.flying >= server.limit:
-            return max(server.delay, _AGAIN)
+            return max(self._pause(server), _AGAIN)
         free = server.clock
         if self._is_promised(server) and server.promised[0] == shard:
             free = server.promised[1]
-        free = max(free, self._begins + server.delay)
+        free = max(free, self._begins + self._pause(server))
         if free > now:
             self._promise(server, shard, free, now)
             return free - now
         self.begin(name, server, now)
         return 0.0
+
+    def _pause(self, server: Server) -> float:
+        return self._schedule.hosts.politeness.server_pause(server)
 
     def _promise(self, server: Server, shard: int, free: float, now: float) -> None:
         is_promised = self._is_promised(server) and server.clock > now
@@ -80,7 +83,7 @@ class Lending:
         server.flying += 1
         server.busy += 1
         server.hosts += 1  # so that it is not forgotten
-        self._schedule.set_clock(server, now + server.delay)
+        self._schedule.set_clock(server, now + self._pause(server))
 
     def end(self, name: str | bytes, now: float) -> None:
         """Make a server rest from now, if its turn was lent."""
@@ -90,7 +93,7 @@ class Lending:
         server.flying -= 1
         server.busy -= 1
         server.hosts -= 1
-        rested = server.clock if server.flying else max(server.clock, now + server.delay)
+        rested = server.clock if server.flying else max(server.clock, now + self._pause(server))
         server.lent_until = rested
         self._schedule.set_clock(server, rested)
         self._schedule.servers.to_lend(server.address or "")  # it may be forgotten now

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rdfaspider.frontier.orders.order import Order
+    from rdfaspider.frontier.politeness import Politeness
     from rdfaspider.frontier.schedule.hosts import Host, Hosts
 
 # Among hosts of the same urgency, those with pages to be visited again come first, because how many come to
@@ -58,19 +59,18 @@ class Schedule:
         asked in the future: the clock has been set back since, so its times are set back too.
         """
         for host in self.hosts.all():
-            pause = self.hosts.politeness.pause(host)
-            ahead = host.clock - now - pause
+            ahead = host.asked - now
             if ahead > 0:
-                host.clock -= ahead
+                host.asked -= ahead
                 host.blocked -= ahead
             if killed:
-                host.clock = max(host.clock, now + pause)
+                host.asked = max(host.asked, now)
             if killed or ahead > 0:
                 yield host
             if host.address and self.servers.matter and not host.is_own:
                 server = self.servers.at(host.address)
-                asked = host.clock - pause
-                server.clock = max(server.clock, asked + server.delay)
+                rested = host.asked + self.hosts.politeness.server_pause(server)
+                server.clock = max(server.clock, rested)
             if host.waiting:
                 self.update(self.hosts.remember(host))
         self.servers.watch_all()
@@ -88,22 +88,32 @@ class Schedule:
             self.forget_if_idle(host)
             return
         if len(host.in_flight) < host.at_once and host.can_give:
-            heapq.heappush(server.sleepers, (max(host.clock, host.blocked), host.stamp, host.id))
+            heapq.heappush(server.sleepers, (self.hosts.ready_at(host), host.stamp, host.id))
         self._schedule_server(server)
         self.forget_if_idle(host)
 
     def _settle(self, host: Host) -> Server | None:
         """Find the server of a host that came into memory; None if it needs an address first."""
         if host.is_own:
-            host.server = Server(None, NEVER, 0.0)
+            host.server = Server(None, NEVER)
         elif host.address is None and self.by_address:
             self.unresolved.add(host.id)
         elif host.address and self.servers.matter:
             host.server = self.servers.at(host.address)
             host.server.hosts += 1
         else:
-            host.server = Server(None, NEVER, self.servers.delay)
+            host.server = Server(None, NEVER)
         return host.server
+
+    def set_politeness(self, rules: Politeness, now: float) -> None:
+        """Set other rules, for what waits already, too."""
+        before, resting = self.hosts.politeness, self.hosts.resting(now)
+        self.hosts.politeness = rules
+        for server in self.servers.all():
+            change = rules.server_pause(server) - before.server_pause(server)
+            self.set_clock(server, server.clock + change)
+        for host in resting:
+            self.update(host)
 
     def set_clock(self, server: Server, time: float) -> None:
         """Make a server rest until a time."""
@@ -143,7 +153,7 @@ class Schedule:
             assert server is not None
             # A borrower of the server may have taken the place meant for this host.
             has_place = server.busy <= server.limit
-            if has_place and max(host.clock, host.blocked, server.clock) <= now:
+            if has_place and max(self.hosts.ready_at(host), server.clock) <= now:
                 return host
             self.update(host)  # the host was blocked meanwhile, or its server was asked
         return None
@@ -234,7 +244,7 @@ class Schedule:
         """Start the clocks of a host and its server, from which a URL is taken."""
         server = host.server
         assert server is not None
-        host.before = (host.clock, server, server.clock)
+        host.before = (host.asked, server, server.clock)
         host.engaged = False  # its place under the limit is the URL's now
         self._taken += 1
         host.turn = self._taken
@@ -243,8 +253,8 @@ class Schedule:
         else:
             host.in_flight = {number}
         server.flying += 1
-        host.clock = now + self.hosts.politeness.pause(host)
-        server.clock = now + server.delay
+        host.asked = now
+        server.clock = now + self.hosts.politeness.server_pause(server, host)
         if len(host.in_flight) < host.at_once:  # else nothing is to be scheduled
             self.update(host)
 
@@ -279,15 +289,15 @@ class Schedule:
             self._forget_departure(host, server)
             return
         if not host.in_flight:
-            host.clock = max(host.clock, now + self.hosts.politeness.pause(host))
+            host.asked = max(host.asked, now)
         if not server.flying:
-            server.clock = max(server.clock, now + server.delay)
+            rested = now + self.hosts.politeness.server_pause(server, host)
+            server.clock = max(server.clock, rested)
 
     def _forget_departure(self, host: Host, server: Server) -> None:
         if host.at_once > 1 or host.before is None:
             return
-        clock, before, server_clock = host.before
-        host.clock = clock
+        host.asked, before, server_clock = host.before
         if server is before and server.busy == 0:
             server.clock = server_clock
 

@@ -6,23 +6,25 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from rdfaspider.frontier.manners import ServerManners
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rdfaspider.frontier.politeness import Politeness
 
 NEVER: Final = float("inf")
 
 
-class Server:
+class Server(ServerManners):
     """What answers at one address; `address` is None if it serves one host whose address does not matter."""
 
     __slots__ = (
         "address",
         "busy",
         "clock",
-        "delay",
         "due",
         "flying",
-        "hosts",
         "lent_until",
         "limit",
         "promised",
@@ -30,14 +32,13 @@ class Server:
         "stamp",
     )
 
-    def __init__(self, address: str | None, limit: float, delay: float) -> None:
+    def __init__(self, address: str | None, limit: float) -> None:
+        super().__init__()
         self.address = address
         self.limit = limit
-        self.delay = delay
         self.clock = 0.0
         self.busy = 0
         self.flying = 0  # of these, URLs in flight
-        self.hosts = 0  # in memory
         # For schedule.py: the time of its valid entry in the heap of servers, and its sleeping hosts.
         self.due = NEVER
         self.stamp = -1
@@ -56,8 +57,7 @@ class Servers:
     """The servers by address, while they have hosts in memory or their clocks run."""
 
     def __init__(self, politeness: Politeness) -> None:
-        self.delay = politeness.server_delay or 0.0
-        self.matter = politeness.server_delay is not None
+        self.matter = politeness.has_servers
         self._limit = politeness.at_once
         self._by_address: dict[str, Server] = {}
         self._quiet: deque[Server] = deque()
@@ -65,11 +65,14 @@ class Servers:
     def __len__(self) -> int:
         return len(self._by_address)
 
+    def all(self) -> Iterable[Server]:
+        return self._by_address.values()
+
     def at(self, address: str) -> Server:
         """Return the server at an address; call `leave` when it is no longer needed."""
         server = self._by_address.get(address)
         if server is None:
-            server = self._by_address[address] = Server(address, self._limit, self.delay)
+            server = self._by_address[address] = Server(address, self._limit)
         return server
 
     def to_lend(self, address: str) -> Server | None:

@@ -14,9 +14,19 @@ SETTINGS = (
         "POLITENESS_SERVER_DELAY",
         "seconds",
         None,
-        "The same for all hosts at one address together; `None` means `POLITENESS_DELAY`, and 0 treats"
-        " each host as a separate server.",
+        "The same for all hosts at one address together. `None` means an eighth of `POLITENESS_DELAY`, and"
+        " less for more than eight names (`POLITENESS_SERVER_PACE`); a host that is alone at its address has"
+        " only its own pause. A number always holds, and 0 treats each host as a separate server.",
         optional=True,
+    ),
+    whole(
+        "POLITENESS_SERVER_PACE",
+        "times",
+        64,
+        "Without `POLITENESS_SERVER_DELAY`, the hosts at one address are asked at most this many times as"
+        " often as one host: eight times with up to eight names, 16 times with 32, 64 times with 512. Each"
+        " 429 or 503 halves the pace, down to that of one host, and 35 answers double it again.",
+        least=1,
     ),
     whole(
         "POLITENESS_AT_ONCE",

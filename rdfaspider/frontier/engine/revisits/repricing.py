@@ -122,9 +122,10 @@ class Repricing(Walk):
 
     def _capacity(self, host: Host) -> float:
         """Return how many visits a second a host allows, if its server is shared fairly."""
-        pause, server = self._revisits.hosts.politeness.pause(host) + host.latency, host.server
+        rules, server = self._revisits.hosts.politeness, host.server
+        pause = rules.pause(host) + host.latency
         if server is not None and server.hosts:
-            pause = max(pause, server.delay * server.hosts)
+            pause = max(pause, rules.server_pause(server) * server.hosts)
         return host.at_once / max(pause, _QUICKEST)
 
     # --- the crawl ---
