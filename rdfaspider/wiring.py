@@ -23,6 +23,7 @@ from scrapy.utils.conf import closest_scrapy_cfg
 import rdfaspider.feeds  # noqa: F401  # shows Pages as items
 from rdfaspider import settings as ours
 from rdfaspider.crew import settings as crew
+from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.scheduler.options import frontier_order, politeness_of
 from rdfaspider.settings.check import is_asked
@@ -83,8 +84,12 @@ _SPIDER_MIDDLEWARES = (
 # Settings of Scrapy without effect on a crawl of the frontier, and what to use instead.
 _WITHOUT_EFFECT = {
     "CONCURRENT_REQUESTS_PER_DOMAIN": "POLITENESS_AT_ONCE limits the requests to a host",
+    "DEPTH_PRIORITY": "FRONTIER_ORDER says which pages come first",
     "DOWNLOAD_SLOTS": "POLITENESS_DELAY and POLITENESS_AT_ONCE hold for all hosts",
     "DUPEFILTER_CLASS": "the frontier knows each URL once",
+    "METAREFRESH_ENABLED": "the target of a refresh is a link of its page",
+    "REDIRECT_ENABLED": "the target of a redirect is fetched as a URL of its own",
+    "REDIRECT_MAX_TIMES": f"a chain of more than {MAX_REDIRECTS} redirects fails",
     "ROBOTSTXT_OBEY": "robots.txt is obeyed unless ROBOTS_OBEY is off",
     "SCHEDULER_PRIORITY_QUEUE": "FRONTIER_ORDER says which pages come first",
 }
@@ -132,6 +137,8 @@ class Wiring:
             _switch_on(settings, "DOWNLOADER_MIDDLEWARES_BASE", _DOWNLOADER_MIDDLEWARES)
             _switch_on(settings, "SPIDER_MIDDLEWARES_BASE", _SPIDER_MIDDLEWARES)
             settings["SPIDER_MIDDLEWARES_BASE"].update(_START_REQUESTS, "project")
+        else:
+            _warn_of_statuses(settings)
         _take_out_what_is_off(settings)
         if getattr(self.spider, "allowed_domains", None):
             logger.warning(
@@ -200,6 +207,23 @@ def _read_scrapys_settings(settings: BaseSettings) -> None:
     for name, instead in _WITHOUT_EFFECT.items():
         if _is_users(settings, name):
             logger.warning("%s has no effect on a crawl of the frontier: %s.", name, instead)
+    delay, least = settings.getfloat("DOWNLOAD_DELAY"), settings.getfloat("POLITENESS_DELAY")
+    if delay < least and _is_users(settings, "DOWNLOAD_DELAY"):
+        logger.warning(
+            "DOWNLOAD_DELAY=%g has no effect: POLITENESS_DELAY=%g is longer; set that one.",
+            delay,
+            least,
+        )
+
+
+def _warn_of_statuses(settings: BaseSettings) -> None:
+    for name in ("HTTPERROR_ALLOWED_CODES", "HTTPERROR_ALLOW_ALL"):
+        if _is_users(settings, name):
+            logger.warning(
+                "%s has no effect on this spider: the parse of a spider that extends it gets these"
+                " answers.",
+                name,
+            )
 
 
 def _translate(settings: BaseSettings, name: str, to: str, value: float) -> None:

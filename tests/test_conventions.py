@@ -358,6 +358,34 @@ def test_what_means_something_else_here_is_told(
     assert sentence in result.stderr
 
 
+def test_settings_without_effect_say_so_in_one_crawl(scrapy: Scrapy, server: Server) -> None:
+    result = scrapy(
+        "crawl",
+        "rdfa",
+        "-a",
+        f"seeds={server.origin}/locked",
+        REDIRECT_ENABLED=0,
+        REDIRECT_MAX_TIMES=1,
+        METAREFRESH_ENABLED=0,
+        DEPTH_PRIORITY=1,
+        DOWNLOAD_DELAY=0,
+        HTTPERROR_ALLOWED_CODES="401",
+        RETRY_HTTP_CODES="401",
+        RETRY_TIMES=1,
+        FRONTIER_RETRY_DELAY=0.1,
+    )
+    for sentence in (
+        "REDIRECT_ENABLED has no effect on a crawl of the frontier: the target of a redirect",
+        "REDIRECT_MAX_TIMES has no effect on a crawl of the frontier: a chain of more than",
+        "METAREFRESH_ENABLED has no effect on a crawl of the frontier: the target of a refresh",
+        "DEPTH_PRIORITY has no effect on a crawl of the frontier: FRONTIER_ORDER",
+        "DOWNLOAD_DELAY=0 has no effect: POLITENESS_DELAY=1 is longer; set that one.",
+        "HTTPERROR_ALLOWED_CODES has no effect on this spider: the parse of a spider that",
+    ):
+        assert sentence in result.stderr
+    assert server.asked.count("GET /locked") == 2, "RETRY_HTTP_CODES has an effect"
+
+
 def test_the_limit_of_depth_holds(crawl: Crawler, server: Server) -> None:
     found = crawl(f"{server.origin}/cookie", DEPTH_LIMIT=1)
     assert found.pages == {f"{server.origin}/cookie", f"{server.origin}/open"}

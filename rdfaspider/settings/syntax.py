@@ -44,6 +44,12 @@ def headers(values: Mapping[Any, Any]) -> None:
         raise ValueError('it must be a dictionary of texts, {"X-Key": "…"}') from None
 
 
+def statuses(codes: Sequence[Any]) -> None:
+    """Accept HTTP statuses."""
+    if not all(str(code).isdecimal() and 100 <= int(code) <= 999 for code in codes):
+        raise ValueError("it must be a list of HTTP statuses, such as 429,503")
+
+
 def file(name: str) -> None:
     """Accept the name of a file that can be read."""
     try:

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 # Hosts out of the crawl that are recorded of a page: more than real pages link to.
 _MOST_OUTSIDE = 500
-# Statuses that may be different at the next try, as may a failure without any.
-_TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524))
 
 
 class RdfaSpider(Spider):
@@ -93,6 +91,8 @@ class RdfaSpider(Spider):
         self._trusts_memory = True
         # Statuses that `parse` gets besides 200 to 299.
         self._statuses: Container[int] = ()
+        # Statuses that may be different at the next try, as may a failure without any.
+        self._transient: Container[int] = ()
         # The arguments of the spider.
         self.given: dict[str, str] = {}
 
@@ -112,6 +112,7 @@ class RdfaSpider(Spider):
         spider.keeps_graph = crawler.settings.getbool("LINKGRAPH")
         spider.reads_feeds = crawler.settings.getbool("FRONTIER_REVISIT")
         spider._statuses = _statuses_for(cls, crawler.settings)
+        spider._transient = frozenset(map(int, crawler.settings.getlist("RETRY_HTTP_CODES")))
         if most := crawler.settings.getint("FRONTIER_DOMAIN_HOSTS"):
             spider.domain_hosts = DomainHosts(most)
         introduce(crawler.settings, spider.seeds.urls)
@@ -209,7 +210,7 @@ class RdfaSpider(Spider):
         elif not 200 <= status < 300:
             # A server may send any number, but the number of counters is limited.
             page.outcome, page.reason = "failed", str(status) if 100 <= status < 600 else "status"
-            page.transient = status in _TRANSIENT
+            page.transient = status in self._transient
             self._warn(page, f"the server answers {status}")
         elif self.reads_feeds and is_feed(
             header_text(response.headers, "Content-Type"), response.body

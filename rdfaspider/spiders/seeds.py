@@ -41,7 +41,7 @@ def read_hubs(topics_file: str) -> dict[str, str]:
             for url in topic.seeds:
                 hubs.setdefault(url, topic.name)
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(f"FRONTIER_TOPICS is wrong: {error}") from error
     return hubs
 
 

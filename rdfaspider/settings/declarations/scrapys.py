@@ -108,6 +108,13 @@ SETTINGS = (
         "Scrapy's name for `FRONTIER_RETRIES`, which it sets.",
         most=100,
     ),
+    Setting(
+        "RETRY_HTTP_CODES",
+        "list",
+        [408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524],
+        "The statuses after which a URL is tried again.",
+        syntax="rdfaspider.settings.syntax.statuses",
+    ),
     Setting("AUTOTHROTTLE_ENABLED", "bool", False, "Sets `POLITENESS_LATENCY_FACTOR`."),
     number(
         "AUTOTHROTTLE_TARGET_CONCURRENCY", "requests", 1.0, "The inverse of that factor.", above=0
