@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import resource
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -14,6 +18,9 @@ from threading import Thread
 from time import monotonic, sleep
 
 import pytest
+
+from rdfaspider.stores import open_store
+from tests.console.test_outside import watching
 
 PROJECT = Path(__file__).parent.parent
 PAGES = 5
@@ -59,11 +66,11 @@ class Site:
             return 200, f"<!DOCTYPE html><title>Front</title>{links}"
         if path not in self.articles:
             return 404, ""
-        name = f"{path} in version {self.articles[path]}"
-        return (
-            200,
-            f'<!DOCTYPE html><title>x</title><p property="http://schema.org/name">{name}</p>',
-        )
+        version = self.articles[path]
+        # One statement more in each version.
+        names = (f"{path} in version {version}, {number}" for number in range(version + 1))
+        body = "".join(f'<p property="http://schema.org/name">{name}</p>' for name in names)
+        return 200, f"<!DOCTYPE html><title>x</title>{body}"
 
 
 @pytest.fixture
@@ -95,21 +102,24 @@ def site() -> Iterator[Site]:
 def run(site: Site, directory: Path, **more: object) -> str:
     """Run what cron would run, until it ends by itself; return its summary."""
     site.asked.clear()
+    with start(site, directory, **more) as crawl:
+        summary = crawl.communicate(timeout=60)[1]
+    assert crawl.returncode == 0, summary
+    sleep(1.1)  # until pages are due again, since a run visits those that are due when it starts
+    return summary
+
+
+def start(site: Site, directory: Path, **more: object) -> subprocess.Popen[str]:
     options = [
         word for item in {**SETTINGS, **more}.items() for word in ("-s", "{}={}".format(*item))
     ]
-    result = subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-a", f"seeds={site.url}", *options],
         cwd=directory,
         env={**os.environ, "PYTHONPATH": str(PROJECT)},
         stderr=subprocess.PIPE,
         text=True,
-        timeout=60,
-        check=False,
     )
-    assert result.returncode == 0, result.stderr
-    sleep(1.1)  # until pages are due again, since a run visits those that are due when it starts
-    return result.stderr
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -149,3 +159,130 @@ def test_a_front_page_with_new_articles_is_visited_more_often_than_these(
     )
     print(site.asked)
     assert site.asked["/"] > max(site.asked[f"/{n}"] for n in range(PAGES))
+
+
+def wait_for(site: Site, requests: int) -> None:
+    deadline = monotonic() + 60
+    while site.asked.total() < requests:
+        assert monotonic() < deadline, site.asked
+        sleep(0.01)
+
+
+def sums_of(directory: Path) -> dict[str, dict[str, int]]:
+    """Return what each place that tells numbers of a crawl that has stopped tells."""
+
+    def scrapy(*words: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-m", "rdfaspider", *words],
+            cwd=directory,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout
+
+    def number(label: str, text: str) -> int:
+        (found,) = re.findall(rf"^{label} +([\d,]+)$", text, re.MULTILINE)
+        return int(found.replace(",", ""))
+
+    short = scrapy("report")
+    scrapy("report", "--full", "-o", "full")
+    (full,) = json.loads((directory / "full" / "report.json").read_text())
+    with watching(directory) as console:
+        shown = console.get("crawl")
+        curves = console.get("curves")
+    counts = shown["counts"]
+    assert counts["seen"] == sum(number for name, number in counts.items() if name != "seen")
+    with open_store(str(directory / "crawl" / "store"), read_only=True) as store:
+        triples = store.count()
+    last = full["history"]["samples"][-1]
+    return {
+        "report": {
+            "seen": number("URLs discovered", short),
+            "waiting": number("of these waiting", short),
+            "failed": number("of these failed", short),
+            "pages": number("pages, all visits", short),
+            "triples": number("triples stored", short),
+        },
+        "full": {
+            **{name: full["urls"][name] for name in ("seen", "waiting", "failed")},
+            "pages": full["history"]["pages"],
+            "triples": full["triples"]["triples"],
+        },
+        "end of the curves": {
+            "seen": last["seen"],
+            "waiting": counts["waiting"],
+            "failed": counts["failed"],
+            "pages": curves["pages"][-1],
+            "triples": last["triples"],
+        },
+        "console": {
+            **{name: counts[name] for name in ("seen", "waiting", "failed")},
+            "pages": shown["pages"],
+            "triples": shown["triples"],
+        },
+        "store": {"triples": triples},
+    }
+
+
+def told_by(summary: str) -> dict[str, int]:
+    """Return the numbers of a summary; the triples of the last of its lines."""
+
+    def number(pattern: str) -> int:
+        return int(re.findall(pattern, summary)[-1].replace(",", ""))
+
+    return {
+        "seen": number(r"([\d,]+) URLs = "),
+        "waiting": number(r"\+ ([\d,]+) waiting"),
+        "failed": number(r"\+ ([\d,]+) failed"),
+        "triples": number(r"([\d,]+) triples (?:from [\d,]+ pages stored|of pages in the store)"),
+    }
+
+
+@pytest.mark.slow
+def test_all_sums_agree_after_kills_and_a_full_disk(site: Site, tmp_path: Path) -> None:
+    site.articles = {f"/{number}": number % 7 for number in range(60)}
+    options = {"WORKERS": 2, "POLITENESS_DELAY": 0.05, "FRONTIER_RETRIES": 0}
+
+    def check(summary: str) -> None:
+        sums = sums_of(tmp_path)
+        told = told_by(summary)
+        for name, expected in sums["report"].items():
+            found = {place: each[name] for place, each in sums.items() if name in each}
+            if name in told:
+                found["summary"] = told[name]
+            assert set(found.values()) == {expected}, (name, found, summary)
+
+    with start(site, tmp_path, **options) as crawl:
+        wait_for(site, 20)
+        tasks = Path(f"/proc/{crawl.pid}/task/{crawl.pid}/children").read_text().split()
+        os.kill(int(tasks[0]), signal.SIGKILL)
+        summary = crawl.communicate(timeout=120)[1]
+    assert "was ended by signal 9" in summary
+    assert "done in this run: 61 pages" in summary
+    check(summary)
+
+    site.articles.update({f"/{number}": number % 7 + 2 for number in range(40)})
+    site.gone.update(f"/{number}" for number in range(40, 50))
+    site.asked.clear()
+    with start(site, tmp_path, **options) as crawl:
+        wait_for(site, 25)
+        crawl.kill()
+    site.asked.clear()
+    with start(site, tmp_path, **options) as crawl:
+        wait_for(site, 12)
+        resource.prlimit(crawl.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        summary = crawl.communicate(timeout=120)[1]
+    assert crawl.returncode == 1
+    assert "{jobdir}" not in summary
+    told, sums = told_by(summary), sums_of(tmp_path)  # the history could not be written
+    assert told["triples"] == sums["full"]["triples"] == sums["store"]["triples"]
+    assert told["seen"] == sums["full"]["seen"] == sums["console"]["seen"]
+    sleep(1.1)
+    site.asked.clear()
+    summary = run(site, tmp_path, **options)
+    check(summary)
+    read = [int(path[1:]) for path in site.articles if path not in site.gone]
+    expected = sum(site.articles[f"/{number}"] + 1 for number in read)
+    with open_store(str(tmp_path / "crawl" / "store"), read_only=True) as store:
+        assert store.count() == expected

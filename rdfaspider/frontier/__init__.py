@@ -219,6 +219,7 @@ class Counts:
 
     `kept` are done pages that will be visited again. `copies` are pages whose body another page had before.
     `topics` has the number of pages by the best topic of each.
+    `pages` is how many pages were read, each visit counted.
     """
 
     waiting: int
@@ -230,6 +231,7 @@ class Counts:
     copies: int = 0
     kept: int = 0
     topics: dict[str, int] = field(default_factory=dict)
+    pages: int = 0
 
     @property
     def seen(self) -> int:

@@ -27,6 +27,7 @@ class ServedSink(Sink):
     is_full = False  # the crawl makes its workers wait
     backlog = (0, 0)
     backlog_quads = 0
+    held_quads = 0  # the crawl counts them
 
     def __init__(self, url: str) -> None:
         self.counters = Counter()

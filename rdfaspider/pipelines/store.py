@@ -243,6 +243,7 @@ class StorePipeline:
         put("store/backlog", pages)
         put("store/backlog/bytes", size)
         put("store/backlog/quads", self.sink.backlog_quads)
+        put("store/held", self.sink.held_quads)
         put("store/batches", counters.get("batches", 0))
         put("store/sent", counters.get("quads", 0))
         put("store/aside", counters.get("refused", 0))

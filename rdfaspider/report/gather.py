@@ -93,7 +93,7 @@ def gather(places: Places, tell: Tell = lambda text: None) -> dict[str, Any]:
 
 def _rows_missing(found: dict[str, Any]) -> str:
     rows, urls = sum(found["pages"]["outcomes"].values()), found["urls"]
-    ended = urls["done"] + urls["failed"] + urls["denied"]
+    ended = urls["seen"] - urls["waiting"]
     if rows >= ended:
         return ""
     return (
@@ -103,14 +103,14 @@ def _rows_missing(found: dict[str, Any]) -> str:
 
 
 def _urls(readers: Iterable[FrontierReader]) -> dict[str, Any]:
-    sums = dict.fromkeys(("waiting", "done", "failed", "denied"), 0)
+    sums = dict.fromkeys(("waiting", "done", "kept", "failed", "denied"), 0)
     rejected: dict[str, int] = {}
     order: str | None = None
     for reader in readers:
         counts = reader.counts()
         order = reader.order
         sums["waiting"] += counts.waiting + counts.in_flight
-        for name in ("done", "failed", "denied"):
+        for name in ("done", "kept", "failed", "denied"):
             sums[name] += getattr(counts, name)
         for reason, count in counts.rejected.items():
             rejected[reason] = rejected.get(reason, 0) + count
@@ -181,6 +181,7 @@ def _history(jobdir: Path) -> dict[str, Any] | None:
     return {
         "seconds": figures.seconds,
         "resumes": figures.resumes,
+        "pages": figures.pages,
         "pages_per_second": figures.pages_per_second,
         "bytes": figures.bytes,
         "peak_memory_mb": figures.peak_memory_mb,

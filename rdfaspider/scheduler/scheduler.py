@@ -26,7 +26,7 @@ from rdfaspider.scheduler.alarm import Alarm
 from rdfaspider.scheduler.answers.advice import advice_for
 from rdfaspider.scheduler.answers.outcomes import Outcomes
 from rdfaspider.scheduler.control.exclusions import Exclusions
-from rdfaspider.scheduler.control.sharing import Growth, LogLines
+from rdfaspider.scheduler.control.sharing import COUNTS, Growth, LogLines
 from rdfaspider.scheduler.control.steering import Steering
 from rdfaspider.scheduler.intake import Intake
 from rdfaspider.scheduler.lanes import FLOW, Lanes
@@ -504,7 +504,7 @@ class Scheduler(BaseScheduler):
             self._alarm.ring()  # some fetches may have become slow and freed their slots
         counts = self.frontier.counts()
         put = self.crawler.stats.set_value
-        for name in ("seen", "waiting", "in_flight", "done", "failed", "denied", "copies", "kept"):
+        for name in COUNTS:
             put(f"frontier/{name}", getattr(counts, name))
         for reason, count in counts.rejected.items():
             put(f"frontier/rejected/{reason}", count)

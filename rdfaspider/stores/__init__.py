@@ -193,6 +193,10 @@ class Sink(Closable, Protocol):
     def backlog_quads(self) -> int:
         """The number of quads that the store does not have yet."""
 
+    @property
+    def held_quads(self) -> int:
+        """The number of quads of pages that the store has, with those that it does not have yet."""
+
     def copy_store(self, path: Path) -> bool:
         """Pass on what waits, and copy the store to a new directory, while writing goes on; return False if
         the store is not in this process."""

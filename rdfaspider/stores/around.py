@@ -31,3 +31,7 @@ class SinkAround(Sink):
     @property
     def backlog_quads(self) -> int:
         return self._sink.backlog_quads
+
+    @property
+    def held_quads(self) -> int:
+        return self._sink.held_quads

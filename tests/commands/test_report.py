@@ -136,7 +136,7 @@ def test_crawls_are_compared(scrapy: Scrapy, tmp_path: Path) -> None:
     assert head.split() == ["crawl", "peer.jsonl", "third"]
     lines = {row[:19].strip(): row[19:].split() for row in rows}
     assert lines["time spent crawling"] == ["10:00", "5:00", "1:00"]
-    assert lines["pages"] == ["6,000", "6,000", "600"]
+    assert lines["pages, all visits"] == ["6,000", "6,000", "600"]
     assert lines["pages/s, mean"] == ["10.00", "20.00", "10.00"]
     assert lines["bandwidth, mean"] == ["5kB/s", "5kB/s", "5kB/s"]
     found = json.loads((tmp_path / "all.json").read_text())
@@ -155,8 +155,8 @@ def test_a_real_crawl_is_reported(crawl: Crawler, scrapy: Scrapy, tmp_path: Path
         result = scrapy("report", "-o", name)
         assert result.returncode == 0, result.stderr
         assert f"The report is in {name}." in result.stdout
-    assert re.search(rf"^pages +{len(found.pages)}$", result.stdout, re.MULTILINE)
-    assert re.search(rf"^triples +{len(found.quads)}$", result.stdout, re.MULTILINE)
+    assert re.search(rf"^pages, all visits +{len(found.pages)}$", result.stdout, re.MULTILINE)
+    assert re.search(rf"^triples stored +{len(found.quads)}$", result.stdout, re.MULTILINE)
     root = ElementTree.parse(tmp_path / "report.svg").getroot()
     assert len(list(root.iter(f"{SVG}polyline"))) == 4
     assert "<svg" in (tmp_path / "report.html").read_text(encoding="utf-8")

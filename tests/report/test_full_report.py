@@ -144,7 +144,7 @@ def test_every_number_of_pages(crawled: Path, scrapy: Scrapy) -> None:
     assert found == {name: count for name, count in sections.items() if count}
 
     totals = {row[""]: row["crawl"] for row in table(crawled, "totals")}
-    assert int(totals["pages read"]) == len(pages)
+    assert int(totals["pages"]) == len(pages)
     assert int(totals["copies, byte for byte"]) == sum(r["copy_of"] is not None for r in pages) > 0
     assert int(totals["URLs found"]) == sum(
         int(totals[name])

@@ -45,7 +45,7 @@ GRAPH = {
 
 
 def crawl(name: str, **known: Any) -> dict[str, Any]:
-    urls = dict.fromkeys(("seen", "waiting", "done", "failed", "denied"), 0)
+    urls = dict.fromkeys(("seen", "waiting", "done", "kept", "failed", "denied"), 0)
     return {
         "name": name,
         "made": 0,

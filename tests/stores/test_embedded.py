@@ -58,7 +58,7 @@ def test_what_waits_is_loaded_when_it_is_enough(tmp_path: Path) -> None:
         assert store.backlog == (0, 0)
         assert store.store.count() == 10
         assert (store.counters["batches"], store.counters["quads"]) == (1, 10)
-        assert not [*(tmp_path / "journal").iterdir()]
+        assert not [*(tmp_path / "journal").glob("*.nq")]
 
 
 def test_loads_grow_with_what_was_loaded(tmp_path: Path) -> None:
@@ -506,7 +506,7 @@ def test_a_page_that_cannot_be_compared_does_not_hide_others(tmp_path: Path) -> 
     with pytest.raises(SyntaxError):
         store.put([change(0, "a"), Change(graph(9), b"<broken .\n", 1)])
     assert store.put([change(0, "a")]) == [False]
-    (path,) = (tmp_path / "journal").iterdir()
+    (path,) = (tmp_path / "journal").glob("*.nq")
     assert graph(0).encode() in path.read_bytes()
     store.close()
 
@@ -572,7 +572,23 @@ def test_an_end_of_a_page_is_forgotten_when_it_is_read(tmp_path: Path) -> None:
         (tmp_path / "journal" / "00000001.nq").write_bytes(b"# <http://a.test/0> repl")
     with embedded(tmp_path) as store:
         assert not names(store)
-        assert not [*(tmp_path / "journal").iterdir()]
+        assert not [*(tmp_path / "journal").glob("*.nq")]
+
+
+def test_what_is_held_survives_kills_and_counts_what_others_change(tmp_path: Path) -> None:
+    killed = tmp_path / "killed"
+    with embedded(tmp_path / "store") as store:
+        store.put([change(number, *"abc") for number in range(8)])
+        store.load()
+        store.put([change(0, "d"), change(8, *"ab")])
+        shutil.copytree(store.store.path, killed)
+    for _ in range(2):
+        with embedded(killed) as store:
+            assert store.held_quads == 7 * 3 + 1 + 2
+    with OxigraphStore(str(killed)) as alone:
+        alone.remove([graph(1)])
+    with embedded(killed) as store:
+        assert store.held_quads == len(names(store)) == 6 * 3 + 1 + 2
 
 
 def test_a_journal_that_cannot_be_written_takes_nothing_more(tmp_path: Path) -> None:

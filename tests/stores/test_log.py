@@ -84,11 +84,11 @@ CHANGES = [
 ]
 # What versions that went before have left on disks.
 JOURNAL = b"""\
-# <http://a.test/a> replaces 59 fb11c7b9
+# <http://a.test/a> replaces 59 fb11c7b9 0
 <http://a.test/a> <http://p.test/> "x" <http://a.test/a> .
-# <http://a.test/b> adds 59 dd345c22
+# <http://a.test/b> adds 59 dd345c22 0
 _:b <http://p.test/> <http://a.test/a> <http://a.test/b> .
-# <http://a.test/a> replaces 0 00000000
+# <http://a.test/a> replaces 0 00000000 0
 """
 FILE = b"""\
 # replace <http://a.test/a> 1

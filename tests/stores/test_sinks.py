@@ -134,3 +134,20 @@ def test_a_line_feed_in_provenance_or_a_graph_name_never_gets_that_far() -> None
         Change.adding([bad])
     with pytest.raises(ValueError, match="IRI"):
         Change.of_page("http://site.test/x\ny", b"")
+
+
+def test_what_is_held_is_what_the_store_has_of_pages(url: str, tmp_path: Path) -> None:
+    """Each version counts once, what was cleared not at all, and neither does provenance."""
+    outbox = str(tmp_path / "outbox")
+    with open_sink(url, outbox) as sink:
+        sink.put([Change.replacing(PAGE, quads(PAGE, "a", "b", "c"))])
+        sink.put([Change.replacing(OTHER, quads(OTHER, "a", "b"))])
+        sink.put([Change.replacing(PAGE, quads(PAGE, "d"))])
+        sink.put(Change.adding(quads("urn:rdfaspider:crawl:1", "e")))
+        assert sink.held_quads == 3
+    with open_sink(url, outbox) as sink:
+        assert sink.held_quads == 3
+        sink.put([Change.replacing(PAGE, quads(PAGE, "d"))])
+        sink.put([Change.replacing(OTHER, [])])
+        assert sink.held_quads == 1
+    assert len(stored(url)) == 1 + 1

@@ -13,8 +13,8 @@ TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _FORBIDDEN = re.compile("[^a-zA-Z0-9_]+")
 # Stats that are measured, or can become less; the others are counted.
 _GAUGES = re.compile(
-    "frontier/(seen|waiting|in_flight|done|failed|denied|kept|copies|unsafe|topic/.*)"
-    "|store/(backlog.*|latency)|memusage/.*|loop/.*|.*(_seconds|/longest|/max)"
+    "frontier/(seen|waiting|in_flight|done|failed|denied|kept|copies|pages|unsafe|topic/.*)"
+    "|store/(backlog.*|held|latency)|memusage/.*|loop/.*|.*(_seconds|/longest|/max)"
 )
 
 

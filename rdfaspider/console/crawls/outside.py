@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier import Counts
 
-_COUNTS = ("seen", "done", "failed", "denied", "waiting", "in_flight")
+_COUNTS = ("seen", "done", "failed", "denied", "kept", "waiting", "in_flight")
 # Seconds for which the outcomes are kept: they take a scan of all URLs.
 _FRESH = 30.0
 _LINES = 200  # of the log

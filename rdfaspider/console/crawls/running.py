@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_COUNTS = ("seen", "done", "failed", "denied", "waiting", "in_flight")
+_COUNTS = ("seen", "done", "failed", "denied", "kept", "waiting", "in_flight")
 # Latest pages that are shown.
 _SHOWN = 12
 # URLs of a page of those behind an outcome.

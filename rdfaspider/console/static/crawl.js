@@ -5,7 +5,7 @@ import {
 import { Chart, growth } from "/static/charts.js";
 
 const STATES = [
-  ["done", "done"], ["failed", "failed"], ["denied", "denied"], ["in_flight", "in flight"], ["waiting", "waiting"],
+  ["done", "done"], ["kept", "kept"], ["failed", "failed"], ["denied", "denied"], ["in_flight", "in flight"], ["waiting", "waiting"],
 ];
 
 const UNKNOWN = "Unknown: the pages have not been looked at yet, or are on another machine.";

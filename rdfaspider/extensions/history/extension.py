@@ -81,18 +81,18 @@ class History:
         return self._before.seconds + monotonic() - self._started
 
     def sample(self) -> Sample:
-        """Return the counters now; those that cover this run only are added to the last sample."""
+        """Return the counters now; time and bytes are added to those of the last sample."""
         before = self._before
         return Sample(
             time=round(time(), 1),
             run=before.run + 1,
             seconds=round(self._seconds, 2),
-            pages=before.pages + self._stat("frontier/done/page"),
+            pages=self._stat("frontier/pages"),
             seen=self._stat("frontier/seen"),
             waiting=self._stat("frontier/waiting"),
             failed=self._stat("frontier/failed"),
             received=before.received + self._stat("fetch/bytes"),
-            quads=before.quads + self._stat("store/quads"),
+            quads=self._stat("store/held"),
             memory=_resident(),
         )
 

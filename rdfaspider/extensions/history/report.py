@@ -87,7 +87,7 @@ def summarise(crawl: Crawl) -> CrawlFigures:
 _ROWS: tuple[tuple[str, Callable[[CrawlFigures], str]], ...] = (
     ("time spent crawling", lambda of: _duration(of.seconds)),
     ("resumed", lambda of: _resumes(of)),
-    ("pages", lambda of: f"{of.pages:,}"),
+    ("pages, all visits", lambda of: f"{of.pages:,}"),
     ("pages/s, mean", lambda of: f"{of.pages_per_second:,.2f}"),
     (
         "pages/s, peak",
@@ -98,8 +98,8 @@ _ROWS: tuple[tuple[str, Callable[[CrawlFigures], str]], ...] = (
     ("of these failed", lambda of: f"{of.failed:,}"),
     ("received", lambda of: f"{short(of.bytes)}B"),
     ("bandwidth, mean", lambda of: f"{short(of.bytes_per_second)}B/s"),
-    ("triples", lambda of: f"{of.triples:,}"),
-    ("triples/page", lambda of: f"{of.triples_per_page:,.2f}"),
+    ("triples stored", lambda of: f"{of.triples:,}"),
+    ("triples/page read", lambda of: f"{of.triples_per_page:,.2f}"),
     ("memory, peak", lambda of: f"{of.peak_memory_mb:,} MB"),
 )
 

@@ -29,6 +29,7 @@ from rdfaspider.extensions.summary.reasons import (
 from rdfaspider.frontier import is_shared
 from rdfaspider.pages.counts import ranked
 from rdfaspider.secrets import without_secrets
+from rdfaspider.settings.places import store_url
 from rdfaspider.terminal import duration, plural
 
 if TYPE_CHECKING:
@@ -142,15 +143,20 @@ class Summary:
             f" {plural(self._stat('store/graphs'), 'page')}"
         )
         pages, triples = self._stat("store/backlog"), self._stat("store/backlog/quads")
+        held = self._stat("store/held")
+        waiting = " with those that wait" if pages else ""
+        whole = f"    {plural(held, 'triple')} of pages in the store{waiting}"
         if not pages:
-            return [f"  {found} stored in this run"]
-        url = without_secrets(self.settings["STORE_URL"])
+            is_all = held == self._stat("store/quads")
+            return [f"  {found} stored in this run", *([] if is_all else [whole])]
+        url = without_secrets(store_url(self.settings))
         return [
             f"  {found} found in this run",
             f"    {plural(self._stat('store/sent'), 'triple')} stored in {url}",
             f"    {plural(triples, 'triple')} of {plural(pages, 'page')}"
             f" {'waits' if triples == 1 else 'wait'} to be sent; the next run sends them, or"
             f" {self.command_line.of_store('export', '--send') or 'scrapy export --send'}",
+            whole,
         ]
 
     def _left_out(self) -> list[str]:

@@ -37,6 +37,8 @@ class Counters:
         self._saved_copies = self.copies
         self._topics = Counter(json.loads(database.meta.get(b"topics of pages") or b"{}"))
         self._new_topics = False  # whether their counts are not on disk
+        self.pages = int(database.meta.get(b"pages read") or b"0")
+        self._saved_pages = self.pages
         # Every number is a URL, so those in no other state are kept (G7).
         ended = self.done + self.failed + self.denied
         self.kept = self.next_number - ended - sum(self.unfinished)
@@ -51,6 +53,9 @@ class Counters:
         if self.copies != self._saved_copies:
             batch.put(b"copies", b"%d" % self.copies, self._meta.handle)
             self._saved_copies = self.copies
+        if self.pages != self._saved_pages:
+            batch.put(b"pages read", b"%d" % self.pages, self._meta.handle)
+            self._saved_pages = self.pages
         if self._new_topics:
             batch.put(b"topics of pages", json.dumps(self._topics).encode(), self._meta.handle)
             self._new_topics = False
@@ -90,6 +95,7 @@ class Counters:
             copies=self.copies,
             kept=self.kept - revisiting,
             topics=dict(self._topics),
+            pages=self.pages,
         )
 
     @property

@@ -138,6 +138,7 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
             counters.count_topic(topic_in(row), 1)
             self._pages.keep(batch, taken.number, row)
             self._sieve.copies.add(batch, taken.number, row)
+        self._urls.counters.pages += (state, reason) == ("done", "page")
         if state == "done" and taken.visit is None:
             self._order.learn(host, key, taken.hint, gain)
         if state == "done" and status != _NOT_MODIFIED:

@@ -40,7 +40,7 @@ def cards_of(crawls: Sequence[Found]) -> list[tuple[str, str]]:
     crawl = crawls[0]
     pages, graph = crawl["pages"], crawl["links"]
     cards = [
-        (f"{pages['pages']:,}", "pages read"),
+        (f"{pages['pages']:,}", "pages"),
         (f"{crawl['urls']['seen']:,}", "URLs found"),
         (f"{pages['host_count']:,}", "hosts"),
     ]

@@ -43,13 +43,13 @@ def course(crawls: Sequence[Found]) -> Section:
                 "pages",
                 "pages",
                 "Pages over time",
-                "Pages read since the crawl began; stops are left out.",
+                "Pages read since the crawl began, each visit counted; stops are left out.",
             ),
             (
                 "triples",
                 "triples",
                 "Triples over time",
-                "How the yield grew: triples stored so far.",
+                "How the yield grew: triples that the store held.",
             ),
             ("seen", "URLs", "URLs found over time", "URLs known, fetched or not."),
         )
@@ -61,7 +61,7 @@ def course(crawls: Sequence[Found]) -> Section:
             "What each further page brought. A falling curve means that the best came first.",
             "lines",
             names,
-            across="pages read",
+            across="pages, all visits",
             up="triples a page",
             points=[_yield(crawl["history"]) for crawl in crawls],
         )
@@ -69,10 +69,15 @@ def course(crawls: Sequence[Found]) -> Section:
     rows = [
         ("URLs found", [crawl["urls"]["seen"] for crawl in crawls]),
         ("done", [crawl["urls"]["done"] for crawl in crawls]),
+        ("kept, to be visited again", [crawl["urls"]["kept"] for crawl in crawls]),
         ("waiting", [crawl["urls"]["waiting"] for crawl in crawls]),
         ("failed", [crawl["urls"]["failed"] for crawl in crawls]),
         ("denied by robots.txt or a rule", [crawl["urls"]["denied"] for crawl in crawls]),
-        ("pages read", [crawl["pages"]["pages"] for crawl in crawls]),
+        ("pages", [crawl["pages"]["pages"] for crawl in crawls]),
+        (
+            "pages, all visits",
+            [(crawl["history"] or {}).get("pages") for crawl in crawls],
+        ),
         ("hosts", [crawl["pages"]["host_count"] for crawl in crawls]),
         ("hosts with structured data", [crawl["pages"]["hosts_with_triples"] for crawl in crawls]),
         ("triples stored", [(crawl["triples"] or {}).get("triples") for crawl in crawls]),
@@ -83,7 +88,7 @@ def course(crawls: Sequence[Found]) -> Section:
     table = Table(
         "totals",
         "Totals",
-        "Found = done + waiting + failed + denied.",
+        "Found = done + kept + waiting + failed + denied.",
         ["", *names],
         [[name, *values] for name, values in rows],
     )

@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 _MOST = 500
 _AT_ONCE = 100
 
+# What a frontier counts.
+COUNTS = ("seen", "waiting", "in_flight", "done", "failed", "denied", "copies", "kept", "pages")
 # Counters of the crawl as a whole, and those that cannot be added up.
 _OWN = frozenset(
-    [
-        f"frontier/{state}"
-        for state in ("seen", "waiting", "in_flight", "done", "failed", "denied", "copies")
-    ]
+    [f"frontier/{name}" for name in COUNTS]
     + [f"store/{name}" for name in ("batches", "sent", "aside", "rebuilt", "latency")]
-    + [f"store/{name}" for name in ("graphs", "quads", "unchanged")]
+    + [f"store/{name}" for name in ("graphs", "quads", "unchanged", "held")]
     + ["loop/longest", "elapsed_time_seconds", "frontier/unsafe"]
 )
 _OWN_FAMILIES = (

@@ -272,7 +272,7 @@ class ShardedFrontier:
         for counts in each:
             rejected.update(counts.rejected)
             topics.update(counts.topics)
-        names = ("waiting", "in_flight", "done", "failed", "denied", "copies", "kept")
+        names = ("waiting", "in_flight", "done", "failed", "denied", "copies", "kept", "pages")
         sums = {name: sum(getattr(counts, name) for counts in each) for name in names}
         return Counts(**sums, rejected=dict(rejected), topics=dict(topics))
 

@@ -81,6 +81,8 @@ class Embedded(Sink):
             self._journal = Journal(self.store.path / "journal")
             for change in self._journal.read():
                 self._accept(change)
+            if self._journal.held is None:
+                self._journal.held = self.store.count_of_pages()
             self.load()
             self._journal.remove(self._journal.seal())  # files without a whole change
         except BaseException:
@@ -98,6 +100,10 @@ class Embedded(Sink):
     @property
     def backlog_quads(self) -> int:
         return self._quads + sum(load.quads for load in self._loads)
+
+    @property
+    def held_quads(self) -> int:
+        return self._journal.held or 0
 
     @property
     def is_full(self) -> bool:
@@ -126,15 +132,16 @@ class Embedded(Sink):
     def put(self, changes: Sequence[Change]) -> list[bool]:
         with self._lock:
             self._check()
-            answers, new = [], []
+            answers, new, growths = [], [], []
             try:
                 for change in changes:
                     answers.append(is_new := self._is_new(change))
                     if is_new:
+                        growths.append(self._growth(change))
                         self._accept(change)
                         new.append(change)
             finally:  # later changes are compared with these, even if one cannot be read
-                self._append(new)
+                self._append(new, growths)
             if self._is_due() and not self._loads:
                 self._loader.submit(self._load, self._next())
             return answers
@@ -147,6 +154,14 @@ class Embedded(Sink):
             return len(before) > 1 or not before[0].has_content_of(change)
         return not self.store.holds(change)
 
+    def _growth(self, change: Change) -> int:
+        """Return by how many quads a change makes the pages grow."""
+        if not change.replaces:
+            return 0
+        before = self._waiting.get(change.graph) or self._loading(change.graph)
+        size = sum(each.quads for each in before) if before else self.store.size(change.graph)
+        return change.quads - size
+
     def _loading(self, graph: str) -> list[Change]:
         return next((load.graphs[graph] for load in self._loads if graph in load.graphs), [])
 
@@ -158,9 +173,9 @@ class Embedded(Sink):
         before.append(change)
         self._quads += change.quads
 
-    def _append(self, changes: list[Change]) -> None:
+    def _append(self, changes: list[Change], growths: list[int]) -> None:
         try:
-            self._journal.append(changes)
+            self._journal.append(changes, growths)
         except OSError as error:
             self._fail(error)
             self._check()

@@ -3,10 +3,12 @@
     00000001.nq, 00000002.nq …      changes in the order they came, a log (`rdfaspider/stores/log.py`)
     refused.nq                      changes that the store refused, each after a comment with the reason
     damaged.nq                      remains of changes that the disk has altered
+    held                            how many quads of pages the store had when the last file was deleted
 
 A change is a header line and the N-Quads of the graph, so any N-Quads reader can read the files:
 
-    # <http://site.test/a> replaces 123 9f3c2a41        or `adds`; bytes of N-Quads, their CRC-32
+    # <http://site.test/a> replaces 123 9f3c2a41 729    or `adds`; bytes of N-Quads, their CRC-32, and how
+                                                        many quads of pages the store has after it
 
 A change whose `append` has returned survives a kill. One that was being written is cut short, which its
 size and checksum show, and is no change.
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import logging
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -31,9 +34,10 @@ logger = logging.getLogger(__name__)
 
 REFUSED = "refused.nq"
 DAMAGED = "damaged.nq"
+HELD = "held"
 
 # A line feed in a literal is escaped, so no line of N-Quads looks like this.
-_CHANGE = rb"# <([^\n<> ]+)> (replaces|adds) (\d+) ([0-9a-f]{8})\n"
+_CHANGE = rb"# <([^\n<> ]+)> (replaces|adds) (\d+) ([0-9a-f]{8}) (\d+)\n"
 _HEADER = re.compile(rb"^" + _CHANGE, re.MULTILINE)
 _REFUSAL = re.compile(rb"^(?:# [^\n]*\n)?" + _CHANGE, re.MULTILINE)
 
@@ -50,6 +54,9 @@ class Journal:
         except OSError as error:
             raise StoreUnavailable(_unreadable(directory, error)) from error
         self._log = _log(directory)
+        # None if the store was changed by others than a crawl.
+        path = directory / HELD
+        self.held = int(path.read_text() or 0) if path.exists() else None
 
     @staticmethod
     def waits_in(directory: Path) -> bool:
@@ -64,16 +71,20 @@ class Journal:
     def read(self) -> Iterator[Change]:
         """Yield the changes of all files, in the order they came."""
         for path in _files(self._log):
-            for graph, nquads, replaces in _records(path, self.directory / DAMAGED):
+            for graph, nquads, replaces, held in _records(path, self.directory / DAMAGED):
+                self.held = held
                 try:
                     yield Change.of_page(graph, nquads)._replace(replaces=replaces)
                 except (SyntaxError, ValueError) as error:
-                    self._refuse(_framed(graph, nquads, replaces), error)
+                    self._refuse(_framed(graph, nquads, replaces, held), error)
 
-    def append(self, changes: Sequence[Change]) -> None:
-        """Write changes; they survive the death of the process when this returns."""
+    def append(self, changes: Sequence[Change], growths: Sequence[int] = ()) -> None:
+        """Write changes, and by how many quads each makes the pages grow; they survive the death of the
+        process when this returns."""
         if changes:
-            self._log.append(b"".join(map(_record, changes)))
+            counts = list(accumulate(growths or [0] * len(changes), initial=self.held or 0))
+            self._log.append(b"".join(map(_record, changes, counts[1:])))
+            self.held = counts[-1]
 
     def seal(self) -> list[Path]:
         """Let the next change begin a new file; return the files before it."""
@@ -82,6 +93,9 @@ class Journal:
 
     def remove(self, files: Sequence[Path]) -> None:
         """Delete files that `seal` returned, in their order."""
+        new = self.directory / f"{HELD}.new"
+        new.write_text(str(self.held))
+        new.replace(self.directory / HELD)
         for path in files:
             path.unlink()
 
@@ -138,17 +152,18 @@ def _unreadable(path: Path, error: OSError) -> str:
     )
 
 
-def _record(change: Change) -> bytes:
-    return _framed(change.graph, change.nquads(), change.replaces)
+def _record(change: Change, held: int = 0) -> bytes:
+    return _framed(change.graph, change.nquads(), change.replaces, held)
 
 
-def _framed(graph: str, nquads: bytes, replaces: bool) -> bytes:
+def _framed(graph: str, nquads: bytes, replaces: bool, held: int) -> bytes:
     verb = "replaces" if replaces else "adds"
-    return f"# <{graph}> {verb} {len(nquads)} {crc32(nquads):08x}\n".encode() + nquads
+    return f"# <{graph}> {verb} {len(nquads)} {crc32(nquads):08x} {held}\n".encode() + nquads
 
 
-def _records(path: Path, damaged: Path) -> Iterator[tuple[str, bytes, bool]]:
-    """Yield the graph and the N-Quads of each whole change in a file, and whether they replace it.
+def _records(path: Path, damaged: Path) -> Iterator[tuple[str, bytes, bool, int]]:
+    """Yield the graph and the N-Quads of each whole change in a file, whether they replace it, and how many
+    quads of pages the store has after it.
 
     What follows the last whole change was being written when the crawl died. What lies between whole
     changes was altered by the disk: it is appended to the file `damaged`.
@@ -159,7 +174,7 @@ def _records(path: Path, damaged: Path) -> Iterator[tuple[str, bytes, bool]]:
         raise StoreUnavailable(_unreadable(path, error)) from error
     position = end = 0
     while header := _HEADER.search(data, position):
-        graph, verb, size, total = header.groups()
+        graph, verb, size, total, held = header.groups()
         position = header.end() + int(size)
         nquads = data[header.end() : position]
         if len(nquads) < int(size) or crc32(nquads) != int(total, 16):
@@ -168,7 +183,7 @@ def _records(path: Path, damaged: Path) -> Iterator[tuple[str, bytes, bool]]:
         if end < header.start():
             _keep_damaged(path, data[end : header.start()], damaged)
         end = position
-        yield graph.decode(), nquads, verb == b"replaces"
+        yield graph.decode(), nquads, verb == b"replaces", int(held)
     rest = data[end:]
     if rest and _is_cut_short(rest):
         logger.warning("The last %d bytes of %s are of a page that was not whole.", len(rest), path)

@@ -19,6 +19,7 @@ from pyoxigraph import NamedNode, Quad, RdfFormat, Store, parse
 from rdfaspider import rocksdb
 from rdfaspider.stores import PageStore
 from rdfaspider.stores.changes import digest, removals, update
+from rdfaspider.stores.embedded.journal import HELD
 from rdfaspider.stores.embedded.opening import guarded, open_directory, raise_for_damage
 from rdfaspider.stores.provenance import removal_of_fetches
 from rdfaspider.stores.queries import names_its_graphs
@@ -59,6 +60,21 @@ class OxigraphStore(PageStore):
         stored = digest(self._store.quads_for_pattern(None, None, None, name))
         quads = list(_quads(change.nquads()))
         return stored == digest(quads) or stored == digest(_as_stored(quads))
+
+    @guarded
+    def size(self, graph: str) -> int:
+        """Return the number of quads in a graph."""
+        return sum(1 for _ in self._store.quads_for_pattern(None, None, None, NamedNode(graph)))
+
+    def count_of_pages(self) -> int:
+        """Return the number of quads in the graphs of pages."""
+        names = (str(name)[1:-1] for name in self._store.named_graphs())
+        others = (name for name in names if not name.startswith(("http:", "https:")))
+        return self.count() - sum(map(self.size, others))
+
+    def _forget_count(self) -> None:
+        """Let the next crawl count the quads, because they change without its journal."""
+        (self.path / "journal" / HELD).unlink(missing_ok=True)
 
     @guarded
     def load(self, changes: Sequence[Change], threads: int = 1) -> None:
@@ -105,10 +121,12 @@ class OxigraphStore(PageStore):
 
     @guarded
     def add(self, quads: Iterable[Quad]) -> None:
+        self._forget_count()
         self._store.extend(quads)
 
     @guarded
     def write(self, changes: Sequence[Change]) -> None:
+        self._forget_count()
         # One update is one transaction; remove_graph and extend would be two.
         self._store.update(update(changes).decode())
 
@@ -161,6 +179,7 @@ class OxigraphStore(PageStore):
 
     @guarded
     def remove(self, graphs: Iterable[str]) -> None:
+        self._forget_count()
         for changes in removals(graphs):
             names = [change.graph for change in changes]
             self._store.update(removal_of_fetches(names))

@@ -164,6 +164,10 @@ class Outbox(Sink):
     def _settled(self) -> int:
         return self.counters["batches"] + self.counters["refused"]
 
+    @property
+    def held_quads(self) -> int:
+        return self.database.held
+
     def put(self, changes: Sequence[Change]) -> list[bool]:
         given = [change.unnamed() for change in changes]
         answers = self.database.put(

@@ -3,7 +3,7 @@
     waiting   number, graph, replaces, quads, body     changes not sent yet, in the order they came
     sent      the same                                 changes that the store took, if these are kept
     aside     the same, and status, words              changes that the store refused, with its words
-    digests   hash of a graph's name, digest           of the last replacement of each graph
+    digests   hash of a graph's name, digest, quads    of the last replacement of each graph
     target    url, whole, suspect                      the store: its one row
 
 Bodies are compressed N-Triples. Invariant: no change, waiting or refused, replaces a graph that another one
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.stores import Refused
 
+_KNOWN = "SELECT digest, quads FROM digests WHERE graph = ?"
 _PUT = "INSERT INTO waiting (graph, replaces, quads, body) VALUES (?, ?, ?, ?)"
 _SIZE = "COALESCE(SUM(LENGTH(body) + LENGTH(graph)), 0)"
 _TOTALS = f"SELECT COUNT(*), COALESCE(SUM(quads), 0), {_SIZE} FROM waiting"
@@ -56,8 +57,9 @@ def _change(number: int, graph: str, replaces: int, quads: int, body: bytes) -> 
 class OutboxDatabase(Closable):
     """The durable queue between a crawl and its store; any thread may call its methods.
 
-    `pages` and `quads` count what waits, `size` is the number of bytes that wait or were refused. With
-    `keep`, what was sent is kept too. `target` names the store; None leaves the one from before.
+    `pages` and `quads` count what waits, `size` is the number of bytes that wait or were refused, and `held`
+    the number of quads of all digests. With `keep`, what was sent is kept too. `target` names the store; None
+    leaves the one from before.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class OutboxDatabase(Closable):
         self._keep = keep
         self._lock = threading.Lock()
         self._lock_file: BinaryIO | None = None
-        self.pages, self.quads, self.size = 0, 0, 0
+        self.pages, self.quads, self.size, self.held = 0, 0, 0, 0
         if read_only:
             self._database = open_to_read(self.path)
         else:
@@ -100,10 +102,12 @@ class OutboxDatabase(Closable):
     ) -> bool:
         if digest:
             key = key_of(change.graph)
-            find = "SELECT digest FROM digests WHERE graph = ?"
-            if database.execute(find, (key,)).fetchone() == (digest,):
+            known, quads = database.execute(_KNOWN, (key,)).fetchone() or (b"", 0)
+            if known == digest:
                 return False
-            database.execute("INSERT OR REPLACE INTO digests VALUES (?, ?)", (key, digest))
+            row = (key, digest, change.quads)
+            database.execute("INSERT OR REPLACE INTO digests VALUES (?, ?, ?)", row)
+            self.held += change.quads - quads
         if change.replaces:
             self._supersede(database, change.graph)
         database.execute(_PUT, (change.graph, change.replaces, change.quads, body))
@@ -154,7 +158,10 @@ class OutboxDatabase(Closable):
                 " SELECT graph, replaces, quads, body, ?, ? FROM waiting WHERE number = ?",
                 (refusal.status, refusal.words, entry.number),
             )
-            database.execute("DELETE FROM digests WHERE graph = ?", (key_of(entry.change.graph),))
+            key = (key_of(entry.change.graph),)
+            _, quads = database.execute(_KNOWN, key).fetchone() or (b"", 0)
+            database.execute("DELETE FROM digests WHERE graph = ?", key)
+            self.held -= quads
             if self._delete(database, entry):
                 self.size += entry.size
 
@@ -267,6 +274,8 @@ class OutboxDatabase(Closable):
     def _recount(self) -> None:
         self.pages, self.quads, self.size = self._database.execute(_TOTALS).fetchone()
         self.size += self._database.execute(f"SELECT {_SIZE} FROM aside").fetchone()[0]
+        find = "SELECT COALESCE(SUM(quads), 0) FROM digests"
+        self.held = self._database.execute(find).fetchone()[0]
 
     def _count(self, pages: int, quads: int, size: int) -> None:
         self.pages += pages
@@ -290,13 +299,13 @@ class OutboxDatabase(Closable):
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
-            before = self.pages, self.quads, self.size
+            before = self.pages, self.quads, self.size, self.held
             try:
                 self._database.execute("BEGIN IMMEDIATE")
                 yield self._database
                 self._database.execute("COMMIT")
             except BaseException as error:
-                self.pages, self.quads, self.size = before
+                self.pages, self.quads, self.size, self.held = before
                 # A full disk may have rolled back already.
                 if self._database.in_transaction:
                     self._database.execute("ROLLBACK")

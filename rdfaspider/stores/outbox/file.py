@@ -23,7 +23,7 @@ CREATE TABLE waiting ({_COLUMNS});
 CREATE INDEX waiting_by_graph ON waiting (graph);
 CREATE TABLE aside ({_COLUMNS}, status INTEGER, words TEXT);
 CREATE INDEX aside_by_graph ON aside (graph);
-CREATE TABLE digests (graph BLOB PRIMARY KEY, digest BLOB) WITHOUT ROWID;
+CREATE TABLE digests (graph BLOB PRIMARY KEY, digest BLOB, quads INTEGER) WITHOUT ROWID;
 CREATE TABLE target (url TEXT);
 """
 # What the second format adds to the first.
