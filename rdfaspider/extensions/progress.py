@@ -12,6 +12,7 @@ from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.log import get_scrapy_root_handler
 
+from rdfaspider.curves import short
 from rdfaspider.terminal import CLEAR_LINE, duration, true_columns
 
 if TYPE_CHECKING:
@@ -28,6 +29,25 @@ _TICK = 0.5
 _WINDOW = 5.0
 
 
+class Rate:
+    """The growth of a counter per second, over the last seconds."""
+
+    def __init__(self, window: float) -> None:
+        self._window = window
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def begin(self, now: float) -> None:
+        self._samples.append((now, 0))
+
+    def rate(self, now: float, count: int) -> float:
+        samples = self._samples
+        while len(samples) > 1 and now - samples[1][0] >= self._window:
+            samples.popleft()
+        then, before = samples[0]
+        samples.append((now, count))
+        return (count - before) / max(now - then, 1e-9)
+
+
 class Progress:
     """Reports the counters of the crawl while it runs."""
 
@@ -35,7 +55,8 @@ class Progress:
         self.stats = stats
         self.interval = interval
         self.terminal = terminal
-        self._samples: deque[tuple[float, int]] = deque()
+        window = max(_WINDOW, 0.0 if terminal else interval)
+        self._pages, self._bytes = Rate(window), Rate(window)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -48,7 +69,8 @@ class Progress:
 
     def spider_opened(self) -> None:
         self._started = monotonic()
-        self._samples.append((self._started, 0))
+        self._pages.begin(self._started)
+        self._bytes.begin(self._started)
         self._task = create_looping_call(self._tick)
         if self.terminal and (handler := get_scrapy_root_handler()):
             # The line gives way to each message of the log and comes back at the next tick.
@@ -84,23 +106,14 @@ class Progress:
         pages = self._stat("frontier/done/page")
         return [
             f"{pages:,} pages",
-            f"{self._rate(now, pages):,.1f}/s",
+            f"{self._pages.rate(now, pages):,.1f}/s",
             f"{self._stat('store/quads'):,} triples",
             f"{self._stat('frontier/waiting'):,} waiting",
             f"{self._stat('frontier/in_flight'):,} in flight",
             f"{self._stat('frontier/failed'):,} errors",
+            f"{short(self._bytes.rate(now, self._stat('fetch/bytes')))}B/s",
             duration(now - self._started),
         ]
-
-    def _rate(self, now: float, pages: int) -> float:
-        """Return the pages per second of the last seconds."""
-        samples = self._samples
-        window = max(_WINDOW, 0.0 if self.terminal else self.interval)
-        while len(samples) > 1 and now - samples[1][0] >= window:
-            samples.popleft()
-        then, before = samples[0]
-        samples.append((now, pages))
-        return (pages - before) / max(now - then, 1e-9)
 
     def _stat(self, name: str) -> int:
         value: int = self.stats.get_value(name, 0)

@@ -81,6 +81,7 @@ class Parameters:
     began: float = knob(0.0, "when the web began, as a Unix time; 0 is 2026-01-01")
 
     latency: float = knob(0.0, "mean seconds before an answer; each host has its own")
+    bandwidth: float = knob(0.0, "bytes a second of the line that all hosts share, if not 0")
     slow: float = knob(0.0, "share of pages whose body trickles", share=True)
     slow_seconds: float = knob(5.0, "seconds that such a body takes")
 

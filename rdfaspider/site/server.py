@@ -29,6 +29,19 @@ _BODY = re.compile(rb"(?mi)^(?:transfer-encoding:|content-length:[ \t]*[1-9])")
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
+class Line:
+    """The line that all connections share: what is sent leaves one after the other, at a limited rate."""
+
+    def __init__(self, bandwidth: float) -> None:
+        self._seconds = 1 / bandwidth if bandwidth else 0.0  # a byte
+        self._free = 0.0
+
+    def wait(self, size: int, now: float) -> float:
+        """Return the seconds until so many bytes have left, after those before them."""
+        self._free = max(self._free, now) + size * self._seconds
+        return self._free - now
+
+
 class ClientConnection(asyncio.Protocol):
     """One client. Requests are answered one after another, in order, also when pipelined.
 
@@ -36,12 +49,18 @@ class ClientConnection(asyncio.Protocol):
     """
 
     def __init__(
-        self, web: Web, clock: Callable[[], float], log: TextIO | None, open_: set[ClientConnection]
+        self,
+        web: Web,
+        clock: Callable[[], float],
+        log: TextIO | None,
+        open_: set[ClientConnection],
+        line: Line,
     ) -> None:
         self._web = web
         self._clock = clock
         self._log = log
         self._open = open_
+        self._line = line
         self._buffer = bytearray()
         self._busy = False
         self._full = False
@@ -138,6 +157,13 @@ class ClientConnection(asyncio.Protocol):
     def _send(self, reply: SiteAnswer, head_only: bool, stay: bool) -> None:
         head = _head(reply, stay)
         body = b"" if head_only else reply.body
+        if wait := self._line.wait(len(head) + len(body), self._loop.time()):
+            self._busy = True
+            self._later(wait, self._write, reply, head, body, stay)
+        else:
+            self._write(reply, head, body, stay)
+
+    def _write(self, reply: SiteAnswer, head: bytes, body: bytes, stay: bool) -> None:
         if reply.cut and body:
             self._transport.write(head + body[: len(body) // 2])
             self._transport.close()
@@ -207,9 +233,10 @@ async def serve(
         start = (time.time() - web.parameters.began) * speed
     began = loop.time() - start / speed
     connections: set[ClientConnection] = set()
+    line = Line(web.parameters.bandwidth)
 
     def connect() -> ClientConnection:
-        return ClientConnection(web, lambda: (loop.time() - began) * speed, log, connections)
+        return ClientConnection(web, lambda: (loop.time() - began) * speed, log, connections, line)
 
     servers = [await loop.create_server(connect, host, port, backlog=1024)]
     port = servers[0].sockets[0].getsockname()[1]

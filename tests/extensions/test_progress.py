@@ -47,7 +47,8 @@ def test_a_terminal_has_a_line_that_renews_itself(tmp_path: Path) -> None:
     with running(Parameters(levels=2, pages=4, latency=0.05)) as origin:
         command = [sys.executable, "-m", "rdfaspider", "crawl", "rdfa", "-a", f"seeds={origin}/"]
         output = on_a_terminal([*command, "-s", "POLITENESS_DELAY=0.1"], tmp_path)
-    line = r"\r\x1b\[K\d+ pages  [\d.]+/s  \d+ triples  \d+ waiting  \d in flight  0 errors  0:\d\d"
+    line = r"\r\x1b\[K\d+ pages  [\d.]+/s  \d+ triples  \d+ waiting  \d in flight  0 errors"
+    line += r"  [\d.]+k?B/s  0:\d\d"
     assert len(re.findall(line, output)) >= 2
     # Each message of the log begins on a line of its own.
     assert re.search(r"\r\x1b\[K\d\d:\d\d:\d\d INFO Closing spider", output)
@@ -86,7 +87,8 @@ def test_the_rate_does_not_flicker_between_two_reports_of_the_counters() -> None
     stats = FakeStats()
     progress = Progress(stats, 60.0, sys.stderr)  # type: ignore[arg-type]
     progress._started = 0.0
-    progress._samples.append((0.0, 0))
+    progress._pages.begin(0.0)
+    progress._bytes.begin(0.0)
     rates = []
     for tick in range(1, 60):
         seconds = tick / 2

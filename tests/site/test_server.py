@@ -262,3 +262,18 @@ def test_a_client_that_never_reads_does_not_fill_the_memory() -> None:
     asyncio.run(run())
     answered = log.getvalue().count("/books")
     assert 0 < answered * size < 30_000_000  # what the buffers of the system take
+
+
+def test_all_connections_share_a_line() -> None:
+    parameters = Parameters(hosts=8, bandwidth=100_000, sentences=100)
+    requests = [get("/", b"Host: w%d.site.test\r\n" % host) for host in range(8)]
+
+    async def run() -> tuple[int, float]:
+        async with serve(Web(parameters)) as server:
+            begin = time.perf_counter()
+            found = await asyncio.gather(*(exchange(server, request) for request in requests))
+            return sum(map(len, found)), time.perf_counter() - begin
+
+    size, seconds = asyncio.run(run())
+    assert 100_000 * 0.5 < size / seconds <= 100_000
+    assert seconds > 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from contextlib import suppress
@@ -48,6 +49,13 @@ class Command(CheckedCommand):
             metavar="DIRECTORY",
             help="directories of other crawls, or their histories",
         )
+        parser.add_argument(
+            "--line",
+            metavar="BYTES",
+            type=float,
+            default=0.0,
+            help="bytes a second of the line: show the bandwidth as a share of it",
+        )
         parser.add_argument("--full", action="store_true", help="report on what was found")
         parser.add_argument(
             "--histogram",
@@ -81,6 +89,8 @@ class Command(CheckedCommand):
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
         super().check_usage(args, opts)
+        if not 0 <= opts.line < math.inf:
+            raise UsageError(f"--line takes bytes a second, not {opts.line:g}")
         if opts.full:
             if opts.output and opts.output.suffix not in ("", ".html"):
                 raise UsageError("--full -o wants a file that ends in .html, or a directory")
@@ -105,7 +115,7 @@ class Command(CheckedCommand):
             self._show_histogram(opts)
             return
         names = (str(jobdir_of(self.settings)), *opts.against)
-        _show([_crawl(name) for name in names], opts.output)
+        _show([_crawl(name) for name in names], opts.output, opts.line)
 
     def _show_histogram(self, opts: argparse.Namespace) -> None:
         from rdfaspider.report.gather import histogram_of, places_of
@@ -196,17 +206,20 @@ def _crawl(name: str) -> Crawl:
     return Crawl(name, found)
 
 
-def _show(crawls: Sequence[Crawl], output: Path | None) -> None:
+def _show(crawls: Sequence[Crawl], output: Path | None, line: float) -> None:
     from rdfaspider.extensions.history import report
 
-    print(report.table(crawls))
+    print(report.table(crawls, line))
     for crawl in crawls:
         _show_topics(crawl.name)
         _show_pages(crawl.name)
         _show_left_out(crawl.name)
     if output:
-        write = {".svg": report.plot, ".html": report.page, ".json": report.numbers}
-        output.write_text(write[output.suffix](crawls), encoding="utf-8")
+        if output.suffix == ".json":
+            text = report.numbers(crawls)
+        else:
+            text = (report.plot if output.suffix == ".svg" else report.page)(crawls, line)
+        output.write_text(text, encoding="utf-8")
         print(f"\nThe report is in {output}.")
 
 

@@ -49,6 +49,7 @@ class CrawlFigures:
     failed: int
     bytes: int
     bytes_per_second: float
+    peak_bytes_per_second: float
     triples: int
     triples_per_page: float
     peak_memory_mb: int
@@ -57,14 +58,7 @@ class CrawlFigures:
 def summarise(crawl: Crawl) -> CrawlFigures:
     first, last = crawl.samples[0], crawl.samples[-1]
     seconds = last.seconds or 1.0
-    peak, peak_seconds = max(
-        (
-            ((after.pages - before.pages) / length, length)
-            for before, after in pairwise(_edges(crawl.samples, _SHORTEST))
-            if (length := after.seconds - before.seconds)
-        ),
-        default=(0.0, 0.0),
-    )
+    peak, peak_seconds = _peak(crawl, "pages")
     return CrawlFigures(
         seconds=last.seconds,
         resumes=last.run - first.run,
@@ -78,9 +72,22 @@ def summarise(crawl: Crawl) -> CrawlFigures:
         failed=last.failed,
         bytes=last.received,
         bytes_per_second=last.received / seconds,
+        peak_bytes_per_second=_peak(crawl, "received")[0],
         triples=last.quads,
         triples_per_page=last.quads / max(1, last.pages),
         peak_memory_mb=max(sample.memory for sample in crawl.samples),
+    )
+
+
+def _peak(crawl: Crawl, name: str) -> tuple[float, float]:
+    """Return the fastest growth of a counter per second, and for how many seconds it lasted."""
+    return max(
+        (
+            ((getattr(after, name) - getattr(before, name)) / length, length)
+            for before, after in pairwise(_edges(crawl.samples, _SHORTEST))
+            if (length := after.seconds - before.seconds)
+        ),
+        default=(0.0, 0.0),
     )
 
 
@@ -98,15 +105,16 @@ _ROWS: tuple[tuple[str, Callable[[CrawlFigures], str]], ...] = (
     ("of these failed", lambda of: f"{of.failed:,}"),
     ("received", lambda of: f"{short(of.bytes)}B"),
     ("bandwidth, mean", lambda of: f"{short(of.bytes_per_second)}B/s"),
+    ("bandwidth, peak", lambda of: f"{short(of.peak_bytes_per_second)}B/s"),
     ("triples stored", lambda of: f"{of.triples:,}"),
     ("triples/page read", lambda of: f"{of.triples_per_page:,.2f}"),
     ("memory, peak", lambda of: f"{of.peak_memory_mb:,} MB"),
 )
 
 
-def table(crawls: Sequence[Crawl]) -> str:
-    """Return a column for each crawl, aligned for a terminal."""
-    rows = _cells(crawls)
+def table(crawls: Sequence[Crawl], line: float = 0.0) -> str:
+    """Return a column for each crawl, aligned for a terminal; `line` is the bandwidth of their line."""
+    rows = _cells(crawls, line)
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -114,17 +122,19 @@ def table(crawls: Sequence[Crawl]) -> str:
     )
 
 
-def plot(crawls: Sequence[Crawl]) -> str:
+def plot(crawls: Sequence[Crawl], line: float = 0.0) -> str:
     """Return pages per second, URLs, bandwidth and triples over time as SVG, a curve for each crawl."""
     longest = max(crawl.samples[-1].seconds for crawl in crawls)
     unit, size = next((pair for pair in _UNITS if longest >= 3 * pair[1]), ("seconds", 1.0))
     edges = [_edges(c.samples, max(_SHORTEST, c.samples[-1].seconds / _STEPS)) for c in crawls]
     marks = [_resumed_at(crawl.samples, size) for crawl in crawls]
     across = f"{unit} of crawling"
+    bandwidth = f"bandwidth, % of {short(line)}B/s" if line else "bandwidth, bytes/s"
+    unit_of_line = line / 100 or 1.0
     panels = [
         Panel("pages/s", across, [_rate(e, "pages", size) for e in edges], marks),
         Panel("URLs discovered", across, [_total(e, "seen", size) for e in edges], marks),
-        Panel("bandwidth, bytes/s", across, [_rate(e, "received", size) for e in edges], marks),
+        Panel(bandwidth, across, [_rate(e, "received", size, unit_of_line) for e in edges], marks),
         Panel("triples stored", across, [_total(e, "quads", size) for e in edges], marks),
     ]
     title = "The crawl over time" if len(crawls) == 1 else "The crawls over time"
@@ -133,9 +143,9 @@ def plot(crawls: Sequence[Crawl]) -> str:
     return draw(panels, [crawl.name for crawl in crawls], title)
 
 
-def page(crawls: Sequence[Crawl]) -> str:
+def page(crawls: Sequence[Crawl], line: float = 0.0) -> str:
     """Return table and picture as one HTML page that needs nothing else."""
-    head, *rows = _cells(crawls)
+    head, *rows = _cells(crawls, line)
     cells = ["".join(f"<th>{escape(cell)}</th>" for cell in head)]
     cells += [
         f"<th>{escape(row[0])}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
@@ -147,7 +157,7 @@ def page(crawls: Sequence[Crawl]) -> str:
         "td,th{padding:.2em 1.5em .2em 0}tr:first-child th{font-weight:bold}"
         "svg{max-width:100%;height:auto}</style>\n<h1>Crawl report</h1>\n<table>\n"
         + "\n".join(f"<tr>{row}</tr>" for row in cells)
-        + f"\n</table>\n{plot(crawls)}</html>\n"
+        + f"\n</table>\n{plot(crawls, line)}</html>\n"
     )
 
 
@@ -166,10 +176,16 @@ def numbers(crawls: Sequence[Crawl]) -> str:
     )
 
 
-def _cells(crawls: Sequence[Crawl]) -> list[list[str]]:
+def _cells(crawls: Sequence[Crawl], line: float) -> list[list[str]]:
     summaries = [summarise(crawl) for crawl in crawls]
-    head = ["", *(crawl.name for crawl in crawls)]
-    return [head, *([label, *(cell(of) for of in summaries)] for label, cell in _ROWS)]
+    rows = [["", *(crawl.name for crawl in crawls)]]
+    rows += [[label, *(cell(of) for of in summaries)] for label, cell in _ROWS]
+    for name in ("mean", "peak") if line else ():
+        rates = [
+            of.bytes_per_second if name == "mean" else of.peak_bytes_per_second for of in summaries
+        ]
+        rows.append([f"of the line, {name}", *(f"{rate / line:.0%}" for rate in rates)])
+    return rows
 
 
 def _edges(samples: Sequence[Sample], least: float) -> list[Sample]:
@@ -183,12 +199,14 @@ def _edges(samples: Sequence[Sample], least: float) -> list[Sample]:
     return [*edges, samples[-1]]
 
 
-def _rate(edges: Sequence[Sample], name: str, size: float) -> list[tuple[float, float]]:
-    """Return a step for each interval, as high as the growth of the counter per second."""
+def _rate(
+    edges: Sequence[Sample], name: str, size: float, unit: float = 1.0
+) -> list[tuple[float, float]]:
+    """Return a step for each interval, as high as the growth of the counter per second, in a unit."""
     points: list[tuple[float, float]] = []
     for before, after in pairwise(edges):
         if length := after.seconds - before.seconds:
-            rate = (getattr(after, name) - getattr(before, name)) / length
+            rate = (getattr(after, name) - getattr(before, name)) / length / unit
             points += [(before.seconds / size, rate), (after.seconds / size, rate)]
     return points
 
