@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -37,8 +38,11 @@ class Careless(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         host = self.headers["Host"]
-        body = PAGES.get(self.path, "").format(f"http://{host}", host).encode()
-        self.asked.append(self.path)
+        Careless.asked.append(self.path)
+        self._send(PAGES.get(self.path, "").format(f"http://{host}", host))
+
+    def _send(self, text: str) -> None:
+        body = text.encode()
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
@@ -49,10 +53,23 @@ class Careless(BaseHTTPRequestHandler):
         pass
 
 
+class Forgetful(Careless):
+    """Twenty pages that link to each other, each time with another number; `part` chooses a page."""
+
+    def do_GET(self) -> None:
+        Careless.asked.append(self.path)
+        number = re.fullmatch(r"/(\d*)(?:\?part=(\d))?(?:[?&]visit=\d+)?", self.path)
+        links = (f"/{n}?part={n % 2}&amp;visit={len(Careless.asked)}" for n in range(20))
+        words = number and f"Page {number[1]} part {number[2]}"
+        text = "".join(f'<a href="{link}">x</a>' for link in links) if number else ""
+        self._send(f"<title>{words}</title>{text}")
+
+
 @pytest.fixture
-def web() -> Iterator[str]:
+def web(request: pytest.FixtureRequest) -> Iterator[str]:
     Careless.asked = []
-    with ThreadingHTTPServer(("127.0.0.1", 0), Careless) as server:
+    handler = getattr(request, "param", Careless)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
@@ -81,6 +98,19 @@ def test_what_is_listed_is_fetched_and_what_is_meant_is_stored(
             (row,) = [row for row in csv.DictReader(file) if row["url"] == f"{web}/"]
         assert row["title"] == "'=HYPERLINK(1)", "a spreadsheet would run it"
         assert (row["depth"], row["status"]) == ("0", "200")
+
+
+@pytest.mark.parametrize("web", [Forgetful], indirect=True)
+def test_a_parameter_that_chooses_no_page_is_found_by_what_it_does(
+    crawl: Crawler, web: str
+) -> None:
+    found = crawl(f"{web}/", CLOSESPIDER_PAGECOUNT=400)
+    pages = {f"{web}/{number}?part={number % 2}" for number in range(20)}
+    assert pages < found.pages, "and one that does choose is kept"
+    assert len(Careless.asked) < 100, "of 21 pages"
+    Careless.asked.clear()
+    crawl(f"{web}/?part=1&visit=1")
+    assert not any("visit" in path for path in Careless.asked), "what was learnt lasts"
 
 
 def test_a_robots_txt_that_has_moved_to_a_forbidden_address_is_the_reason(

@@ -6,6 +6,7 @@ harvest.py     what was worth how much, by host, section and context, and so wha
 topics/        topics of pages and links: the file, a classifier, the relevance of a link
 visits/        how often pages change, and what another visit is worth
 guesses.py     URLs without a link to them, and whether such guesses were right
+parameters.py  parameters of queries that choose no page
 
 Nothing here knows the frontier: its orders ask, and the scheduler reports (scheduler/answers/advice.py).
 """

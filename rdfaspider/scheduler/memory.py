@@ -41,6 +41,11 @@ class Memory:
         """Write the state, and follow what other workers add from now on."""
         if self._is_shared:
             self._notes.watch(_SPIDER, spider.recall)
+        self.save(spider)
+
+    def save(self, spider: Any) -> None:
+        """Write the whole state."""
+        spider.has_learnt = False
         self._notes.set_note(_SPIDER, spider.memory)
 
     def keep(self, spider: Any) -> None:
@@ -48,7 +53,7 @@ class Memory:
         grown: list[str] = spider.scope.grown
         spider.scope.grown = []
         if grown and self._is_shared:
-            self._notes.set_note(_SPIDER, spider.memory)
+            self.save(spider)
         else:
             for member in grown:
                 self._notes.set_note(f"scope {self._members}", member.encode())

@@ -423,6 +423,11 @@ class Scheduler(BaseScheduler):
             if self.exclusions.has(taken.url):
                 self._outcomes.deny(taken, "excluded")
                 continue
+            wanted = self.spider.filters.without_idle(taken.url)
+            if wanted != taken.url and taken.visit is None:
+                self.frontier.put([wanted], taken.depth)
+                self._outcomes.deny(taken, "parameter")
+                continue
             if lanes.admits(taken.host, now):
                 return taken
             if not lanes.keep(taken, now):

@@ -12,6 +12,7 @@ from scrapy import Request, Spider, signals
 from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
 
 from rdfaspider.fetchmeta import meta_of
+from rdfaspider.focus.parameters import IdleParameters
 from rdfaspider.frontier import is_begun, is_shared, services_of
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
@@ -89,6 +90,10 @@ class RdfaSpider(Spider):
         # Servers on this machine or network that the user named, as URLs.
         self._servers = set(_named(self.seeds.urls))
         self._trusts_memory = True
+        self._parameters = IdleParameters()
+        self._drops_sessions = True
+        # Whether something was learnt that other workers and later runs should know.
+        self.has_learnt = False
         # Statuses that `parse` gets besides 200 to 299.
         self._statuses: Container[int] = ()
         # Statuses that may be different at the next try, as may a failure without any.
@@ -111,6 +116,7 @@ class RdfaSpider(Spider):
         spider.max_links = crawler.settings.getint("EXTRACT_MAX_LINKS")
         spider.keeps_graph = crawler.settings.getbool("LINKGRAPH")
         spider.reads_feeds = crawler.settings.getbool("FRONTIER_REVISIT")
+        spider._drops_sessions = crawler.settings.getbool("URLS_DROP_SESSIONS")
         spider._statuses = _statuses_for(cls, crawler.settings)
         spider._transient = frozenset(map(int, crawler.settings.getlist("RETRY_HTTP_CODES")))
         if most := crawler.settings.getint("FRONTIER_DOMAIN_HOSTS"):
@@ -152,11 +158,12 @@ class RdfaSpider(Spider):
 
     @property
     def memory(self) -> bytes:
-        """Return what is needed to resume: the scope, which moved seeds may have widened, and the user's
-        own servers, unless others could change them."""
+        """Return what is needed to resume: the scope, which moved seeds may have widened, parameters that
+        choose no page, and the user's own servers, unless others could change them."""
         known = {  # lists, because a shared frontier merges the memories of its workers
             "kind": [self.scope.kind],
             "scope": sorted(self.scope.members),
+            "parameters": self.filters.idle,
         }
         if self._trusts_memory:
             known["servers"] = sorted(self._servers)
@@ -176,6 +183,8 @@ class RdfaSpider(Spider):
         if kind != self.scope.kind:
             self.scope = Scope(kind, self.seeds.urls)
         self.scope.members.update(known["scope"])
+        for idle in known.get("parameters", ()):
+            self.filters.drop(idle)
         if self._trusts_memory:
             self._allow(known.get("servers", ()))
         self._judge_anew()
@@ -264,6 +273,8 @@ class RdfaSpider(Spider):
         is_seed = page.depth == 0
         if is_seed and page.hops and page.is_read and self.scope.grow(page.url):
             self._judge_anew()
+        if page.is_read and self._drops_sessions:
+            self._learn(page)
         may_leave = is_seed and page.reason == "redirect"
         # Sitemaps have another limit.
         most = self.max_links if page.is_read and self.max_links else len(page.links)
@@ -293,6 +304,15 @@ class RdfaSpider(Spider):
         if self.keeps_graph:
             page.beside = self._beside(page, outside)
         return links, places
+
+    def _learn(self, page: Page) -> None:
+        """Drop the parameters of which this page shows that they choose none on its host."""
+        for name in self._parameters.learn(page.url, page.links, page.body):
+            if self.filters.drop(f"{host(page.url)} {name}"):
+                self.has_learnt = True
+                self._judge_anew()
+                words = "The parameter %s of %s chooses no page: it is dropped from now on."
+                self.logger.info(words, name, host(page.url))
 
     def _beside(self, page: Page, outside: Counter[str]) -> Beside:
         """Return what a page has beside the links to follow; `outside` counts those that are rejected.

@@ -23,6 +23,8 @@ from rdfaspider.urls.normalise import normalise
 from rdfaspider.urls.sessions import path_without_sessions, query_without_sessions
 from rdfaspider.urls.traps import Traps
 
+# Hosts on which parameters are dropped, so that a note can have them all.
+_MOST_HOSTS: Final = 5_000
 _TRANSFORMS: Final = {"DIRECTORY_INDEX": DIRECTORY_INDEX, "WWW": WWW}
 
 
@@ -57,6 +59,30 @@ class Filters:
         self._drop_sessions = drop_sessions
         self._sort_query = sort_query
         self._traps = traps
+        self._idle: dict[str, set[str]] = {}
+
+    @property
+    def idle(self) -> list[str]:
+        """Return the parameters that are dropped on one host only, after their host and a space."""
+        return sorted(f"{host} {name}" for host, names in self._idle.items() for name in names)
+
+    def drop(self, idle: str) -> bool:
+        """Drop a parameter on one host; return whether that is new, and not one of too many hosts."""
+        name_of_host, _, name = idle.partition(" ")
+        names = self._idle.get(name_of_host, set())
+        if name in names or len(self._idle) >= _MOST_HOSTS:
+            return False
+        self._idle[name_of_host] = {*names, name}
+        return True
+
+    def without_idle(self, url: str) -> str:
+        """Return a URL without the parameters that are dropped on its host."""
+        path, mark, query = url.partition("?")
+        names = self._idle.get(host(url)) if mark else None
+        if names is None:
+            return url
+        kept = [part for part in query.split("&") if part.partition("=")[0] not in names]
+        return normalise(f"{path}?{'&'.join(kept)}")
 
     def admit(self, url: str) -> tuple[str, str]:
         """Return a normalised URL in the form to crawl, and an empty reason or why it is rejected.
@@ -77,6 +103,7 @@ class Filters:
         return cleaned, ""
 
     def _clean(self, url: str) -> str:
+        url = self.without_idle(url)
         path, mark, query = url.partition("?")
         if self._drop_sessions:
             path = path_without_sessions(path)

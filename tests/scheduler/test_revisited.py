@@ -36,7 +36,8 @@ def ended(page: Page, visit: Visit | None, **settings: Any) -> tuple[Ends, Outco
     crawler = get_crawler(settings_dict={"FRONTIER_REVISIT": True, "PAGES": True, **settings})
     outcomes = Outcomes(crawler, frontier, Advice(), None, retries=0, retry_delay=1.0)  # type: ignore[arg-type]
     scope = SimpleNamespace(grown=False)
-    outcomes.open(SimpleNamespace(follow=lambda page: ([], []), scope=scope))
+    spider = SimpleNamespace(follow=lambda page: ([], []), scope=scope, has_learnt=False)
+    outcomes.open(spider)
     outcomes.acknowledge(Taken(page.url, 1, 0, 1, 0, visit=visit), page)
     return frontier, outcomes
 

@@ -50,6 +50,7 @@ _WORDS = {
     "address": "at an address that is not public",
     "robots": "by robots.txt",
     "excluded": "excluded by the user",
+    "parameter": "with a parameter that chooses no page",
     "removed": "removed from the store",
     "unreachable": "without a robots.txt that can be fetched",
 }

@@ -72,6 +72,8 @@ class Outcomes:
         """Store what was learnt."""
         if self._guessing is not None:
             self._frontier.set_note(NOTE, self._guessing.dump())
+        if self._spider is not None and self._spider.has_learnt:
+            self._memory.save(self._spider)
 
     def acknowledge(self, taken: Taken, page: Page) -> None:
         """End a URL, or put it back, according to its page."""
@@ -158,6 +160,8 @@ class Outcomes:
         if self._frontier.is_shared and page.depth == 0:
             for link in targets:  # the worker that fetches it does not know how it was found
                 self._spider.scope.grow(link)
+        if self._spider.has_learnt and self._frontier.is_shared:
+            self._memory.save(self._spider)
         if self._spider.scope.grown:
             self._memory.keep(self._spider)
             self._crawler.signals.send_catch_log(scope_grown, url=page.url)

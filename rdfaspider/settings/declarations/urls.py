@@ -41,7 +41,12 @@ SETTINGS = (
         shown_default="tracking parameters",
     ),
     # A session id makes one page many (row W6).
-    Setting("URLS_DROP_SESSIONS", "bool", True, "Drop session ids."),
+    Setting(
+        "URLS_DROP_SESSIONS",
+        "bool",
+        True,
+        "Drop session ids, and parameters that turn out to choose no page.",
+    ),
     # Off, because the order of a query may matter to a server.
     Setting("URLS_SORT_QUERY", "bool", False, "Sort the parameters of a query."),
     Setting(
