@@ -180,6 +180,17 @@ def test_a_sound_archive_has_no_fault(scrapy: Scrapy, archive: Path) -> None:
     assert done.stdout.endswith("6 captures: 0 faults.\n")
 
 
+def test_answers_that_nothing_has_changed_are_no_faults(scrapy: Scrapy, archive: Path) -> None:
+    with_304 = Archive(archive)
+    for day in range(8):
+        page = exchange("a", b"", 1_900_000_000 + day * DAY)
+        with_304.put([Entry(page._replace(status=304, reason=b"Not Modified", headers=()))])
+    with_304.close()
+    result = scrapy("archive", "--check")
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.endswith("14 captures: 0 faults.\n")
+
+
 def test_what_is_wrong_is_found(scrapy: Scrapy, archive: Path) -> None:
     first, second, *_ = files_of(archive)
     data = gzip.decompress(first.read_bytes()).replace(b"more words", b"less words")
