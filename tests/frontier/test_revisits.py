@@ -732,6 +732,22 @@ def test_figure_3_a_cycle_has_the_urls_of_the_highest_profit(tmp_path: Path) -> 
         assert visited(3_500.0) == {p1, p2} or visited(3_500.0) == {p1, p3}
 
 
+def test_a_new_page_is_in_a_cycle_by_its_own_quality(tmp_path: Path) -> None:
+    """All pages link it, some of them a known page, which is better than new pages are in the mean."""
+    known, new = "http://h1.test/", "http://h2.test/"
+    rules = RevisitRules(mean=0.0, shortest=10.0, longest=1e9, policy="wire", cycle=1)
+    with local(tmp_path, revisits=rules) as frontier:
+        frontier.put([known, *urls("a", 10)])
+        for number in range(11):
+            taken = frontier.take(0.0)
+            assert taken is not None and taken.url != new
+            links = [new] if number % 3 else [known, new]
+            frontier.finish(taken, "done", 0.0, links, keep=Keep(None, 10.0))
+        frontier.rank_now()
+        visits = [_visit(frontier, 1e8) for _ in range(3)]
+        assert [taken.url for taken in visits if taken is not None] == [new]
+
+
 def test_nothing_is_lost_in_cycles(opener: Opener) -> None:
     rules = RevisitRules(mean=0.0, shortest=10.0, longest=1e6, policy="wire", cycle=7)
     pages, rng, due = [*urls("a", 20), *urls("b", 10)], random.Random(1), dict[str, float]()

@@ -5,18 +5,20 @@ visit to one of the others brings is
 
     profit = quality - quality · freshness          freshness = e^(-rate · age)
 
-Nothing is there of a new page, so its profit is its quality in full (figure 3 of the paper). The K URLs of
-the highest profit are the cycle: kept pages among them become due, new pages have the rest of it, and turns
-are shared in proportion. The cycle ends when all of it was handed out, or all its kept pages and there is no
-new one left; after ten minutes also if only all its kept pages were, because some new pages may have to be
-tried again much later; and after a day in any case.
-Within a budget of visits, the next one does not begin before its time.
+We hold no copy of a new page, so its profit is its full quality (figure 3 of the paper). The K URLs of the
+highest profit are the cycle: kept pages among them become due, and turns are shared in proportion with the
+new pages. If there are too few of these, kept pages take their places. The order of the crawl decides which
+new pages come first: under `profit` those of the highest quality. The cycle ends when all of it was handed
+out, or all its kept pages and there is no new one left; after ten minutes also if only all its kept pages
+were, because some new pages may have to be tried again much later; and after a day in any case. Within a
+budget of visits, the next one does not begin before its time.
 
-Quality is the number of triples times PageRank within bounds, as in the default policy; of new pages it is
-the mean. A page outside of the cycle is not due before the longest interval.
+Quality is the number of triples times PageRank within bounds, as in the default policy; a new page is
+expected to have the triples of new pages in the mean. A page outside of the cycle is not due before the
+longest interval.
 
-In memory are the profits and numbers of the K best. What survives a kill: chosen pages are due on disk, and
-the next start begins a cycle.
+In memory are the profits and numbers of the K best, and the profits of the K best new pages. What survives a
+kill: chosen pages are due on disk, and the next start begins a cycle.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class Manager(Walk):
 
     def __init__(self, database: Database, revisits: Revisits) -> None:
         super().__init__(database, revisits)
-        self._best: list[tuple[float, int]] = []  # a heap, the worst first
+        self._best: list[tuple[float, int]] = []  # a heap, the worst first, of kept pages
+        self._best_new: list[float] = []  # the same of new pages
+        self._new_pages = 0
         self._chosen: list[int] = []  # those that are not due yet
         self._kept_pages = self._left_over = 0
         # Of this cycle: all URLs, and the kept pages among them; and what was handed out before its walk.
@@ -81,19 +85,31 @@ class Manager(Walk):
             return
         (heapreplace if is_full else heappush)(self._best, found)
 
+    def look_at_new(self, number: int) -> None:
+        self._new_pages += 1
+        profit = self._revisits.weight_of_new * self._revisits.quality(number)
+        if len(self._best_new) < self._revisits.planner.rules.cycle:
+            heappush(self._best_new, profit)
+        elif profit > self._best_new[0]:
+            heapreplace(self._best_new, profit)
+
     def arrive(self, batch: WriteBatch, now: float) -> None:
         revisits = self._revisits
         room = max(revisits.planner.rules.cycle - self._left_over, 0)
-        best = sorted(self._best, reverse=True)[:room]
-        weight_of_new = revisits.weight_of_new
-        better = sum(profit > weight_of_new for profit, _ in best)
-        new = revisits.new_pages
-        count = max(better, room - new)
+        best, new = sorted(self._best, reverse=True)[:room], revisits.new_pages
+        # Those that came after the walk had passed them count as the mean.
+        others = min(max(new - self._new_pages, 0), room)
+        profits = [(profit, True) for profit in self._best_new + [revisits.weight_of_new] * others]
+        profits += [(profit, False) for profit, _ in best]
+        profits.sort(reverse=True)
+        count = max(sum(not is_new for _, is_new in profits[:room]), room - new)
         # In the order of numbers, which is nearly that of the disk.
         self._chosen = sorted((number for _, number in best[:count]), reverse=True)
         self._revisited = len(self._chosen) + self._left_over
         self._size = min(revisits.planner.rules.cycle, self._revisited + new)
         self._best.clear()
+        self._best_new.clear()
+        self._new_pages = 0
         self._left_over = 0
         revisits.compare()
 

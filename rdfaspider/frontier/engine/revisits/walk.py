@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from rdfaspider.focus.visits.planner import DAY
 from rdfaspider.frontier import is_page
 from rdfaspider.frontier.tables.pages import Pages
-from rdfaspider.frontier.tables.trie import DONE, KEPT, state_of, unpack
+from rdfaspider.frontier.tables.trie import DONE, KEPT, WAITING, number_of, state_of, unpack
 from rdfaspider.pages.row import Row
 from rdfaspider.pages.row import unpack as unpack_row
 from rdfaspider.urls.keys import host_of
@@ -89,6 +89,8 @@ class Walk:
             if state == KEPT:
                 self.look_at(batch, key, unpack(data), now)
                 kept += 1
+            elif state == WAITING:
+                self.look_at_new(number_of(data))
             elif state == DONE and self._is_upgrading:
                 done.append((key, unpack(data)))
         is_over = not cursor.valid()
@@ -132,6 +134,9 @@ class Walk:
     def look_at(self, batch: WriteBatch, key: bytes, record: Record, now: float) -> None:
         """Do what is to be done to a kept page."""
         raise NotImplementedError
+
+    def look_at_new(self, number: int) -> None:
+        """Do what is to be done to a new page, by its number: nothing."""
 
     def arrive(self, batch: WriteBatch, now: float) -> None:
         """Notice that all URLs were looked at."""
