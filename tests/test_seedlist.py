@@ -14,6 +14,7 @@ from scrapy import Request, Spider
 from scrapy_redis import picklecompat
 from scrapy_redis.queue import FifoQueue, PriorityQueue
 
+from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.seedlist import SeedList, SeedsUnavailable, read_request, read_seed
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
@@ -48,20 +49,25 @@ def seeds() -> list[str]:
     return [web.url(host, 0) for host in range(SITE.hosts)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["list", "set", "zset"])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("kind", "workers"),
+    [
+        ("list", 1),
+        pytest.param("set", 1, marks=pytest.mark.slow),
+        pytest.param("zset", 1, marks=pytest.mark.slow),
+        pytest.param("list", 2, marks=pytest.mark.slow),
+    ],
+)
 def test_a_crawl_reads_seeds_of_each_kind_and_ends(
     scrapy: Scrapy,
     client: redis.Redis,
     redis_server: Server,
     proxy: str,
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     kind: str,
     workers: int,
 ) -> None:
-    if workers > 1 and kind != "list":
-        pytest.skip("it is read in the same way")
     monkeypatch.setenv("http_proxy", proxy)
     first, *rest = seeds()
     no_depth = json.dumps({"url": first, "depth": True})
@@ -75,10 +81,9 @@ def test_a_crawl_reads_seeds_of_each_kind_and_ends(
     assert crawled.returncode == 0, crawled.stderr
     assert "Skipped the seed no url in rdfa:start_urls" in crawled.stderr
     assert "its depth is not between 0 and 250: True" in crawled.stderr
-    known = scrapy("frontier", "--url", first).stdout
-    assert "done" in known, crawled.stderr
-    for url in rest:
-        assert "done" in scrapy("frontier", "--url", url).stdout
+    with FrontierReader(str(tmp_path / "crawl" / "frontier"), delay=0.0) as reader:
+        views = [reader.url(url) for url in (first, *rest)]
+    assert [view and view.state for view in views] == ["done"] * SITE.hosts, crawled.stderr
     assert client.keys() == [], "all are acknowledged"
 
 

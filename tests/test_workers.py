@@ -25,7 +25,7 @@ from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web, loopback
 from tests.frontier.served import ServiceProcess
-from tests.losses import DEPTH, losses, stored
+from tests.losses import DEPTH, fetched, losses, stored
 
 PROJECT = Path(__file__).parent.parent
 DELAY = 0.3
@@ -237,9 +237,21 @@ def kill_service(service: ServiceProcess, kills: int, seed: int) -> Callable[[Wo
     return trouble
 
 
+def all_is_well(crew: Workers, log: Path) -> None:
+    """Make no trouble."""
+
+
 PARAMETERS = Parameters(
     seed=11, hosts=30, addresses=8, levels=2, pages=4, links_across=3, missing=0.05, latency=0.1
 )
+
+
+def test_two_workers_share_a_crawl(tmp_path: Path) -> None:
+    web = Parameters(seed=11, hosts=6, addresses=2, levels=1, pages=3, links_across=2, missing=0.05)
+    settings = {"POLITENESS_DELAY": 0.05, "FRONTIER_DYNAMIC_DEPTH": DEPTH}
+    with ServiceProcess(tmp_path, "breadth", settings) as service:
+        crawl_through(tmp_path, web, service.url, all_is_well, workers=2, delay=0.05)
+    assert all(len(times) == 1 for times in fetched(tmp_path / "access.log").values())
 
 
 @pytest.mark.slow
