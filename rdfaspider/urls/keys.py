@@ -88,6 +88,11 @@ def is_dynamic(key: bytes) -> bool:
     return _QUERY in key  # for bytes in bytes, Python raises an error first, and forgets it
 
 
+def folders_of(key: bytes) -> int:
+    """Return how many folders of its host lead to a page: 1 for /a/b."""
+    return key.partition(b"?")[0].count(b"/") - 1
+
+
 def _host_key(origin: str) -> bytes:
     scheme, _, authority = origin.partition("://")
     if scheme not in _DEFAULT_PORT:

@@ -378,6 +378,15 @@ def test_depth_of_static_and_dynamic_pages(opener: Opener) -> None:
         assert frontier.counts().rejected == {"dynamic_depth": 1, "depth": 2}
 
 
+def test_depth_within_a_host(opener: Opener) -> None:
+    with opener(limits=FrontierLimits(host_depth=1)) as frontier:
+        frontier.put(["http://a.test/1/2/3"])
+        frontier.put(["http://a.test/1/2", "http://a.test/1/?/2/3", "http://b.test/1/2/"], depth=1)
+        found = ["http://a.test/1/2", "http://a.test/1/2/3", "http://a.test/1/?/2/3"]
+        assert sorted(drain(frontier)) == found
+        assert frontier.counts().rejected == {"host_depth": 1}
+
+
 def test_links_of_the_deepest_pages_are_counted(opener: Opener) -> None:
     with opener(limits=FrontierLimits(depth=0, dynamic_depth=0)) as frontier:
         frontier.put(["http://a.test/"])

@@ -15,6 +15,10 @@ from rdfaspider.frontier.limits import SETTINGS, FrontierLimits, explain
 from rdfaspider.frontier.schedule.hosts import Host
 from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.urls.keys import to_key
+from tests.conftest import Crawler
+from tests.manyhosts import Serve, page, serve
+
+__all__ = ["serve"]
 
 
 def test_every_reason_names_a_setting() -> None:
@@ -42,6 +46,17 @@ def test_depths() -> None:
     chosen = within_depth(limits, list(findings), findings, 4, lambda r, n: rejected.update({r: n}))
     assert chosen == [b"a)/", b"c)/?"]
     assert rejected == {"depth": 2, "dynamic_depth": 1}
+
+
+def test_folders_below_the_name_of_a_host(crawl: Crawler, serve: Serve) -> None:
+    a, b = "http://a.test", "http://b.test"
+    links = (f"{a}/1/2?q=/3/4", f"{a}/1/2/3", f"{b}/1/", f"{b}/1/2/3/")
+    served = {f"{a}/": page(*links), f"{b}/x/y/z/": page(f"{b}/x/y/", f"{b}/x/")}
+    asked = serve(served | {link: page() for link in (*links, f"{b}/x/y/", f"{b}/x/")})
+    found = crawl(f"{a}/,{b}/x/y/z/", FRONTIER_HOST_DEPTH=1, RESOLVER_ALLOW="a.test,b.test")
+    pages = {url for url in asked if not url.endswith("/robots.txt")}
+    assert pages == {f"{a}/", links[0], links[2], f"{b}/x/y/z/", f"{b}/x/"}
+    assert "3 links to pages too many folders deep: FRONTIER_HOST_DEPTH=1" in found.output
 
 
 @pytest.mark.parametrize("seed", range(200))

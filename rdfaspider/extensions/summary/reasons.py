@@ -106,6 +106,7 @@ urls/rejected/trap/ | link/links that looks/look like a trap ({label}) | URLS_TR
 urls/rejected/ | link/links rejected by {label} | URLS_REJECT
 frontier/rejected/depth | link/links of pages at the depth limit | FRONTIER_DEPTH
 frontier/rejected/dynamic_depth | link/links with a query too deep | FRONTIER_DYNAMIC_DEPTH
+frontier/rejected/host_depth | link/links to pages too many folders deep | FRONTIER_HOST_DEPTH
 frontier/rejected/host_urls | link/links beyond the limit of its/their host | FRONTIER_HOST_URLS
 frontier/rejected/host_waiting | link/links found while too many of the host waited | FRONTIER_HOST_WAITING
 frontier/rejected/copies | link/links of pages whose body another page had | FRONTIER_FOLLOW_COPIES

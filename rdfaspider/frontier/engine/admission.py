@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from rdfaspider.frontier.limits import MAX_DEPTH
 from rdfaspider.frontier.schedule.hosts import Host
 from rdfaspider.frontier.tables.links.inbox import Inbox
 from rdfaspider.frontier.tables.trie import DEPTH, NO_DEPTH
-from rdfaspider.urls.keys import host_of, is_dynamic
+from rdfaspider.urls.keys import folders_of, host_of, is_dynamic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -92,6 +93,18 @@ def within_depth(
     return chosen
 
 
+def within_folders(
+    limits: FrontierLimits, keys: list[bytes], findings: dict[bytes, int], reject: Reject
+) -> list[bytes]:
+    """Return the keys that are not too many folders below the name of their host; seeds always fit."""
+    most = limits.host_depth
+    if most >= MAX_DEPTH:
+        return keys
+    chosen = [key for key in keys if not findings[key] & DEPTH or folders_of(key) <= most]
+    reject("host_depth", len(keys) - len(chosen))
+    return chosen
+
+
 def within_host(
     limits: FrontierLimits,
     host: Host,
@@ -131,7 +144,8 @@ def count_admitted(database: Database, limits: FrontierLimits) -> Counter[bytes]
     new = [key for key, record in zip(keys, records, strict=True) if record is None]
     hosts: dict[bytes, Host] = {}
     counts: Counter[bytes] = Counter()
-    for host_key, group in by_host(within_depth(limits, new, found, deepest, _ignore)):
+    new = within_depth(limits, new, found, deepest, _ignore)
+    for host_key, group in by_host(within_folders(limits, new, found, _ignore)):
         host = hosts.get(host_key)
         if host is None:
             data = database.hosts.get(host_key)

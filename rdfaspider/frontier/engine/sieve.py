@@ -18,6 +18,7 @@ from rdfaspider.frontier.engine.admission import (
     redirected,
     smallest_depths,
     within_depth,
+    within_folders,
     within_host,
 )
 from rdfaspider.frontier.engine.discoveries import Discoveries
@@ -258,7 +259,8 @@ class Sieve:
         first, limits, reject = self._counters.next_number, self._limits, self._counters.reject
         hosts, urls, is_stirred = self._hosts, self._urls, self._order.is_stirred
         deepest = max((entry.depth for entry in entries), default=0)
-        for host_key, group in by_host(within_depth(limits, keys, findings, deepest, reject)):
+        keys = within_depth(limits, keys, findings, deepest, reject)
+        for host_key, group in by_host(within_folders(limits, keys, findings, reject)):
             host = hosts.find(host_key) or self._create(host_key)
             chosen = within_host(limits, host, group, findings, reject)
             if chosen:

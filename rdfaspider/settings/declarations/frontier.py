@@ -184,6 +184,14 @@ SETTINGS = (
     ),
     whole("FRONTIER_DYNAMIC_DEPTH", "links", 5, "The same for URLs with a query.", most=MAX_DEPTH),
     whole(
+        "FRONTIER_HOST_DEPTH",
+        "folders",
+        MAX_DEPTH,
+        "How many folders below the name of its host a page may be: with 1, `/a/b` is accepted and `/a/b/c`"
+        " is not. Seeds always are.",
+        most=MAX_DEPTH,
+    ),
+    whole(
         "FRONTIER_HOST_URLS",
         "URLs",
         25_000,
