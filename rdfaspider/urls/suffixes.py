@@ -32,7 +32,8 @@ def registered(name: str, *, private: bool) -> str:
         parent = suffix.partition(".")[2]
         if suffix in rules or f"*.{parent}" in rules:
             return ".".join(labels[start - 1 :]) if start else ""
-    return ""
+    # The list's rule for all else is "*", under which private networks have their names; not so addresses.
+    return ".".join(labels[-2:]) if len(labels) > 1 and not labels[-1].isdecimal() else ""
 
 
 def _decoded(label: str) -> str:

@@ -62,7 +62,7 @@ def test_hosts_that_only_the_link_graph_knows_take_no_place() -> None:
 def test_a_domain_with_any_number_of_hosts_gets_no_more_than_its_share(tmp_path: Path) -> None:
     """Each page links to hosts that nobody has seen before, and to a page of its own host."""
     hosts = addresses(5, 60)
-    names = [name_of(address, "wild.com") for address in hosts]
+    names = [name_of(address, "wild.lan") for address in hosts]
     web: Web
 
     async def answer(client: asyncio.StreamWriter, path: str) -> None:

@@ -39,6 +39,7 @@ def test_authority_and_host(url: str, expected_authority: str, expected_host: st
         ("co.uk", "co.uk"),
         ("localhost", "localhost"),
         ("server.internal-only", "server.internal-only"),
+        ("a.example.lan", "example.lan"),
         ("127.0.0.1:8000", "127.0.0.1"),
         ("[::1]:8000", "[::1]"),
     ],

@@ -43,6 +43,9 @@ def test_names_under_every_rule_are_registered_as_tldextract_says(private: bool)
         ("a.xn--80ak6aa92e.com", "xn--80ak6aa92e.com"),
         ("a.xn--55qx5d.cn", "a.xn--55qx5d.cn"),
         ("a.xn--0.com", "xn--0.com"),  # no Punycode
+        ("a.b.example.lan", "example.lan"),
+        ("example.internal", "example.internal"),
+        ("corp", ""),
         ("127.0.0.1", ""),
         ("[::1]", ""),
         ("localhost", ""),

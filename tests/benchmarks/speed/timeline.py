@@ -90,6 +90,7 @@ if __name__ == "__main__":
         # They are reached by a proxy, so nobody knows that they are our own.
         "POLITENESS_DELAY": 0,
         "POLITENESS_AT_ONCE": 256,
+        "FRONTIER_DOMAIN_HOSTS": 0,
         "LOG_LEVEL": "ERROR",
         "SPEED_TIMELINE": f"{arguments.directory}/timeline.jsonl",
         "SPEED_PAGES": os.environ["SPEED_PAGES"],
