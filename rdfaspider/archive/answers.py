@@ -13,7 +13,7 @@ from rdfaspider.archive.warc.reader import OPEN, open_file, seconds_of, source_o
 from rdfaspider.archive.warc.stream import read_records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Set
     from pathlib import Path
 
     from rdfaspider.archive.warc.reader import Record
@@ -66,10 +66,19 @@ class Skipped(Exception):
 
 
 class Answers:
-    """Reads pages from files, and counts what it leaves out by the reason; `sources` says where they are."""
+    """Reads pages from files, and counts what it leaves out by the reason; `sources` says where they are.
+    URLs that are `gone` are left out."""
 
-    def __init__(self, wanted: Wanted, counts: Counter[str], *, sources: bool = True) -> None:
+    def __init__(
+        self,
+        wanted: Wanted,
+        counts: Counter[str],
+        *,
+        sources: bool = True,
+        gone: Set[str] = frozenset(),
+    ) -> None:
         self.wanted = wanted
+        self._gone = gone
         self.counts = counts
         self._sources = sources
         self._remembers = False  # where bodies are: the index of an archive knows that
@@ -151,6 +160,8 @@ class Answers:
         was_left = record.text(b"warc-truncated") == "unspecified"
         if was_left or not self.wanted.content_type(content_type):
             raise Skipped("type")
+        if url in self._gone:
+            raise Skipped("gone")
         if record.kind == "revisit":
             body = self._original(record, path).payload
         body = self._unpacked(head, headers, body)

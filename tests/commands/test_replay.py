@@ -211,6 +211,51 @@ def test_wishes_of_pages_are_heeded(scrapy: Scrapy, tmp_path: Path) -> None:
     assert said_in(tmp_path / "again") == {"http://site.test/a": "a"}
 
 
+def test_the_last_word_on_a_page_counts(scrapy: Scrapy, tmp_path: Path) -> None:
+    """Unless it is asked for, what the crawl has taken out of its store does not come back."""
+    visits = {
+        "gone": [200, 410],
+        "missing": [200, 404, 404],
+        "missing-once": [200, 404],
+        "moved": [200, 301],
+        "back": [200, 410, 200],
+        "not-modified": [200, 404, 304, 404],
+        "broken": [200, 500, 500],
+        "noindex": [200, 200],
+        "never-there": [404, 404],
+    }
+    archive = Archive(tmp_path / "crawl" / "archive")
+    for name, statuses in visits.items():
+        for day, status in enumerate(statuses):
+            headers: list[tuple[bytes, bytes]] = [(b"Content-Type", b"text/html")]
+            if name == "noindex" and day:
+                headers.append((b"X-Robots-Tag", b"noindex"))
+            exchange = Exchange(
+                url=f"http://site.test/{name}",
+                method="GET",
+                asked=(),
+                sent=b"",
+                version="1.1",
+                status=status,
+                reason=b"",
+                headers=tuple(headers),
+                body=page(name) if status == 200 else b"",
+                address="",
+                began=1_800_000_000.0 + day * 86_400,
+                seconds=0.1,
+            )
+            outcome = "done/page" if status == 200 else f"failed/{status}"
+            archive.put([Entry(exchange, (("outcome", outcome),))])
+    archive.close()
+    done = scrapy("replay", "--processes", "0")
+    assert done.returncode == 0, done.stderr
+    there = {"missing-once", "back", "not-modified", "broken"}
+    assert set(said_in(tmp_path / "crawl" / "store").values()) == there
+    assert "3 skipped: gone" in done.stdout
+    done = scrapy("replay", "--gone", "--to", "all", "--processes", "0")
+    assert set(said_in(tmp_path / "all").values()) == there | {"gone", "missing", "moved"}
+
+
 @pytest.mark.parametrize("date", ["yesterday", "2026-13", "2026-11-1"])
 @pytest.mark.parametrize("option", ["--since", "--until"])
 def test_what_is_no_date_is_refused(scrapy: Scrapy, tmp_path: Path, option: str, date: str) -> None:

@@ -12,17 +12,21 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rdfaspider.archive.index.captures import Capture, seconds_at
+from rdfaspider.archive.index.captures import REVISIT, Capture, seconds_at
 from rdfaspider.archive.index.keys import key_of
 from rdfaspider.archive.index.segments import find, merge, write_segment
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+# How far a status is a sign that a page is gone, and what makes it certain.
+_GONE = 2
+_MISSES = {"410": 2, "301": 2, "308": 2, "404": 1, "302": 1, "303": 1, "307": 1}
 # Captures of a journal: a look-up reads it in some milliseconds.
 _LONG = 20_000
 
@@ -113,6 +117,29 @@ def look_up(archive: Path, url: str, date: str = "") -> list[Capture]:
         wanted = seconds_at(date)
         return [min(captures, key=lambda capture: abs(seconds_at(capture.date) - wanted))]
     return captures
+
+
+def gone(archive: Path, is_date: Callable[[str], bool], is_page: Callable[[str], bool]) -> set[str]:
+    """Return the URLs that had a page, and whose last captures say that it is there no more: 410, 301 or 308,
+    an answer of another media type, or twice 404 or another redirect.
+
+    `is_date` says which captures count, and `is_page` which media types are those of pages.
+    """
+    found: set[str] = set()
+    for _, group in groupby(captures_in(archive), lambda capture: key_of(capture.url)):
+        misses: dict[str, int] = {}  # since the last page, of URLs that had one
+        for url, date, mime, status, *_ in group:
+            if not is_date(date):
+                continue
+            if status[:1] == "2" or status == "304":
+                if mime == REVISIT or is_page(mime):
+                    misses[url] = 0
+                elif url in misses:
+                    misses[url] = _GONE
+            elif url in misses and status in _MISSES:
+                misses[url] += _MISSES[status]
+        found.update(url for url, count in misses.items() if count >= _GONE)
+    return found
 
 
 def captures_in(

@@ -37,8 +37,8 @@ class Command(CheckedCommand):
         "Extract, filter and store the pages that the crawl in JOBDIR has archived, or those in"
         " other WARC or HAR files, in all of a directory, or in what comes on standard input (-)."
         " Each page's graph becomes what a crawl would have written; of two captures of a page, the"
-        " later one in the files wins. A replay that was interrupted goes on when the same command"
-        " is given again."
+        " later one in the files wins; a page that was gone at its last visit stays gone. A replay that"
+        " was interrupted goes on when the same command is given again."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -50,6 +50,7 @@ class Command(CheckedCommand):
         add("--type", **several, metavar="TYPE", help="this media type alone, such as text/html")
         add("--since", metavar="DATE", default="", help="not before: 2026, 2026-11 or 2026-11-16")
         add("--until", metavar="DATE", default="", help="not after")
+        add("--gone", action="store_true", help="also pages that were gone at their last visit")
         add("--to", metavar="STORE_URL", default="", help="the store to write to")
         add("--processes", metavar="NUMBER", type=int, help="processes that extract")
 
@@ -78,13 +79,16 @@ class Command(CheckedCommand):
         paths = _paths(args or [str(archive)])
         directory = Path(settings["JOBDIR"] or ".") / "replay"
         directory.mkdir(parents=True, exist_ok=True)
-        task = [*map(_name, paths)], opts.host, opts.url, opts.type, opts.since, opts.until
+        asked = opts.host, opts.url, opts.type, opts.since, opts.until, opts.gone
+        task = [*map(_name, paths)], *asked
         bookmark = Bookmark(
             directory / "position.json", [*task, settings["STORE_URL"], terms_of(settings)]
         )
         tally = Tally()
         sources = settings.getbool("STORE_PROVENANCE")
-        answers = Answers(_wanted(opts, settings), tally, sources=sources)
+        wanted = _wanted(opts, settings)
+        gone = frozenset() if opts.gone else _gone(paths, wanted)
+        answers = Answers(wanted, tally, sources=sources, gone=gone)
         if (start := bookmark.read()) is not None:
             print(f"Goes on at {start.offset:,} of {start.file}.", file=sys.stderr)
         with StatusLine(sys.stderr) as line:
@@ -163,6 +167,14 @@ def _read(
             with open_file(path) as file:
                 for offset, found in answers.read(file, path, begin):
                     yield Position(name, offset), found
+
+
+def _gone(paths: list[Path], wanted: Wanted) -> frozenset[str]:
+    """Return the URLs whose pages are gone by the indexes of the archives that the files are in."""
+    from rdfaspider.archive.index.index import gone, index_of
+
+    archives = {path.parent for path in paths if index_of(path.parent).is_dir()}
+    return frozenset().union(*(gone(each, wanted.date, wanted.content_type) for each in archives))
 
 
 def _name(path: Path) -> str:
