@@ -27,7 +27,7 @@ from redis.retry import Retry
 from rdfaspider.secrets import without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
 _SENTINEL_PORT = 26379
 # Milliseconds in which a replica must confirm that it is up to date.
@@ -167,17 +167,23 @@ class Script:
 
 
 class RedisLink:
-    """Calls the server that has a key. Each call raises redis.RedisError if it fails."""
+    """Calls the server that has a key, or the one that `connect` returns a client of.
 
-    def __init__(self, url: str, key: str, timeout: float) -> None:
+    Each call raises redis.RedisError if it fails.
+    """
+
+    def __init__(
+        self, url: str, key: str, timeout: float, connect: Callable[[], Any] | None = None
+    ) -> None:
         self._primary = Primary(url, key, timeout)
+        self._connect = connect or (lambda: self._primary.connect(self._primary.find()))
         self._client: Any = None
 
     def call(self, name: str, *words: Any) -> Any:
         """Call a command of the client by its name."""
         try:
             if self._client is None:
-                self._client = self._primary.connect(self._primary.find())
+                self._client = self._connect()
             return getattr(self._client, name)(*words)
         except (redis.RedisError, OSError) as error:
             if _is_elsewhere(error):

@@ -20,7 +20,7 @@ from rdfaspider.secrets import without_secrets
 from rdfaspider.urls.seedfile import seed_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 DEFAULT_KEY = "rdfa:start_urls"
 # Seeds read at a time.
@@ -51,14 +51,28 @@ class SeedsUnavailable(OSError):
 
 
 class SeedList:
-    """The seeds at redis://HOST:PORT/0?key=KEY, as seen by one reader."""
+    """The seeds at redis://HOST:PORT/0?key=KEY, as seen by one reader.
 
-    def __init__(self, url: str, reader: str = "") -> None:
-        address, self.key = split_query(url, "key", DEFAULT_KEY)
+    key      where they are if the URL does not say
+    kind     what `push` makes where nothing is: list, set or zset
+    connect  returns a client; None connects to the URL
+    """
+
+    def __init__(
+        self,
+        url: str,
+        reader: str = "",
+        *,
+        key: str = DEFAULT_KEY,
+        kind: str = "list",
+        connect: Callable[[], Any] | None = None,
+    ) -> None:
+        address, self.key = split_query(url, "key", key)
+        self._kind = kind
         self._shown = without_secrets(url)
         # The braces put both on one node of a cluster.
         self._mine = f"{{{self.key}}}:{reader}"
-        self._redis = RedisLink(address, self.key, _TIMEOUT)
+        self._redis = RedisLink(address, self.key, _TIMEOUT, connect)
 
     def read(self, safe: Sequence[bytes] = ()) -> list[bytes]:
         """Return seeds to add, and acknowledge those of earlier reads that are `safe`."""
@@ -66,7 +80,14 @@ class SeedList:
         return seeds
 
     def push(self, seeds: Sequence[str]) -> None:
-        self._call("rpush", self.key, *seeds)
+        kind = self.kind()
+        match self._kind if kind == "none" else kind:
+            case "set":
+                self._call("sadd", self.key, *seeds)
+            case "zset":
+                self._call("zadd", self.key, dict.fromkeys(seeds, 0), True)  # nx
+            case _:
+                self._call("rpush", self.key, *seeds)
 
     def kind(self) -> str:
         """Return what the key is: none, list, set, zset or something else."""

@@ -17,6 +17,7 @@ from logging import getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from scrapy.exceptions import UsageError
 from scrapy.settings import default_settings
 from scrapy.utils.conf import closest_scrapy_cfg
 
@@ -122,7 +123,14 @@ class Wiring:
 
     def update_settings(self, settings: BaseSettings) -> None:
         spider_class = self.spider if isinstance(self.spider, type) else type(self.spider)
-        if not (uses_frontier(settings) and _knows_frontier(spider_class)):
+        knows_frontier = _knows_frontier(spider_class)
+        if knows_frontier and str(scheduler := settings["SCHEDULER"]).startswith("scrapy_redis."):
+            raise UsageError(
+                f"SCHEDULER={scheduler} does not know the frontier, which has the URLs of the spider"
+                f" {spider_class.name}: leave SCHEDULER out. To share the crawl among machines, set"
+                " FRONTIER_URL=redis://HOST:PORT/0."
+            )
+        if not (knows_frontier and uses_frontier(settings)):
             _wire_as_scrapy_does(settings)
             return
         _read_scrapys_settings(settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -11,11 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 import redis
 from scrapy import Request, Spider
+from scrapy.settings import Settings
 from scrapy_redis import picklecompat
 from scrapy_redis.queue import FifoQueue, PriorityQueue
 
 from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.seedlist import SeedList, SeedsUnavailable, read_request, read_seed
+from rdfaspider.settings.defaults import add_defaults
+from rdfaspider.settings.places import open_seeds
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
@@ -117,6 +121,67 @@ def test_a_crawl_goes_on_without_redis(
 
 class Elsewhere(Spider):
     name = "elsewhere"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "workers", "by_url"), [("SET", 1, False), ("ZSET", 2, True)])
+def test_its_settings_say_where_seeds_are(
+    scrapy: Scrapy,
+    client: redis.Redis,
+    redis_server: Server,
+    proxy: str,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    workers: int,
+    by_url: bool,
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    its: dict[str, object] = {f"REDIS_START_URLS_AS_{kind}": 1}
+    its["REDIS_START_URLS_KEY"] = "%(name)s:begin"
+    if by_url:
+        its["REDIS_URL"] = f"redis://127.0.0.1:{redis_server.port}/3"
+    else:
+        about = {"port": redis_server.port, "db": 3, "decode_responses": True}
+        its["REDIS_PARAMS"] = json.dumps(about)
+    pushed = scrapy("seeds", "add", *seeds(), **its)
+    assert pushed.stdout == "4 seeds pushed to rdfa:begin.\n", pushed.stderr
+    client.select(3)
+    assert client.type("rdfa:begin") == kind.lower().encode()
+    crawled = scrapy("crawl", "rdfa", **its, POLITENESS_DELAY=0.01, WORKERS=workers)
+    assert crawled.returncode == 0, crawled.stderr
+    assert "done" in scrapy("frontier", "--url", seeds()[-1]).stdout, crawled.stderr
+    assert not client.exists("rdfa:begin")
+
+
+@pytest.mark.filterwarnings("ignore:Call to '__init__' .*retry_on_timeout:DeprecationWarning")
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_its_connection_is_made_with_its_helper_or_without(
+    client: redis.Redis,
+    redis_server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    is_installed: bool,
+) -> None:
+    if not is_installed:
+        monkeypatch.setitem(sys.modules, "scrapy_redis.connection", None)
+    its = {"REDIS_HOST": "127.0.0.1", "REDIS_PORT": redis_server.port, "REDIS_PARAMS": {"db": 2}}
+    settings = Settings({"REDIS_START_URLS_AS_ZSET": True, **its})
+    add_defaults(settings)
+    open_seeds(settings).push(["http://one.test/"])
+    client.select(2)
+    assert client.zrange(KEY, 0, -1) == [b"http://one.test/"]
+    assert open_seeds(settings, "reader").read() == [b"http://one.test/"]
+
+
+def test_its_scheduler_is_refused_in_a_sentence(scrapy: Scrapy, redis_server: Server) -> None:
+    refused = scrapy(
+        "crawl",
+        "rdfa",
+        REDIS_URL=redis_server.url,
+        SCHEDULER="scrapy_redis.scheduler.Scheduler",
+    )
+    assert "SCHEDULER=scrapy_redis.scheduler.Scheduler does not know the fron" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert refused.returncode
 
 
 @pytest.mark.parametrize("queue", [FifoQueue, PriorityQueue])

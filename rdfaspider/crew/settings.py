@@ -11,7 +11,7 @@ from scrapy.settings import BaseSettings
 
 from rdfaspider.frontier import is_shared
 from rdfaspider.settings.check import is_asked
-from rdfaspider.settings.places import jobdir_of
+from rdfaspider.settings.places import SCRAPY_REDIS, jobdir_of
 
 # The name under which the crawl keeps the settings of its workers.
 CREW = "CREW_SETTINGS"
@@ -27,6 +27,7 @@ _OFF = {
     "LOG_FILE": None,
     "FRONTIER_WAIT": True,
     "SEEDS_URL": "",
+    **dict.fromkeys(SCRAPY_REDIS),
     "FRONTIER_LOG_LEVEL": "OFF",
 }
 _OFF_EXTENSIONS = (

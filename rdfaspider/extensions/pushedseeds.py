@@ -1,4 +1,4 @@
-"""Reads seeds that are pushed to Redis while the crawl runs (SEEDS_URL).
+"""Reads seeds that are pushed to Redis while the crawl runs (SEEDS_URL, or the settings of scrapy-redis).
 
 The crawl does not end before all waiting seeds are read, and with FRONTIER_WAIT it does not end at all. While
 Redis is down the crawl goes on, and tries again.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider, NotConfigured
 
-from rdfaspider.settings.places import seeds_url
+from rdfaspider.settings.places import has_pushed_seeds, open_seeds
 from rdfaspider.urls.seedfile import BadSeeds
 
 if TYPE_CHECKING:
@@ -43,15 +43,10 @@ class PushedSeeds:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
-        url = seeds_url(settings)
-        if not url:
+        if not has_pushed_seeds(settings):
             raise NotConfigured
-        from rdfaspider.seedlist import (
-            SeedList,  # the import takes a tenth of a second
-        )
-
         # All workers of a crawl read under one name: if one is killed, the others read its seeds.
-        seeds = SeedList(url, "reader")
+        seeds = open_seeds(settings, "reader", crawler.spidercls.name)
         extension = cls(crawler, seeds, waits=settings.getbool("FRONTIER_WAIT"))
         connect = crawler.signals.connect
         connect(extension.spider_opened, signals.spider_opened)

@@ -36,7 +36,7 @@ from rdfaspider.scheduler.own import OwnRequests
 from rdfaspider.scheduler.placing import Placing
 from rdfaspider.service.notes import SETTINGS as RELOADABLE
 from rdfaspider.settings.defaults import demand_all
-from rdfaspider.settings.places import frontier_url, seeds_url
+from rdfaspider.settings.places import frontier_url, has_pushed_seeds
 from rdfaspider.signals import hosts_unplaced, seed_failed
 from rdfaspider.urls import normalise
 
@@ -138,9 +138,8 @@ class Scheduler(BaseScheduler):
         try:
             advice.begin(frontier)
             scheduler._memory.recall(crawler.spider)
-            _refuse_to_begin_without_seeds(
-                frontier, crawler.spider, may_come=bool(seeds_url(settings))
-            )
+            may_come = has_pushed_seeds(settings)
+            _refuse_to_begin_without_seeds(frontier, crawler.spider, may_come=may_come)
         except UsageError:
             frontier.close()
             raise
@@ -535,6 +534,6 @@ def _refuse_to_begin_without_seeds(frontier: Frontier, spider: Any, *, may_come:
     ):
         raise UsageError(
             "No seeds: this crawl was begun but has none yet. Say where to start with"
-            " -a seeds=URL[,URL…], -a seeds=FILE (a URL a line), -a seeds=- (standard input) or with seeds in"
-            " the file of FRONTIER_TOPICS."
+            " -a seeds=URL[,URL…], -a seeds=FILE (a URL a line), -a seeds=- (standard input), with seeds in"
+            " the file of FRONTIER_TOPICS or, in Redis, with -s SEEDS_URL=redis://HOST:PORT/0."
         )

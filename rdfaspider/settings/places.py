@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rdfaspider.focus.topics import read_topics
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
+    from rdfaspider.seedlist import SeedList
 
+# Settings of scrapy-redis; each of them says that seeds are in Redis.
+SCRAPY_REDIS = ("REDIS_URL", "REDIS_HOST", "REDIS_PARAMS", "REDIS_START_URLS_KEY")
 _SHARD = re.compile(r"frontier-[0-9]+")
 
 
@@ -83,6 +87,16 @@ def find_missing(settings: BaseSettings) -> Iterator[str]:
     yield from _topics(settings["FRONTIER_ORDER"], settings["FRONTIER_TOPICS"])
 
 
+def has_pushed_seeds(settings: BaseSettings) -> bool:
+    """Return whether seeds are pushed to Redis."""
+    return _is_as_scrapy_redis(settings) or bool(seeds_url(settings))
+
+
+def _is_as_scrapy_redis(settings: BaseSettings) -> bool:
+    """Return whether seeds are where settings of scrapy-redis say."""
+    return not settings["SEEDS_URL"] and any(settings.get(name) for name in SCRAPY_REDIS)
+
+
 def seeds_url(settings: BaseSettings) -> str:
     """Return where seeds are pushed, "" if nowhere; a crawl shared through Redis has them there too."""
     if url := settings["SEEDS_URL"]:
@@ -94,6 +108,42 @@ def seeds_url(settings: BaseSettings) -> str:
 
     place, crawl = split_query(url, "crawl", DEFAULT_NAME)
     return f"{place}{'&' if '?' in place else '?'}key={quote(crawl)}:start_urls"
+
+
+def open_seeds(settings: BaseSettings, reader: str = "", spider: str = "rdfa") -> SeedList:
+    """Return the seeds that settings name, those of scrapy-redis as it reads them."""
+    from rdfaspider.seedlist import SeedList
+
+    if not _is_as_scrapy_redis(settings):
+        return SeedList(seeds_url(settings), reader)
+    url, key = settings.get("REDIS_URL"), settings.get("REDIS_START_URLS_KEY")
+    is_set, is_zset = (settings.getbool(f"REDIS_START_URLS_AS_{kind}") for kind in ("SET", "ZSET"))
+    return SeedList(
+        url or "redis://localhost",
+        reader,
+        key=(key or "%(name)s:start_urls").replace("%(name)s", spider),
+        kind="set" if is_set else "zset" if is_zset else "list",
+        connect=lambda: _connect_as_scrapy_redis(settings),
+    )
+
+
+def _connect_as_scrapy_redis(settings: BaseSettings) -> Any:
+    """Return the client that scrapy-redis makes or, where it is not installed, one with the same options."""
+    import redis
+
+    try:
+        connection: Any = import_module("scrapy_redis.connection")
+    except ImportError:
+        options = settings.getdict("REDIS_PARAMS")
+        for name in ("url", "host", "port", "db"):
+            if value := settings.get(f"REDIS_{name.upper()}"):
+                options[name] = value
+        url = options.pop("url", None)
+        client = redis.Redis.from_url(url, **options) if url else redis.Redis(**options)
+    else:
+        client = connection.from_settings(settings)
+    client.connection_pool.connection_kwargs["decode_responses"] = False  # seeds are read as bytes
+    return client
 
 
 def _unwritable(name: str) -> str:

@@ -26,7 +26,7 @@ from rdfaspider.resolver.guard import named_servers
 from rdfaspider.robots.feeds import is_feed, read_feed
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.settings.identity import introduce
-from rdfaspider.settings.places import frontier_url, seeds_url
+from rdfaspider.settings.places import frontier_url, has_pushed_seeds
 from rdfaspider.signals import seed_failed
 from rdfaspider.spiders.arguments import check_arguments, read_depth
 from rdfaspider.spiders.domains import DomainHosts
@@ -106,7 +106,7 @@ class RdfaSpider(Spider):
         check_arguments(cls, kwargs)
         given = dict(kwargs)
         has_begun = not uses_frontier(crawler.settings) or is_begun(frontier_url(crawler.settings))
-        if has_begun or seeds_url(crawler.settings):
+        if has_begun or has_pushed_seeds(crawler.settings):
             kwargs["seeds_may_come_later"] = True
         if not crawler.settings["CREW_JOBDIR"]:  # else the crawl that started this worker adds them
             kwargs["hubs"] = read_hubs(crawler.settings["FRONTIER_TOPICS"])

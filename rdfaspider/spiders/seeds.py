@@ -52,7 +52,8 @@ def read_seeds(argument: str | None) -> Seeds:
         raise UsageError(
             "No seeds: say where to start with -a seeds=URL[,URL…], -a seeds=FILE"
             " (one URL per line), -a seeds=- (standard input) or -a seeds=crawl:DIRECTORY (an earlier crawl),"
-            " or name seeds in the file of FRONTIER_TOPICS."
+            " name seeds in the file of FRONTIER_TOPICS, or read them from Redis with"
+            " -s SEEDS_URL=redis://HOST:PORT/0."
         )
     bad = BadSeeds(logger.warning)
     topics: dict[str, str] = {}

@@ -58,11 +58,10 @@ class Command(CheckedCommand):
 
     def _open(self) -> SeedList:
         """Return the seeds in Redis that the settings name."""
-        from rdfaspider.seedlist import SeedList
-        from rdfaspider.settings.places import seeds_url
+        from rdfaspider.settings.places import has_pushed_seeds, open_seeds
 
-        if url := seeds_url(self.settings):
-            return SeedList(url)
+        if has_pushed_seeds(self.settings):
+            return open_seeds(self.settings)
         raise ValueError(
             "Say where the seeds are: with -s SEEDS_URL=redis://HOST:PORT/0 or, for a crawl that is"
             " shared through Redis, -s FRONTIER_URL=…. Any crawl also takes seeds with its own command,"
