@@ -40,6 +40,7 @@ __all__ = [
     "Sink",
     "Store",
     "StoreDown",
+    "StoreInUse",
     "StoreUnavailable",
     "open_outbox",
     "open_sink",
@@ -49,6 +50,10 @@ __all__ = [
 
 class StoreUnavailable(OSError):
     """Says in a sentence why a store cannot be opened and what to do about it."""
+
+
+class StoreInUse(StoreUnavailable):
+    """Another process has the store open to write."""
 
 
 class StoreDown(StoreUnavailable):

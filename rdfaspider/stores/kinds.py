@@ -45,9 +45,12 @@ class Kind(NamedTuple):
 def _embedded(opening: Opening) -> PageStore:
     from rdfaspider.stores.embedded import Embedded
     from rdfaspider.stores.embedded.journal import Journal
+    from rdfaspider.stores.embedded.opening import check_unlocked
     from rdfaspider.stores.embedded.oxigraph import OxigraphStore
 
     if Journal.waits_in(Path(opening.place) / "journal"):
+        if opening.read_only:
+            check_unlocked(Path(opening.place))
         Embedded(OxigraphStore(opening.place)).close()
     return OxigraphStore(opening.place, read_only=opening.read_only)
 

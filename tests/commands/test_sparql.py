@@ -45,6 +45,19 @@ def test_a_table_is_aligned_and_counted(scrapy: Scrapy, store: None) -> None:
     )
 
 
+@pytest.mark.parametrize("command", [("sparql", SELECT), ("export",)])
+def test_a_store_that_is_written_names_the_console(
+    scrapy: Scrapy, store: None, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    with open_store(str(tmp_path / "crawl" / "store")):
+        result = scrapy(*command)
+    assert result.returncode == 1
+    assert result.stderr == (
+        f"scrapy {command[0]}: The store crawl/store is in use by another crawl: wait until that one ends."
+        " A crawl that is started with -s CONSOLE_PORT=8010 can be queried and exported while it runs.\n"
+    )
+
+
 @pytest.mark.parametrize("name", ["csv", "tsv", "xml"])
 def test_other_formats(scrapy: Scrapy, store: None, name: str) -> None:
     result = scrapy("sparql", SELECT, "--format", name)
@@ -337,13 +350,6 @@ def test_a_server_that_cannot_look_into_all_graphs_is_said_to(
     assert "has its pages in named graphs" in blind.stderr
     assert blind.stdout.endswith("(0 rows)\n")
     assert (seeing.stderr, seeing.stdout) == ("", "n\n---\none\n(1 row)\n")
-
-
-def test_a_store_that_is_being_written_is_left_alone(scrapy: Scrapy, tmp_path: Path) -> None:
-    with open_store(str(tmp_path / "crawl" / "store")):
-        result = scrapy("sparql", SELECT)
-    assert result.returncode == 1
-    assert "in use by another crawl" in result.stderr
 
 
 @pytest.mark.slow

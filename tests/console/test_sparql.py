@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +24,7 @@ from rdfaspider.console.query.process import ROWS, TRIPLES, Body, chosen
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
 from rdfaspider.stores.queries import over
+from tests.conftest import PROJECT
 from tests.console.conftest import WEB
 from tests.console.crawls import Console, crawling
 from tests.console.test_browser import Watched, browser  # noqa: F401
@@ -83,6 +87,23 @@ def test_sparqlwrapper_asks_a_crawl_that_writes(asked: Console) -> None:
     graph = Graph().parse(data=client.queryAndConvert(), format="turtle")
     assert len(graph) > 10
     asked.until(lambda: asked.counts()["waiting"] > 0)
+
+
+def test_commands_read_a_crawl_that_writes(asked: Console) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "rdfaspider", *arguments, "-s", "JOBDIR=crawl"]
+        environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+        return subprocess.run(
+            command, cwd=asked.directory, env=environment, capture_output=True, text=True
+        )
+
+    rows = run("sparql", "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", "--format", "csv")
+    assert rows.returncode == 0, rows.stderr
+    assert int(rows.stdout.split()[1]) > 100
+    assert rows.stderr == "scrapy sparql: the crawl runs; this is what it has stored by now.\n"
+    quads = run("export")
+    assert quads.returncode == 0, quads.stderr
+    assert quads.stdout.count("\n") >= int(rows.stdout.split()[1])
 
 
 def test_rdflib_asks_it(asked: Console) -> None:

@@ -314,8 +314,8 @@ class Gateway(ThreadingHTTPServer):
 
     `fault` sees the body of each write and says what goes wrong: a status, `drop`, `late` and
     `hang` (no answer, though the write was handed on), or nothing. It may do more, as to kill
-    the server: `dying` is called while the write is on its way. Parameters are dropped unless
-    it `keeps_parameters`.
+    the server: `dying` is called while the write is on its way. What a form has besides its query is
+    dropped unless it `keeps_parameters`.
     """
 
     daemon_threads = True
@@ -375,8 +375,9 @@ class Forwarder(BaseHTTPRequestHandler):
         defaults = {"Content-Type": "", "Accept": "*/*"}
         headers = {name: self.headers.get(name, value) for name, value in defaults.items()}
         try:
-            path = self.path if self.server.keeps_parameters else self.path.partition("?")[0]
-            status, answer, kind = self.server.forward(self.command, path, body, headers)
+            if not self.server.keeps_parameters:
+                body = body.partition(b"&")[0]
+            status, answer, kind = self.server.forward(self.command, self.path, body, headers)
         except (OSError, HTTPException):
             fault = "late"
         if thread:

@@ -237,7 +237,7 @@ def test_a_killed_writer_leaves_whole_graphs(tmp_path: Path) -> None:
 
 def test_a_second_writer_is_told_what_to_do(tmp_path: Path) -> None:
     path = str(tmp_path / "store")
-    with open_store(path), pytest.raises(StoreUnavailable, match=r"in use.*JOBDIR"):
+    with open_store(path), pytest.raises(StoreUnavailable, match=r"in use.*STORE_URL"):
         open_store(path)
 
 

@@ -91,12 +91,9 @@ class Command(CheckedCommand):
         return 0
 
     def _write_store(self, opts: argparse.Namespace, selection: Selection, kind: Format) -> None:
-        from rdfaspider.pipelines.store import store_access
-        from rdfaspider.settings.places import store_url
-        from rdfaspider.stores import open_store
+        from rdfaspider.commands.results._store import open_to_read
 
-        access = store_access(self.settings)
-        with open_store(store_url(self.settings), read_only=True, access=access) as store:
+        with open_to_read(self.settings, self.name) as store:
             if opts.construct is None:
                 _write(self._selected(store, selection, opts.topic), opts.output, kind)
             else:

@@ -25,9 +25,10 @@ class Command(CheckedCommand):
     arguments = "[options] 'QUERY' | FILE | -"
     summary = "Query the triples of a crawl with SPARQL"
     description = (
-        "Query the store of the crawl in JOBDIR with SPARQL. The query is given as text, as a file"
-        " or on standard input (-). It sees all pages at once; GRAPH ?page { … } tells which page"
-        " says what. A table on a terminal is cut to its width; nothing else is cut."
+        "Query the store of the crawl in JOBDIR with SPARQL; also while it runs, if it has a console"
+        " (CONSOLE_PORT). The query is given as text, as a file or on standard input (-). It sees all"
+        " pages at once; GRAPH ?page { … } tells which page says what. A table on a terminal is cut to"
+        " its width; nothing else is cut."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -44,17 +45,14 @@ class Command(CheckedCommand):
             raise UsageError("give one query: as text, as the name of a file, or - to read it")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        from rdfaspider.pipelines.store import store_access
-        from rdfaspider.settings.places import store_url
-        from rdfaspider.stores import open_store
+        from rdfaspider.commands.results._store import open_to_read
         from rdfaspider.stores.queries import read_query
 
         if opts.format not in (None, *_FOR_ROWS, *_FOR_GRAPHS):
             names = ", ".join((*_FOR_ROWS, *_FOR_GRAPHS))
             raise ValueError(f"There is no format {opts.format}: choose one of {names}.")
-        url, access = store_url(self.settings), store_access(self.settings)
         query = read_query(args[0])
-        with open_store(url, read_only=True, access=access) as store:
+        with open_to_read(self.settings, self.name) as store:
             results = store.query(query)
             if store.hint:
                 print(f"scrapy sparql: {store.hint}", file=sys.stderr)

@@ -60,10 +60,8 @@ class Command(CheckedCommand):
             raise UsageError("--sample wants a number of pages, at least 1")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> int:
-        from rdfaspider.pipelines.store import store_access
+        from rdfaspider.commands.results._store import open_to_read
         from rdfaspider.report.validation import Findings, Shapes, chosen
-        from rdfaspider.settings.places import store_url
-        from rdfaspider.stores import open_store
         from rdfaspider.stores.selection import Selection
 
         shapes = Shapes(Path(args[0]))
@@ -71,9 +69,7 @@ class Command(CheckedCommand):
         most = 0 if opts.all else opts.sample or _SAMPLE
         findings = Findings()
         with ExitStack() as stack:
-            access = store_access(self.settings)
-            url = store_url(self.settings)
-            store = stack.enter_context(open_store(url, read_only=True, access=access))
+            store = stack.enter_context(open_to_read(self.settings, self.name))
             pages, number, findings.too_large = chosen(store, selection, most)
             reports = _checked(store, shapes, pages, findings)
             if opts.output:

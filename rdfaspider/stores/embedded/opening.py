@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 import pyoxigraph
 
 from rdfaspider import rocksdb
-from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores import StoreInUse, StoreUnavailable
 from rdfaspider.stores.embedded import merging
 from rdfaspider.stores.embedded.journal import Journal
 
@@ -38,7 +38,7 @@ def open_directory(path: Path, *, read_only: bool) -> pyoxigraph.Store:
     except StoreUnavailable:
         raise
     except (OSError, RuntimeError) as error:
-        raise StoreUnavailable(explain(path, error)) from error
+        raise _explained(path, error) from error
 
 
 def _open_to_write(path: Path) -> pyoxigraph.Store:
@@ -57,7 +57,7 @@ def _open_to_read(path: Path) -> pyoxigraph.Store:
             f"There is no store in {path}: run a crawl first, or name the crawl's directory with"
             " -s JOBDIR=DIRECTORY."
         )
-    _check_lock(path)
+    check_unlocked(path)
     try:
         return pyoxigraph.Store.read_only(str(path))
     except RuntimeError as error:
@@ -66,14 +66,16 @@ def _open_to_read(path: Path) -> pyoxigraph.Store:
         raise
 
 
-def _check_lock(path: Path) -> None:
+def check_unlocked(path: Path) -> None:
     """Refuse a store that is being written: reading it then is undefined behaviour in Oxigraph."""
     try:
         with (path / "LOCK").open("rb") as file:
             try:
                 fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except OSError as error:
-                raise StoreUnavailable(_in_use(path)) from error
+                raise StoreInUse(
+                    f"The store {path} is in use by another crawl: wait until that one ends."
+                ) from error
     except FileNotFoundError:
         return  # nobody has it open
 
@@ -96,31 +98,27 @@ def guarded(method: Callable[Parameters, Result]) -> Callable[Parameters, Result
 def raise_for_damage(path: Path, error: object) -> None:
     """Raise StoreUnavailable if an error comes from RocksDB and not, say, from a query."""
     if isinstance(error, OSError | RuntimeError) and _FAILURE.search(str(error)):
-        raise StoreUnavailable(explain(path, error, "used")) from error
+        raise _explained(path, error, "used") from error
 
 
-def explain(path: Path, error: object, done: str = "opened") -> str:
+def _explained(path: Path, error: object, done: str = "opened") -> StoreUnavailable:
     """Return a sentence about an error of RocksDB or the system, and what to do about it.
 
     `done` says what cannot be done to the store.
     """
     words = " ".join(str(error).split())
     if re.search("lock hold by|While lock file", words):
-        return _in_use(path)
+        return StoreInUse(
+            f"The store {path} is in use by another crawl: wait until that one ends, or give this one a"
+            " store of its own with -s STORE_URL=DIRECTORY."
+        )
     if re.search("Corruption|Column family not found|No such file", words):
-        return _damaged(path, words)
-    return f"The store {path} cannot be {done}: {words}"
+        return StoreUnavailable(_damaged(path, words))
+    return StoreUnavailable(f"The store {path} cannot be {done}: {words}")
 
 
 def _damaged(path: Path, what: str) -> str:
     return (
         f"The store {path} is damaged ({what}): restore it from a backup, or move it away; what it had is"
         " fetched again by a new crawl with -s JOBDIR=DIRECTORY."
-    )
-
-
-def _in_use(path: Path) -> str:
-    return (
-        f"The store {path} is in use by another crawl: wait until that one ends,"
-        " or give this one a directory of its own with -s JOBDIR=DIRECTORY."
     )
