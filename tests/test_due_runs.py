@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -286,3 +288,50 @@ def test_all_sums_agree_after_kills_and_a_full_disk(site: Site, tmp_path: Path) 
     expected = sum(site.articles[f"/{number}"] + 1 for number in read)
     with open_store(str(tmp_path / "crawl" / "store"), read_only=True) as store:
         assert store.count() == expected
+
+
+def _recipe(first_line: str) -> str:
+    """Return the block of the docs that has a line."""
+    blocks = re.split(r"\n(?! {4}|\n {4})", (PROJECT / "docs/operations.md").read_text())
+    block = next(each for each in blocks if first_line in each)
+    return "".join(line[4:] + "\n" for line in block.splitlines() if line.startswith("    "))
+
+
+@pytest.mark.slow
+def test_the_line_for_cron_runs_and_its_directory_can_be_moved(site: Site, tmp_path: Path) -> None:
+    options = " ".join("-s {}={}".format(*item) for item in SETTINGS.items())
+    line = _recipe("flock -n").split(maxsplit=5)[5]
+    line = line.replace(".venv/bin/rdfaspider", f"{sys.executable} -m rdfaspider")
+    line = line.replace(" >>", f" {options} >>")
+
+    def run_in(directory: Path) -> int:
+        site.asked.clear()
+        command = ["sh", "-c", line.replace("/srv/rdfa", str(directory))]
+        environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+        return subprocess.run(command, env=environment, timeout=60, check=False).returncode
+
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    (first / "seeds.txt").write_text(site.url)
+    assert run_in(first) == 0
+    assert site.asked["/0"] == 1
+    with open(first / "crawl.lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert run_in(first) == 1
+    assert not site.asked, "another run goes on"
+    site.articles["/0"] += 1
+    shutil.copytree(first, second)
+    shutil.rmtree(first)
+    assert run_in(second) == 0
+    assert "1 changed, 5 unchanged; 0 new pages" in (second / "crawl.log").read_text()
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze checks units")
+def test_the_units_for_systemd_are_right(tmp_path: Path) -> None:
+    service = _recipe("[Service]").replace("/srv/rdfa/.venv/bin/rdfaspider", sys.executable)
+    units = {"rdfaspider.service": service, "rdfaspider.timer": _recipe("[Timer]")}
+    for name, text in units.items():
+        (tmp_path / name).write_text(text)
+    command = ["systemd-analyze", "verify", *(str(tmp_path / name) for name in units)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
