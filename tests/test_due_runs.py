@@ -315,7 +315,7 @@ def test_the_line_for_cron_runs_and_its_directory_can_be_moved(site: Site, tmp_p
     (first / "seeds.txt").write_text(site.url)
     assert run_in(first) == 0
     assert site.asked["/0"] == 1
-    with open(first / "crawl.lock") as lock:
+    with (first / "crawl.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert run_in(first) == 1
     assert not site.asked, "another run goes on"
