@@ -168,9 +168,9 @@ class Outcomes:
 
     def _guesses(self, page: Page, taken: Taken) -> list[str]:
         assert self._guessing is not None
-        self._guessing.answer(page)
-        if taken.depth >= self._frontier.limits.depth:
-            return []  # they would be too deep
+        is_new = self._guessing.answer(page)
+        if not is_new or taken.depth >= self._frontier.limits.depth:
+            return []  # a copy, no page, or they would be too deep
         may_follow, knows = self._spider.may_follow, self._frontier.knows
         return self._guessing.guess(page, lambda url: may_follow(url) and not knows(url))
 
