@@ -50,19 +50,35 @@ def test_round_robin_takes_the_branches_in_turn(tmp_path: Path) -> None:
 def test_figures_9_to_11(tmp_path: Path) -> None:
     """The XTrie of the RDFa Web Spider, which has abc/1, xyz/4, edc/2, edc/3 (docs/results.md).
 
-    So do we where its nodes are folders. Hosts are no branches here.
+    So do we, whether its nodes are folders of one host or the labels of names.
     """
     with frontier(tmp_path / "nodes", "roundrobin") as order:
         nodes = ["/c/b/a/1", "/c/d/e/2", "/c/d/e/3", "/z/y/x/4"]
         order.put([f"http://root.test{path}" for path in nodes])
         assert take_all(order) == ["/c/b/a/1", "/z/y/x/4", "/c/d/e/2", "/c/d/e/3"]
     with frontier(tmp_path / "hosts", "roundrobin") as order:
-        order.put(["http://abc/1", "http://edc/2", "http://edc/3", "http://xyz/4"])
-        taken = []
-        while (url := order.take(0.0)) is not None:
-            order.finish(url, "done", 0.0)
-            taken.append(url.url)
-    assert taken == ["http://edc/2", "http://abc/1", "http://xyz/4", "http://edc/3"]
+        order.put(["http://a.b.c/1", "http://e.d.c/2", "http://e.d.c/3", "http://x.y.z/4"])
+        taken = all_urls(order)
+    assert taken == ["http://a.b.c/1", "http://x.y.z/4", "http://e.d.c/2", "http://e.d.c/3"]
+
+
+def all_urls(order: LocalFrontier) -> list[str]:
+    taken = []
+    while (url := order.take(0.0)) is not None:
+        order.finish(url, "done", 0.0)
+        taken.append(url.url)
+    return taken
+
+
+def test_a_domain_of_many_hosts_has_one_turn_like_others(tmp_path: Path) -> None:
+    hosts = [*(f"n{number}.many.test" for number in range(4)), "many.test", "few.test", "a.org"]
+    with frontier(tmp_path, "roundrobin") as order:
+        order.put([f"http://{host}/{page}" for host in hosts for page in range(2)])
+        taken = [url.split("/")[2] for url in all_urls(order)]
+    domains = [name if name == "a.org" else name.split(".")[-2] for name in taken]
+    assert domains == ["a.org", "few", "a.org", *["many", "few"], *["many"] * 9]
+    of_many = [name for name, domain in zip(taken, domains, strict=True) if domain == "many"]
+    assert len(set(of_many[:5])) == len(set(of_many[5:])) == 5
 
 
 def test_a_page_comes_before_those_below_it(tmp_path: Path) -> None:

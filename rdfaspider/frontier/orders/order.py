@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.schedule.queue import FED_AT_ONCE, INBOX_PAGE, MOST_OF_A_HOST
+from rdfaspider.frontier.schedule.ready import ReadyHosts
 from rdfaspider.frontier.tables.trie import DEPTH, HINT
 
 if TYPE_CHECKING:
@@ -88,6 +89,10 @@ class Order:
     def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
         """Return up to `count` of a host's waiting URLs that are not in flight, the next ones first."""
         return waiting.first_of(host, b"", count)
+
+    def ready_hosts(self) -> ReadyHosts:
+        """Return what chooses between ready hosts; by default their urgency does."""
+        return ReadyHosts()
 
     def urgency(self, host: Host) -> Any:
         """Return how a host compares with other ready hosts: the smallest comes first.

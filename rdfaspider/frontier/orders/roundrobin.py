@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.orders.order import Order
+from rdfaspider.frontier.schedule.ready import ReadyBranches
 from rdfaspider.frontier.tables.trie import cut, past
 
 if TYPE_CHECKING:
@@ -13,17 +14,21 @@ if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
     from rdfaspider.frontier.schedule.hosts import Host
+    from rdfaspider.frontier.schedule.ready import ReadyHosts
     from rdfaspider.frontier.tables.database import Database
     from rdfaspider.frontier.tables.waiting import Found, Picked, WaitingCursor
 
 
 class RoundRobin(Order):
-    """The host served longest ago comes first, and within it the branch served longest ago.
+    """The branch served longest ago comes first: of the names of hosts, label by label, and within a host of
+    its paths.
 
-    A node of the trie is a prefix of the path; its pointer is the child that was last visited. To find the
-    next URL, start at the root; at each node go to the next child after its pointer that has something
-    waiting, wrapping round, until a waiting URL ends there. The paper's inherited to-do flags are here the
-    existence of a waiting key under a prefix, which is one seek.
+    Domains and hosts take turns in memory (schedule/ready.py), so after a restart all begin again.
+
+    Within a host, a node of the trie is a prefix of the path; its pointer is the child that was last visited.
+    To find the next URL, start at the root; at each node go to the next child after its pointer that has
+    something waiting, wrapping round, until a waiting URL ends there. The paper's inherited to-do flags are
+    here the existence of a waiting key under a prefix, which is one seek.
 
     Invariant: the rank is the path, and pointers are on disk as of the last queue page.
     """
@@ -31,6 +36,9 @@ class RoundRobin(Order):
     def __init__(self, database: Database) -> None:
         self._meta = database.meta
         self._moved: dict[bytes, bytes] = {}
+
+    def ready_hosts(self) -> ReadyHosts:
+        return ReadyBranches()
 
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
         return key[key.index(b"/") :]

@@ -48,7 +48,7 @@ class Schedule:
         # Whether addresses matter: to find servers, or to recognise the user's own.
         self.by_address = self.servers.matter or hosts.politeness.own is not None
         self._sleeping: list[tuple[float, int, Server]] = []
-        self._ready: list[tuple[Any, int, int, int]] = []
+        self._ready = order.ready_hosts()
         self._stamps = 0
         self._taken = 0
 
@@ -147,8 +147,9 @@ class Schedule:
     def next_ready(self, now: float) -> Host | None:
         """Return the first ready host; the caller takes from it or makes it ready again."""
         self._wake(now)
-        while self._drop_stale(self._ready):
-            host = self.hosts[heapq.heappop(self._ready)[-1]]
+        while (entry := self._first_ready()) is not None:
+            self._ready.pop()
+            host = self.hosts[entry[-1]]
             server = host.server
             assert server is not None
             # A borrower of the server may have taken the place meant for this host.
@@ -161,8 +162,8 @@ class Schedule:
     def hungry(self, most: int, now: float) -> list[Host]:
         """Return up to `most` of the first ready hosts, as long as they have nothing at hand."""
         hosts: list[Host] = []
-        while len(hosts) < most and self._drop_stale(self._ready):
-            if not _is_hungry(self.hosts[self._ready[0][-1]]):
+        while len(hosts) < most and (entry := self._first_ready()) is not None:
+            if not _is_hungry(self.hosts[entry[-1]]):
                 break
             host = self.next_ready(now)
             if host is None or not _is_hungry(host):
@@ -179,15 +180,20 @@ class Schedule:
         place = host.queue[-1][0] if host.queue else _LAST_PLACE
         if host.recalled:
             place = _FIRST_PLACE
-        heapq.heappush(self._ready, (self._order.urgency(host), place, host.stamp, host.id))
+        self._ready.push(host.key, (self._order.urgency(host), place, host.stamp, host.id))
 
     def compare_again(self, host: Host) -> None:
         """Compare a ready host again, because it has other URLs now."""
         if host.engaged and not host.queue:
             self.make_ready(host)
             if len(self._ready) > 64 + 4 * len(self.hosts):
-                self._ready = [entry for entry in self._ready if self._is_valid(entry)]
-                heapq.heapify(self._ready)
+                self._ready.sweep(self._is_valid)
+
+    def _first_ready(self) -> tuple[Any, int, int, int] | None:
+        """Return the first valid entry; drop stale ones before it."""
+        while (entry := self._ready.first()) is not None and not self._is_valid(entry):
+            self._ready.pop()
+        return entry
 
     def _is_valid(self, entry: tuple[Any, int, int, int]) -> bool:
         host = self.hosts.by_id(entry[-1])
@@ -195,7 +201,7 @@ class Schedule:
 
     def next_time(self, now: float) -> float | None:
         """Return when the first host will be ready, None if no host has work to hand out."""
-        if self._drop_stale(self._ready):
+        if self._first_ready() is not None:
             return now
         while self._sleeping and self._sleeping[0][2].stamp != self._sleeping[0][1]:
             heapq.heappop(self._sleeping)
@@ -248,6 +254,7 @@ class Schedule:
         host.engaged = False  # its place under the limit is the URL's now
         self._taken += 1
         host.turn = self._taken
+        self._ready.served(host.key, host.turn)
         if isinstance(host.in_flight, set):
             host.in_flight.add(number)
         else:

@@ -97,20 +97,18 @@ def figures_9_to_11(directory: Path) -> Table:
         [[str(number), *(f"`{url}`" for url in row)] for number, row in enumerate(rows, 1)],
         "Four URLs are put in the order of Figure 9, and taken one by one (`FRONTIER_ORDER=roundrobin`). In"
         " the thesis a node is a character, and hosts are branches like their paths, from their last"
-        " character on. With the same nodes, written as folders of one host, ours come in the same order."
-        " With the same URLs they do not, for two reasons. Branches begin below the host, so that how a name"
-        " is spelt says nothing about its turn: `abc` and `edc` share the node `c` in the thesis, so `xyz`"
-        " comes between them. And of hosts never served, the one with most URLs in the queue page comes"
-        " first, which is `edc`; after that, the one served longest ago. In both orders no host is asked"
-        " twice in a row while another waits. Figures 10 and 11 draw three requests, of which the text names"
-        " the first (node 6, `abc/1`); the others are what its pseudo code gives.",
+        " character on. With the same nodes, written as the labels of names, ours come in the same order."
+        " With the same URLs they do not, because how a label is spelt says nothing about its turn: `abc` and"
+        " `edc` share the node `c` in the thesis, so `xyz` comes between them. In both orders no host is"
+        " asked twice in a row while another waits. Figures 10 and 11 draw three requests, of which the text"
+        " names the first (node 6, `abc/1`); the others are what its pseudo code gives.",
     )
 
 
 def as_nodes(url: str) -> str:
-    """Return a URL whose folders are the nodes of the thesis: the characters of the host from its end."""
+    """Return a URL whose labels are the nodes of the thesis: the characters of the host."""
     host, _, page = url.removeprefix("http://").partition("/")
-    return f"http://root/{'/'.join(reversed(host))}/{page}"
+    return f"http://{'.'.join(host)}/{page}"
 
 
 def _round_robin(directory: Path, urls: list[str]) -> list[str]:
