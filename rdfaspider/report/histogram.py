@@ -24,7 +24,7 @@ class Level(NamedTuple):
 
 
 def _time_until(end: int) -> Level:
-    """Return bins of times that agree in so many characters."""
+    """Return bins of times that agree up to a character."""
     return Level(lambda value: plain(value, "time")[:end])
 
 

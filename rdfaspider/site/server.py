@@ -37,7 +37,7 @@ class Line:
         self._free = 0.0
 
     def wait(self, size: int, now: float) -> float:
-        """Return the seconds until so many bytes have left, after those before them."""
+        """Return the seconds until this many bytes have left, after those before them."""
         self._free = max(self._free, now) + size * self._seconds
         return self._free - now
 

@@ -73,7 +73,7 @@ def test_sites_and_columns_of_a_crawl(server: Server, scrapy: Scrapy, tmp_path: 
     size = sum(len(text) for text in PAGES.values())
     assert first.split()[:6] == ["3", str(size), "200:3", "404:1", "3", "en:2"]
     assert first.split()[-1] == HOSTS[0] and second.split()[-1] == HOSTS[1]
-    for name in ("sites.csv", "sites.parquet", "sites.jsonl"):
+    for name in ("sites.csv", "sites.jsonl"):
         assert "2 sites written" in scrapy("pages", "--sites", "-o", name).stderr
     rows = [json.loads(line) for line in (tmp_path / "sites.jsonl").read_text().splitlines()]
     assert [(row["host"], row["ended"], row["pages"]) for row in rows] == [

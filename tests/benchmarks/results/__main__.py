@@ -26,6 +26,7 @@ TABLES: dict[str, Callable[[Path], Table]] = {
     "table7": thesis.table_7,
     "table7-largest": partial(thesis.table_7, sizes=(5,)),
     "table8": thesis.table_8,
+    "gigabytes": thesis.gigabytes,
     "largest": largest,
     "kspider": others.kspider,
     "figure11": crawls.figure_11,
@@ -33,7 +34,7 @@ TABLES: dict[str, Callable[[Path], Table]] = {
     "wire": crawls.wire,
     "rates": others.rates,
 }
-LONG = ("table2-million", "table7-largest")  # these take minutes each
+LONG = ("table2-million", "table7-largest", "gigabytes")  # these take minutes each
 HOURS = ("largest",)  # measured only if named
 
 
