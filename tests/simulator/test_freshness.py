@@ -9,6 +9,7 @@ from rdfaspider.focus.visits.planner import DAY
 from rdfaspider.simulator.freshness import POLICIES, Pages, generate, optimum, planned, simulate
 from rdfaspider.simulator.freshness.pages import freshness_at
 from rdfaspider.simulator.freshness.table import Comparison
+from tests.benchmarks import new_pages
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +80,21 @@ def test_hosts_that_allow_less_than_the_budget_do_what_brings_most(pages: Pages)
     run = planned(pages, 10 * DAY, 200, cap=0.3)
     assert run.freshness / best > 0.925
     assert 0.28 < run.used < 0.301
+
+
+def test_new_pages_are_found_because_their_links_count() -> None:
+    web = new_pages.grow(generate(hosts=3, seed=5), 60, 0.004)
+    links, triples = planned(web, 4 * DAY, 60), planned(web, 4 * DAY, 60, counts_new=False)
+    nutch = simulate(POLICIES["Nutch adaptive"](web, 4 * DAY), 60)
+    assert links.freshness > max(triples.freshness, nutch.freshness) + 0.02
+    assert links.delay < triples.delay / 4
+    assert links.used < 1.01
+
+
+def test_the_table_of_new_pages_has_every_policy() -> None:
+    lines = list(new_pages.lines(generate(hosts=2, seed=1), [2.0], 0.01))
+    assert len(lines) == 7
+    assert all(line.count("|") == 5 for line in lines)
 
 
 def test_the_table_has_every_policy(pages: Pages) -> None:

@@ -24,12 +24,18 @@ _WEIGHT = 20.0  # triples, the median
 
 @dataclass(slots=True)
 class Pages:
-    """Rates (changes a second, 0 for never), weights and hosts of pages; keys as the frontier has them."""
+    """Rates (changes a second, 0 for never), weights and hosts of pages; keys as the frontier has them.
+
+    `births` has the second of a run from which on a page is there, 0 for those that are there before, and
+    `finders` the page that links it, -1 for these.
+    """
 
     rates: Floats
     weights: Floats
     hosts: Ints
     keys: list[bytes]
+    births: Floats
+    finders: Ints
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -39,12 +45,15 @@ class Pages:
 class Run:
     """What a policy did: freshness by weight in the second half, and visits as a share of the budget.
 
-    `curve` has the freshness of each part of the run, with its time in days.
+    `curve` has the freshness of each part of the run, with its time in days. `of_known` is that of the pages
+    that were found, and `delay` how many days a new page is there before it is found, in the second half.
     """
 
     freshness: float
     used: float
     curve: list[tuple[float, float]]
+    of_known: float = 1.0
+    delay: float = 0.0
 
 
 @dataclass(slots=True)
@@ -73,7 +82,8 @@ def generate(hosts: int = 600, seed: int = 1) -> Pages:
     rate[luck < _NEVER] = 0.0
     rate[luck >= 1 - _HOURLY] = 1 / 3_600
     weights = _WEIGHT * np.exp(rng.normal(0.0, 1.0, len(rate)))
-    return Pages(rate, weights, np.array(numbers), keys)
+    count = len(rate)
+    return Pages(rate, weights, np.array(numbers), keys, np.zeros(count), np.full(count, -1))
 
 
 def solve(share: Floats) -> Floats:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import random
+from collections import defaultdict
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,17 @@ class Planned:
     def __init__(self, pages: Pages, mean: float, planner: Planner, cap: float, seed: int) -> None:
         self._pages, self._planner = pages, planner
         self._random = random.Random(seed)
-        self._budget = len(pages) / mean
+        self._mean = mean
+        # The new pages that each page links, the next one last.
+        self._new = defaultdict[int, list[int]](list)
+        self._is_known = (pages.births <= 0.0).tolist()
+        for number in np.argsort(-pages.births).tolist():
+            if not self._is_known[number]:
+                self._new[int(pages.finders[number])].append(number)
+        self._known = sum(self._is_known)
+        self._weight = float(pages.weights[self._is_known].sum())
+        # In the second half: seconds of new pages until they were found, and the freshness of the others.
+        self._unknown, self.of_known = 0.0, 0.0
         counts = np.bincount(pages.hosts)
         self._limits = [cap * count / mean for count in counts.tolist()]
         self._factors = [1.0] * len(counts)
@@ -73,33 +84,47 @@ class Planned:
             weight = WEIGHT.encode(self._weights[number])
             past = Past(0, 0, 0, weight, 0, encode_coarsely(max(last + mean, 1.0)))
             self._pasts.append(past)
-            self._later.append((past.due, number))
+            if self._is_known[number]:
+                self._later.append((past.due, number))
+            else:
+                self._changes[number] = 0.0
         heapq.heapify(self._later)
         self._credit = 0.0
         self._price_of_crawl = CrawlPrice()
         self.visits = self._visits = 0
+        self.offered = 0.0
 
     def run(self, days: float, step: float, parts: int) -> list[float]:
         """Return the freshness of each part of the run."""
         fresh, end, period = [0.0] * parts, days * DAY, self._planner.rules.period
-        now, priced, weights = 0.0, period, self._pages.weights
+        now, priced, weights, births = 0.0, period, self._pages.weights, self._pages.births
         while now < end:
             part = min(int(now / end * parts), parts - 1)
             now += step
             seen = np.clip(np.minimum(self._changes, now) - (now - step), 0.0, step)
-            fresh[part] += float((weights * seen).sum())
+            fresh[part] += float((weights * seen).sum() / weights[births <= now].sum())
+            if now > end / 2:
+                self.of_known += float((weights * seen).sum()) / self._weight / (end / 2)
             self._visit_due(now, step)
+            if now > end / 2:
+                self._unknown += ((births <= now).sum() - self._known) * step
             if now >= priced:
                 priced += period
                 self._price(now, period)
-        return [each / float(weights.sum()) / (end / parts) for each in fresh]
+        return [each / (end / parts) for each in fresh]
+
+    def delay(self, days: float) -> float:
+        """Return how many days a new page was there before it was found, in the second half of a run."""
+        new = int((self._pages.births > days * DAY / 2).sum())
+        return self._unknown / DAY / max(new, 1)
 
     def _until_change(self, rate: float) -> float:
         return self._random.expovariate(rate) if rate else inf
 
     def _visit_due(self, now: float, step: float) -> None:
         """Visit what is due, within the budget of a step and the limits of hosts."""
-        self._credit = min(self._credit, self._budget * step) + self._budget * step
+        more = self._known * step / self._mean
+        self._credit, self.offered = min(self._credit, more) + more, self.offered + more
         while self._later and self._later[0][0] <= now:
             due, number = heapq.heappop(self._later)
             if self._pasts[number].due == due:
@@ -131,6 +156,23 @@ class Planned:
         key, planner = self._pages.keys[number], self._planner
         past = planner.visit(key, self._pasts[number], now, changed, self._weights[number])
         self._plan(number, planner.plan(key, past, self._factors[self._hosts[number]]))
+        links = self._new[number]
+        while links and self._pages.births[links[-1]] <= now:
+            self._find(links.pop(), number, now)
+
+    def _find(self, new: int, number: int, now: float) -> None:
+        """Visit a new page, which counts for the page that links it."""
+        planner, factor = self._planner, self._factors[self._hosts[number]]
+        self._is_known[new] = True
+        self._known += 1
+        self._weight += self._weights[new]
+        self._changes[new] = now + self._until_change(self._rates[new])
+        key, weight = self._pages.keys[new], self._weights[new]
+        self._plan(new, planner.plan(key, planner.begin(now, weight), factor))
+        if planner.weight_of_new:
+            key = self._pages.keys[number]
+            past = planner.find(key, self._pasts[number], new, weight)
+            self._plan(number, planner.plan(key, past, factor))
 
     def _plan(self, number: int, past: Past) -> None:
         self._pasts[number] = past
@@ -144,6 +186,8 @@ class Planned:
             if self._hosts[number] != host:
                 self._leave(host, of_host, total, period)
                 of_host, host = Tally(), self._hosts[number]
+            if not self._is_known[number]:
+                continue
             past = self._pasts[number]
             if moved[number]:
                 better = self._planner.plan(key, past, self._factors[host])
@@ -154,7 +198,7 @@ class Planned:
         self._leave(host, of_host, total, period)
         visits, self._visits = self.visits - self._visits, self.visits
         self._price_of_crawl.price = self._planner.price
-        self._price_of_crawl.end_pass(total, visits, period, self._budget)
+        self._price_of_crawl.end_pass(total, visits, period, self._known / self._mean)
         self._planner.price = self._price_of_crawl.price
 
     def _may_move(self, now: float) -> Bools:
@@ -173,7 +217,9 @@ class Planned:
         share = prices * rates / np.maximum(_WEIGHTS[weights], 1.0)
         after = np.full(len(last), np.inf)
         after[share < 1] = solve(share[share < 1]) / rates[share < 1]
-        after = (after**-2 + of_new * planner.weight_of_new / (2 * prices)) ** -0.5
+        by_new = of_new * planner.weight_of_new / (2 * prices)
+        with np.errstate(divide="ignore"):
+            after = (after**-2 + by_new) ** -0.5
         after = np.clip(after, rules.shortest, rules.longest)
         before = (codes & 2047) << (codes >> 11)
         # Coarse codes are up to 3 % longer, and the solution is another than the planner's by less.
@@ -197,23 +243,30 @@ def planned(
     days: float,
     *,
     known: bool = False,
+    counts_new: bool = True,
     cap: float = inf,
     price: float = 0.0,
     step: float = 0.05 * DAY,
     seed: int = 3,
     parts: int = 40,
 ) -> Run:
-    """Run the frontier's policy on a population, with known rates or estimated ones."""
+    """Run the frontier's policy on a population, with known rates or estimated ones.
+
+    New pages that a page leads to count for its next visit, unless triples alone are to count.
+    """
     rules = RevisitRules(mean=mean)
     planner = Planner(rules, price=price)
     if known:
         planner = KnownRates(rules, price=price)
         planner.told = dict(zip(pages.keys, np.maximum(pages.rates, 1e-15).tolist(), strict=True))
+    planner.weight_of_new = float(pages.weights.mean()) if counts_new else 0.0
     cap = cap if cap < inf else 1e9
     run = Planned(pages, mean, planner, cap, seed)
     curve = run.run(days, step, parts)
     return Run(
         sum(curve[parts // 2 :]) / (parts - parts // 2),
-        run.visits / (len(pages) * days * DAY / mean),
+        run.visits / run.offered,
         [((part + 1) * days / parts, each) for part, each in enumerate(curve)],
+        run.of_known,
+        run.delay(days),
     )

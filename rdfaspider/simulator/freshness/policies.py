@@ -159,26 +159,45 @@ POLICIES: Final[dict[str, Callable[[Pages, float], Policy]]] = {
 def simulate(
     policy: Policy, days: float, *, step: float = 0.25 * DAY, seed: int = 2, parts: int = 40
 ) -> Run:
-    """Run a policy; pages that are due and do not fit a step wait for the next."""
+    """Run a policy; pages that are due and do not fit a step wait for the next.
+
+    A page that links new ones has changed, and first visits do not count for the budget.
+    """
     pages, rng = policy.pages, np.random.default_rng(seed)
     steps = round(days * DAY / step)
     last = -rng.random(len(pages)) * policy.mean
     # The time of the first change since the last visit.
     change = last + _until_change(pages.rates, rng)
-    fresh, visits, budget = np.zeros(parts), 0, 0.0
-    total = pages.weights.sum()
+    fresh, visits, budget, offered = np.zeros(parts), 0, 0.0, 0.0
+    unknown, of_known = 0.0, 0.0
+    is_known = pages.births <= 0.0
     for number in range(steps):
         now = (number + 1) * step
-        budget = min(budget, len(pages) * step / policy.mean) + len(pages) * step / policy.mean
-        seen = np.clip(np.minimum(change, now) - (now - step), 0.0, step)
+        more = is_known.sum() * step / policy.mean
+        budget, offered = min(budget, more) + more, offered + more
+        seen = np.clip(np.minimum(change, now) - (now - step), 0.0, step) * is_known
+        is_there = pages.births <= now
+        total = pages.weights[is_there].sum()
         fresh[number * parts // steps] += (pages.weights * seen).sum() / total / step
+        is_new = is_there & ~is_known
+        if number >= steps // 2:
+            unknown += is_new.sum() * step
+            of_known += (pages.weights * seen).sum() / pages.weights[is_known].sum() / step
         age = now - last
-        score = policy.score(age)
+        score = np.where(is_known, policy.score(age), -np.inf)
         count = min(int(budget), int((score >= 0).sum()))
         if not count:
             continue
         chosen = np.argpartition(-score, count - 1)[:count]
-        policy.visited(chosen, age[chosen], (change[chosen] <= now).astype(float))
+        has_links = np.zeros(len(pages) + 1, dtype=bool)
+        has_links[pages.finders[is_new]] = True
+        has_changed = (change[chosen] <= now) | has_links[chosen]
+        policy.visited(chosen, age[chosen], has_changed.astype(float))
+        is_chosen = np.zeros(len(pages) + 1, dtype=bool)
+        is_chosen[chosen] = True
+        found = np.flatnonzero(is_new & is_chosen[pages.finders])
+        is_known[found] = True
+        chosen = np.concatenate([chosen, found])
         last[chosen] = now
         change[chosen] = now + _until_change(pages.rates[chosen], rng)
         budget -= count
@@ -186,8 +205,10 @@ def simulate(
     curve = fresh * parts / steps
     return Run(
         float(curve[parts // 2 :].mean()),
-        visits / (len(pages) * days * DAY / policy.mean),
+        visits / offered,
         [((part + 1) * days / parts, float(each)) for part, each in enumerate(curve)],
+        float(of_known / (steps - steps // 2)),
+        unknown / DAY / max((pages.births >= steps // 2 * step).sum(), 1),
     )
 
 
