@@ -9,16 +9,19 @@ for. Added are the parts of `rdfaspider/parts/`; what the project or the command
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import logging
+from typing import TYPE_CHECKING, Any, Self
 
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import NotConfigured, UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
 import rdfaspider.feeds  # noqa: F401  # shows Pages as items, if a spider yields them
+from rdfaspider.parts.trials import is_trial
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.settings.addon import SettingsCheck
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
 # Nearest to the spider, so that it sees what has been unpacked and redirected.
@@ -32,7 +35,15 @@ class Addon(SettingsCheck):
 
     is_foreign = True
 
+    def __init__(self, *, is_trial: bool) -> None:
+        self.is_trial = is_trial
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(is_trial=is_trial(crawler))
+
     def update_settings(self, settings: BaseSettings) -> None:
+        logging.getLogger("asyncio").addFilter(_without_traceback)
         super().update_settings(settings)
         if uses_frontier(settings):
             raise NotConfigured("this project has all parts already")
@@ -43,13 +54,20 @@ class Addon(SettingsCheck):
             _suggest(settings, "ROBOTSTXT_OBEY", settings.getbool("ROBOTS_OBEY"))
             _suggest(settings, "ROBOTSTXT_PARSER", "rdfaspider.parts.robots.RobotsParser")
         at_once = settings.getint("POLITENESS_AT_ONCE")
-        if "frontier" in parts:  # which is polite by itself
+        if "frontier" in parts and not self.is_trial:  # which is polite by itself
             _suggest(settings, "SCHEDULER", "rdfaspider.parts.frontier.FrontierScheduler")
             _suggest(settings, "CONCURRENT_REQUESTS_PER_DOMAIN", at_once)
-        elif "politeness" in parts:
+        elif "politeness" in parts or "frontier" in parts:
             _suggest(settings, "DOWNLOAD_DELAY", settings.getfloat("POLITENESS_DELAY"))
             _suggest(settings, "CONCURRENT_REQUESTS_PER_DOMAIN", at_once)
             settings["DOWNLOADER_MIDDLEWARES"].update(_MANNERS, "addon")
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """Leave the sentence of a mistake of the user: Scrapy lets asyncio log what ends a crawl at its start."""
+    if record.exc_info and isinstance(record.exc_info[1], UsageError):
+        record.msg, record.args, record.exc_info = str(record.exc_info[1]), (), None
+    return True
 
 
 def _suggest(settings: BaseSettings, name: str, value: Any) -> None:

@@ -16,14 +16,15 @@ from rdfaspider.extensions.summary.hints import query_of
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, tdm_of, unwanted
 from rdfaspider.parts.rights import Rights
+from rdfaspider.parts.trials import is_trial
 from rdfaspider.pipelines.extract import ExtractPipeline
 from rdfaspider.pipelines.filter import FilterPipeline
 from rdfaspider.pipelines.quota import QuotaPipeline
 from rdfaspider.pipelines.store import StorePipeline
 from rdfaspider.settings.defaults import completed
 from rdfaspider.settings.places import store_url
-from rdfaspider.stores import StoreUnavailable
-from rdfaspider.stores.kinds import is_queried, shown
+from rdfaspider.stores import StoreInUse, StoreUnavailable
+from rdfaspider.stores.kinds import is_embedded, is_queried, shown
 from rdfaspider.urls import normalise
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 logger = getLogger(__name__)
 
 KEY = "rdfaspider"
-_PIPELINES = (ExtractPipeline, FilterPipeline, QuotaPipeline, StorePipeline)
+_READING = (ExtractPipeline, FilterPipeline)
+_KEEPING = (QuotaPipeline, StorePipeline)
 
 
 class TriplesMiddleware:
@@ -48,6 +50,7 @@ class TriplesMiddleware:
     it. Only answers to GET are pages. A request with `meta={"rdfaspider": False}` is left alone.
 
     A page that cannot be read reaches the spider all the same. If triples cannot be stored, the crawl stops.
+    `scrapy shell` and other commands that try a page store nothing.
     """
 
     def __init__(self, crawler: Crawler, pipelines: Sequence[Any], rights: Rights) -> None:
@@ -58,12 +61,19 @@ class TriplesMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        pipelines = []
-        for pipeline in _PIPELINES:
+        pipelines: list[Any] = []
+        for pipeline in _READING if is_trial(crawler) else (*_READING, *_KEEPING):
             try:
                 pipelines.append(build_from_crawler(pipeline, crawler))
             except NotConfigured:  # nothing is limited
                 continue
+            except StoreInUse as error:
+                url = store_url(completed(crawler.settings))
+                other = ", or give this one another with -s STORE_URL=DIRECTORY"
+                raise UsageError(
+                    f"The store {shown(url)} is in use by another crawl of this project: wait until that"
+                    f" one ends{other if is_embedded(url) else ''}."
+                ) from error
             except StoreUnavailable as error:
                 raise UsageError(str(error)) from error
         middleware = cls(crawler, pipelines, Rights.from_crawler(crawler))
@@ -149,6 +159,8 @@ class TriplesMiddleware:
         for pipeline in self.pipelines:
             if (closed := getattr(pipeline, "close_spider", lambda: None)()) is not None:
                 await closed
+        if not any(isinstance(pipeline, StorePipeline) for pipeline in self.pipelines):
+            return
         get = self.crawler.stats.get_value
         store = store_url(completed(self.crawler.settings))
         logger.info(

@@ -91,6 +91,68 @@ def test_the_example_has_items_and_triples(web: str, tmp_path: Path) -> None:
     assert "ERROR" not in log
 
 
+def test_a_second_crawl_of_a_project_gets_a_sentence(web: str, tmp_path: Path) -> None:
+    with open_store(str(tmp_path / "store")):
+        log = scrapy(tmp_path, "crawl", "books", "-a", f"start={web}")
+    sentence = (
+        "The store ./store is in use by another crawl of this project: wait until that one ends"
+    )
+    assert log.count(sentence) == 1
+    assert not any(word in log for word in ("Traceback", "never retrieved", "JOBDIR"))
+
+
+CHECKED = """
+from scrapy import Spider
+
+class Checked(Spider):
+    name = "checked"
+
+    def parse(self, response):
+        \"\"\"
+        @url {url}/
+        @returns items 1
+        \"\"\"
+        yield {{"triples": response.meta["rdfaspider"].quad_count}}
+"""
+
+
+TRIALS = {
+    "shell": ("{url}/", "-c", "response.meta['rdfaspider'].quad_count"),
+    "parse": ("{url}/", "--spider=checked", "-s", "ADDON_PARTS=triples,frontier"),
+    "fetch": ("{url}/",),
+    "check": (),
+}
+
+
+def tried(directory: Path, web: str, command: str) -> bool:
+    """Try a page by a command of Scrapy; tell whether that went well."""
+    (directory / "checked.py").write_text(CHECKED.format(url=web))
+    words = [word.format(url=web) for word in TRIALS[command]]
+    log = scrapy(directory, command, *words, "-s", "SPIDER_MODULES=checked")
+    return "ERROR" not in log and (f"Crawled (200) <GET {web}/>" in log or "Ran 1 contract" in log)
+
+
+@pytest.mark.parametrize(
+    "command", ["shell", *(pytest.param(each, marks=pytest.mark.slow) for each in [*TRIALS][1:])]
+)
+def test_while_a_crawl_writes_a_page_can_be_tried(web: str, tmp_path: Path, command: str) -> None:
+    with open_store(str(tmp_path / "store")) as store:
+        assert tried(tmp_path, web, command)
+        assert store.count() == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "parse",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("shell", "fetch", "check")),
+    ],
+)
+def test_what_tries_a_page_stores_nothing(web: str, tmp_path: Path, command: str) -> None:
+    assert tried(tmp_path, web, command)
+    assert {path.name for path in tmp_path.iterdir()} <= {"checked.py", "scrapy.cfg", "__pycache__"}
+
+
 @pytest.fixture
 def plain(tmp_path: Path) -> Plain:
     """Run a spider outside of any project; return the pages that it got, and the log."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, BinaryIO
 
-from rdfaspider.stores import StoreUnavailable
+from rdfaspider.stores import StoreInUse, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, BinaryIO]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         lock.close()
-        raise StoreUnavailable(
+        raise StoreInUse(
             f"The outbox {path.parent} is in use by another crawl: wait until that one ends,"
             " or give this one a directory of its own with -s JOBDIR=DIRECTORY."
         ) from error
