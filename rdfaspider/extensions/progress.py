@@ -13,9 +13,11 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.log import get_scrapy_root_handler
 
 from rdfaspider.curves import short
+from rdfaspider.extensions.history.extension import History
 from rdfaspider.terminal import CLEAR_LINE, duration, true_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from logging import LogRecord
 
     from scrapy.crawler import Crawler
@@ -51,8 +53,15 @@ class Rate:
 class Progress:
     """Reports the counters of the crawl while it runs."""
 
-    def __init__(self, stats: StatsCollector, interval: float, terminal: TextIO | None) -> None:
+    def __init__(
+        self,
+        stats: StatsCollector,
+        interval: float,
+        terminal: TextIO | None,
+        remaining: Callable[[], float | None] = lambda: None,
+    ) -> None:
         self.stats = stats
+        self._remaining = remaining
         self.interval = interval
         self.terminal = terminal
         window = max(_WINDOW, 0.0 if terminal else interval)
@@ -62,7 +71,13 @@ class Progress:
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
         terminal = sys.stderr if settings.getbool("LOG_ENABLED") and sys.stderr.isatty() else None
-        progress = cls(crawler.stats, settings.getfloat("PROGRESS_INTERVAL"), terminal)
+
+        def remaining() -> float | None:
+            history = crawler.get_extension(History)
+            return None if history is None else history.remaining
+
+        interval = settings.getfloat("PROGRESS_INTERVAL")
+        progress = cls(crawler.stats, interval, terminal, remaining)
         crawler.signals.connect(progress.spider_opened, signals.spider_opened)
         crawler.signals.connect(progress.spider_closed, signals.spider_closed)
         return progress
@@ -104,6 +119,7 @@ class Progress:
     def _fields(self, now: float) -> list[str]:
         """Return the parts of the line, the most important first."""
         pages = self._stat("frontier/done/page")
+        left = self._remaining()
         return [
             f"{pages:,} pages",
             f"{self._pages.rate(now, pages):,.1f}/s",
@@ -113,6 +129,7 @@ class Progress:
             f"{self._stat('frontier/failed'):,} errors",
             f"{short(self._bytes.rate(now, self._stat('fetch/bytes')))}B/s",
             duration(now - self._started),
+            *([] if left is None else [f"ends in {duration(left)}"]),
         ]
 
     def _stat(self, name: str) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rdfaspider.extensions.history.report import Crawl, page, plot, summarise, table
-from rdfaspider.extensions.history.samples import NAME, Sample, Samples
+from rdfaspider.extensions.history.samples import NAME, Sample, Samples, read
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 
@@ -145,6 +145,28 @@ def test_crawls_are_compared(scrapy: Scrapy, tmp_path: Path) -> None:
     assert [crawl["name"] for crawl in found] == ["crawl", "peer.jsonl", "third"]
     assert found[1]["summary"]["peak_pages_per_second"] == 20.0
     assert found[2]["samples"][-1] == samples(60)[-1]._asdict()
+
+
+@pytest.mark.slow
+def test_the_end_that_a_limit_makes_is_foretold(scrapy: Scrapy, tmp_path: Path) -> None:
+    options = {"CLOSESPIDER_PAGECOUNT": 80, "POLITENESS_DELAY": 0.2, "HISTORY_INTERVAL": 0.5}
+    with running(Parameters(levels=4, pages=4)) as origin:
+        crawled = scrapy("crawl", "rdfa", "-a", f"seeds={origin}/", PROGRESS_INTERVAL=1, **options)
+    assert re.search(r" pages .*  ends in 0:0\d\n", crawled.stderr), crawled.stderr
+    history = tmp_path / "crawl" / NAME
+    samples = read(history)
+    foretold = [each for each in samples if each.end]
+    assert foretold
+    for each in foretold:
+        assert each.end == pytest.approx(samples[-1].seconds, rel=0.25)
+        assert each.end_pages == pytest.approx(80, abs=8)
+    assert samples[-1].end == 0, "it has ended"
+    lines = history.read_text().splitlines(keepends=True)  # as while the crawl runs
+    history.write_text("".join(lines[:-1]))
+    report = scrapy("report").stdout
+    assert re.search(r"^ends, by forecast +after \d+\.\d s, with (7|8)\d pages$", report, re.M), (
+        report
+    )
 
 
 def test_a_real_crawl_is_reported(crawl: Crawler, scrapy: Scrapy, tmp_path: Path) -> None:

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from rdfaspider.console.crawls.course import Course, forecast
+from rdfaspider.console.crawls.course import Course
 from rdfaspider.console.crawls.latest import Latest, LatestUrls
 from rdfaspider.console.crawls.logtail import LogTail
 from rdfaspider.console.crawls.metrics import exposition
 from rdfaspider.console.hosts.scans import Scan
 from rdfaspider.console.hosts.table import HostTables
+from rdfaspider.extensions.history.forecast import Limit, forecast
 from rdfaspider.extensions.history.samples import Sample
 from rdfaspider.frontier import HostView
 from tests.conftest import PROJECT
@@ -60,6 +61,34 @@ def test_a_slow_host_delays_the_end() -> None:
     told = forecast(even, ("fast.test", 5.0))
     assert told is not None
     assert told.slowest == ""
+
+
+def test_a_limit_ends_a_crawl_that_has_no_end() -> None:
+    endless = samples(found=20, ended=10, begin=10, seconds=100)
+    told = forecast(endless, limits=[Limit("CLOSESPIDER_PAGECOUNT", 400, 0.5)])
+    assert told is not None
+    assert told.seconds == pytest.approx(80.0)
+    assert told.limit == "CLOSESPIDER_PAGECOUNT"
+    told = forecast(endless, limits=[Limit("A", 400, 0.5), Limit("CLOSESPIDER_TIMEOUT", 30)])
+    assert told is not None
+    assert (told.seconds, told.limit) == (30.0, "CLOSESPIDER_TIMEOUT")
+
+
+def test_a_web_that_becomes_known_has_an_end() -> None:
+    """The n-th of ten URLs a second brings `3 - n / 500` new ones: 1,500 * 3 / 2 + 1 in all."""
+
+    def seen(ended: float) -> float:
+        return 1 + 3 * ended - ended**2 / 1_000
+
+    taken = [
+        Sample(at, 1, at, 10 * at, round(seen(10 * at)), round(seen(10 * at) - 10 * at))
+        for at in range(80)
+    ]
+    assert taken[-1].seen - taken[-2].seen > 10, "it still finds more than it fetches"
+    told = forecast(taken)
+    assert told is not None
+    assert told.seconds == pytest.approx((2_251 - 790) / 10, rel=0.05)
+    assert told.pages == pytest.approx(2_251, rel=0.05)
 
 
 def test_it_is_too_early_to_tell() -> None:

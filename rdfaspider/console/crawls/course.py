@@ -10,11 +10,14 @@ from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+from rdfaspider.extensions.history.forecast import forecast
 from rdfaspider.extensions.history.samples import Sample, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
+
+    from rdfaspider.extensions.history.forecast import Forecast, Limit
 
 # Samples kept, one a second.
 _KEPT = 600
@@ -24,8 +27,6 @@ _WINDOW = 10.0
 _POINTS = 240
 # Seconds after which the file is read again: by then the samples in memory overlap with it by far.
 _OLD = 60.0
-# The projected end rests on at least this many seconds, and on this share of the time so far.
-_LEAST, _SHARE = 10.0, 0.25
 
 
 class Rates(NamedTuple):
@@ -36,19 +37,6 @@ class Rates(NamedTuple):
     bytes: float
     found: float
     ended: float
-
-
-class Forecast(NamedTuple):
-    """When a crawl ends if it goes on as in the last `over` seconds: `seconds` from now, None if never.
-
-    `found` is the number of new URLs for each one that ends. `slowest` is the host that takes longest because
-    of its delay, if that takes longer than all the rest.
-    """
-
-    seconds: float | None
-    over: float
-    found: float
-    slowest: str = ""
 
 
 class Course:
@@ -99,10 +87,11 @@ class Course:
             "memory": [sample.memory for sample in samples],
         }
 
-    def forecast(self, slowest: tuple[str, float] = ("", 0.0)) -> Forecast | None:
-        """Return when the crawl ends, None if it is too early to say. `slowest` is the host whose URLs take
-        longest with its delay, and how long."""
-        return forecast(self._all(), slowest)
+    def forecast(
+        self, slowest: tuple[str, float] = ("", 0.0), limits: Iterable[Limit] = ()
+    ) -> Forecast | None:
+        """Return when the crawl ends, None if it is too early to say."""
+        return forecast(self._all(), slowest, limits)
 
     def _all(self) -> list[Sample]:
         begin = self._recent[0].seconds if self._recent else 0.0
@@ -114,28 +103,6 @@ class Course:
             except OSError:
                 self._earlier = []
         return [each for each in self._earlier if each.seconds < begin] + list(self._recent)
-
-
-def forecast(samples: Sequence[Sample], slowest: tuple[str, float] = ("", 0.0)) -> Forecast | None:
-    """Return when a crawl with these samples ends, None if it is too early to say."""
-    if not samples:
-        return None
-    last = samples[-1]
-    wanted = max(_LEAST, _SHARE * last.seconds)
-    first = next(
-        (each for each in reversed(samples) if last.seconds - each.seconds >= wanted), None
-    )
-    if first is None or last.run != first.run:
-        return None
-    rates, over = _rates(first, last), last.seconds - first.seconds
-    if not rates.ended:
-        return None
-    found = max(rates.found, 0.0) / rates.ended
-    if found >= 1:
-        return Forecast(None, over, found)
-    seconds = last.waiting / (rates.ended * (1 - found))
-    host, tail = slowest
-    return Forecast(seconds, over, found) if tail <= seconds else Forecast(tail, over, found, host)
 
 
 def _rates(first: Sample, last: Sample) -> Rates:

@@ -108,7 +108,8 @@ class RunningCrawl:
         self.directory = str(Path(jobdir).resolve()) if jobdir else ""
         history = crawler.get_extension(History)
         path = None if history is None else history.path
-        self.course = Course((history or History(self.stats, Path(), 0.0)).sample, path)
+        self._history = history or History(self.stats, Path(), 0.0)
+        self.course = Course(self._history.sample, path)
         self._left_out = crawler.get_extension(LeftOut)
         self.latest = LatestUrls()
         self._tail = LogTail(crawler.settings["LOG_LEVEL"])
@@ -290,7 +291,7 @@ class RunningCrawl:
         return {"pause": "paused", "stop": "stopping"}.get(self.scheduler.state, "running")
 
     def _forecast(self) -> dict[str, Any] | None:
-        found = self.course.forecast(self.hosts.slowest)
+        found = self.course.forecast(self.hosts.slowest, self._history.limits())
         return None if found is None else found._asdict()
 
     def _settings(self) -> dict[str, Any]:

@@ -46,11 +46,13 @@ function projected(crawl) {
   const found = crawl.forecast;
   if (!crawl.runs) return "";
   if (crawl.state === "paused") return "paused";
-  if (!crawl.counts.waiting) return "nothing waits";
+  if (!crawl.counts.waiting && !found?.limit) return "nothing waits";
   if (!found) return "too early to tell when it ends";
   if (found.seconds === null) return `no end in sight: each URL brings ${found.found.toFixed(1)} new ones`;
   const when = `ends about ${date(crawl.time + found.seconds)}, in ${duration(found.seconds)}`;
-  return found.slowest ? `${when}, because of the delay of ${found.slowest}` : `${when}, if it goes on as in the last ${duration(found.over)}`;
+  const pages = `${when}, with ${count(found.pages)} pages`;
+  if (found.limit) return `${pages}, because of ${found.limit}`;
+  return found.slowest ? `${pages}, because of the delay of ${found.slowest}` : `${pages}, if it goes on as in the last ${duration(found.over)}`;
 }
 
 function Curves({ crawl }) {

@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 from logging import getLogger
 from pathlib import Path
 from time import monotonic, time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
+from rdfaspider import clock
+from rdfaspider.extensions.history.forecast import Limit, forecast
 from rdfaspider.extensions.history.samples import NAME, Sample, Samples
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
 logger = getLogger(__name__)
 
+# The most samples of a run that a forecast is made of, and the most hosts that are looked at for it.
+_MAX_SAMPLES, _MAX_HOSTS = 400, 10_000
+# Labels of done URLs that CLOSESPIDER_PAGECOUNT does not count.
+_NO_PAGES = ("redirect", "sitemap", "feed")
+
 
 class History:
     """Adds a sample of the counters to the crawl's history at its start, at its end and in between."""
 
-    def __init__(self, stats: StatsCollector, path: Path, interval: float) -> None:
+    def __init__(
+        self,
+        stats: StatsCollector,
+        path: Path,
+        interval: float,
+        limits: Mapping[str, float] | None = None,
+        crawler: Crawler | None = None,
+    ) -> None:
         self.stats = stats
         self.path = path
         self.interval = interval
+        self._limits = limits or {}
+        self._crawler = crawler
+        self._run: list[Sample] = []
+        self._end, self._end_pages = 0.0, 0
         self._before = Sample(0.0, 0, 0.0)
         self._started = monotonic()
         self._is_failing = False
@@ -38,7 +59,9 @@ class History:
         jobdir = crawler.settings["JOBDIR"]
         if interval <= 0 or not jobdir:
             raise NotConfigured
-        history = cls(crawler.stats, Path(jobdir) / NAME, interval)
+        names = ("CLOSESPIDER_PAGECOUNT", "CLOSESPIDER_ITEMCOUNT", "CLOSESPIDER_TIMEOUT")
+        limits = {name: crawler.settings.getfloat(name) for name in names}
+        history = cls(crawler.stats, Path(jobdir) / NAME, interval, limits, crawler)
         crawler.signals.connect(history.spider_opened, signals.spider_opened)
         crawler.signals.connect(history.spider_closed, signals.spider_closed)
         return history
@@ -59,11 +82,67 @@ class History:
     def spider_closed(self) -> None:
         if self._task.running:
             self._task.stop()
+            self._end, self._end_pages = 0.0, 0
             self._write()
 
     def _tick(self) -> None:
+        self._foretell()
         if self._samples.is_due(self._seconds):
             self._write()
+
+    def _foretell(self) -> None:
+        self._run.append(self.sample())
+        if len(self._run) > _MAX_SAMPLES:
+            del self._run[1::2]
+        found = forecast(self._run, self._slowest(), self.limits())
+        self._end, self._end_pages = 0.0, 0
+        if found is not None and found.seconds is not None:
+            self._end, self._end_pages = self._seconds + found.seconds, found.pages
+
+    @property
+    def remaining(self) -> float | None:
+        """Return the seconds to the foretold end, None if there is none."""
+        return max(0.0, self._end - self._seconds) if self._end else None
+
+    def limits(self) -> list[Limit]:
+        """Return what is left until a setting stops the crawl."""
+        ended = self._ended() - (self._before.seen - self._before.waiting)
+        counts = {
+            "CLOSESPIDER_PAGECOUNT": self._answers(),
+            "CLOSESPIDER_ITEMCOUNT": self._stat("item_scraped_count"),
+        }
+        found = []
+        for name, most in self._limits.items():
+            if most and name in counts:
+                share = counts[name] / max(ended, 1)
+                found.append(Limit(name, most - counts[name], share))
+            elif most:
+                found.append(Limit(name, most - (monotonic() - self._started)))
+        return found
+
+    def _ended(self) -> int:
+        return self._stat("frontier/seen") - self._stat("frontier/waiting")
+
+    def _answers(self) -> int:
+        """Return the number of pages of this run, as CLOSESPIDER_PAGECOUNT counts them."""
+        count = 0
+        for name, number in self.stats.get_stats().items():
+            family, _, label = name.rpartition("/")
+            is_done = family == "frontier/done" and label not in _NO_PAGES
+            if is_done or (family == "frontier/failed" and label.isdecimal()):
+                count += number
+        return count
+
+    def _slowest(self) -> tuple[str, float]:
+        """Return the host whose waiting URLs take longest with its delay, and how long."""
+        scheduler: Any = self._crawler and self._crawler.engine and self._crawler.engine.scheduler
+        frontier = getattr(scheduler, "frontier", None)
+        if frontier is None or frontier.is_shared:
+            return "", 0.0
+        hosts = islice(frontier.hosts(clock.now()), _MAX_HOSTS)
+        waits = ((host.waiting * host.delay, host.name) for host in hosts)
+        seconds, name = max(waits, default=(0.0, ""))
+        return name, seconds
 
     def _write(self) -> None:
         try:
@@ -94,6 +173,8 @@ class History:
             received=before.received + self._stat("fetch/bytes"),
             quads=self._stat("store/held"),
             memory=_resident(),
+            end=round(self._end),
+            end_pages=self._end_pages,
         )
 
     def _stat(self, name: str) -> int:

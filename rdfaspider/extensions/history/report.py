@@ -53,6 +53,8 @@ class CrawlFigures:
     triples: int
     triples_per_page: float
     peak_memory_mb: int
+    end: int
+    end_pages: int
 
 
 def summarise(crawl: Crawl) -> CrawlFigures:
@@ -76,6 +78,8 @@ def summarise(crawl: Crawl) -> CrawlFigures:
         triples=last.quads,
         triples_per_page=last.quads / max(1, last.pages),
         peak_memory_mb=max(sample.memory for sample in crawl.samples),
+        end=last.end,
+        end_pages=last.end_pages,
     )
 
 
@@ -109,6 +113,7 @@ _ROWS: tuple[tuple[str, Callable[[CrawlFigures], str]], ...] = (
     ("triples stored", lambda of: f"{of.triples:,}"),
     ("triples/page read", lambda of: f"{of.triples_per_page:,.2f}"),
     ("memory, peak", lambda of: f"{of.peak_memory_mb:,} MB"),
+    ("ends, by forecast", lambda of: _forecast(of)),
 )
 
 
@@ -225,6 +230,12 @@ def _resumes(of: CrawlFigures) -> str:
         return "never"
     times = "once" if of.resumes == 1 else f"{of.resumes:,} times"
     return f"{times}, stopped for {_duration(of.stopped_seconds)}"
+
+
+def _forecast(of: CrawlFigures) -> str:
+    if not of.end:
+        return "-"
+    return f"after {_duration(of.end)}, with {of.end_pages:,} pages"
 
 
 def _duration(seconds: float) -> str:

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 NAME = "history.jsonl"
-# A line has 217 bytes if every counter is a million million.
-_LIMIT = 4_000
+# A line has 256 bytes if every counter is a million million.
+_LIMIT = 3_800
 # Bytes at the end of the file that have the last samples: some twenty.
 _END = 4_096
 # No counter comes near; a larger number is damage.
@@ -30,7 +30,8 @@ _DAMAGED = 10**18
 
 
 class Sample(NamedTuple):
-    """What was counted at one moment: `time` since 1970, `received` in bytes, `memory` in megabytes."""
+    """What was counted at one moment: `time` since 1970, `received` in bytes, `memory` in megabytes. `end` is
+    when the crawl was foretold to end, in seconds of crawling, with how many pages; 0 if it was not."""
 
     time: float
     run: int
@@ -42,6 +43,8 @@ class Sample(NamedTuple):
     received: int = 0
     quads: int = 0
     memory: int = 0
+    end: int = 0
+    end_pages: int = 0
 
 
 def read(path: Path) -> list[Sample]:
