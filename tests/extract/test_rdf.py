@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyoxigraph import Literal, NamedNode
 
 from rdfaspider.extract import Extraction, extract
 from rdfaspider.extract.mediatypes import MEDIA_TYPES
@@ -86,12 +87,29 @@ def test_documents_are_not_repaired() -> None:
 def test_terms_of_rdf_12_are_left_out_or_made_plain() -> None:
     extraction = read(b'<s> <p> <<( <a> <b> <c> )>> ; <q> "x"@ar--rtl .', TURTLE)
     assert [str(quad.object) for quad in extraction.quads] == ['"x"@ar']
-    assert extraction.facts.cuts == {"triple terms": 1}
+    assert extraction.facts.cuts == {"triple terms": 1, "base direction": 1}
 
 
 def laughs() -> bytes:
     entities = "".join(f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(9))
     return f'<!DOCTYPE r [<!ENTITY l0 "ha">{entities}]>'.encode()
+
+
+def test_xml_literals_have_exclusive_canonical_form() -> None:
+    start = OPEN.replace(b"<r:RDF", b"<r:RDF xmlns='http://d/' xmlns:x='http://x/'")
+    body = (
+        b"<r:Description r:about='s'><e:p r:parseType='Literal' r:ID='i'>a &amp; <b/>"
+        b"<x:c z='1' a='2'><i xmlns='http://w/' xmlns:q='http://q/' q:a=\"&lt;\">t</i></x:c> z</e:p>"
+    )
+    literal = (
+        'a &amp; <b xmlns="http://d/"></b><x:c xmlns:x="http://x/" a="2" z="1">'
+        '<i xmlns="http://w/" xmlns:q="http://q/" q:a="&lt;">t</i></x:c> z'
+    )
+    found = read(start + body + b"<e:q>1</e:q></r:Description></r:RDF>", XML).quads
+    values = {quad.predicate.value: quad.object for quad in found}
+    assert values["http://e/p"] == Literal(literal, datatype=NamedNode(f"{RDF}XMLLiteral"))
+    assert values[f"{RDF}object"] == values["http://e/p"], "the statement has a name"
+    assert values["http://e/q"] == Literal("1")
 
 
 HOSTILE = {
@@ -122,6 +140,12 @@ HOSTILE = {
         + b"<e:T e:p='1'/>" * 100_000,
         XML,
         "rdf namespaces",
+    ),
+    "namespaces in a literal": (
+        OPEN.replace(b">", b" xmlns:x='http://x/%s'>" % (b"x" * 500_000))
+        + b"<r:Description><e:p r:parseType='Literal'>%s</e:p>" % (b"<x:b/>" * 20_000),
+        XML,
+        "literal",
     ),
     "long names": (
         b"@prefix p: <http://e/%s> .\n" % (b"x" * 8_000) + b"p:a p:b p:c, p:d .\n" * 10_000,

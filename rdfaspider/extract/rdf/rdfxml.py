@@ -8,6 +8,7 @@ libxml2 reads the document before, with its own limits, and writes down what is 
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from typing import Any
 
 from lxml import etree
@@ -16,6 +17,9 @@ from rdfaspider.extract.document.xml import cut_attributes, read_tree, xpath
 from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.extract.triples.iris import is_absolute
 
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_PARSE_TYPE, _DATATYPE = f"{{{_RDF}}}parseType", f"{{{_RDF}}}datatype"
+_XML_LITERAL = f"{_RDF}XMLLiteral"
 _NAMESPACES = 1_000  # in scope at a time
 _REFERENCE = re.compile(rb"&#(?:[xX]([0-9A-Fa-f]++)|([0-9]++));")
 
@@ -32,12 +36,12 @@ def tamed(body: bytes, graph: Graph) -> tuple[bytes, int]:
     if excess := cut_attributes(root, graph.limits.attributes):
         graph.cuts["attributes"] += excess
     try:
-        return etree.tostring(root), faults
+        return _written(root, graph), faults
     except etree.SerialisationError:
         # It lets references to half a character pass, and stumbles over them here.
         root, more = _parsed(_REFERENCE.sub(_without_surrogate, body))
     try:
-        return (b"" if root is None else etree.tostring(root)), faults + more
+        return (b"" if root is None else _written(root, graph)), faults + more
     except etree.SerialisationError:
         raise MemoryError from None  # the only other reason there is
 
@@ -57,6 +61,47 @@ def _parsed(body: bytes) -> tuple[Any, int]:
         root = None
     faults = sum(entry.level >= etree.ErrorLevels.ERROR for entry in parser.error_log)
     return root, faults or int(root is None)
+
+
+def _written(root: Any, graph: Graph) -> bytes:
+    """Return a document with its XML literals in exclusive canonical form, which the parser does not know."""
+    literals = []
+    walk = etree.iterwalk(root, events=("start",))
+    for _, element in walk:
+        if element.get(_PARSE_TYPE) == "Literal":
+            literals.append(element)
+            walk.skip_subtree()
+    for element in literals:
+        _canonicalise(element, graph)
+    written: bytes = etree.tostring(root)
+    return written
+
+
+def _canonicalise(element: Any, graph: Graph) -> None:
+    """Make the content of an element text; without namespaces that it does not use, but with the others."""
+    length = 0
+    for each in element.iterdescendants("*"):
+        # Each may have to declare its namespaces again.
+        length += sum(map(len, (each.tag, *each.keys())))
+        if length > graph.limits.literal:
+            graph.cuts["literal"] += 1
+            parent = element.getparent()
+            element.clear()  # else each of its descendants is given its namespaces
+            parent.remove(element)
+            return
+    content = deepcopy(element)
+    content.tag = "{x:}x"  # so that it uses no namespace of its content
+    content.attrib.clear()
+    try:
+        text = etree.tostring(content, method="c14n", exclusive=True, with_tail=False).decode()
+        content.text = text[text.index(">") + 1 : text.rindex("</")]
+    except (etree.C14NError, ValueError):
+        return  # a relative namespace, or half of a character
+    attributes = {**element.attrib, _DATATYPE: _XML_LITERAL}
+    del attributes[_PARSE_TYPE]
+    element.clear()
+    element.attrib.update(attributes)
+    element.text = content.text
 
 
 def _has_namespaces(root: Any, body: bytes, limit: int) -> bool:

@@ -69,6 +69,7 @@ class Statements:
         if len(term.value) > limits.literal:
             return self._cut("literal", len(term.value))
         if term.direction is not None:  # of RDF 1.2 as well
+            self._cut("base direction")
             term = Literal(term.value, language=term.language)
         return str(term)
 
