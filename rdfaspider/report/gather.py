@@ -23,7 +23,7 @@ from rdfaspider.pages.analysis import open_analysis
 from rdfaspider.pages.table import PageRecord, place_of
 from rdfaspider.pipelines.store import store_access
 from rdfaspider.report import pages, triples
-from rdfaspider.report.histogram import Histogram
+from rdfaspider.report.histogram import histogram
 from rdfaspider.report.sections.figures import MOST
 from rdfaspider.settings.places import frontiers_of, jobdir_of, shards_in, store_url
 from rdfaspider.stores import open_store
@@ -123,16 +123,18 @@ def _pages(
     return pages.findings_of(_records(readers, jobdir, stack, tell)).as_numbers(MOST)
 
 
-def histogram_of(places: Places, column: str, sites: bool, tell: Tell) -> Histogram:
+def histogram_of(
+    places: Places, column: str, by_site: bool, tell: Tell
+) -> tuple[list[tuple[str, int]], int]:
     """Return the distribution of a column of the table of pages or sites; ValueError if there is none."""
     with ExitStack() as stack:
         readers = [
             stack.enter_context(FrontierReader(path, delay=0.0)) for path in places.frontiers
         ]
         records = _records(readers, places.jobdir, stack, tell)
-        columns, rows = table_of(readers, records, sites)
+        columns, rows = table_of(readers, records, by_site)
         place = place_of(column, columns)
-        return Histogram(column, columns[column], (row[place] for row in rows))
+        return histogram(columns[column], (row[place] for row in rows))
 
 
 def _records(

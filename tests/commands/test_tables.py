@@ -104,9 +104,8 @@ def test_sites_and_columns_of_a_crawl(server: Server, scrapy: Scrapy, tmp_path: 
     recipe = f"http://{HOSTS[0]}:{server.port}/recipe"
     assert share[recipe] == pytest.approx(3 / len(PAGES["/recipe"]))
 
-    counted = scrapy("report", "--histogram", "letters", "-o", "letters.html").stdout.splitlines()
+    counted = scrapy("report", "--histogram", "letters").stdout.splitlines()
     assert [line.split() for line in counted[2:4]] == [["0", "1", "#" * 20], ["1", "2", "#" * 40]]
-    assert "3 pages have a value, 2 have none." in counted
-    assert "<svg" in (tmp_path / "letters.html").read_text()
+    assert "0 pages have other values, 2 have none." in counted
     sites = scrapy("report", "--histogram", "pages", "--sites").stdout.splitlines()
     assert [line.split()[:2] for line in sites[2:4]] == [["1", "1"], ["3", "1"]]

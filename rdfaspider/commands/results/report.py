@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
     from rdfaspider.extensions.history.report import Crawl
     from rdfaspider.report.gather import Places
-    from rdfaspider.report.model import Figure
 
 _KINDS = (".svg", ".html", ".json")
-_HISTOGRAM_KINDS = (".html", ".csv", ".json")
 # Bins shown, and the width of the longest bar.
 _SHOWN, _WIDTH = 40, 40
 
@@ -72,8 +70,7 @@ class Command(CheckedCommand):
             "--output",
             type=Path,
             metavar="FILE",
-            help="a file .svg, .html or .json; with --full .html, or a directory (default: report);"
-            " with --histogram .html, .csv or .json",
+            help="a file .svg, .html or .json; with --full .html, or a directory (default: report)",
         )
         parser.add_argument(
             "--store",
@@ -97,9 +94,8 @@ class Command(CheckedCommand):
         elif opts.store or (opts.frontier and not opts.histogram):
             raise UsageError("--store and --frontier are for --full")
         elif opts.histogram:
-            if opts.against or (opts.output and opts.output.suffix not in _HISTOGRAM_KINDS):
-                known = ", ".join(_HISTOGRAM_KINDS)
-                raise UsageError(f"--histogram is about one crawl, and its -o wants {known}")
+            if opts.against or opts.output:
+                raise UsageError("--histogram is printed, and of one crawl")
         elif opts.sites:
             raise UsageError("--sites is for --histogram")
         elif opts.output and opts.output.suffix not in _KINDS:
@@ -124,22 +120,13 @@ class Command(CheckedCommand):
 
         with StatusLine(sys.stderr) as line:
             places = places_of(self.settings, opts.frontier)
-            found = histogram_of(places, opts.histogram, opts.sites, line.show)
-        figure = found.figure("sites" if opts.sites else "pages")
-        bins = found.bins
+            bins, unknown = histogram_of(places, opts.histogram, opts.sites, line.show)
+        noun = "sites" if opts.sites else "pages"
         most = max((count for _, count in bins), default=1)
-        rows = (
-            (label, f"{count:,}", "#" * max(1, count * _WIDTH // most))
-            for label, count in bins[:_SHOWN]
-        )
-        for text in Table((opts.histogram, figure.up, ""), sys.stdout).lines(rows):
-            sys.stdout.write(text)
-        if len(bins) > _SHOWN:
-            print(f"There are {len(bins) - _SHOWN:,} more values: -o FILE.csv for all.")
-        print(figure.sentence)
-        if opts.output:
-            _write_histogram(opts.output, figure)
-            print(f"The histogram is in {opts.output}.")
+        rows = ((name, f"{n:,}", "#" * max(1, _WIDTH * n // most)) for name, n in bins[:_SHOWN])
+        sys.stdout.writelines(Table((opts.histogram, noun, ""), sys.stdout).lines(rows))
+        rest = sum(count for _, count in bins[_SHOWN:])
+        print(f"{rest:,} {noun} have other values, {unknown:,} have none.")
 
     def _write_full(self, opts: argparse.Namespace) -> None:
         from rdfaspider.report.files import json_of, write
@@ -164,22 +151,6 @@ class Command(CheckedCommand):
             if found[0]["triples"] is None:
                 raise ValueError("The store cannot be read, so its report is not put there.")
             _put(places[0], found[0])
-
-
-def _write_histogram(output: Path, figure: Figure) -> None:
-    import json
-
-    from rdfaspider.report.html import csv_of, page
-    from rdfaspider.report.model import Section
-
-    if output.suffix == ".html":
-        section = Section(figure.key, figure.title, "", [figure])
-        text = page(figure.title, "", (), [section])
-    elif output.suffix == ".csv":
-        text = csv_of(figure.rows())
-    else:
-        text = json.dumps(dict(zip(figure.labels, figure.values[0], strict=True)), indent=1) + "\n"
-    output.write_text(text, encoding="utf-8", errors="replace")
 
 
 def _put(places: Places, found: dict[str, Any]) -> None:
