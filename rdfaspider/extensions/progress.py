@@ -31,25 +31,6 @@ _TICK = 0.5
 _WINDOW = 5.0
 
 
-class Rate:
-    """The growth of a counter per second, over the last seconds."""
-
-    def __init__(self, window: float) -> None:
-        self._window = window
-        self._samples: deque[tuple[float, int]] = deque()
-
-    def begin(self, now: float) -> None:
-        self._samples.append((now, 0))
-
-    def rate(self, now: float, count: int) -> float:
-        samples = self._samples
-        while len(samples) > 1 and now - samples[1][0] >= self._window:
-            samples.popleft()
-        then, before = samples[0]
-        samples.append((now, count))
-        return (count - before) / max(now - then, 1e-9)
-
-
 class Progress:
     """Reports the counters of the crawl while it runs."""
 
@@ -64,8 +45,8 @@ class Progress:
         self._remaining = remaining
         self.interval = interval
         self.terminal = terminal
-        window = max(_WINDOW, 0.0 if terminal else interval)
-        self._pages, self._bytes = Rate(window), Rate(window)
+        # The time, the pages and the bytes.
+        self._samples: deque[tuple[float, int, int]] = deque()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -84,8 +65,7 @@ class Progress:
 
     def spider_opened(self) -> None:
         self._started = monotonic()
-        self._pages.begin(self._started)
-        self._bytes.begin(self._started)
+        self._samples.append((self._started, 0, 0))
         self._task = create_looping_call(self._tick)
         if self.terminal and (handler := get_scrapy_root_handler()):
             # The line gives way to each message of the log and comes back at the next tick.
@@ -119,18 +99,30 @@ class Progress:
     def _fields(self, now: float) -> list[str]:
         """Return the parts of the line, the most important first."""
         pages = self._stat("frontier/done/page")
+        pace, bandwidth = self._rates(now, pages, self._stat("fetch/bytes"))
         left = self._remaining()
         return [
             f"{pages:,} pages",
-            f"{self._pages.rate(now, pages):,.1f}/s",
+            f"{pace:,.1f}/s",
             f"{self._stat('store/quads'):,} triples",
             f"{self._stat('frontier/waiting'):,} waiting",
             f"{self._stat('frontier/in_flight'):,} in flight",
             f"{self._stat('frontier/failed'):,} errors",
-            f"{short(self._bytes.rate(now, self._stat('fetch/bytes')))}B/s",
+            f"{short(bandwidth)}B/s",
             duration(now - self._started),
             *([] if left is None else [f"ends in {duration(left)}"]),
         ]
+
+    def _rates(self, now: float, pages: int, size: int) -> tuple[float, float]:
+        """Return the pages and the bytes per second of the last seconds."""
+        samples = self._samples
+        window = max(_WINDOW, 0.0 if self.terminal else self.interval)
+        while len(samples) > 1 and now - samples[1][0] >= window:
+            samples.popleft()
+        then, pages_before, size_before = samples[0]
+        samples.append((now, pages, size))
+        seconds = max(now - then, 1e-9)
+        return (pages - pages_before) / seconds, (size - size_before) / seconds
 
     def _stat(self, name: str) -> int:
         value: int = self.stats.get_value(name, 0)

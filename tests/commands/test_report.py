@@ -131,7 +131,9 @@ def test_crawls_are_compared(scrapy: Scrapy, tmp_path: Path) -> None:
     write(tmp_path / "other crawl", samples(300, rate=20))
     (tmp_path / "other crawl" / NAME).rename(tmp_path / "peer.jsonl")
     write(tmp_path / "third", samples(60))
-    result = scrapy("report", "--against", "peer.jsonl", "third", "--line", "2e4", "-o", "all.json")
+    result = scrapy(
+        "report", "--against", "peer.jsonl", "third", "--line", "20000", "-o", "all.json"
+    )
     assert result.returncode == 0, result.stderr
     head, *rows = result.stdout.splitlines()
     assert head.split() == ["crawl", "peer.jsonl", "third"]
@@ -140,7 +142,7 @@ def test_crawls_are_compared(scrapy: Scrapy, tmp_path: Path) -> None:
     assert lines["pages, all visits"] == ["6,000", "6,000", "600"]
     assert lines["pages/s, mean"] == ["10.00", "20.00", "10.00"]
     assert lines["bandwidth, mean"] == ["5kB/s", "5kB/s", "5kB/s"]
-    assert lines["of the line, mean"] == lines["of the line, peak"] == ["25%", "25%", "25%"]
+    assert lines["of the line"] == ["25%", "25%", "25%"]
     found = json.loads((tmp_path / "all.json").read_text())
     assert [crawl["name"] for crawl in found] == ["crawl", "peer.jsonl", "third"]
     assert found[1]["summary"]["peak_pages_per_second"] == 20.0

@@ -87,8 +87,7 @@ def test_the_rate_does_not_flicker_between_two_reports_of_the_counters() -> None
     stats = FakeStats()
     progress = Progress(stats, 60.0, sys.stderr)  # type: ignore[arg-type]
     progress._started = 0.0
-    progress._pages.begin(0.0)
-    progress._bytes.begin(0.0)
+    progress._samples.append((0.0, 0, 0))
     rates = []
     for tick in range(1, 60):
         seconds = tick / 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections import Counter
 from contextlib import suppress
@@ -50,8 +49,8 @@ class Command(CheckedCommand):
         parser.add_argument(
             "--line",
             metavar="BYTES",
-            type=float,
-            default=0.0,
+            type=int,
+            default=0,
             help="bytes a second of the line: show the bandwidth as a share of it",
         )
         parser.add_argument("--full", action="store_true", help="report on what was found")
@@ -86,8 +85,6 @@ class Command(CheckedCommand):
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
         super().check_usage(args, opts)
-        if not 0 <= opts.line < math.inf:
-            raise UsageError(f"--line takes bytes a second, not {opts.line:g}")
         if opts.full:
             if opts.output and opts.output.suffix not in ("", ".html"):
                 raise UsageError("--full -o wants a file that ends in .html, or a directory")

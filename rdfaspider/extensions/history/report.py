@@ -49,7 +49,6 @@ class CrawlFigures:
     failed: int
     bytes: int
     bytes_per_second: float
-    peak_bytes_per_second: float
     triples: int
     triples_per_page: float
     peak_memory_mb: int
@@ -60,7 +59,14 @@ class CrawlFigures:
 def summarise(crawl: Crawl) -> CrawlFigures:
     first, last = crawl.samples[0], crawl.samples[-1]
     seconds = last.seconds or 1.0
-    peak, peak_seconds = _peak(crawl, "pages")
+    peak, peak_seconds = max(
+        (
+            ((after.pages - before.pages) / length, length)
+            for before, after in pairwise(_edges(crawl.samples, _SHORTEST))
+            if (length := after.seconds - before.seconds)
+        ),
+        default=(0.0, 0.0),
+    )
     return CrawlFigures(
         seconds=last.seconds,
         resumes=last.run - first.run,
@@ -74,24 +80,11 @@ def summarise(crawl: Crawl) -> CrawlFigures:
         failed=last.failed,
         bytes=last.received,
         bytes_per_second=last.received / seconds,
-        peak_bytes_per_second=_peak(crawl, "received")[0],
         triples=last.quads,
         triples_per_page=last.quads / max(1, last.pages),
         peak_memory_mb=max(sample.memory for sample in crawl.samples),
         end=last.end,
         end_pages=last.end_pages,
-    )
-
-
-def _peak(crawl: Crawl, name: str) -> tuple[float, float]:
-    """Return the fastest growth of a counter per second, and for how many seconds it lasted."""
-    return max(
-        (
-            ((getattr(after, name) - getattr(before, name)) / length, length)
-            for before, after in pairwise(_edges(crawl.samples, _SHORTEST))
-            if (length := after.seconds - before.seconds)
-        ),
-        default=(0.0, 0.0),
     )
 
 
@@ -109,7 +102,6 @@ _ROWS: tuple[tuple[str, Callable[[CrawlFigures], str]], ...] = (
     ("of these failed", lambda of: f"{of.failed:,}"),
     ("received", lambda of: f"{short(of.bytes)}B"),
     ("bandwidth, mean", lambda of: f"{short(of.bytes_per_second)}B/s"),
-    ("bandwidth, peak", lambda of: f"{short(of.peak_bytes_per_second)}B/s"),
     ("triples stored", lambda of: f"{of.triples:,}"),
     ("triples/page read", lambda of: f"{of.triples_per_page:,.2f}"),
     ("memory, peak", lambda of: f"{of.peak_memory_mb:,} MB"),
@@ -185,11 +177,8 @@ def _cells(crawls: Sequence[Crawl], line: float) -> list[list[str]]:
     summaries = [summarise(crawl) for crawl in crawls]
     rows = [["", *(crawl.name for crawl in crawls)]]
     rows += [[label, *(cell(of) for of in summaries)] for label, cell in _ROWS]
-    for name in ("mean", "peak") if line else ():
-        rates = [
-            of.bytes_per_second if name == "mean" else of.peak_bytes_per_second for of in summaries
-        ]
-        rows.append([f"of the line, {name}", *(f"{rate / line:.0%}" for rate in rates)])
+    if line:
+        rows.append(["of the line", *(f"{of.bytes_per_second / line:.0%}" for of in summaries)])
     return rows
 
 
