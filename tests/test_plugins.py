@@ -70,6 +70,7 @@ def test_a_crawl_uses_parts_of_another_package(
     assert done.returncode == 0, done.stderr
     assert "ERROR" not in done.stderr
     assert titles(project) > 8
+    assert scrapy("pages").stdout.split()[:2] == ["scripts", "age"]
     again = scrapy("crawl", "rdfa")  # the name on disk is not enough to import code
     assert again.returncode != 0
     assert "set FRONTIER_ORDER=ownparts.DeepFirst to go on" in again.stderr

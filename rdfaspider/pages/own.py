@@ -1,15 +1,14 @@
 """Columns of the user's own in the table of pages: functions of a page, named by dotted paths.
 
-The values are in the row of the page by the name of their column. The columns that a crawl has had, each with
-the kind of its values, are a note of the frontier, so that the table can be read without the user's code.
+The values are in the row of the page by the name of their column. The columns that a crawl has had are a note
+of the frontier, a line each with the kind of its values (`price real`), so that the table can be read without
+the user's code.
 """
 
 from __future__ import annotations
 
 import inspect
-import json
 import logging
-import re
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.pages.table import COLUMNS
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 # The name of the note.
 NOTE = "columns"
 
-_NAME = re.compile(r"[A-Za-z_]\w{0,49}", re.ASCII)
-_MAX_COLUMNS, _MAX_CHARACTERS = 16, 100
+_MAX_CHARACTERS = 100
 _KINDS = {"int": "whole", "bool": "whole", "float": "real", "str": "text"}
 _TYPES = {"whole": int, "real": float, "text": str}
 
@@ -41,13 +39,11 @@ class OwnColumns:
         self._failed: set[str] = set()
         for text in texts:
             name, _, path = text.partition(": ")
-            if not _NAME.fullmatch(name) or not path:
+            if not name.isidentifier() or not path:
                 raise ValueError(f"Not a column (name: package.module.function): {text[:200]!r}.")
             if name in COLUMNS or name in self.kinds:
                 raise ValueError(f"There is a column {name} already.")
             self._functions[name], self.kinds[name] = _function(path.strip())
-        if len(self.kinds) > _MAX_COLUMNS:
-            raise ValueError(f"There can be at most {_MAX_COLUMNS} columns.")
 
     def values(self, page: Page) -> dict[str, Any]:
         """Return the values of a page that was read; a column whose function fails has none."""
@@ -64,14 +60,11 @@ class OwnColumns:
                     logger.warning("The column %s stays empty for %s (%s)", name, page.url, said)
         return found
 
-    def note(self, there: bytes | None) -> bytes:
-        """Return the note with these columns added."""
-        return json.dumps(kinds_in([there]) | self.kinds).encode()
-
 
 def kinds_in(notes: Iterable[bytes | None]) -> dict[str, str]:
     """Return the columns that notes have, with their kinds."""
-    return {name: kind for note in notes for name, kind in json.loads(note or b"{}").items()}
+    lines = (line for note in notes for line in (note or b"").decode().splitlines())
+    return dict(line.split(" ", 1) for line in lines)
 
 
 def extended(records: Iterable[PageRecord], own: Columns) -> tuple[Columns, Rows]:
@@ -79,10 +72,8 @@ def extended(records: Iterable[PageRecord], own: Columns) -> tuple[Columns, Rows
 
     def cells(record: PageRecord) -> Iterator[Any]:
         for name, kind in own.items():
-            value = record.own.get(name)
-            yield (
-                value if isinstance(value, _TYPES[kind]) else None
-            )  # it was of another kind before
+            value = record.own.get(name)  # of another kind if the column has changed
+            yield value if isinstance(value, _TYPES[kind]) else None
 
     rows = ((*record[: len(COLUMNS)], *cells(record)) for record in records)
     return {**COLUMNS, **own}, rows

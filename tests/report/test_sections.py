@@ -170,12 +170,6 @@ def test_a_histogram_has_the_finest_bins_of_which_there_are_few() -> None:
 
 def test_media_are_shown_by_kind_and_by_page() -> None:
     found = section([crawl("one", links=GRAPH)], "graph")
-    assert table(found, "media-kinds")[0] == {
-        "kind": "image",
-        "media": 16,
-        "pages with any": 12,
-        "most on a page": 3,
-    }
     shown = figure(found, "media")
     assert shown.names == ["image", "video"] and shown.points[0] == [(1, 10), (3, 2)]
     both = figure(section([crawl("one", links=GRAPH), crawl("other")], "graph"), "media")

@@ -148,21 +148,6 @@ def graph(crawls: Sequence[Found]) -> Section:
                 is_logarithmic=True,
             ),
             Table(
-                "media-kinds",
-                "Media by kind",
-                "Images, sounds and films that pages embed or link to." + of,
-                ["kind", "media", "pages with any", "most on a page"],
-                [
-                    [
-                        kind,
-                        sum(count * found for count, found in pages.items()),
-                        sum(pages.values()),
-                        max(pages),
-                    ]
-                    for kind, pages in first["media_of_pages"].items()
-                ],
-            ),
-            Table(
                 "domains",
                 "Links out of the crawl",
                 "Registered domains of links that the scope or the filters of the crawl reject."

@@ -11,7 +11,7 @@ from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.frontier.moves import Moves
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.pages.own import NOTE as COLUMNS
-from rdfaspider.pages.own import OwnColumns
+from rdfaspider.pages.own import OwnColumns, kinds_in
 from rdfaspider.pages.row import Row, pack, row_of
 from rdfaspider.scheduler.answers.guessing import NOTE, Guessing
 from rdfaspider.scheduler.answers.keeping import keep_of, signals_of
@@ -63,7 +63,8 @@ class Outcomes:
         self._keeps_rows = self._crawler.settings.getbool("PAGES")
         if columns := self._crawler.settings.getlist("PAGES_COLUMNS"):
             self._columns = OwnColumns(columns)
-            self._frontier.set_note(COLUMNS, self._columns.note(self._frontier.note(COLUMNS)))
+            kinds = kinds_in([self._frontier.note(COLUMNS)]) | self._columns.kinds
+            self._frontier.set_note(COLUMNS, "\n".join(map(" ".join, kinds.items())).encode())
         self._revisits = self._crawler.settings.getbool("FRONTIER_REVISIT")
         if budget := self._crawler.settings.getint("FRONTIER_GUESSES"):
             self._guessing = Guessing(budget, self._frontier.note(NOTE))
