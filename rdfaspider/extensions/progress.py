@@ -55,7 +55,8 @@ class Progress:
 
         def remaining() -> float | None:
             history = crawler.get_extension(History)
-            return None if history is None else history.remaining
+            found = None if history is None else history.forecast
+            return None if found is None else found.seconds
 
         interval = settings.getfloat("PROGRESS_INTERVAL")
         progress = cls(crawler.stats, interval, terminal, remaining)

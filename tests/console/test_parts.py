@@ -143,7 +143,6 @@ def test_hosts_are_searched_sorted_and_paged() -> None:
 
     asyncio.run(look())
     assert len(scans) == 1, "one scan is enough for all orders while it is fresh"
-    assert tables.slowest[1] == 99.0
 
 
 def test_of_too_many_hosts_only_the_first_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

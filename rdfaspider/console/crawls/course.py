@@ -14,10 +14,10 @@ from rdfaspider.extensions.history.forecast import forecast
 from rdfaspider.extensions.history.samples import Sample, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from rdfaspider.extensions.history.forecast import Forecast, Limit
+    from rdfaspider.extensions.history.forecast import Forecast
 
 # Samples kept, one a second.
 _KEPT = 600
@@ -87,11 +87,9 @@ class Course:
             "memory": [sample.memory for sample in samples],
         }
 
-    def forecast(
-        self, slowest: tuple[str, float] = ("", 0.0), limits: Iterable[Limit] = ()
-    ) -> Forecast | None:
-        """Return when the crawl ends, None if it is too early to say."""
-        return forecast(self._all(), slowest, limits)
+    def forecast(self) -> Forecast | None:
+        """Return when the crawl ends, as far as its samples tell; None if it is too early to say."""
+        return forecast(self._all())
 
     def _all(self) -> list[Sample]:
         begin = self._recent[0].seconds if self._recent else 0.0

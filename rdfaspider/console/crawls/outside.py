@@ -140,9 +140,9 @@ class _OutsideCrawl:
         rates: dict[str, float | None] = dict(self.course.rates()._asdict())
         if sample is None:
             rates |= dict.fromkeys(("pages", "triples", "bytes"))
-        forecast = self.course.forecast(self.hosts.slowest) if runs else None
+        forecast = self.course.forecast() if runs else None
         if forecast is not None and sample is not None and sample.end:
-            # The crawl itself knows its limits.
+            # The crawl itself knows its limits and its hosts.
             left = max(0.0, sample.end - sample.seconds)
             forecast = forecast._replace(seconds=left, pages=sample.end_pages)
         errors, warnings = (None, None) if self._disk is None else await self._disk.problems()

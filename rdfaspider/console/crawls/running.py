@@ -291,7 +291,7 @@ class RunningCrawl:
         return {"pause": "paused", "stop": "stopping"}.get(self.scheduler.state, "running")
 
     def _forecast(self) -> dict[str, Any] | None:
-        found = self.course.forecast(self.hosts.slowest, self._history.limits())
+        found = self._history.forecast
         return None if found is None else found._asdict()
 
     def _settings(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ _ROWS, _PAGE, _ORDERS = 5_000, 50, 8
 _KEPT, _SLICE = 50_000, 2_000
 # Seconds for which a scan is kept: at least, and for each second that it took.
 _FRESH, _PATIENCE = 5.0, 200.0
-_WHY, _WAITING, _DELAY = attrgetter("why"), attrgetter("waiting"), attrgetter("delay")
+_WHY = attrgetter("why")
 _ADDRESS = re.compile(r"the server \S+,")
 
 
@@ -37,15 +37,13 @@ _ADDRESS = re.compile(r"the server \S+,")
 class HostTable:
     """The first rows of one order, with sums over all hosts.
 
-    `reasons` counts why hosts wait; `slowest` is the host whose URLs take longest with its delay, and how
-    many seconds.
+    `reasons` counts why hosts wait.
     """
 
     rows: list[HostView] = field(default_factory=list)
     found: int = 0
     total: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
-    slowest: tuple[str, float] = ("", 0.0)
     made: float = 0.0
     cost: float = 0.0
 
@@ -66,12 +64,6 @@ class HostTables:
         self._making: dict[Order, asyncio.Task[HostTable]] = {}
         self._scanned: list[HostView] | None = None
         self._scanned_at = self._scan_cost = 0.0
-
-    @property
-    def slowest(self) -> tuple[str, float]:
-        """Return the slowest host of the latest scan."""
-        latest = max(self._made.values(), key=lambda table: table.made, default=None)
-        return ("", 0.0) if latest is None else latest.slowest
 
     async def page(self, search: str, sort: str, descending: bool, offset: int) -> dict[str, Any]:
         """Return one page of a table; ValueError if there is no such column."""
@@ -141,12 +133,6 @@ def _add(table: HostTable, hosts: list[HostView], search: str) -> None:
     table.total += len(hosts)
     for why, count in Counter(map(_WHY, hosts)).items():
         table.reasons[_ADDRESS.sub("a server", why) if why.startswith("shares") else why] += count
-    # Mostly none of them can be the slowest, which is soon seen.
-    most = max(map(_WAITING, hosts), default=0) * max(map(_DELAY, hosts), default=0.0)
-    if most > table.slowest[1]:
-        slowest = max(hosts, key=lambda host: host.waiting * host.delay)
-        if (longest := slowest.waiting * slowest.delay) > table.slowest[1]:
-            table.slowest = slowest.name, longest
     found = [host for host in hosts if search in host.name] if search else hosts
     table.found += len(found)
     table.rows += found

@@ -14,7 +14,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from rdfaspider import clock
-from rdfaspider.extensions.history.forecast import Limit, forecast
+from rdfaspider.extensions.history.forecast import Forecast, Limit, forecast
 from rdfaspider.extensions.history.samples import NAME, Sample, Samples
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ logger = getLogger(__name__)
 
 # The most samples of a run that a forecast is made of, and the most hosts that are looked at for it.
 _MAX_SAMPLES, _MAX_HOSTS = 400, 10_000
+_TIMEOUT = "CLOSESPIDER_TIMEOUT"
 # Labels of done URLs that CLOSESPIDER_PAGECOUNT does not count.
 _NO_PAGES = ("redirect", "sitemap", "feed")
 
@@ -48,7 +49,8 @@ class History:
         self._limits = limits or {}
         self._crawler = crawler
         self._run: list[Sample] = []
-        self._end, self._end_pages = 0.0, 0
+        self._forecast: Forecast | None = None
+        self._foretold_at = 0.0
         self._before = Sample(0.0, 0, 0.0)
         self._started = monotonic()
         self._is_failing = False
@@ -59,7 +61,7 @@ class History:
         jobdir = crawler.settings["JOBDIR"]
         if interval <= 0 or not jobdir:
             raise NotConfigured
-        names = ("CLOSESPIDER_PAGECOUNT", "CLOSESPIDER_ITEMCOUNT", "CLOSESPIDER_TIMEOUT")
+        names = ("CLOSESPIDER_PAGECOUNT", "CLOSESPIDER_ITEMCOUNT", _TIMEOUT)
         limits = {name: crawler.settings.getfloat(name) for name in names}
         history = cls(crawler.stats, Path(jobdir) / NAME, interval, limits, crawler)
         crawler.signals.connect(history.spider_opened, signals.spider_opened)
@@ -82,7 +84,7 @@ class History:
     def spider_closed(self) -> None:
         if self._task.running:
             self._task.stop()
-            self._end, self._end_pages = 0.0, 0
+            self._forecast = None
             self._write()
 
     def _tick(self) -> None:
@@ -94,34 +96,31 @@ class History:
         self._run.append(self.sample())
         if len(self._run) > _MAX_SAMPLES:
             del self._run[1::2]
-        found = forecast(self._run, self._slowest(), self.limits())
-        self._end, self._end_pages = 0.0, 0
-        if found is not None and found.seconds is not None:
-            self._end, self._end_pages = self._seconds + found.seconds, found.pages
+        self._foretold_at = self._seconds
+        self._forecast = forecast(self._run, self._slowest(), self._limits_left())
 
     @property
-    def remaining(self) -> float | None:
-        """Return the seconds to the foretold end, None if there is none."""
-        return max(0.0, self._end - self._seconds) if self._end else None
+    def forecast(self) -> Forecast | None:
+        """Return when the crawl ends, from now on; None if it is too early to say."""
+        found = self._forecast
+        if found is None or found.seconds is None:
+            return found
+        return found._replace(seconds=max(0.0, found.seconds + self._foretold_at - self._seconds))
 
-    def limits(self) -> list[Limit]:
+    def _limits_left(self) -> list[Limit]:
         """Return what is left until a setting stops the crawl."""
-        ended = self._ended() - (self._before.seen - self._before.waiting)
+        before = self._before.seen - self._before.waiting
+        ended = self._stat("frontier/seen") - self._stat("frontier/waiting") - before
         counts = {
             "CLOSESPIDER_PAGECOUNT": self._answers(),
             "CLOSESPIDER_ITEMCOUNT": self._stat("item_scraped_count"),
         }
-        found = []
-        for name, most in self._limits.items():
-            if most and name in counts:
-                share = counts[name] / max(ended, 1)
-                found.append(Limit(name, most - counts[name], share))
-            elif most:
-                found.append(Limit(name, most - (monotonic() - self._started)))
-        return found
-
-    def _ended(self) -> int:
-        return self._stat("frontier/seen") - self._stat("frontier/waiting")
+        found = [
+            Limit(name, self._limits[name] - count, count / max(ended, 1))
+            for name, count in counts.items()
+        ]
+        found.append(Limit(_TIMEOUT, self._limits[_TIMEOUT] - (monotonic() - self._started)))
+        return [limit for limit in found if self._limits[limit.name]]
 
     def _answers(self) -> int:
         """Return the number of pages of this run, as CLOSESPIDER_PAGECOUNT counts them."""
@@ -161,7 +160,8 @@ class History:
 
     def sample(self) -> Sample:
         """Return the counters now; time and bytes are added to those of the last sample."""
-        before = self._before
+        before, found = self._before, self.forecast
+        seconds = None if found is None else found.seconds
         return Sample(
             time=round(time(), 1),
             run=before.run + 1,
@@ -173,8 +173,8 @@ class History:
             received=before.received + self._stat("fetch/bytes"),
             quads=self._stat("store/held"),
             memory=_resident(),
-            end=round(self._end),
-            end_pages=self._end_pages,
+            end=0 if seconds is None else round(self._seconds + seconds),
+            end_pages=0 if found is None else found.pages,
         )
 
     def _stat(self, name: str) -> int:
