@@ -6,12 +6,20 @@ to answer queries (console/query/snapshots.py), and any process may read these.
 
 from __future__ import annotations
 
+import json
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
-from rdfaspider.stores import Refused, StoreInUse, StoreUnavailable, open_store
+from rdfaspider.console.extension import NAME
+from rdfaspider.console.query import snapshots
+from rdfaspider.pipelines.store import store_access
+from rdfaspider.settings.places import jobdir_of, store_url
+from rdfaspider.stores import StoreInUse, open_store
+from rdfaspider.stores.server.access import Access
+from rdfaspider.stores.server.http import Client
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -20,16 +28,14 @@ if TYPE_CHECKING:
 
 
 def open_to_read(settings: BaseSettings, command: str) -> PageStore:
-    """Open the store that settings name or, while a crawl writes it, a copy as new as its console's."""
-    from rdfaspider.pipelines.store import store_access
-    from rdfaspider.settings.places import jobdir_of, store_url
-
+    """Open the store that settings name or, while a crawl writes it, a copy that its console makes."""
     url = store_url(settings)
     try:
         return open_store(url, read_only=True, access=store_access(settings))
     except StoreInUse as error:
-        copy = _copy_of_running(jobdir_of(settings), url)
-        if copy is None:
+        try:
+            copy = _copy_of_running(jobdir_of(settings), url)
+        except (OSError, ValueError):
             raise StoreInUse(
                 f"{error} A crawl that is started with -s CONSOLE_PORT=8010 can be queried and exported"
                 " while it runs."
@@ -38,31 +44,14 @@ def open_to_read(settings: BaseSettings, command: str) -> PageStore:
     return open_store(str(copy), read_only=True)
 
 
-def _copy_of_running(jobdir: Path, url: str) -> Path | None:
-    """Let the console of a running crawl make a copy of its store; None if it has no such console."""
-    import json
-
-    from rdfaspider.console.extension import NAME
-    from rdfaspider.console.query import snapshots
-    from rdfaspider.stores.server.access import Access
-    from rdfaspider.stores.server.http import Client
-
-    try:
-        address = urlsplit((jobdir / NAME).read_text(encoding="ascii").strip())
-    except OSError:
-        return None
-    (token,) = parse_qs(address.query)["token"]
-    client = Client(f"http://{address.netloc}", Access(token=token))
-    try:
+def _copy_of_running(jobdir: Path, url: str) -> Path:
+    """Let the console of a crawl copy its store; OSError or ValueError if there is none, or another store."""
+    address = urlsplit((jobdir / NAME).read_text(encoding="ascii").strip())
+    token = parse_qs(address.query)["token"][0]
+    with closing(Client(f"http://{address.netloc}", Access(token=token))) as client:
         about = json.loads(client.request("GET", "/api/store")[0])
-        if not about["is_copy"] or Path(about["store"]).resolve() != Path(url).resolve():
-            return None
-        query = urlencode({"query": "ASK {}"}).encode()
-        form = "application/x-www-form-urlencoded"
-        client.request("POST", "/sparql", query, content_type=form)
-    except (Refused, StoreUnavailable):
-        return None
-    finally:
-        client.close()
+        if Path(about["store"]).resolve() != Path(url).resolve():
+            raise FileNotFoundError(url)
+        client.request("POST", "/sparql", b"ASK {}", content_type="application/sparql-query")
     copies = (jobdir / snapshots.NAME).iterdir()
-    return max(copies, key=lambda path: int(path.name), default=None)
+    return max(copies, key=lambda path: int(path.name))
