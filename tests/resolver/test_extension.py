@@ -78,6 +78,8 @@ def test_addresses_survive_a_restart_until_they_expire(
     assert fetch(urls, JOBDIR=str(tmp_path)).outcomes == ["ForbiddenAddressError"]
     expired = fetch(urls, RESOLVER_HIT_SECONDS=0, RESOLVER_STALE_SECONDS=0, **job)
     assert expired.outcomes == ["CannotResolveHostError"]
+    (tmp_path / "addresses.json").write_bytes(b"[[")
+    assert fetch(urls, names=names, **job).outcomes == ["200"]
 
 
 def test_what_happened_is_in_the_stats(canary: Any, fetch: Fetch) -> None:
