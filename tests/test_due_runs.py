@@ -48,6 +48,7 @@ class Site:
     articles: dict[str, int] = field(default_factory=lambda: {f"/{n}": 0 for n in range(PAGES)})
     every: float = 0.0  # seconds until the front page links another article
     gone: set[str] = field(default_factory=set)
+    forbidden: set[str] = field(default_factory=set)  # by robots.txt
     refusing: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
     url: str = ""
@@ -61,6 +62,8 @@ class Site:
         if self.refusing[path] > 0:
             self.refusing[path] -= 1
             return 503, ""
+        if path == "/robots.txt" and self.forbidden:
+            return 200, "User-agent: *\n" + "".join(f"Disallow: {p}$\n" for p in self.forbidden)
         if path in self.gone:
             return 410, ""
         if path == "/":
@@ -170,106 +173,144 @@ def wait_for(site: Site, requests: int) -> None:
         sleep(0.01)
 
 
-def sums_of(directory: Path) -> dict[str, dict[str, int]]:
-    """Return what each place that tells numbers of a crawl that has stopped tells."""
+STATES = ("done", "failed", "denied", "kept", "waiting")
+GRAPHS = "SELECT (COUNT(DISTINCT ?g) AS ?n) (COUNT(*) AS ?m) WHERE { GRAPH ?g { ?s ?p ?o } }"
 
-    def scrapy(*words: str) -> str:
-        return subprocess.run(
-            [sys.executable, "-m", "rdfaspider", *words],
-            cwd=directory,
-            env={**os.environ, "PYTHONPATH": str(PROJECT)},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        ).stdout
 
-    def number(label: str, text: str) -> int:
-        (found,) = re.findall(rf"^{label} +([\d,]+)$", text, re.MULTILINE)
-        return int(found.replace(",", ""))
+def scrapy(directory: Path, *words: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "rdfaspider", *words],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
 
-    short = scrapy("report")
-    scrapy("report", "--full", "-o", "full")
+
+def numbers_of(directory: Path) -> dict[str, dict[str, int]]:
+    """Return the numbers of a crawl that has stopped, by the place that shows them."""
+    short = scrapy(directory, "report")
+    scrapy(directory, "report", "--full", "-o", "full")
     (full,) = json.loads((directory / "full" / "report.json").read_text())
     with watching(directory) as console:
-        shown = console.get("crawl")
-        curves = console.get("curves")
-    counts = shown["counts"]
-    assert counts["seen"] == sum(number for name, number in counts.items() if name != "seen")
+        shown, curves = console.get("crawl"), console.get("curves")
+
+    def row(label: str) -> int:
+        (found,) = re.findall(rf"^{label} +([\d,]+)$", short, re.MULTILINE)
+        return int(found.replace(",", ""))
+
     with open_store(str(directory / "crawl" / "store"), read_only=True) as store:
-        triples = store.count()
-    last = full["history"]["samples"][-1]
+        ((graphs, triples),) = ([int(n.value) for n in row] for row in store.query(GRAPHS))
+    sizes = {int(size): count for size, count in full["pages"]["triples"].items()}
+    counts = shown["counts"]
     return {
         "report": {
-            "seen": number("URLs discovered", short),
-            "waiting": number("of these waiting", short),
-            "failed": number("of these failed", short),
-            "pages": number("pages, all visits", short),
-            "triples": number("triples stored", short),
+            "seen": row("URLs discovered"),
+            "waiting": row("of these waiting"),
+            "failed": row("of these failed"),
+            "pages": row("pages, all visits"),
+            "triples": row("triples stored"),
         },
-        "full": {
-            **{name: full["urls"][name] for name in ("seen", "waiting", "failed")},
+        "full report": {
+            **{name: full["urls"][name] for name in ("seen", *STATES)},
             "pages": full["history"]["pages"],
+            "graphs": full["triples"]["graphs"],
             "triples": full["triples"]["triples"],
         },
-        "end of the curves": {
-            "seen": last["seen"],
-            "waiting": counts["waiting"],
-            "failed": counts["failed"],
+        "table of pages": {
+            "graphs": sum(count for size, count in sizes.items() if size),
+            "triples": sum(size * count for size, count in sizes.items()),
+        },
+        "last sample": {
+            "seen": full["history"]["samples"][-1]["seen"],
             "pages": curves["pages"][-1],
-            "triples": last["triples"],
+            "triples": full["history"]["samples"][-1]["triples"],
         },
         "console": {
-            **{name: counts[name] for name in ("seen", "waiting", "failed")},
+            **{name: counts[name] for name in ("seen", "done", "failed", "denied", "kept")},
+            "waiting": counts["waiting"] + counts["in_flight"],
             "pages": shown["pages"],
             "triples": shown["triples"],
         },
-        "store": {"triples": triples},
+        "store": {"graphs": graphs, "triples": triples},
     }
 
 
-def told_by(summary: str) -> dict[str, int]:
-    """Return the numbers of a summary; the triples of the last of its lines."""
+def numbers_in(summary: str) -> dict[str, int]:
+    """Return the numbers of a closing summary."""
 
     def number(pattern: str) -> int:
         return int(re.findall(pattern, summary)[-1].replace(",", ""))
 
     return {
         "seen": number(r"([\d,]+) URLs = "),
-        "waiting": number(r"\+ ([\d,]+) waiting"),
-        "failed": number(r"\+ ([\d,]+) failed"),
+        **{
+            name: number(rf"URLs = .*?([\d,]+) {name}")
+            for name in STATES
+            if name != "kept" or " kept" in summary
+        },
         "triples": number(r"([\d,]+) triples (?:from [\d,]+ pages stored|of pages in the store)"),
     }
+
+
+def check_sums(directory: Path, summary: str = "") -> dict[str, int]:
+    """Check that every number is the same wherever it is shown, and that they add up; return them."""
+    shown = numbers_of(directory)
+    if summary:
+        shown["summary"] = numbers_in(summary)
+    else:  # a killed crawl may have stored pages that are fetched again
+        del shown["table of pages"]
+    numbers = shown["full report"]
+    for name in numbers:
+        by_place = {place: each[name] for place, each in shown.items() if name in each}
+        assert len(set(by_place.values())) == 1, (name, by_place, summary)
+    assert numbers["seen"] == sum(numbers[state] for state in STATES)
+    return numbers
+
+
+def kill_worker(crawl: subprocess.Popen[str]) -> str:
+    """Kill a worker of a crawl; return the summary of the crawl."""
+    workers = Path(f"/proc/{crawl.pid}/task/{crawl.pid}/children").read_text().split()
+    os.kill(int(workers[0]), signal.SIGKILL)
+    summary = crawl.communicate(timeout=120)[1]
+    assert "was ended by signal 9" in summary
+    return summary
+
+
+def test_all_sums_agree_after_a_worker_is_killed(site: Site, tmp_path: Path) -> None:
+    site.forbidden, site.gone = {"/1"}, {"/2"}
+    with start(site, tmp_path, WORKERS=2, POLITENESS_DELAY=0.1) as crawl:
+        wait_for(site, 2)
+        summary = kill_worker(crawl)
+    states = {"seen": 6, "done": 0, "failed": 1, "denied": 1, "kept": 4, "waiting": 0}
+    assert check_sums(tmp_path, summary) == {**states, "pages": 4, "graphs": 3, "triples": 3}
 
 
 @pytest.mark.slow
 def test_all_sums_agree_after_kills_and_a_full_disk(site: Site, tmp_path: Path) -> None:
     site.articles = {f"/{number}": number % 7 for number in range(60)}
+    site.forbidden, site.gone = {f"/{number}" for number in range(50, 55)}, {"/55"}
     options = {"WORKERS": 2, "POLITENESS_DELAY": 0.05, "FRONTIER_RETRIES": 0}
-
-    def check(summary: str) -> None:
-        sums = sums_of(tmp_path)
-        told = told_by(summary)
-        for name, expected in sums["report"].items():
-            found = {place: each[name] for place, each in sums.items() if name in each}
-            if name in told:
-                found["summary"] = told[name]
-            assert set(found.values()) == {expected}, (name, found, summary)
 
     with start(site, tmp_path, **options) as crawl:
         wait_for(site, 20)
-        tasks = Path(f"/proc/{crawl.pid}/task/{crawl.pid}/children").read_text().split()
-        os.kill(int(tasks[0]), signal.SIGKILL)
-        summary = crawl.communicate(timeout=120)[1]
-    assert "was ended by signal 9" in summary
-    assert "done in this run: 61 pages" in summary
-    check(summary)
+        summary = kill_worker(crawl)
+    assert "done in this run: 55 pages" in summary
+    states = {"seen": 61, "done": 0, "failed": 1, "denied": 5, "kept": 55, "waiting": 0}
+    triples = sum(n % 7 + 1 for n in range(60) if not 50 <= n <= 55)
+    expected = {**states, "pages": 55, "graphs": 54, "triples": triples}
+    assert check_sums(tmp_path, summary) == expected
 
     site.articles.update({f"/{number}": number % 7 + 2 for number in range(40)})
+    site.articles.update({f"/{number}": 1 for number in range(60, 90)})
     site.gone.update(f"/{number}" for number in range(40, 50))
     site.asked.clear()
     with start(site, tmp_path, **options) as crawl:
-        wait_for(site, 25)
+        wait_for(site, 40)
         crawl.kill()
+    sums = check_sums(tmp_path)
+    assert sums["pages"] > 55, "nothing was read before the crawl was killed"
     site.asked.clear()
     with start(site, tmp_path, **options) as crawl:
         wait_for(site, 12)
@@ -277,17 +318,14 @@ def test_all_sums_agree_after_kills_and_a_full_disk(site: Site, tmp_path: Path) 
         summary = crawl.communicate(timeout=120)[1]
     assert crawl.returncode == 1
     assert "{jobdir}" not in summary
-    told, sums = told_by(summary), sums_of(tmp_path)  # the history could not be written
-    assert told["triples"] == sums["full"]["triples"] == sums["store"]["triples"]
-    assert told["seen"] == sums["full"]["seen"] == sums["console"]["seen"]
+    check_sums(tmp_path, summary)
     sleep(1.1)
-    site.asked.clear()
     summary = run(site, tmp_path, **options)
-    check(summary)
-    read = [int(path[1:]) for path in site.articles if path not in site.gone]
-    expected = sum(site.articles[f"/{number}"] + 1 for number in read)
-    with open_store(str(tmp_path / "crawl" / "store"), read_only=True) as store:
-        assert store.count() == expected
+    read = [int(path[1:]) for path in site.articles if path not in site.gone | site.forbidden]
+    triples = sum(site.articles[f"/{number}"] + 1 for number in read)
+    sums = check_sums(tmp_path, summary)
+    assert (sums["seen"], sums["waiting"]) == (91, 0)
+    assert (sums["graphs"], sums["triples"]) == (len(read), triples)
 
 
 def _recipe(first_line: str) -> str:

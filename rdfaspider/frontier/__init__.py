@@ -54,6 +54,7 @@ to many workers.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -237,6 +238,19 @@ class Counts:
     def seen(self) -> int:
         ended = self.done + self.failed + self.denied + self.kept
         return self.waiting + self.in_flight + ended
+
+    @classmethod
+    def total(cls, parts: Iterable[Counts]) -> Counts:
+        """Return the counts of a crawl by those of its shards."""
+        each = list(parts)
+        rejected: Counter[str] = Counter()
+        topics: Counter[str] = Counter()
+        for counts in each:
+            rejected.update(counts.rejected)
+            topics.update(counts.topics)
+        names = ("waiting", "in_flight", "done", "failed", "denied", "copies", "kept", "pages")
+        sums = {name: sum(getattr(counts, name) for counts in each) for name in names}
+        return cls(**sums, rejected=dict(rejected), topics=dict(topics))
 
 
 class HostView(msgspec.Struct, gc=False):

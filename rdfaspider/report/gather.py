@@ -17,6 +17,7 @@ from rdfaspider.extensions import leftout
 from rdfaspider.extensions.history import report as history_report
 from rdfaspider.extensions.history import samples
 from rdfaspider.extensions.summary.reasons import sentences
+from rdfaspider.frontier import Counts
 from rdfaspider.frontier.views.pages import records_of, table_of
 from rdfaspider.frontier.views.reader import FrontierReader
 from rdfaspider.pages.analysis import open_analysis
@@ -74,7 +75,8 @@ def gather(places: Places, tell: Tell = lambda text: None) -> dict[str, Any]:
         readers = [
             stack.enter_context(FrontierReader(path, delay=0.0)) for path in places.frontiers
         ]
-        found["urls"] = _urls(readers)
+        counts = Counts.total(reader.counts() for reader in readers)
+        found["urls"] = _urls(counts, readers[-1].order)
         found["pages"] = _pages(readers, places.jobdir, stack, tell)
     if told := _rows_missing(found):
         missing["pages"] = told
@@ -83,7 +85,8 @@ def gather(places: Places, tell: Tell = lambda text: None) -> dict[str, Any]:
             found[name] = source(places, tell)
         except (OSError, ValueError) as error:
             found[name], missing[name] = None, str(error)
-    found["history"] = _history(places.jobdir)
+    triples_now = found["triples"] and found["triples"]["triples"]
+    found["history"] = _history(places.jobdir, counts, triples_now)
     if found["history"] is None:
         missing["history"] = "There is no history of the crawl."
     found["left_out"] = sentences(*leftout.read(places.jobdir / leftout.NAME))
@@ -102,25 +105,30 @@ def _rows_missing(found: dict[str, Any]) -> str:
     )
 
 
-def _urls(readers: Iterable[FrontierReader]) -> dict[str, Any]:
-    sums = dict.fromkeys(("waiting", "done", "kept", "failed", "denied"), 0)
-    rejected: dict[str, int] = {}
-    order: str | None = None
-    for reader in readers:
-        counts = reader.counts()
-        order = reader.order
-        sums["waiting"] += counts.waiting + counts.in_flight
-        for name in ("done", "kept", "failed", "denied"):
-            sums[name] += getattr(counts, name)
-        for reason, count in counts.rejected.items():
-            rejected[reason] = rejected.get(reason, 0) + count
-    return {"seen": sum(sums.values()), **sums, "rejected": rejected, "order": order}
+def _urls(counts: Counts, order: str | None) -> dict[str, Any]:
+    return {
+        "seen": counts.seen,
+        "waiting": counts.waiting + counts.in_flight,
+        "done": counts.done,
+        "kept": counts.kept,
+        "failed": counts.failed,
+        "denied": counts.denied,
+        "rejected": counts.rejected,
+        "order": order,
+    }
 
 
 def _pages(
     readers: Iterable[FrontierReader], jobdir: Path, stack: ExitStack, tell: Tell
 ) -> dict[str, Any]:
     return pages.findings_of(_records(readers, jobdir, stack, tell)).as_numbers(MOST)
+
+
+def counts_of(places: Places) -> Counts:
+    """Return how many URLs of a crawl are in each state; FrontierUnavailable if its frontier is elsewhere."""
+    with ExitStack() as stack:
+        readers = (FrontierReader(path, delay=0.0) for path in places.frontiers)
+        return Counts.total(stack.enter_context(reader).counts() for reader in readers)
 
 
 def histogram_of(
@@ -173,10 +181,11 @@ def _links(places: Places, tell: Tell) -> dict[str, Any]:
         return links.findings_of(crawl, MOST)
 
 
-def _history(jobdir: Path) -> dict[str, Any] | None:
+def _history(jobdir: Path, counts: Counts, triples: int | None) -> dict[str, Any] | None:
     path = jobdir / samples.NAME
     if not path.exists() or not (found := samples.read(path)):
         return None
+    found[-1] = samples.completed(found[-1], counts, triples)
     figures = history_report.summarise(history_report.Crawl("", found))
     step = max(1, len(found) // _SAMPLES)
     kept = [*found[:-1:step], found[-1]]

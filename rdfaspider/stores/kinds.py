@@ -143,6 +143,20 @@ def is_embedded(url: str) -> bool:
     return not parts_of(url)[0]
 
 
+def held_in(url: str, outbox: Path) -> int | None:
+    """Return how many quads of pages the store of a crawl has or will get, None if unknown."""
+    from rdfaspider.stores.embedded.journal import Journal
+    from rdfaspider.stores.outbox.database import OutboxDatabase
+
+    try:
+        if is_embedded(url):
+            return Journal.held_in(Path(url) / "journal")
+        with OutboxDatabase(str(outbox), read_only=True) as database:
+            return database.held
+    except (OSError, ValueError):
+        return None
+
+
 def is_queried(url: str) -> bool:
     """Tell whether the store answers queries without being loaded elsewhere first."""
     return KINDS[parts_of(url)[0]].is_queried

@@ -26,6 +26,7 @@ from rdfaspider.stores.changes import Change
 from rdfaspider.stores.embedded import Embedded, merging
 from rdfaspider.stores.embedded.journal import Journal
 from rdfaspider.stores.embedded.oxigraph import OxigraphStore, _shares
+from rdfaspider.stores.kinds import held_in
 
 
 def graph(number: int) -> str:
@@ -582,11 +583,16 @@ def test_what_is_held_survives_kills_and_counts_what_others_change(tmp_path: Pat
         store.load()
         store.put([change(0, "d"), change(8, *"ab")])
         shutil.copytree(store.store.path, killed)
+    (journal,) = (killed / "journal").glob("*.nq")
+    with journal.open("ab") as file:
+        file.write(b"# <http://site.test/torn> replaces 999 00000000 1022\n<http://")
     for _ in range(2):
+        assert held_in(str(killed), tmp_path) == 7 * 3 + 1 + 2
         with embedded(killed) as store:
             assert store.held_quads == 7 * 3 + 1 + 2
     with OxigraphStore(str(killed)) as alone:
         alone.remove([graph(1)])
+    assert held_in(str(killed), tmp_path) is None
     with embedded(killed) as store:
         assert store.held_quads == len(names(store)) == 6 * 3 + 1 + 2
 

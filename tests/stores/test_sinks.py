@@ -14,6 +14,7 @@ from rdfaspider.items import Page
 from rdfaspider.pipelines.store import StorePipeline
 from rdfaspider.stores import open_sink, open_store
 from rdfaspider.stores.changes import Change
+from rdfaspider.stores.kinds import held_in
 from tests.stores.conftest import KINDS, url_of
 from tests.stores.test_contract import AWKWARD, NAME, OTHER, PAGE, quads
 
@@ -145,6 +146,7 @@ def test_what_is_held_is_what_the_store_has_of_pages(url: str, tmp_path: Path) -
         sink.put([Change.replacing(PAGE, quads(PAGE, "d"))])
         sink.put(Change.adding(quads("urn:rdfaspider:crawl:1", "e")))
         assert sink.held_quads == 3
+    assert held_in(url, tmp_path / "outbox") == 3
     with open_sink(url, outbox) as sink:
         assert sink.held_quads == 3
         sink.put([Change.replacing(PAGE, quads(PAGE, "d"))])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rdfaspider.extensions.history.report import Crawl
+    from rdfaspider.frontier import Counts
     from rdfaspider.report.gather import Places
 
 _KINDS = (".svg", ".html", ".json")
@@ -99,7 +99,7 @@ class Command(CheckedCommand):
             raise UsageError(f"-o wants a file that ends in {', '.join(_KINDS)}")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        from rdfaspider.settings.places import jobdir_of
+        from rdfaspider.settings.places import jobdir_of, store_url
 
         if opts.full:
             self._write_full(opts)
@@ -107,8 +107,8 @@ class Command(CheckedCommand):
         if opts.histogram:
             self._show_histogram(opts)
             return
-        names = (str(jobdir_of(self.settings)), *opts.against)
-        _show([_crawl(name) for name in names], opts.output, opts.line)
+        crawls = [_crawl(str(jobdir_of(self.settings)), store_url(self.settings))]
+        _show(crawls + [_crawl(name) for name in opts.against], opts.output, opts.line)
 
     def _show_histogram(self, opts: argparse.Namespace) -> None:
         from rdfaspider.report.gather import histogram_of, places_of
@@ -159,9 +159,10 @@ def _put(places: Places, found: dict[str, Any]) -> None:
     print(f"Its numbers are in the store, in the graph {GRAPH}.")
 
 
-def _crawl(name: str) -> Crawl:
+def _crawl(name: str, store: str = "") -> Crawl:
     from rdfaspider.extensions.history import samples
     from rdfaspider.extensions.history.report import Crawl
+    from rdfaspider.stores.kinds import held_in
 
     path = Path(name) if Path(name).is_file() else Path(name) / samples.NAME
     if not path.exists():
@@ -171,7 +172,22 @@ def _crawl(name: str) -> Crawl:
         )
     if not (found := samples.read(path)):
         raise ValueError(f"{path} is not the history of a crawl.")
+    directory = path.parent
+    if counts := _counts(directory):
+        held = held_in(store or str(directory / "store"), directory / "outbox")
+        found[-1] = samples.completed(found[-1], counts, held)
     return Crawl(name, found)
+
+
+def _counts(directory: Path) -> Counts | None:
+    """Return what the frontier of a crawl counts, None if it is on another machine."""
+    from rdfaspider.frontier import FrontierUnavailable
+    from rdfaspider.report.gather import Places, counts_of
+
+    try:
+        return counts_of(Places.in_directory(str(directory)))
+    except FrontierUnavailable:
+        return None
 
 
 def _show(crawls: Sequence[Crawl], output: Path | None, line: float) -> None:
@@ -193,18 +209,10 @@ def _show(crawls: Sequence[Crawl], output: Path | None, line: float) -> None:
 
 def _show_topics(name: str) -> None:
     """Print how many pages are about which topic, in a crawl with topics."""
-    from rdfaspider.frontier import FrontierUnavailable
-    from rdfaspider.frontier.views.reader import FrontierReader
     from rdfaspider.pages.counts import ranked
-    from rdfaspider.report.gather import Places
 
-    topics = Counter[str]()
-    directory = Path(name).parent if Path(name).is_file() else Path(name)
-    with suppress(FrontierUnavailable):  # of a service on another machine
-        for path in Places.in_directory(str(directory)).frontiers:
-            with FrontierReader(path, delay=0.0) as reader:
-                topics.update(reader.counts().topics)
-    if +topics:
+    counts = _counts(Path(name).parent if Path(name).is_file() else Path(name))
+    if counts and (topics := +Counter(counts.topics)):
         print(f"\nTopics of {name}: {ranked(topics)}")
 
 

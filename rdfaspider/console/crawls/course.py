@@ -56,7 +56,9 @@ class Course:
     def add(self, samples: Sequence[Sample]) -> None:
         """Add the latest samples of another process, as far as they are not there yet."""
         for sample in samples:
-            if not self._recent or sample.time > self._recent[-1].time:
+            if self._recent and sample.time == self._recent[-1].time:
+                self._recent[-1] = sample  # completed when the crawl has died
+            elif not self._recent or sample.time > self._recent[-1].time:
                 self._recent.append(sample)
 
     @property

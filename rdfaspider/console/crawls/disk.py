@@ -13,7 +13,8 @@ from rdfaspider.console.crawls.refreshed import Refreshed
 from rdfaspider.console.hosts.frontiers import StoredSource
 from rdfaspider.extensions.history import samples
 from rdfaspider.scheduler.options import politeness_of
-from rdfaspider.settings.places import frontier_url, jobdir_of
+from rdfaspider.settings.places import frontier_url, jobdir_of, store_url
+from rdfaspider.stores.kinds import held_in
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -38,12 +39,17 @@ class Disk:
         self._endings = Refreshed(self._read_endings)
         self._problems: tuple[object, tuple[int | None, int | None]] = (None, (None, None))
         self._asked = -_BELIEVED
+        self._settings = settings
+        self._held: int | None = None  # triples, while the crawl does not run
         self.runs = False
 
     async def look_whether_it_runs(self) -> bool:
         """Tell whether a process has the frontier open: it holds its lock until it ends, however it does."""
         if monotonic() - self._asked >= _BELIEVED:
             self.runs = await asyncio.to_thread(self._is_in_use)
+            if not self.runs:
+                url, outbox = store_url(self._settings), self._jobdir / "outbox"
+                self._held = await asyncio.to_thread(held_in, url, outbox)
             self._asked = monotonic()
         return self.runs
 
@@ -51,10 +57,12 @@ class Disk:
         path = Path(self._path)
         return not rocksdb.is_sealed(path) and rocksdb.is_in_use(path)
 
-    def sample(self, course: Course) -> Sample | None:
+    def sample(self, course: Course, counts: Counts | None) -> Sample | None:
         """Return the latest counters, and add them to the course; None if the crawl has kept none. The time
         of a crawl that runs has gone on since."""
         found = samples.read_end(self.history)
+        if found and counts and not self.runs:
+            found[-1] = samples.completed(found[-1], counts, self._held)
         course.add(found)
         if not found:
             return None

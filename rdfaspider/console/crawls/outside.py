@@ -24,7 +24,7 @@ from rdfaspider.console.hosts.table import HostTables
 from rdfaspider.console.query.endpoint import Endpoint, no_store
 from rdfaspider.console.search.searches import Searches
 from rdfaspider.extensions import leftout
-from rdfaspider.extensions.history.samples import Sample
+from rdfaspider.extensions.history.samples import Sample, completed
 from rdfaspider.extensions.summary.reasons import in_words, sentences
 from rdfaspider.frontier import State, is_shared
 from rdfaspider.pipelines.store import store_access
@@ -113,15 +113,11 @@ class _OutsideCrawl:
 
     def _counted(self) -> Sample:
         """Return the counts as a sample, for a crawl that has left no history here."""
-        counts = self._counts
-        if counts is None:
-            return Sample(time(), 1, 0.0)
-        seconds = monotonic() - self._started
-        waiting = counts.waiting + counts.in_flight
-        return Sample(time(), 1, seconds, 0, counts.seen, waiting, counts.failed)
+        sample = Sample(time(), 1, monotonic() - self._started)
+        return sample if self._counts is None else completed(sample, self._counts, None)
 
     def _last_sample(self) -> Sample | None:
-        return None if self._disk is None else self._disk.sample(self.course)
+        return None if self._disk is None else self._disk.sample(self.course, self._counts)
 
     async def _count(self) -> Counts:
         """Return how many URLs are in each state, asked at most once a second."""

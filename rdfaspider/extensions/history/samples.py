@@ -8,8 +8,8 @@ Invariant: at most `limit` lines. At the limit every second line is dropped, and
 often from then on. So a file of less than a megabyte covers a crawl of any length evenly.
 
 After a kill all written samples are there, except perhaps the last, whose line may be torn; readers skip it,
-and the next run begins a new line. The totals miss what was counted after the last sample. A file that is
-thinned is replaced as a whole.
+and the next run begins a new line. Readers take what was counted after the last sample from the frontier and
+the store (`completed`). A file that is thinned is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from rdfaspider.frontier import Counts
 
 NAME = "history.jsonl"
 # A line has 256 bytes if every counter is a million million.
@@ -66,6 +69,17 @@ def read_end(path: Path) -> list[Sample]:
     except OSError:
         return []
     return [sample for line in lines if (sample := _parse(line))]
+
+
+def completed(sample: Sample, counts: Counts, triples: int | None) -> Sample:
+    """Return the last sample with what frontier and store count now, since a killed crawl cannot write it."""
+    return sample._replace(
+        pages=counts.pages,
+        seen=counts.seen,
+        waiting=counts.waiting + counts.in_flight,
+        failed=counts.failed,
+        quads=sample.quads if triples is None else triples,
+    )
 
 
 class Samples:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -266,15 +265,7 @@ class ShardedFrontier:
     def counts(self) -> Counts:
         if not self._is_closed:
             self._run(self._first.session.now)
-        each = [shard.counts() for shard in self._shards]
-        rejected: Counter[str] = Counter()
-        topics: Counter[str] = Counter()
-        for counts in each:
-            rejected.update(counts.rejected)
-            topics.update(counts.topics)
-        names = ("waiting", "in_flight", "done", "failed", "denied", "copies", "kept", "pages")
-        sums = {name: sum(getattr(counts, name) for counts in each) for name in names}
-        return Counts(**sums, rejected=dict(rejected), topics=dict(topics))
+        return Counts.total(shard.counts() for shard in self._shards)
 
     def hosts(self, now: float) -> Iterator[HostView]:
         return chain.from_iterable(shard.hosts(now) for shard in self._shards)

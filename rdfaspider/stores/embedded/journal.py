@@ -63,6 +63,17 @@ class Journal:
         """Tell whether a directory may hold changes that the store does not have."""
         return bool(_files(_log(directory)))
 
+    @staticmethod
+    def held_in(directory: Path) -> int | None:
+        """Return how many quads of pages a store has with its journal, None if that is not known."""
+        for path in reversed(_files(_log(directory))):
+            data = path.read_bytes()
+            whole = [int(h[5]) for h in _HEADER.finditer(data) if h.end() + int(h[3]) <= len(data)]
+            if whole:
+                return whole[-1]
+        path = directory / HELD
+        return int(path.read_text() or 0) if path.exists() else None
+
     @property
     def size(self) -> int:
         """The number of bytes in the file that is being written to."""
