@@ -20,7 +20,7 @@ from rdfaspider.focus.harvest import section_of
 from rdfaspider.frontier import open_frontier
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.engine.steering import GROWTH, LEAST_PAGES
-from rdfaspider.frontier.limits import FrontierLimits
+from rdfaspider.frontier.limits import MAX_DEPTH, FrontierLimits
 from rdfaspider.frontier.orders import ORDERS as FRONTIER_ORDERS
 from rdfaspider.frontier.orders import order_class
 from rdfaspider.frontier.politeness import Politeness
@@ -124,7 +124,9 @@ def simulated(
         return
     if order not in ORDERS and not is_path(order):
         raise ValueError(f"There is no order {order}: choose {', '.join(ORDERS)}.")
-    limits = FrontierLimits(250, 250, 1 << 31, 1 << 31)
+    limits = FrontierLimits(
+        depth=MAX_DEPTH, dynamic_depth=MAX_DEPTH, host_urls=1 << 31, host_waiting=1 << 31
+    )
     options = {"order": order, "politeness": Politeness(delay=delay), "limits": limits}
     is_ranked = order_class(order).reads_ranks and find_spec("numpy") is not None
     with TemporaryDirectory() as path, open_frontier(f"{path}/frontier", **options) as frontier:

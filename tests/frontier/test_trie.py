@@ -101,7 +101,7 @@ def test_cuts() -> None:
     st.builds(
         Past,
         st.integers(0, 2**32 - 1),
-        *[st.integers(0, 255)] * 3,
+        *[st.integers(0, 255)] * 4,
         st.integers(0, 2**16 - 1),
     ),
 )

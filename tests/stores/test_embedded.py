@@ -576,13 +576,21 @@ def test_an_end_of_a_page_is_forgotten_when_it_is_read(tmp_path: Path) -> None:
         assert not [*(tmp_path / "journal").glob("*.nq")]
 
 
+def load_write_and_die(path: Path) -> None:
+    store = embedded(path)
+    store.put([change(number, *"abc") for number in range(8)])
+    store.load()
+    store.put([change(0, "d"), change(8, *"ab")])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def test_what_is_held_survives_kills_and_counts_what_others_change(tmp_path: Path) -> None:
     killed = tmp_path / "killed"
-    with embedded(tmp_path / "store") as store:
-        store.put([change(number, *"abc") for number in range(8)])
-        store.load()
-        store.put([change(0, "d"), change(8, *"ab")])
-        shutil.copytree(store.store.path, killed)
+    spawn = multiprocessing.get_context("spawn")
+    writer = spawn.Process(target=load_write_and_die, args=(killed,))
+    writer.start()
+    writer.join(30)
+    assert writer.exitcode == -signal.SIGKILL
     (journal,) = (killed / "journal").glob("*.nq")
     with journal.open("ab") as file:
         file.write(b"# <http://site.test/torn> replaces 999 00000000 1022\n<http://")
