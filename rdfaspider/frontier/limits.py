@@ -13,15 +13,13 @@ from rdfaspider.terminal import plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Why a link was not taken in (`Counts.rejected`), and the setting behind it. Earlier versions counted both
-# limits of a host as `host`.
+# Why a link was not taken in (`Counts.rejected`), and the setting behind it.
 SETTINGS: Final = {
     "depth": "FRONTIER_DEPTH",
     "dynamic_depth": "FRONTIER_DYNAMIC_DEPTH",
     "host_depth": "FRONTIER_HOST_DEPTH",
     "host_urls": "FRONTIER_HOST_URLS",
     "host_waiting": "FRONTIER_HOST_WAITING",
-    "host": "FRONTIER_HOST_URLS or FRONTIER_HOST_WAITING",
     "copies": "FRONTIER_FOLLOW_COPIES",
 }
 

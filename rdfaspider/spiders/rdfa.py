@@ -172,8 +172,6 @@ class RdfaSpider(Spider):
     def recall(self, memory: bytes) -> None:
         """Resume with the scope of the crawl or of another worker; UsageError if another was asked for."""
         known = json.loads(memory)
-        if isinstance(known, list):  # as earlier versions kept it
-            known = {"scope": known}
         kind, *_ = known.get("kind", [self.scope.kind])
         if self._wanted_scope not in (None, kind):
             raise UsageError(

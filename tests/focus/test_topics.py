@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rdfaspider.focus.topics import Classifier, hint_of, parse_topics, read_topics, relevance
+from rdfaspider.focus.topics import Classifier, hint_of, parse_topics, read_topics
 from rdfaspider.focus.topics.ranker import (
     links_of,
     merge,
@@ -19,7 +19,6 @@ from rdfaspider.focus.topics.ranker import (
     standing,
     topic_of,
 )
-from rdfaspider.frontier.engine.local import LocalFrontier
 
 TEXT = """\
 [food]
@@ -171,11 +170,10 @@ def test_a_sub_topic_passes_on_to_links(classifier: Classifier) -> None:
 
 
 def test_relevance_grows_with_links_and_falls_with_requests() -> None:
-    assert relevance(64) < relevance(64, links=8) <= 255
-    assert relevance(64, requests=1) < relevance(64)
-    assert relevance(250, links=10**9) == 255
+    assert standing(64) < standing(64, links=8)
+    assert standing(64, requests=1) < standing(64)
     assert standing(255, links=500) > standing(255, links=2) > standing(255)
-    assert relevance(1, requests=10**9) == 0
+    assert standing(1, requests=10**9) == 0
 
 
 def test_links_are_counted_however_they_are_put_together() -> None:
@@ -205,17 +203,3 @@ def test_no_hint_is_too_large_for_its_place(old: int, new: int) -> None:
     assert links_of(merged) >= max(links_of(old), links_of(new))
     assert 0 <= requested(merged) < 2**24
     assert requests_of(requested(merged)) == min(requests_of(merged) + 1, 7)
-
-
-def test_frontiers_of_earlier_versions_are_sorted_as_they_were(tmp_path: Path) -> None:
-    """Their ranks are on disk: topic and score, of hints that had nothing else."""
-    with LocalFrontier(str(tmp_path / "frontier"), order="topics") as frontier:
-        batch = frontier._database.batch()
-        batch.delete(b"topics sorted", frontier._database.meta.handle)
-        frontier._urls.counters.save(batch)
-        frontier._database.write(batch)
-    with LocalFrontier(str(tmp_path / "frontier"), order="topics") as frontier:
-        rank = frontier._order.rank
-        for topic in (0, 1, 255):
-            for score in range(256):
-                assert rank(b"test,a)/", 0, topic << 8 | score) == bytes((topic, 255 - score))

@@ -9,7 +9,7 @@ import pytest
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.tables.database import ADDED_FAMILIES, Database
+from rdfaspider.frontier.tables.database import Database
 from rdfaspider.frontier.tables.failures import Failure, Failures, tidy
 from rdfaspider.frontier.views.reader import FrontierReader
 
@@ -104,47 +104,3 @@ def test_links_that_come_within_reach_later_have_their_page_too(tmp_path: Path) 
     with FrontierReader(str(tmp_path / "frontier"), delay=0.0) as reader:
         view = reader.url("http://a.test/3")
         assert view and view.referrer == "http://a.test/2"
-
-
-def make_older(path: Path) -> None:
-    """Take away what was added since: two families, the note of the limits, referrers in the inbox."""
-    database = Database(path)
-    batch = database.batch()
-    for place, value in list(database.inbox.pairs()):
-        batch.delete(place, database.inbox.handle)
-        batch.put(place[:8], value, database.inbox.handle)
-    batch.delete(b"limits", database.meta.handle)
-    database.write(batch)
-    for name in reversed(ADDED_FAMILIES):
-        database._families.pop().close()
-        database._database.drop_column_family(name)
-    database.close()
-
-
-def test_a_crawl_that_an_earlier_version_began_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "frontier"
-    frontier = opened(path)
-    frontier.put([f"http://a.test/{number}" for number in range(4)])
-    finish(frontier, "http://a.test/0", "failed")
-    finish(frontier, "http://a.test/1", "done", ("http://b.test/1", "http://b.test/2"))
-    frontier._database.close()  # as after a kill
-    make_older(path)
-    with FrontierReader(str(path), delay=0.0) as reader:
-        counts = reader.counts()
-        assert (counts.done, counts.failed, counts.waiting) == (1, 1, 4)
-        (failed,) = reader.ended("failed")
-        assert (failed.attempts, failed.reason, failed.time) == (1, None, None)
-        found = reader.url("http://b.test/1")
-        assert found and found.depth == 1
-    with opened(path) as frontier:
-        assert frontier.counts().waiting == 4
-        finish(frontier, "http://b.test/1", "done", ("http://c.test/",))
-        finish(frontier, "http://b.test/2", "failed")
-        finish(frontier, "http://c.test/", "failed")
-    with FrontierReader(str(path), delay=0.0) as reader:
-        views = {view.url: (view.reason, view.referrer) for view in reader.ended("failed")}
-    assert views == {
-        "http://a.test/0": (None, None),
-        "http://b.test/2": ("why", None),
-        "http://c.test/": ("why", "http://b.test/1"),
-    }

@@ -177,7 +177,7 @@ def test_the_counts_of_a_killed_crawl_are_those_of_the_next_run(tmp_path: Path, 
         ours.recv()
     os.kill(process.pid or 0, signal.SIGKILL)
     process.join(60)
-    with FrontierReader(path, delay=0.0, limits=FrontierLimits(host_urls=0)) as reader:
+    with FrontierReader(path, delay=0.0) as reader:
         read, limits = reader.counts(), reader.limits
         hosts = {view.name: view.waiting for view in reader.hosts(0.0)}
         in_the_inbox = reader.counts().waiting - len(list(reader.trie.subtree())) + read.done

@@ -92,26 +92,3 @@ def test_sums_are_right_on_the_average() -> None:
         assert sum(found) / len(found) == pytest.approx(links, rel=0.05)
     assert sums.add(255, 255) == 255
     assert sums.add(0, 0) == byte_of(2 * weight_of(0))
-
-
-def test_profit_goes_on_with_urls_of_earlier_versions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Their hints have the links as a power of two, and their ranks are a byte."""
-    with opened(tmp_path, "profit") as frontier:
-        order = frontier._order
-        assert order.rank(b"", 0, 0) == bytes((255 - 170,))
-        assert order.rank(b"", 3, 10) == bytes((255 - 127,))
-        with monkeypatch.context() as earlier:
-            earlier.setattr(order, "hint", lambda context: 3)
-            frontier.put([f"http://a.test/{page}" for page in range(3)])
-            frontier.counts()
-        frontier.put(["http://a.test/1", "http://a.test/new"])
-        frontier.counts()
-        urls = []
-        while (taken := frontier.take(0.0)) is not None:
-            frontier.finish(taken, "done", 0.0)
-            urls.append(taken.url[-1])
-        assert sorted(urls) == ["0", "1", "2", "w"], "each once, and nothing is left behind"
-        counts = frontier.counts()
-        assert (counts.waiting, counts.done) == (0, 4)

@@ -37,13 +37,6 @@ def test_what_a_crawl_remembers_it_recalls(allowed: list[str]) -> None:
     assert len(allowed) == 2, "each is allowed once"
 
 
-def test_what_earlier_versions_remembered_is_recalled(allowed: list[str]) -> None:
-    spider = RdfaSpider(None, seeds_may_come_later=True)
-    spider.recall(b'["a.test"]')
-    assert "http://a.test/x" in spider.scope
-    assert not allowed
-
-
 def test_what_others_can_write_opens_no_server(allowed: list[str]) -> None:
     seeds = "http://127.0.0.1:8000/,http://a.test/"
     mine, shared = RdfaSpider(seeds), RdfaSpider(None, seeds_may_come_later=True)

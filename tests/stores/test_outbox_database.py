@@ -261,22 +261,6 @@ def test_a_run_without_keeping_ends_the_keeping(tmp_path: Path) -> None:
     database.close()
 
 
-def test_an_outbox_of_the_first_format_is_read(tmp_path: Path) -> None:
-    database = OutboxDatabase(str(tmp_path))
-    put(database, change("a"), b"1")
-    database.close()
-    file = sqlite3.connect(tmp_path / "outbox.sqlite")
-    file.executescript(
-        "DROP TABLE sent; ALTER TABLE target DROP COLUMN whole;"
-        "ALTER TABLE target DROP COLUMN suspect; PRAGMA user_version = 1;"
-    )
-    file.close()
-    database = OutboxDatabase(str(tmp_path), keep=True)
-    assert waiting(database) == [change("a")]
-    assert not put(database, change("a"), b"1")
-    database.close()
-
-
 def test_what_was_refused_counts_as_taking_space(tmp_path: Path) -> None:
     database = OutboxDatabase(str(tmp_path))
     put(database, change("a"))

@@ -209,7 +209,7 @@ class Command(CheckedCommand):
         from rdfaspider.frontier.engine.local import LocalFrontier
         from rdfaspider.frontier.views import text
         from rdfaspider.frontier.views.reader import FrontierReader
-        from rdfaspider.scheduler.options import as_begun, frontier_limits, politeness_of
+        from rdfaspider.scheduler.options import as_begun, politeness_of
 
         if opts.log or any(getattr(opts, name) for name in _INSTRUCTIONS):
             if Path(f"{path}.sock").is_socket():
@@ -220,8 +220,7 @@ class Command(CheckedCommand):
                 " crawl with WORKERS, or of a shared crawl (FRONTIER_URL). Ctrl-C stops a crawl of one"
                 " process, and its command resumes it."
             )
-        delay, limits = politeness_of(self.settings).delay, frontier_limits(self.settings, None)
-        with FrontierReader(path, delay=delay, limits=limits) as reader:
+        with FrontierReader(path, delay=politeness_of(self.settings).delay) as reader:
             if not _show_urls(reader, opts) and opts.requeue is None:
                 _show(text.sum_lines(reader.counts(), reader.limits))
                 now = time.time()

@@ -299,7 +299,6 @@ class ServedCrawl(_OutsideCrawl):
         """Take in seeds, and let the scope of all workers grow by them; return for each one that all of them
         would deny why."""
         memory = json.loads(await self.frontier.note("spider") or b"{}")
-        memory = memory if isinstance(memory, dict) else {}  # a list in earlier versions
         guard = Guard([*self.settings.getlist("RESOLVER_ALLOW"), *memory.get("servers", [])])
         why = {url: sentence for url in urls if (sentence := _forbidden(guard, url))}
         taken = [url for url in urls if url not in why]

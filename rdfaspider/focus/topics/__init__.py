@@ -13,6 +13,6 @@ from __future__ import annotations
 
 from rdfaspider.focus.topics.classifier import Classifier
 from rdfaspider.focus.topics.file import Topic, parse_topics, read_topics
-from rdfaspider.focus.topics.ranker import hint_of, relevance, topic_of
+from rdfaspider.focus.topics.ranker import hint_of, topic_of
 
-__all__ = ["Classifier", "Topic", "hint_of", "parse_topics", "read_topics", "relevance", "topic_of"]
+__all__ = ["Classifier", "Topic", "hint_of", "parse_topics", "read_topics", "topic_of"]

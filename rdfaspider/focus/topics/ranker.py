@@ -6,8 +6,7 @@ What is known of a URL goes into its hint, 24 bits:
 
 Requests counts the requests for it, up to seven. Links is the number of links to it as a power of two
 (Morris's counter), so that most links change nothing on disk. Topic and score are those of the best of
-these links and, once the page was read, its own. The hint of a new link has topic and score only, as have
-the hints of earlier versions: one link, and no request.
+these links and, once the page was read, its own. The hint of a new link has topic and score only.
 """
 
 from __future__ import annotations
@@ -89,8 +88,3 @@ def standing(score: int, links: int = 1, requests: int = 0) -> int:
     """Return the rank of a URL in its pool, from 0 on: its score, plus 16 for each doubling of the links to
     it, minus 32 for each request for it."""
     return max(round(score + 16 * log2(max(links, 1)) - 32 * requests), 0)
-
-
-def relevance(score: int, links: int = 1, requests: int = 0) -> int:
-    """Return the rank up to 255, by which earlier versions have sorted a pool: there the best were equal."""
-    return min(standing(score, links, requests), 255)

@@ -113,12 +113,6 @@ def order_of(database: Database) -> str | None:
     return None if order is None else order.decode()
 
 
-def limits_of(database: Database, otherwise: FrontierLimits) -> FrontierLimits:
-    """Return the limits of the last run of a crawl.
-
-    Earlier versions stored only its depth; then the other limits are those of `otherwise`.
-    """
-    noted, deepest = database.meta.get(b"limits"), database.meta.get(b"depth")
-    if noted is not None:
-        return FrontierLimits(**json.loads(noted))
-    return otherwise if deepest is None else otherwise.within(int(deepest))
+def limits_of(database: Database) -> FrontierLimits:
+    """Return the limits of the last run of a crawl."""
+    return FrontierLimits(**json.loads(database.meta.get(b"limits") or b"{}"))

@@ -11,13 +11,13 @@ import random
 from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.orders.order import Order
-from rdfaspider.linkgraph.weights import ONE, Sums, byte_of
+from rdfaspider.linkgraph.weights import ONE, Sums
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
 
-# The mark of a hint that has a weight. Hints of earlier versions have the in-links as a power of two.
+# The mark of a hint that has a weight, which may be 0.
 _WEIGHED = 1 << 23
 _ONE_LINK = _WEIGHED | ONE
 # A weight is corrected if it is wrong by more than this many steps: moving a URL takes two writes.
@@ -52,9 +52,7 @@ class Profit(Order):
         return hint if abs(_weight(hint) - weight) <= _NEAR else _WEIGHED | weight
 
     def rank(self, key: bytes, depth: int, hint: int) -> bytes:
-        if hint & _WEIGHED:
-            return bytes((255 - (hint & 255), depth))
-        return bytes((255 - int(255 * _early_quality(depth, hint)),))
+        return standing(depth, hint).to_bytes(2, "big")
 
     def urgency(self, host: Host) -> int:
         if host.queue:
@@ -69,9 +67,4 @@ def standing(depth: int, hint: int) -> int:
 
 
 def _weight(hint: int) -> int:
-    return hint & 255 if hint & _WEIGHED else byte_of(2.0**hint)
-
-
-def _early_quality(depth: int, doublings: int) -> float:
-    """Return the quality by which earlier versions have sorted pages, between 0 and 1."""
-    return (2.0 + doublings / 5) / (3.0 + depth + doublings / 5)
+    return hint & 255 if hint & _WEIGHED else ONE

@@ -12,7 +12,6 @@ from rdfaspider.focus.topics.ranker import (
     judged,
     links_of,
     merge,
-    relevance,
     requested,
     requests_of,
     score_of,
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 _TOPIC = 0xFF00  # its bits in a hint
 _MOST = 1023  # greater than any standing
-# How the pools of a crawl are sorted: by two bytes, or, in crawls of earlier versions, by one.
-_SORTED = b"topics sorted"
 
 
 class Topics(Order):
@@ -52,9 +49,6 @@ class Topics(Order):
 
     def __init__(self, database: Database) -> None:
         self._chance = Random(0)
-        if database.meta.get(b"counters") is None:
-            database.meta[_SORTED] = b"2"
-        self._is_early = database.meta.get(_SORTED) is None
         self._places: dict[int, bytes] = {}  # by the hint without its topic: 65,536 at most
         self._now = 0
         self._last: dict[int, int] = {}
@@ -81,10 +75,8 @@ class Topics(Order):
 
     def _place(self, hint: int) -> bytes:
         """Return the place in the pool of a topic."""
-        judged = score_of(hint), links_of(hint), requests_of(hint)
-        if self._is_early:
-            return bytes((255 - relevance(*judged),))
-        return (_MOST - standing(*judged)).to_bytes(2, "big")
+        rank = standing(score_of(hint), links_of(hint), requests_of(hint))
+        return (_MOST - rank).to_bytes(2, "big")
 
     def pick(self, waiting: WaitingCursor, host: Host, count: int) -> list[Picked]:
         """Go round the topics of the host, from the one after the last that was served."""

@@ -22,9 +22,6 @@ One directory, these column families (numbers are big-endian, so that they sort)
     alarms    time (4), host (4)              → the key of a host with pages that are due then
     said      number (5)                      → misses and validators of a kept page
 
-Crawls begun by earlier versions lack some of the last nine: opening such a crawl adds them, and a reader
-sees them as empty.
-
 Every change of state is one write batch over all of them. A batch survives the death of the process whole
 or not at all; `close` makes it survive the death of the machine.
 """
@@ -48,12 +45,11 @@ from rdfaspider.frontier.tables.tuning import MANY, buffers, open_families, opti
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-VERSION = b"3"
+VERSION = b"4"
 
-FAMILIES = ("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta", "notes")
-ADDED_FAMILIES = (
-    *("failures", "referrers", "outbox", "edges", "pages", "digests"),
-    *("due", "alarms", "said"),
+FAMILIES = (
+    *("urls", "numbers", "waiting", "later", "inbox", "links", "hosts", "meta", "notes"),
+    *("failures", "referrers", "outbox", "edges", "pages", "digests", "due", "alarms", "said"),
 )
 
 
@@ -154,16 +150,15 @@ class Database:
         elif not (is_new or rocksdb.is_sealed(self.path)):
             Database(self.path, read_only=True).close()  # after a kill, check what is left of it
         try:
-            names = _families(self.path, read_only=self._read_only)
             self._database = open_families(
-                self.path, access, names, self._memory, is_secondary=bool(self._scratch)
+                self.path, access, FAMILIES, self._memory, is_secondary=bool(self._scratch)
             )
         except BaseException:
             shutil.rmtree(self._scratch, ignore_errors=True)
             raise
         if not self._read_only:
             rocksdb.note_opening(self.path)
-        self._families = [Family(self._database, name) for name in names]
+        self._families = [Family(self._database, name) for name in FAMILIES]
         self.urls, self.numbers, self.waiting, self.later = self._families[:4]
         self.inbox, self.links, self.hosts, self.meta, self.notes = self._families[4:9]
         self.failures, self.referrers, self.outbox = self._families[9:12]
@@ -265,12 +260,6 @@ def _examine(path: Path, *, read_only: bool) -> bool:
             " with -s JOBDIR=DIRECTORY."
         )
     return not read_only and not any(path.glob("*.sst"))
-
-
-def _families(path: Path, *, read_only: bool) -> list[str]:
-    """Return the names of the families to open; for a reader, "default" (empty) replaces a missing one."""
-    there = set(Rdict.list_cf(str(path))) if read_only else set(ADDED_FAMILIES)
-    return [*FAMILIES, *(name if name in there else "default" for name in ADDED_FAMILIES)]
 
 
 def explain(path: Path, error: object) -> str:

@@ -17,6 +17,7 @@ from rocksdict import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 # Families in which single keys are looked up; the others are only scanned.
@@ -62,7 +63,7 @@ def options_of_large() -> dict[str, str]:
 def open_families(
     path: Path,
     access: AccessType,
-    names: list[str],
+    names: Iterable[str],
     memory: WriteBufferManager,
     *,
     is_secondary: bool,
@@ -88,22 +89,19 @@ def open_families(
     options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
     families = {name: _options(cache, filtered=name in _ASKED_FOR) for name in names}
     # Links are written once, and read when the graph is built: what makes them small costs little.
-    if "edges" in families:
-        families["edges"] = _options(cache, filtered=False, block=64, level=9)
-    for name in families.keys() & _SCATTERED:
+    families["edges"] = _options(cache, filtered=False, block=64, level=9)
+    for name in _SCATTERED:
         families[name].set_write_buffer_size(2 * _WRITE_BUFFER)
     # Each visit writes the record of its URL again, and the old one takes space until files are merged.
-    if "urls" in families:
-        families["urls"].set_level_zero_file_num_compaction_trigger(2)
+    families["urls"].set_level_zero_file_num_compaction_trigger(2)
     # A URL does not wait for ever: it is compressed quickly until it reaches the last level.
-    if "waiting" in families:
-        families["waiting"].set_compression_type(DBCompressionType.lz4())
-        families["waiting"].set_bottommost_compression_type(DBCompressionType.zstd())
+    families["waiting"].set_compression_type(DBCompressionType.lz4())
+    families["waiting"].set_bottommost_compression_type(DBCompressionType.zstd())
     # Times of visits come in order within a host: a higher level makes them a seventh smaller.
-    for name in families.keys() & {"due", "alarms"}:
+    for name in ("due", "alarms"):
         families[name].set_compression_options(-14, 3, 0, 0)
     # Waiting URLs are deleted as fast as they come; their tombstones must not slow down seeks.
-    for name in families.keys() & {"waiting", "later", "inbox", "due", "alarms"}:
+    for name in ("waiting", "later", "inbox", "due", "alarms"):
         families[name].add_compact_on_deletion_collector_factory(10_000, 5_000, 0.5)
     if is_secondary:  # it keeps all files open, so that none can be compacted away under it
         options.set_max_open_files(-1)

@@ -11,7 +11,6 @@ from rdfaspider.frontier import BranchView, Counts, FrontierUnavailable, State, 
 from rdfaspider.frontier.engine.admission import count_admitted
 from rdfaspider.frontier.engine.counters import Counters
 from rdfaspider.frontier.engine.terms import limits_of, order_of, shard_begun
-from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.schedule.hosts import Host, Hosts
 from rdfaspider.frontier.tables.database import Database, explain
@@ -28,16 +27,13 @@ if TYPE_CHECKING:
 
 
 class FrontierReader:
-    """Reads what a local frontier has written. What is in flight counts as waiting.
+    """Reads what a local frontier has written. What is in flight counts as waiting."""
 
-    `limits` apply to a crawl that has not stored its own.
-    """
-
-    def __init__(self, path: str, *, delay: float, limits: FrontierLimits | None = None) -> None:
+    def __init__(self, path: str, *, delay: float) -> None:
         self._path = Path(path)
         self._database = Database(self._path, read_only=True)
         self._hosts = Hosts(self._database, Politeness(delay=delay))
-        self.limits = limits_of(self._database, limits or FrontierLimits())
+        self.limits = limits_of(self._database)
         self.order = order_of(self._database)
         self.shard = shard_begun(self._database)
         self.trie = Trie(self._database)

@@ -90,7 +90,6 @@ class UrlViews:
         come by number, from a number on."""
         wanted = linear(pattern)
         code = ENDS[state]
-        # Earlier versions kept no reasons, so without one all URLs are looked at.
         for key, value in self._failed(reason, after) if reason else self._database.urls.pairs():
             is_wanted = key and state_of(value) == code and wanted.search(url := to_url(key))
             yield self._view(url, unpack(value)) if is_wanted else None

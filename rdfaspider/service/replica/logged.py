@@ -43,16 +43,13 @@ _STANDING = "replica"
 
 # The method that repeats each operation.
 _OPERATIONS = {
-    **{
-        name: f"_do_{name}"
-        for name in ("end", "retry", "retire", "report", "demand", "slow", "note")
-    },
+    **{name: f"_do_{name}" for name in ("end", "retry", "retire", "report", "demand", "note")},
     **{name: name for name in ("put", "expect", "requeue", "forwarded")},
     "place": "set_address",
     "floor": "set_floor_elsewhere",
 }
 # The operations on a host, which the log has by its name.
-_ON_HOSTS = frozenset(("report", "demand", "slow", "place"))
+_ON_HOSTS = frozenset(("report", "demand", "place"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +161,6 @@ class LoggedFrontier(LocalFrontier):
     def _do_end(
         self, url: str, depth: int, state: State, now: float, links: list[str], said: dict[str, Any]
     ) -> None:
-        if "deeper" in said:  # as earlier versions have it
-            said["depth_step"] = said.pop("deeper")
         if "row" in said:
             said["row"] = b64decode(said["row"])
         if "keep" in said:  # an array in JSON
@@ -201,10 +196,6 @@ class LoggedFrontier(LocalFrontier):
 
     def _do_demand(self, host: int, now: float, said: dict[str, Any]) -> None:
         self.slow_down(host, now, Demand(**said))
-
-    def _do_slow(self, host: int, crawl_delay: float | None, until: float | None) -> None:
-        """A demand as earlier versions have it, with a time until which the host is blocked."""
-        self.slow_down(host, 0.0, Demand(crawl_delay, until))
 
     def _do_note(self, name: str, value: str) -> None:
         self.set_note(name, value.encode("latin-1"))

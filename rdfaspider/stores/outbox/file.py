@@ -24,14 +24,9 @@ CREATE INDEX waiting_by_graph ON waiting (graph);
 CREATE TABLE aside ({_COLUMNS}, status INTEGER, words TEXT);
 CREATE INDEX aside_by_graph ON aside (graph);
 CREATE TABLE digests (graph BLOB PRIMARY KEY, digest BLOB, quads INTEGER) WITHOUT ROWID;
-CREATE TABLE target (url TEXT);
-"""
-# What the second format adds to the first.
-_SECOND = f"""
 CREATE TABLE sent ({_COLUMNS});
 CREATE INDEX sent_by_graph ON sent (graph);
-ALTER TABLE target ADD COLUMN whole INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE target ADD COLUMN suspect INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE target (url TEXT, whole INTEGER NOT NULL DEFAULT 0, suspect INTEGER NOT NULL DEFAULT 0);
 PRAGMA user_version = {_VERSION};
 """
 
@@ -47,11 +42,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
             # If nobody uses the database, this keeps SQLite from creating files beside it.
             alone = "" if _is_in_use(path) else "&immutable=1"
             uri = f"{path.resolve().as_uri()}?mode=ro{alone}"
-            database = sqlite3.connect(uri, uri=True, check_same_thread=False)
-            # The format is 0 until the tables exist.
-            if _version(database) != 0:
-                return database
-            database.close()
+            return sqlite3.connect(uri, uri=True, check_same_thread=False)
     raise StoreUnavailable(
         f"There is no outbox in {path.parent}: run a crawl first, or name the crawl's"
         " directory with -s JOBDIR=DIRECTORY."
@@ -88,12 +79,8 @@ def _open(path: Path) -> sqlite3.Connection:
         # In a write-ahead log, a commit survives the death of the process without waiting for the disk.
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
-        version = _version(database)
-        if version == 0:  # an early version was killed before it had created the tables
-            database.executescript(f"BEGIN; {_TABLES} {_SECOND} COMMIT;")
-        elif version == 1:
-            database.executescript(f"BEGIN; {_SECOND} COMMIT;")
-        elif version != _VERSION:
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version != _VERSION:
             raise StoreUnavailable(
                 f"The outbox {path.parent} has format {version}, and this version of rdfaspider"
                 f" reads format {_VERSION}: send it with the version that wrote it."
@@ -123,14 +110,9 @@ def _create(path: Path) -> None:
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
     database = sqlite3.connect(new, isolation_level=None)
-    database.executescript(f"BEGIN; {_TABLES} {_SECOND} COMMIT;")
+    database.executescript(f"BEGIN; {_TABLES} COMMIT;")
     database.close()
     new.replace(path)
-
-
-def _version(database: sqlite3.Connection) -> int:
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    return int(version)
 
 
 def _check(path: Path) -> None:
