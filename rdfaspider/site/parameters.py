@@ -173,22 +173,6 @@ def read_options(options: argparse.Namespace) -> Parameters:
     return Parameters(**{knob.name: getattr(options, knob.name) for knob in fields(Parameters)})
 
 
-def write_options(parameters: Parameters) -> list[str]:
-    """Return the options that give these parameters, leaving out the defaults."""
-    options = []
-    for knob in fields(Parameters):
-        value = getattr(parameters, knob.name)
-        if value == knob.default:
-            continue
-        name = _option(knob.name)
-        if isinstance(value, bool):
-            options.append(name if value else name.replace("--", "--no-", 1))
-        else:
-            text = ",".join(value) if isinstance(value, tuple) else str(value)
-            options.append(f"{name}={text}")
-    return options
-
-
 def _option(name: str) -> str:
     return "--" + name.replace("_", "-")
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from rdfaspider.site.parameters import Parameters, write_options
-
-# Where the package is found, wherever the server is started.
-_ROOT = Path(__file__).parents[2]
+from rdfaspider.children import command, read_task
+from rdfaspider.site.parameters import Parameters
+from rdfaspider.site.server import serve
+from rdfaspider.site.web import Web
 
 
 @contextmanager
@@ -24,18 +27,15 @@ def running(
     `start` is the web's time when the server begins: a test of pages that change starts a second
     server later in time instead of waiting. OSError, with the server's sentence, if it fails.
     """
-    command = [sys.executable, "-m", "rdfaspider.site", *write_options(parameters)]
-    # The server ends with its input, so it never outlives the process that started it.
-    command += [f"--port={port}", f"--start={start}", "--stdin"]
-    if log:
-        command.append(f"--access-log={log}")
-    pipe, paths = subprocess.PIPE, (str(_ROOT), os.environ.get("PYTHONPATH", ""))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    task = {"web": asdict(parameters), "port": port, "start": start, "log": str(log or "")}
+    pipe = subprocess.PIPE
     with subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment
+        command("rdfaspider.site.process"), stdin=pipe, stdout=pipe, stderr=pipe, text=True
     ) as process:
         assert process.stdin and process.stdout and process.stderr
         try:
+            process.stdin.write(json.dumps(task) + "\n")
+            process.stdin.flush()
             url = process.stdout.readline().strip()
             if not url:
                 raise OSError(process.stderr.read().strip())
@@ -43,3 +43,25 @@ def running(
         finally:
             process.stdin.close()
             process.wait(10)
+
+
+def main() -> None:
+    """Serve the web that the task describes, and print its URL, until the parent ends."""
+    try:
+        asyncio.run(_serve(json.loads(read_task())))
+    except OSError as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        pass
+
+
+async def _serve(task: dict[str, Any]) -> None:
+    knobs = task["web"] | {"languages": tuple(task["web"]["languages"])}
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_reader(sys.stdin, ended.set)
+    with ExitStack() as stack:
+        log = stack.enter_context(Path(task["log"]).open("a", 1)) if task["log"] else None
+        web = Web(Parameters(**knobs))
+        async with serve(web, port=task["port"], start=task["start"], log=log) as url:
+            print(url, flush=True)
+            await ended.wait()
