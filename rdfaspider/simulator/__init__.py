@@ -8,7 +8,7 @@
 
 drive.py  crawls a web by any frontier; `simulated` opens one on disk, which is gone afterwards
 web.py    generated and recorded webs; plot.py  curves
-bandit.py Anthelion's way, and scored.py the best score first, to compare with
+inmemory.py  baselines: bandit.py Anthelion's way, and scored.py the best score first
 pagerank.py  how early a crawl finds the pages of high PageRank
 """
 

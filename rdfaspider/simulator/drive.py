@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from math import inf
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.focus.contexts import context_of, richness
 from rdfaspider.focus.harvest import section_of
@@ -26,6 +26,7 @@ from rdfaspider.frontier.orders import order_class
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.plugins import is_path
 from rdfaspider.simulator.bandit import BanditFrontier
+from rdfaspider.simulator.inmemory import MemoryFrontier
 from rdfaspider.simulator.scored import ScoredFrontier, by_chance, by_links, by_rank
 from rdfaspider.urls.keys import to_key
 
@@ -42,26 +43,6 @@ _POINTS = 200  # of a curve
 BANDIT, OMNISCIENT = "bandit", "omniscient"
 _SCORES = {"random": by_chance, "inlinks": by_links}
 ORDERS = (*FRONTIER_ORDERS, BANDIT, *_SCORES)
-
-
-class Crawled(Protocol):
-    """The part of a frontier that a simulation uses."""
-
-    def put(self, urls: Sequence[str], depth: int = 0) -> None: ...
-
-    def take(self, now: float) -> Taken | None: ...
-
-    def wait(self, now: float) -> float | None: ...
-
-    def finish(
-        self,
-        taken: Taken,
-        state: State,
-        now: float,
-        links: Sequence[str] = (),
-        *,
-        gain: float = 0.0,
-    ) -> None: ...
 
 
 class Real:
@@ -106,6 +87,9 @@ class Real:
         if self._pages >= self._due and isinstance(self._frontier, LocalFrontier):
             self._frontier.rank_now()
             self._due = self._pages * GROWTH
+
+
+Crawled = MemoryFrontier | Real
 
 
 @contextmanager

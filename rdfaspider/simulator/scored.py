@@ -5,8 +5,6 @@ of a page in the whole web.
 
 Layout. Each host has a heap of its waiting URLs, and the best of each ready host are in one heap. A URL whose
 score has risen is pushed once more: an entry is valid while its URL waits and its score is the last.
-
-Invariant. A host is in exactly one place: ready, asleep, or being fetched from.
 """
 
 from __future__ import annotations
@@ -16,11 +14,12 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from rdfaspider.frontier import Taken
+from rdfaspider.simulator.inmemory import MemoryFrontier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from rdfaspider.frontier import State
+    from rdfaspider.simulator.inmemory import MemoryHost
 
 # Negative score, number, URL.
 _Entry = tuple[float, int, str]
@@ -39,31 +38,17 @@ def by_rank(ranks: Mapping[str, float]) -> Callable[[str, int], float]:
     return lambda url, links: ranks.get(url, 0.0)
 
 
-class _Host:
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.waiting: list[_Entry] = []
-        self.is_ready = True
-
-
-class ScoredFrontier:
-    """As much of a Frontier as a simulation needs: put, take, wait, finish. Each host rests `delay`."""
+class ScoredFrontier(MemoryFrontier):
+    """Takes the URL of the highest score."""
 
     def __init__(self, score: Callable[[str, int], float], delay: float = 1.0) -> None:
+        super().__init__(delay)
         self._score = score
-        self._delay = delay
         self._links: dict[str, int] = {}
         self._scores: dict[str, float] = {}  # of waiting URLs, negative
         self._depths: dict[str, int] = {}
-        self._hosts: dict[str, _Host] = {}
-        self._by_number: list[_Host] = []
         self._ready: list[_Entry] = []
-        self._asleep: list[tuple[float, int]] = []
         self._count = 0
-
-    def put(self, urls: Sequence[str], depth: int = 0) -> None:
-        for url in urls:
-            self._add(url, depth)
 
     def take(self, now: float) -> Taken | None:
         self._wake(now)
@@ -75,23 +60,6 @@ class ScoredFrontier:
                 del self._scores[url]
                 return Taken(url, self._depths.pop(url), 0, number, host.number)
         return None
-
-    def wait(self, now: float) -> float | None:
-        """Return the seconds until a host wakes up, None if none is asleep."""
-        return max(self._asleep[0][0] - now, 0.0) if self._asleep else None
-
-    def finish(
-        self,
-        taken: Taken,
-        state: State,
-        now: float,
-        links: Sequence[str] = (),
-        *,
-        gain: float = 0.0,
-    ) -> None:
-        heapq.heappush(self._asleep, (now + self._delay, taken.host))
-        for link in links:
-            self._add(link, taken.depth + 1)
 
     def _add(self, url: str, depth: int) -> None:
         is_new = url not in self._links
@@ -111,20 +79,9 @@ class ScoredFrontier:
         if host.is_ready:
             heapq.heappush(self._ready, entry)
 
-    def _host(self, url: str) -> _Host:
-        name = url.split("/", 3)[2]
-        host = self._hosts.get(name)
-        if host is None:
-            host = self._hosts[name] = _Host(len(self._by_number))
-            self._by_number.append(host)
-        return host
-
-    def _wake(self, now: float) -> None:
-        while self._asleep and self._asleep[0][0] <= now:
-            host = self._by_number[heapq.heappop(self._asleep)[1]]
-            host.is_ready = True
-            waiting = host.waiting
-            while waiting and self._scores.get(waiting[0][2]) != waiting[0][0]:
-                heapq.heappop(waiting)
-            if waiting:
-                heapq.heappush(self._ready, waiting[0])
+    def _make_ready(self, host: MemoryHost) -> None:
+        waiting = host.waiting
+        while waiting and self._scores.get(waiting[0][2]) != waiting[0][0]:
+            heapq.heappop(waiting)
+        if waiting:
+            heapq.heappush(self._ready, waiting[0])
