@@ -14,7 +14,7 @@ import pytest
 
 from rdfaspider import __version__, settings
 from rdfaspider.settings.declarations import COMPONENTS, DECLARED, OWN, SECRETS
-from rdfaspider.settings.document import with_tables
+from tests.settings.document import with_tables
 
 PROJECT = Path(__file__).parent.parent
 PACKAGE = PROJECT / "rdfaspider"
@@ -33,7 +33,7 @@ def text(name: str) -> str:
 
 def test_the_tables_of_settings_are_those_of_the_declarations() -> None:
     docs = text("docs/settings.md")
-    assert with_tables(docs) == docs, "run python -m rdfaspider.settings docs/settings.md"
+    assert with_tables(docs) == docs, "run python -m tests.settings.document"
     assert all(f"<!-- settings: {component} -->" in docs for component in COMPONENTS)
 
 

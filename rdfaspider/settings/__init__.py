@@ -13,7 +13,6 @@ secrets         secrets that come from a file or the environment
 places          the directories and URLs that the settings name
 identity        the User-Agent
 command         the frame of our commands
-document        the tables of docs/settings.md
 """
 
 import typing

@@ -2,7 +2,7 @@
 
 To add one: put it into the file of its component, prefix it by the component's name, give the unit in
 the name where it is not seconds, say why the default is what it is in a comment, and run
-`python -m rdfaspider.settings docs/settings.md`.
+`python -m tests.settings.document`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """The tables of docs/settings.md, made from the declarations.
 
-A table stands between `<!-- settings: COMPONENT -->` and `<!-- end -->`.
+`python -m tests.settings.document` renews them. A table stands between `<!-- settings: COMPONENT -->` and
+`<!-- end -->`.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdfaspider.settings.declarations import COMPONENTS
@@ -36,3 +38,8 @@ def _default(setting: Setting) -> str:
     if setting.shown_default or value == "":
         return setting.shown_default
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+if __name__ == "__main__":
+    path = Path("docs/settings.md")
+    path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
