@@ -20,6 +20,10 @@ from rdfaspider.secrets import without_secrets
 
 Kind = Literal["bool", "int", "float", "text", "url", "choice", "list", "dict"]
 
+_KINDS: dict[type, Kind] = {
+    **{bool: "bool", int: "int", float: "float"},
+    **{str: "text", list: "list", dict: "dict"},
+}
 # The largest numbers where `most` is not set: beyond them timers, threads and files overflow.
 _MOST = {"float": 1e9, "int": 1e12}
 _SHOWN = 200  # characters of a wrong value
@@ -46,10 +50,10 @@ class Setting:
     shown_default  the default in the docs, where the value itself would not help
     syntax         dotted path of a callable that raises ValueError for a wrong value
     open           whether a choice may also be code of another package, by its dotted path; `syntax` loads it
+    given_kind     the kind of its values, where the default does not show it
     """
 
     name: str
-    kind: Kind
     default: Any
     text: str
     unit: str = ""
@@ -62,6 +66,13 @@ class Setting:
     shown_default: str = ""
     syntax: str = ""
     open: bool = False
+    given_kind: Kind | None = None
+
+    @property
+    def kind(self) -> Kind:
+        if isinstance(self.default, str) and self.choices:
+            return "choice"
+        return self.given_kind or _KINDS[type(self.default)]
 
     @property
     def allowed(self) -> str:
@@ -172,7 +183,7 @@ def whole(
     name: str, unit: str, default: int, text: str, *, least: float = 0, **more: Any
 ) -> Setting:
     """Declare a whole number, from 0 on unless `least` says otherwise."""
-    return Setting(name, "int", default, text, unit, least, **more)
+    return Setting(name, default, text, unit, least, given_kind="int", **more)
 
 
 def number(
@@ -186,7 +197,7 @@ def number(
 ) -> Setting:
     """Declare a number: from 0 on, or above a value that is itself not allowed."""
     least = 0 if above is None else None
-    return Setting(name, "float", default, text, unit, least, above, **more)
+    return Setting(name, default, text, unit, least, above, given_kind="float", **more)
 
 
 def _refuse(value: object) -> NoReturn:

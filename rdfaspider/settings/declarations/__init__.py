@@ -36,7 +36,7 @@ def _with_files(settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
         declared.append(setting)
         if setting.secret:
             text = f"A file whose first line is `{setting.name}`; used unless that is set directly."
-            declared.append(Setting(f"{setting.name}_FILE", "text", "", text))
+            declared.append(Setting(f"{setting.name}_FILE", "", text))
     return tuple(declared)
 
 

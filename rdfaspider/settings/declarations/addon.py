@@ -7,7 +7,6 @@ _PARTS = ("triples", "robots", "politeness")
 SETTINGS = (
     Setting(
         "ADDON_PARTS",
-        "list",
         list(_PARTS),
         "Parts that `rdfaspider.Addon` adds to another Scrapy project ([library.md](library.md)); `frontier`"
         " is only there if asked for.",

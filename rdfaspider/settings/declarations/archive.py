@@ -5,25 +5,20 @@ from rdfaspider.settings.setting import Setting
 SETTINGS = (
     Setting(
         "ARCHIVE",
-        "bool",
         False,
         "Keep every answer as it came, in WARC files under `JOBDIR/archive` ([archive.md](archive.md)).",
     ),
     # What most archives have, and what copies well.
     Setting(
         "ARCHIVE_FILE_MB",
-        "int",
         1024,
         "Begin a new file when one has this size.",
         unit="megabytes",
         least=1,
     ),
-    Setting(
-        "ARCHIVE_REQUESTS", "bool", True, "Keep the requests too, without passwords and cookies."
-    ),
+    Setting("ARCHIVE_REQUESTS", True, "Keep the requests too, without passwords and cookies."),
     Setting(
         "ARCHIVE_REVISITS",
-        "bool",
         True,
         "Keep a body that is known already as a reference to the first one (a revisit record).",
     ),

@@ -6,17 +6,16 @@ SETTINGS = (
     # Nothing listens unless asked: whoever reaches the port can try the token.
     Setting(
         "CONSOLE_PORT",
-        "int",
         None,
         "Serve the console at this port of the loopback interface while the crawl runs"
         " ([console.md](console.md)); 0 takes any free port. None serves nothing.",
         least=0,
         most=65_535,
         optional=True,
+        given_kind="int",
     ),
     Setting(
         "CONSOLE_TOKEN",
-        "text",
         "",
         "The token that opens the console, in one line; a random one if empty.",
         secret=True,
@@ -32,7 +31,6 @@ SETTINGS = (
     ),
     Setting(
         "CONSOLE_OPEN_METRICS",
-        "bool",
         False,
         "Serve `/metrics` of the console without the token, for a Prometheus on the same machine.",
     ),

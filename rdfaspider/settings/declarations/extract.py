@@ -7,7 +7,6 @@ from rdfaspider.settings.setting import Setting, number, whole
 SETTINGS = (
     Setting(
         "EXTRACT_FORMATS",
-        "list",
         ["rdfa", "jsonld", "microdata", "rdf"],
         "Formats to extract; `rdf` means whole documents in Turtle, RDF/XML and the like. An extractor of"
         " your own is named by its dotted path ([library.md](library.md#your-own-parts)).",
@@ -18,7 +17,6 @@ SETTINGS = (
     ),
     Setting(
         "EXTRACT_REFERENCE",
-        "choice",
         "off",
         "Read the RDFa of each page with pyRdfa3 too, and count the pages of which it has other triples"
         " ([extraction.md](extraction.md#beside-pyrdfa3)); ours are stored. It takes twenty times as long"
@@ -61,7 +59,6 @@ SETTINGS = (
     whole("EXTRACT_MAX_QUADS", "triples", 100_000, "Keep at most this many triples per page."),
     Setting(
         "EXTRACT_REFUSE",
-        "list",
         [],
         "Keep no triples of pages that reserve something: `tdm-reservation`, `noai`, `noimageai`,"
         " `no-training` or `noarchive` ([pages.md](pages.md#what-pages-reserve)). What they reserve is kept"
@@ -69,11 +66,8 @@ SETTINGS = (
         choices=("tdm-reservation", "noai", "noimageai", "no-training", "noarchive"),
     ),
     # Half of all RDFa on real pages, and of little use.
-    Setting("EXTRACT_ROLE", "bool", False, "Extract ARIA roles as triples."),
+    Setting("EXTRACT_ROLE", False, "Extract ARIA roles as triples."),
     Setting(
-        "EXTRACT_EXPAND",
-        "bool",
-        False,
-        "Apply RDFa vocabulary expansion, with the bundled vocabularies.",
+        "EXTRACT_EXPAND", False, "Apply RDFa vocabulary expansion, with the bundled vocabularies."
     ),
 )

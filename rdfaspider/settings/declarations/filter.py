@@ -9,7 +9,6 @@ SETTINGS = (
     # Pages imply these triples without meaning them.
     Setting(
         "FILTER_DROP",
-        "list",
         [f"{term}: * <{_XHTML}{term}> *" for term in _UNMEANT],
         "Triples to drop, each as `label: SUBJECT PREDICATE OBJECT` with terms as in N-Triples and"
         " `*` for anything; or as `label: package.module.function`, which says of a quad whether to drop it"

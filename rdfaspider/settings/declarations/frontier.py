@@ -7,29 +7,20 @@ from rdfaspider.settings.setting import Setting, number, whole
 SETTINGS = (
     Setting(
         "FRONTIER_URL",
-        "url",
         "{jobdir}/frontier",
         "Where the frontier is: a directory; `unix:PATH` or `frontier://HOST:PORT` to work for a service, or"
         " several of these, separated by commas, one per shard; `redis://HOST:PORT/0?crawl=NAME` to share a"
         " crawl through Redis ([service.md](service.md)). `{jobdir}` stands for `JOBDIR`.",
         secret=True,
         syntax="rdfaspider.settings.syntax.frontier_url",
+        given_kind="url",
     ),
     Setting(
         "FRONTIER_ORDER",
-        "choice",
         "breadth",
         "Which waiting URLs come first ([orders.md](orders.md)). A crawl keeps the order it began with."
         " An order of your own is named by its dotted path ([library.md](library.md#your-own-parts)).",
-        choices=(
-            "breadth",
-            "roundrobin",
-            "topwindow",
-            "leafwindow",
-            "profit",
-            "topics",
-            "harvest",
-        ),
+        choices=("breadth", "roundrobin", "topwindow", "leafwindow", "profit", "topics", "harvest"),
         open=True,
         syntax="rdfaspider.frontier.orders.order_class",
     ),
@@ -43,14 +34,12 @@ SETTINGS = (
     ),
     Setting(
         "FRONTIER_RANKING",
-        "choice",
         "off",
         "What comes first within that window: what is left, or the page of highest `profit`.",
         choices=("off", "profit"),
     ),
     Setting(
         "FRONTIER_OBJECTIVE",
-        "text",
         "any",
         "What the order `harvest` looks for: `any`, `new`, `vocabulary:IRI` or `type:IRI`.",
         syntax="rdfaspider.focus.objectives.objective",
@@ -66,7 +55,6 @@ SETTINGS = (
     ),
     Setting(
         "FRONTIER_TOPICS",
-        "text",
         "",
         "The topics file; the order `topics` needs one. Its seeds are added to those of the crawl.",
     ),
@@ -80,20 +68,17 @@ SETTINGS = (
     # Relative links of a copy lead to other URLs, whose pages may be found nowhere else.
     Setting(
         "FRONTIER_FOLLOW_COPIES",
-        "bool",
         True,
         "Follow the links of a page although another page had the same body before; 0 follows them once, from"
         " the page that ended first ([pages.md](pages.md#copies)).",
     ),
     Setting(
         "FRONTIER_REVISIT",
-        "bool",
         False,
         "Visit pages again when they may have changed, until stopped ([freshness.md](freshness.md)).",
     ),
     Setting(
         "FRONTIER_REVISIT_DUE",
-        "bool",
         False,
         "With `FRONTIER_REVISIT`, visit new pages and those that are due at the start, then end: for runs by"
         " cron or systemd ([operations.md](operations.md#runs-by-the-clock)).",
@@ -142,7 +127,6 @@ SETTINGS = (
     # Visits follow the root of a weight, so the best pages are visited twice as often as the mean.
     Setting(
         "FRONTIER_REVISIT_RANK",
-        "float",
         4.0,
         "How much PageRank counts for revisits: it multiplies or divides the weight of a page at most this"
         " many times. 1 leaves it out, and so does a crawl without ranks (`FRONTIER_RANK_EVERY`).",
@@ -152,7 +136,6 @@ SETTINGS = (
     ),
     Setting(
         "FRONTIER_REVISIT_POLICY",
-        "choice",
         "value",
         "Which pages are visited again: `value` visits a page when that brings the price, `wire` chooses"
         " cycles of URLs by WIRE's profit (row W1, [freshness.md](freshness.md#wires-manager)).",
@@ -243,14 +226,12 @@ SETTINGS = (
     ),
     Setting(
         "FRONTIER_PARTITIONING",
-        "choice",
         "digest",
         "The function of the host's name that chooses its partition.",
         choices=("digest", "characters", "even", "odd"),
     ),
     Setting(
         "FRONTIER_ASSIGNMENT",
-        "choice",
         "rendezvous",
         "How partitions are assigned to workers: `rendezvous` keeps them where they are, `phases` moves all"
         " workers on by the clock.",
@@ -258,12 +239,12 @@ SETTINGS = (
     ),
     Setting(
         "SEEDS_URL",
-        "url",
         "",
         "Read seeds from Redis while the crawl runs: `redis://HOST:PORT/0?key=rdfa:start_urls`, a list, a set"
         " or a sorted set, as scrapy-redis uses it ([service.md](service.md#seeds-by-redis)).",
         secret=True,
         syntax="rdfaspider.settings.syntax.seeds_url",
+        given_kind="url",
     ),
     whole(
         "WORKERS",
@@ -275,7 +256,6 @@ SETTINGS = (
     ),
     Setting(
         "FRONTIER_WORKER",
-        "text",
         "",
         "The name of this worker, unique in the crawl; if empty, it is made from machine and process.",
     ),
@@ -288,7 +268,6 @@ SETTINGS = (
     ),
     Setting(
         "FRONTIER_SECRET",
-        "text",
         "",
         "The secret that a frontier service shares with its workers, in one line. If empty, the service lets"
         " in everybody, and listens on this machine only.",
@@ -297,20 +276,15 @@ SETTINGS = (
     ),
     Setting(
         "FRONTIER_CERTIFICATE",
-        "text",
         "",
         "A PEM file with the certificate of the frontier service; workers and service then use TLS. Workers"
         " may name the certificate of the authority that signed it instead.",
     ),
     Setting(
-        "FRONTIER_KEY",
-        "text",
-        "",
-        "A PEM file with the key of that certificate, for the service only.",
+        "FRONTIER_KEY", "", "A PEM file with the key of that certificate, for the service only."
     ),
     Setting(
         "FRONTIER_LOG_LEVEL",
-        "choice",
         "WARNING",
         "The service also keeps what its workers log at this level or above, and `scrapy frontier --log`"
         " shows it; OFF keeps nothing.",
@@ -335,7 +309,7 @@ SETTINGS = (
         least=1,
         most=64,
     ),
-    Setting("FRONTIER_WAIT", "bool", False, "Wait for more seeds when nothing is left to crawl."),
+    Setting("FRONTIER_WAIT", False, "Wait for more seeds when nothing is left to crawl."),
     whole(
         "FRONTIER_MIN_FREE_MB",
         "megabytes",

@@ -6,7 +6,6 @@ SETTINGS = (
     # On, because it costs a hundredth of a page, and cannot be made up for later.
     Setting(
         "LINKGRAPH",
-        "bool",
         True,
         "Keep the links of every page with the frontier, for `scrapy graph` ([linkgraph.md](linkgraph.md)).",
     ),

@@ -67,7 +67,6 @@ SETTINGS = (
     ),
     Setting(
         "POLITENESS_CONTACT",
-        "text",
         "",
         "A web page or an e-mail address where people can reach you. It becomes part of the User-Agent,"
         " and is required to crawl servers other than your own.",
@@ -75,7 +74,6 @@ SETTINGS = (
     ),
     Setting(
         "POLITENESS_OFF_FOR_OWN_SERVERS",
-        "bool",
         False,
         "For your own servers: no pauses, many fetches at once, no back-off, no Crawl-delay. Your own are the"
         " hosts at loopback and private addresses, and those that `RESOLVER_ALLOW` names; all others keep"

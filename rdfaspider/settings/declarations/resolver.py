@@ -5,7 +5,6 @@ from rdfaspider.settings.setting import Setting, number, whole
 SETTINGS = (
     Setting(
         "RESOLVER_ALLOW",
-        "list",
         [],
         "Addresses that are not public but may be crawled: an address, a network, a name or `host:port`.",
         syntax="rdfaspider.resolver.guard.Guard",

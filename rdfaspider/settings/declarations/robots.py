@@ -3,7 +3,7 @@
 from rdfaspider.settings.setting import Setting, number, whole
 
 SETTINGS = (
-    Setting("ROBOTS_OBEY", "bool", True, "Fetch robots.txt and obey it ([robots.md](robots.md))."),
+    Setting("ROBOTS_OBEY", True, "Fetch robots.txt and obey it ([robots.md](robots.md))."),
     whole(
         "ROBOTS_RETRIES",
         "retries",
@@ -13,13 +13,11 @@ SETTINGS = (
     number("ROBOTS_MAX_CRAWL_DELAY", "seconds", 120.0, "Treat a longer Crawl-delay as this one."),
     Setting(
         "ROBOTS_SITEMAPS",
-        "bool",
         False,
         "Read the sitemaps that robots.txt names ([robots.md](robots.md)).",
     ),
     Setting(
         "ROBOTS_TDMREP",
-        "bool",
         False,
         "Ask each service once a day for `/.well-known/tdmrep.json`, and keep with its pages what it reserves"
         " ([pages.md](pages.md#what-pages-reserve)).",

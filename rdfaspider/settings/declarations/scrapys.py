@@ -7,14 +7,12 @@ from rdfaspider.settings.setting import Setting, number, whole
 SETTINGS = (
     Setting(
         "JOBDIR",
-        "text",
         "crawl",
         "The directory of all data of a crawl; the same directory again resumes it.",
         optional=True,
     ),
     Setting(
         "USER_AGENT",
-        "text",
         f"rdfaspider/{__version__}",
         "What servers see; `POLITENESS_CONTACT` is added.",
         shown_default="`rdfaspider/VERSION (+CONTACT)`",
@@ -22,12 +20,11 @@ SETTINGS = (
     ),
     Setting(
         "LOG_LEVEL",
-        "choice",
         "INFO",
         "The least important messages to show.",
         choices=("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG"),
     ),
-    Setting("LOG_ENABLED", "bool", True, "Log at all."),
+    Setting("LOG_ENABLED", True, "Log at all."),
     whole("CLOSESPIDER_PAGECOUNT", "pages", 0, "Stop after this many pages; 0 sets no limit."),
     whole(
         "CLOSESPIDER_ITEMCOUNT",
@@ -87,12 +84,11 @@ SETTINGS = (
     # Half of the web's bad certificates are only too old; and what is fetched is public.
     Setting(
         "DOWNLOAD_VERIFY_CERTIFICATES",
-        "bool",
         False,
         "Fetch over https only from hosts with a valid certificate; pages of others fail as"
         " `CertificateError`. Off, as in Scrapy, accepts any certificate.",
     ),
-    Setting("COOKIES_ENABLED", "bool", False, "Keep cookies; a crawler has no session."),
+    Setting("COOKIES_ENABLED", False, "Keep cookies; a crawler has no session."),
     whole(
         "DEPTH_LIMIT",
         "links",
@@ -100,7 +96,7 @@ SETTINGS = (
         "Scrapy's name for `FRONTIER_DEPTH`, which it sets; 0 does not.",
         most=MAX_DEPTH,
     ),
-    Setting("RETRY_ENABLED", "bool", True, "Off sets `FRONTIER_RETRIES` to 0."),
+    Setting("RETRY_ENABLED", True, "Off sets `FRONTIER_RETRIES` to 0."),
     whole(
         "RETRY_TIMES",
         "retries",
@@ -110,14 +106,13 @@ SETTINGS = (
     ),
     Setting(
         "RETRY_HTTP_CODES",
-        "list",
         [408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524],
         "The statuses after which a URL is tried again.",
         syntax="rdfaspider.settings.syntax.statuses",
     ),
-    Setting("AUTOTHROTTLE_ENABLED", "bool", False, "Sets `POLITENESS_LATENCY_FACTOR`."),
+    Setting("AUTOTHROTTLE_ENABLED", False, "Sets `POLITENESS_LATENCY_FACTOR`."),
     number(
         "AUTOTHROTTLE_TARGET_CONCURRENCY", "requests", 1.0, "The inverse of that factor.", above=0
     ),
-    Setting("HTTPCACHE_ENABLED", "bool", False, "Keep answers in `.scrapy/` and use them again."),
+    Setting("HTTPCACHE_ENABLED", False, "Keep answers in `.scrapy/` and use them again."),
 )

@@ -6,7 +6,6 @@ SETTINGS = (
     # It costs some 1.5 ms of CPU and 8 kB of disk for a page (docs/search.md).
     Setting(
         "SEARCH",
-        "bool",
         False,
         "Keep a full-text index of what is stored, for `scrapy search` and the console"
         " ([search.md](search.md)).",

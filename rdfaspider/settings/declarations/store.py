@@ -5,7 +5,6 @@ from rdfaspider.settings.setting import Setting, number, whole
 SETTINGS = (
     Setting(
         "STORE_URL",
-        "url",
         "{jobdir}/store",
         "Where the triples go ([stores.md](stores.md)): a directory, `rdf4j+http://…` (`?sail=lmdb` for"
         " an LmdbStore), `gsp+http://…`, `update+http://…`, `nquads:DIRECTORY`, or a store of your"
@@ -13,18 +12,17 @@ SETTINGS = (
         " stands for `JOBDIR`.",
         secret=True,
         syntax="rdfaspider.settings.syntax.store_url",
+        given_kind="url",
     ),
-    Setting("STORE_USER", "text", "", "User name for the server of the store."),
+    Setting("STORE_USER", "", "User name for the server of the store."),
     Setting(
         "STORE_PASSWORD",
-        "text",
         "",
         "Password for it, by default from the environment variable of this name; never logged.",
         secret=True,
     ),
     Setting(
         "STORE_TOKEN",
-        "text",
         "",
         "Bearer token for it, by default from the environment variable of this name; never logged.",
         secret=True,
@@ -32,7 +30,6 @@ SETTINGS = (
     ),
     Setting(
         "STORE_HEADERS",
-        "dict",
         {},
         "More headers to send to it; never logged.",
         secret=True,
@@ -40,12 +37,11 @@ SETTINGS = (
     ),
     Setting(
         "STORE_CERTIFICATES",
-        "text",
         "",
         "A file of certificates to trust, in place of those of the system.",
         syntax="rdfaspider.settings.syntax.file",
     ),
-    Setting("STORE_VERIFY", "bool", True, "Verify its certificate."),
+    Setting("STORE_VERIFY", True, "Verify its certificate."),
     number("STORE_TIMEOUT", "seconds", 60.0, "Time that the server may take for a batch.", above=0),
     # RDF4J spills larger batches to disk.
     whole(
@@ -100,7 +96,6 @@ SETTINGS = (
     ),
     Setting(
         "STORE_REBUILD",
-        "bool",
         False,
         "Delete and refill an RDF4J repository whose server died in a write. Only for a repository that"
         " this crawl alone uses: refused if another program made it, or it holds more than was sent"
@@ -108,13 +103,11 @@ SETTINGS = (
     ),
     Setting(
         "STORE_PROVENANCE",
-        "bool",
         False,
         "Store facts about each fetch (PROV-O, Dublin Core) in a graph of the crawl.",
     ),
     Setting(
         "STORE_CHANGES",
-        "bool",
         False,
         "Record which triples each visit of a page added and removed, as RDF Patch in the directory"
         " `changes` of the crawl ([changes.md](changes.md)); `scrapy changes` shows them.",

@@ -11,14 +11,12 @@ _RULES = (
 SETTINGS = (
     Setting(
         "URLS_ACCEPT",
-        "list",
         [],
         f"Follow only URLs that match one of these rules ({_RULES}); an empty list accepts all.",
         syntax="rdfaspider.urls.filters.Filters",
     ),
     Setting(
         "URLS_REJECT",
-        "list",
         list(defaults.NO_PAGES),
         "Do not follow URLs that match one of these rules.",
         shown_default="extensions that are never pages",
@@ -26,7 +24,6 @@ SETTINGS = (
     ),
     Setting(
         "URLS_TRANSFORMS",
-        "list",
         [],
         "Applied to each URL: `WWW`, which takes `www.example.org` for `example.org`, `DIRECTORY_INDEX`,"
         " which takes `/a/index.html` for `/a/`, and pairs of a regular expression and its replacement, as"
@@ -35,7 +32,6 @@ SETTINGS = (
     ),
     Setting(
         "URLS_DROP_PARAMETERS",
-        "list",
         list(defaults.TRACKING),
         "Query parameters to drop; `utm_*` drops all that begin with `utm_`.",
         shown_default="tracking parameters",
@@ -43,15 +39,13 @@ SETTINGS = (
     # A session id makes one page many (row W6).
     Setting(
         "URLS_DROP_SESSIONS",
-        "bool",
         True,
         "Drop session ids, and parameters that turn out to choose no page.",
     ),
     # Off, because the order of a query may matter to a server.
-    Setting("URLS_SORT_QUERY", "bool", False, "Sort the parameters of a query."),
+    Setting("URLS_SORT_QUERY", False, "Sort the parameters of a query."),
     Setting(
         "URLS_TRAPS",
-        "dict",
         {},
         'Limits of the trap rules that differ from the defaults; 0 switches a rule off: `{"repeats": 0}`.',
         syntax="rdfaspider.settings.syntax.traps",
